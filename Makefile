@@ -1,0 +1,61 @@
+# make demo   the workflow on the shipped graphs: results/report.html (sets up .venv first)
+# make test   every test that needs no GPU          make lint      style, types, workflow
+# make bench  timed side-by-side runs               make gpu-test  the tests that need a GPU
+# make schema rewrites the configuration's schema and its documentation from their one description
+# Needs make and Python 3.11 or newer; another interpreter: make PYTHON=python3.12 demo
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+RUN := PATH="$(abspath $(BIN)):$$PATH"
+
+.PHONY: demo test lint gpu-test bench schema clean
+
+demo: $(VENV)/.stamp-demo
+	$(RUN) snakemake --cores all
+	@echo "The report: results/report.html"
+
+test: $(VENV)/.stamp-dev
+	$(RUN) pytest tests --ignore=tests/cuda_sim --ignore=tests/gpu
+	$(RUN) NUMBA_ENABLE_CUDASIM=1 pytest tests/cuda_sim
+
+lint: $(VENV)/.stamp-dev
+	$(RUN) ruff check .
+	$(RUN) mypy
+	$(RUN) snakefmt --check Snakefile workflow
+	$(RUN) snakemake --lint
+
+gpu-test: $(VENV)/.stamp-gpu
+	$(RUN) pytest tests/gpu
+
+bench: $(VENV)/.stamp-demo
+	$(RUN) gpukit bench
+
+schema: $(VENV)/.stamp-dev
+	$(BIN)/python workflow/schemas/describe.py
+
+clean:
+	rm -rf results .snakemake logs .pytest_cache .ruff_cache .mypy_cache
+
+$(VENV)/.stamp-demo: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[report]'
+	@touch $@
+
+$(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.stamp-demo
+
+$(VENV)/.stamp-gpu: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev,$(CUDA)]'
+	@touch $@ $(VENV)/.stamp-dev $(VENV)/.stamp-demo
+
+# The CUDA extra that gpu-test installs: cuda13 (drivers from 580 on) or cuda12.
+CUDA ?= cuda13
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "gpukit needs Python 3.11 or newer, and $(PYTHON) is missing or older: try make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments: install its venv package (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)

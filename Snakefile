@@ -1,0 +1,37 @@
+# The gpukit workflow: `snakemake --cores all` makes results/report.html; README.md and docs/workflow.md say more.
+from snakemake.utils import min_version, validate
+
+min_version("9.0")
+
+
+configfile: f"{workflow.basedir}/config/config.yaml"
+
+
+validate(config, "workflow/schemas/config.schema.json")
+
+
+pathvars:
+    results=config["results"],
+    logs=f"{config['results']}/logs",
+    benchmarks=f"{config['results']}/benchmarks",
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/graphs.smk"
+include: "workflow/rules/gim.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+rule all:
+    default_target: True
+    input:
+        page="<results>/report.html",
+
+
+rule sharded:
+    input:
+        seeds=[f"<results>/seeds/{graph}/sharded-{model}.h5" for graph, model in INSTANCES],

@@ -1,0 +1,39 @@
+"""Artifacts: the HDF5 files that commands read and write. The only part of gpukit that imports h5py.
+
+``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them, ``atomic.py`` puts a finished file in
+its place, ``graph.py`` and ``results.py`` are the typed fronts; ``verify.py`` (with ``checks.py``), ``diff.py`` and
+``describe.py`` stand behind ``gpukit verify``, ``diff`` and ``inspect``.
+"""
+
+from gpukit.artifacts.graph import read_graph, read_tables, write_graph
+from gpukit.artifacts.results import (
+    RRSets,
+    SeedSet,
+    read_metrics,
+    read_rrsets,
+    read_seeds,
+    write_metrics,
+    write_rrsets,
+    write_seeds,
+)
+from gpukit.artifacts.store import Artifact, Header, digest, read, read_header, write
+
+__all__ = [
+    "Artifact",
+    "Header",
+    "RRSets",
+    "SeedSet",
+    "digest",
+    "read",
+    "read_graph",
+    "read_header",
+    "read_metrics",
+    "read_rrsets",
+    "read_seeds",
+    "read_tables",
+    "write",
+    "write_graph",
+    "write_metrics",
+    "write_rrsets",
+    "write_seeds",
+]

@@ -1,0 +1,146 @@
+"""What the numbers of each kind must mean, beyond types and shapes: the deep part of ``gpukit verify``."""
+
+import json
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from gpukit.artifacts.store import Artifact
+from gpukit.artifacts.structure import is_digest
+from gpukit.errors import InputError
+
+MAX_SAMPLE_ID = 1 << 48
+
+
+def _need(condition: object, line: str) -> None:
+    if not condition:
+        raise InputError(line)
+
+
+def rows_ascend(starts: np.ndarray, values: np.ndarray, what: str) -> None:
+    """Check that values rise strictly within each row; ``starts`` has one entry more than there are rows.
+
+    Raises
+    ------
+    InputError
+        Naming the first row that does not.
+    """
+    if len(values) < 2:
+        return
+    rising = values[1:] > values[:-1]
+    inner = starts[1:-1]
+    rising[inner[(inner > 0) & (inner < len(values))] - 1] = True
+    if not rising.all():
+        place = int(np.argmin(rising))
+        row = int(np.searchsorted(starts, place, side="right")) - 1
+        raise InputError(f"{what} of row {row} do not ascend (… {values[place]}, {values[place + 1]} …)")
+
+
+def check_graph(artifact: Artifact) -> None:
+    """Check rows, loops, ids, scheme, symmetry and the transpose of a graph; raises InputError."""
+    arrays, a = artifact.arrays, artifact.attributes
+    starts, heads, n = arrays["pointers_to_1"], arrays["indices_1"], a["n"]
+    explicit = a["scheme"] in ("trivalency", "file")
+    _need(a["scheme"] in ("wc", "const", "trivalency", "file", "none"), f"unknown probability scheme {a['scheme']!r}")
+    _need(
+        ("probabilities" in arrays) == explicit,
+        f"scheme {a['scheme']} and the dataset probabilities do not fit together",
+    )
+    _need((a["scheme"] == "const") == ("p" in a), "the attribute p belongs to scheme const, and to it alone")
+    _need(0 < a.get("p", 1) <= 1, f"p is {a.get('p')}; (0, 1] is allowed")
+    _need(
+        (a["scheme"] == "trivalency") == ("weights_seed" in a),
+        "weights_seed belongs to scheme trivalency, and to it alone",
+    )
+    rows_ascend(starts, heads, "heads")
+    tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(starts))
+    loops = np.flatnonzero(tails == heads)
+    _need(not len(loops), f"vertex {tails[loops[0]] if len(loops) else ''} has an edge to itself")
+    if "ids" in arrays:
+        ids = arrays["ids"]
+        _need(np.all(ids[1:] > ids[:-1]) and (not n or ids[0] >= 0), "original ids must be at least 0 and ascend")
+    if "transpose/pointers_to_1" in arrays:
+        _check_transpose(artifact, a["undirected"])
+
+
+def _check_transpose(artifact: Artifact, undirected: bool) -> None:
+    """Compare the stored transpose with SciPy's."""
+    from scipy.sparse import csr_array
+
+    arrays, n, m = artifact.arrays, artifact.attributes["n"], artifact.attributes["m"]
+    matrix = csr_array((np.arange(m), arrays["indices_1"], arrays["pointers_to_1"]), shape=(n, n)).tocsc()
+    order = matrix.data
+    for name, expected in (
+        ("pointers_to_1", matrix.indptr),
+        ("indices_1", matrix.indices),
+        ("probabilities", arrays["probabilities"][order] if "probabilities" in arrays else None),
+    ):
+        _need(
+            expected is None or np.array_equal(arrays[f"transpose/{name}"], expected),
+            f"transpose/{name} is not the transpose",
+        )
+        if undirected and expected is not None and name != "probabilities":
+            _need(
+                np.array_equal(arrays[name], expected),
+                "the graph is marked undirected but has an edge in one direction only",
+            )
+
+
+def check_rrsets(artifact: Artifact) -> None:
+    """Check ids, sizes and order of RR sets; raises InputError."""
+    a, offsets = artifact.attributes, artifact.arrays["offsets"]
+    _need(artifact.seed is not None, "RR sets need a seed")
+    _need(
+        a["rounds"] >= 1 and a["elements"] == a["n"] * a["rounds"], "elements must be n · rounds with rounds at least 1"
+    )
+    _need(0 <= a["first"] and a["first"] + a["count"] <= MAX_SAMPLE_ID, "sample ids must lie in [0, 2^48)")
+    _need(a["model"] in ("ic", "lt"), f"unknown model {a['model']!r}; ic and lt are allowed")
+    _need(a["sampler"] in ("skip", "scan"), f"unknown sampler {a['sampler']!r}; skip and scan are allowed")
+    _need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
+    empty = np.flatnonzero(offsets[1:] == offsets[:-1])
+    _need(not len(empty), f"set {a['first'] + (int(empty[0]) if len(empty) else 0)} is empty; every set holds its root")
+    rows_ascend(offsets, artifact.arrays["members"], "members")
+
+
+def check_seeds(artifact: Artifact) -> None:
+    """Check that seeds are distinct and gains not negative; raises InputError."""
+    arrays = artifact.arrays
+    _need(is_digest(artifact.attributes["graph"]), "the attribute graph must be a SHA-256")
+    rounds = arrays.get("rounds", np.zeros(len(arrays["seeds"]), np.int32))
+    for name in ("seeds", "internal"):
+        pairs = set(zip(arrays[name].tolist(), rounds.tolist(), strict=True))
+        _need(len(pairs) == len(rounds), f"dataset {name} names a vertex twice in one round")
+    if "gains" in arrays:
+        _need(not np.any(arrays["gains"] < 0), "gains must not be negative")
+
+
+def check_metrics(artifact: Artifact) -> None:
+    """Check that the list of columns names the columns; raises InputError."""
+    names = artifact.attributes["columns"]
+    _need(
+        isinstance(names, list) and sorted(f"columns/{name}" for name in names) == sorted(artifact.arrays),
+        "the list of columns and the columns differ",
+    )
+
+
+CHECKS: dict[str, Callable[[Artifact], None]] = {
+    "graph": check_graph,
+    "rrsets": check_rrsets,
+    "seeds": check_seeds,
+    "metrics": check_metrics,
+}
+
+
+def check_descriptors(texts: Mapping[str, str], artifact: Artifact) -> None:
+    """Check the Binsparse descriptors (text by group) of a graph against its arrays; raises InputError."""
+    if artifact.kind != "graph":
+        return
+    n, m = artifact.attributes["n"], artifact.attributes["m"]
+    for group in ("", "transpose") if "transpose/values" in artifact.arrays else ("",):
+        place = f"the Binsparse descriptor of group /{group}"
+        try:
+            inner = json.loads(texts[group])["binsparse"]
+            found = (inner["version"], inner["format"], inner["shape"], inner["number_of_stored_values"])
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{place} is missing or broken") from None
+        _need(found == ("0.1.0", "CSR", [n, n], m), f"{place} says {found}, the arrays say n = {n}, m = {m}")

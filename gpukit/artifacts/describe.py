@@ -1,0 +1,77 @@
+"""What an artifact holds, and what each kind must hold, as data and as text."""
+
+from typing import Any
+
+from gpukit.artifacts import store
+from gpukit.artifacts.layout import KINDS, Array, Attribute, Kind
+from gpukit.artifacts.store import PathLike
+
+
+def describe(path: PathLike) -> dict[str, Any]:
+    """Return the header and the datasets of an artifact as JSON values; raises InputError like ``store.read``."""
+    with store.opened(path) as (file, header):
+        kind = KINDS[header.kind]
+        entries = []
+        for name, item in store.datasets(file).items():
+            row = kind.array(name)
+            entries.append(
+                {
+                    "path": name,
+                    "dtype": item.dtype.name,
+                    "shape": list(item.shape or ()),
+                    "stored_bytes": item.id.get_storage_size(),
+                    "compressed": item.chunks is not None,
+                    "meaning": row.meaning if row else "unknown",
+                }
+            )
+    return {"file": str(path), **vars(header), "datasets": entries}
+
+
+def tree(description: dict[str, Any]) -> list[str]:
+    """Return a description as lines of text."""
+    d = description
+    lines = [f"{d['file']}: {d['kind']}, layout {d['version']}, by {d['producer']}"]
+    plain = {"payload": d["payload"], "seed": d["seed"], "params": d["params"], "inputs": d["inputs"]}
+    lines += [f"├─ {name}: {_text(value)}" for name, value in plain.items() if value not in (None, {})]
+    lines += [f"├─ @{name}: {_text(value)}" for name, value in d["attributes"].items()]
+    entries = d["datasets"]
+    width = max((len(entry["path"]) for entry in entries), default=0)
+    for position, entry in enumerate(entries):
+        shape = " × ".join(f"{size:,}" for size in entry["shape"])
+        packed = f", {entry['stored_bytes']:,} bytes compressed" if entry["compressed"] else ""
+        branch = "└─" if position == len(entries) - 1 else "├─"
+        lines.append(f"{branch} {entry['path']:<{width}}  {entry['dtype']} [{shape}]{packed}  {entry['meaning']}")
+    return lines
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else store.canonical_json(value)
+
+
+def layout_tree(kind: Kind) -> str:
+    """Return the layout of a kind as the tree that docs/artifacts.md shows."""
+    rows: list[tuple[str, str, str]] = []
+    for attribute in kind.attributes:
+        rows.append((f"@{attribute.name}", attribute.type if attribute.type != "any" else "JSON", _note(attribute)))
+    groups: set[str] = set()
+    for array in kind.arrays:
+        group, _, name = array.path.rpartition("/")
+        if group and group not in groups:
+            groups.add(group)
+            rows.append((f"{group}/", "", ""))
+        dtype = (
+            array.dtypes[0]
+            if len(array.dtypes) == 1
+            else " or ".join(array.dtypes)
+            if len(array.dtypes) < 4
+            else "number"
+        )
+        rows.append((f"{'  ' if group else ''}{name}", f"{dtype} [{', '.join(array.shape)}]", _note(array)))
+    left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    lines = [f"{a:<{left}}  {b:<{middle}}  {c}".rstrip() for a, b, c in rows]
+    return "\n".join([f"{kind.name} (layout {kind.version})", *(f"  {line}" for line in lines)])
+
+
+def _note(row: Array | Attribute) -> str:
+    marks = ", ".join(mark for mark, holds in (("optional", not row.required), ("derived", row.derived)) if holds)
+    return f"{row.meaning} ({marks})" if marks else row.meaning

@@ -1,0 +1,84 @@
+"""The semantic comparison of two artifacts: by content, so compressed and plain files can be equal."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gpukit.artifacts import store
+from gpukit.artifacts.store import Header, PathLike
+
+
+def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
+    """Return one line for each difference between two artifacts; none if they are equal.
+
+    Compared are kind, layout version, seed, parameters, input digests, content attributes and every array; not the
+    producer's version and not how arrays are stored.
+
+    Parameters
+    ----------
+    first, second : path
+        The artifacts.
+    rtol : float
+        Relative tolerance of floating-point numbers; integers are compared exactly.
+
+    Raises
+    ------
+    InputError
+        If one of them cannot be read.
+    """
+    with store.opened(first) as (file_a, a), store.opened(second) as (file_b, b):
+        if a.kind != b.kind:
+            return [f"kind: {a.kind} and {b.kind}"]
+        lines = list(_values("", _description(a), _description(b), rtol))
+        sets_a, sets_b = store.datasets(file_a), store.datasets(file_b)
+        for path in sorted(sets_a.keys() | sets_b.keys()):
+            if path not in sets_a or path not in sets_b:
+                lines.append(f"dataset {path}: only in the {'first' if path in sets_a else 'second'}")
+            elif line := _arrays(sets_a[path], sets_b[path], rtol):
+                lines.append(f"dataset {path}: {line}")
+    return lines
+
+
+def _description(header: Header) -> dict[str, Any]:
+    return {
+        "version": header.version,
+        "seed": header.seed,
+        "params": header.params,
+        "inputs": header.inputs,
+        "attributes": header.attributes,
+    }
+
+
+def _values(place: str, a: Any, b: Any, rtol: float) -> Iterator[str]:
+    """Compare JSON values, going down into objects."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in sorted(a.keys() | b.keys()):
+            inner = f"{place}.{key}" if place else key
+            if key not in a or key not in b:
+                yield f"{inner}: only in the {'first' if key in a else 'second'}"
+            else:
+                yield from _values(inner, a[key], b[key], rtol)
+    elif isinstance(a, float) and isinstance(b, float):
+        if not np.isclose(a, b, rtol=rtol, atol=0):
+            yield f"{place}: {a!r} and {b!r}"
+    elif a != b or isinstance(a, bool) != isinstance(b, bool):
+        yield f"{place}: {a!r} and {b!r}"
+
+
+def _arrays(a: Any, b: Any, rtol: float) -> str:
+    if a.dtype != b.dtype:
+        return f"type {a.dtype} and {b.dtype}"
+    if a.shape != b.shape:
+        return f"shape {a.shape} and {b.shape}"
+    left, right = store.load(a), store.load(b)
+    if left.dtype.kind == "f":
+        same = np.isclose(left, right, rtol=rtol, atol=0, equal_nan=True)
+    else:
+        same = np.asarray(left == right)
+    different = int(same.size - np.count_nonzero(same))
+    if not different:
+        return ""
+    place = np.unravel_index(int(np.argmin(same)), same.shape)
+    index = ", ".join(str(int(i)) for i in place)
+    return f"{different} of {same.size} entries differ, first at [{index}]: {left[place]} and {right[place]}"

@@ -1,0 +1,178 @@
+"""The layout of every kind of artifact: one table that drives writing, reading, ``verify``, ``inspect`` and the docs.
+
+A new kind is a new row of :data:`KINDS`. An incompatible change of a layout raises that kind's ``version``.
+"""
+
+from dataclasses import dataclass
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Array:
+    """One dataset of a kind.
+
+    Attributes
+    ----------
+    path : str
+        Path in the file; a last part ``*`` stands for any number of datasets with names of the writer's choice.
+    dtypes : tuple of str
+        The allowed types; the first is the usual one.
+    shape : tuple of str
+        A length for each axis: a number, a name (``n``) or a name plus one (``n+1``). Equal names are equal lengths.
+        ``("*",)`` allows one or two axes of any length.
+    meaning : str
+        One line for people.
+    required : bool
+        Whether every file of the kind has it.
+    derived : bool
+        Whether it follows from the other arrays; derived arrays do not enter the payload digest, so that a graph has
+        the same digest with and without its transpose.
+    high : str or None
+        Values lie in [0, high), where high is one of the names in shapes or attributes.
+    ends : str or None
+        The array holds row starts: from 0, never falling, to the length of this name.
+    """
+
+    path: str
+    dtypes: tuple[str, ...]
+    shape: tuple[str, ...]
+    meaning: str
+    required: bool = True
+    derived: bool = False
+    high: str | None = None
+    ends: str | None = None
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One content attribute of a kind: its name, type (``int``, ``float``, ``str``, ``bool``, ``any``) and meaning.
+
+    An attribute named like a length must be equal to that length. A derived one does not enter the payload digest.
+    """
+
+    name: str
+    type: str
+    meaning: str
+    required: bool = True
+    derived: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of artifact: name, layout version, what it is, its arrays and its content attributes.
+
+    ``open_attributes`` lets a writer add attributes of its own.
+    """
+
+    name: str
+    version: int
+    meaning: str
+    arrays: tuple[Array, ...]
+    attributes: tuple[Attribute, ...] = ()
+    open_attributes: bool = False
+
+    def array(self, path: str) -> Array | None:
+        """Return the row that describes the dataset at ``path``, or None."""
+        parent = path.rpartition("/")[0]
+        for row in self.arrays:
+            if row.path == path or (row.path.endswith("/*") and row.path[:-2] == parent):
+                return row
+        return None
+
+    def derived_attributes(self) -> set[str]:
+        """Return the names of the attributes that do not enter the payload digest."""
+        return {row.name for row in self.attributes if row.derived}
+
+
+def _csr(group: str, derived: bool, rows: str, columns: str, required: bool) -> tuple[Array, ...]:
+    """Return the rows of one Binsparse CSR matrix with an iso value of one and an optional probability an edge."""
+    return (
+        Array(f"{group}pointers_to_1", ("int64",), ("n+1",), f"row starts: {rows}", required, derived, ends="m"),
+        Array(f"{group}indices_1", ("int32",), ("m",), f"{columns}, ascending in a row", required, derived, high="n"),
+        Array(f"{group}values", ("int8",), ("1",), "the Binsparse value of every edge: 1", required, derived),
+        Array(f"{group}probabilities", ("uint32",), ("m",), "p = (x + 1) / 2^32 of each edge", False, derived),
+    )
+
+
+_GRAPH_DIGEST = Attribute("graph", "str", "payload digest of the graph")
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "graph",
+            1,
+            "a directed simple graph as a Binsparse CSR matrix, with original ids and edge probabilities",
+            (
+                *_csr("", False, "out-edges of each vertex", "heads of the out-edges", True),
+                Array("ids", ("int64",), ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
+                *_csr("transpose/", True, "in-edges of each vertex", "tails of the in-edges", False),
+                Array("tables/*", INTEGERS + FLOATS, ("*",), "sampling tables, built at import", False, True),
+            ),
+            (
+                Attribute("n", "int", "number of vertices"),
+                Attribute("m", "int", "number of directed edges"),
+                Attribute("scheme", "str", "edge probabilities: wc, const, trivalency, file or none"),
+                Attribute("p", "float", "probability of every edge; scheme const only", False),
+                Attribute("weights_seed", "int", "seed of the choice among 0.1, 0.01, 0.001; trivalency only", False),
+                Attribute("undirected", "bool", "whether import made every edge in both directions"),
+                Attribute("facts", "any", "what import found: self_loops_dropped, …", derived=True),
+            ),
+        ),
+        Kind(
+            "rrsets",
+            1,
+            "reverse-reachable sets with consecutive sample ids, packed end to end in id order",
+            (
+                Array("offsets", ("int64",), ("count+1",), "start of each set in members", ends="size"),
+                Array("members", ("int32",), ("size",), "elements of the sets, ascending in a set", high="elements"),
+            ),
+            (
+                Attribute("n", "int", "number of vertices of the graph"),
+                Attribute("elements", "int", "bound of the members: n · rounds; element = vertex · rounds + round"),
+                Attribute("first", "int", "sample id of the first set"),
+                Attribute("count", "int", "number of sets"),
+                Attribute("stream", "str", "name of the random stream the sets were drawn from"),
+                Attribute("model", "str", "ic or lt"),
+                Attribute("sampler", "str", "skip or scan"),
+                Attribute("rounds", "int", "rounds T of multi-round influence; 1 otherwise"),
+                _GRAPH_DIGEST,
+            ),
+        ),
+        Kind(
+            "seeds",
+            1,
+            "chosen vertices in order of choice, with what they are expected to reach",
+            (
+                Array("seeds", ("int64",), ("k",), "original ids, in order of choice"),
+                Array("internal", ("int32",), ("k",), "the same vertices as internal ids", high="n"),
+                Array(
+                    "gains",
+                    ("int64",),
+                    ("k",),
+                    "marginal coverage: sets (or vertices over all worlds) each added",
+                    False,
+                ),
+                Array("rounds", ("int32",), ("k",), "round of each seed; multi-round influence only", False),
+            ),
+            (
+                Attribute("n", "int", "number of vertices of the graph"),
+                Attribute("method", "str", "how the seeds were found"),
+                Attribute("spread_estimate", "float", "expected number of vertices reached", False),
+                Attribute("rr_sets", "int", "number of RR sets used, all collections together", False),
+                Attribute("guarantee", "any", "the approximation guarantee that holds", False),
+                _GRAPH_DIGEST,
+            ),
+        ),
+        Kind(
+            "metrics",
+            1,
+            "a table of numbers: named columns of equal length",
+            (Array("columns/*", ("int64", "float64"), ("rows",), "one column"),),
+            (Attribute("columns", "any", "names of the columns, in order"),),
+            open_attributes=True,
+        ),
+    )
+}

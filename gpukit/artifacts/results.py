@@ -1,0 +1,249 @@
+"""RR sets, seed sets and metrics as artifacts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpukit.artifacts import store
+from gpukit.artifacts.store import Artifact, PathLike
+from gpukit.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class RRSets:
+    """Reverse-reachable sets with sample ids first … first + count - 1.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (count + 1,)
+        Start of each set in ``members``.
+    members : int32 array
+        Elements ascending in a set: vertices, or vertex · rounds + round where rounds > 1.
+    n : int
+        Number of vertices of the graph.
+    first : int
+        Sample id of the first set.
+    stream, model, sampler : str
+        Random stream, ``ic`` or ``lt``, ``skip`` or ``scan``.
+    rounds : int
+        Rounds T of multi-round influence; 1 otherwise.
+    graph : str
+        Payload digest of the graph.
+    seed : int
+        The user's seed.
+    params : dict
+        Parameters of the command.
+    """
+
+    offsets: np.ndarray
+    members: np.ndarray
+    n: int
+    first: int
+    stream: str
+    model: str
+    sampler: str
+    rounds: int
+    graph: str
+    seed: int
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Number of sets."""
+        return len(self.offsets) - 1
+
+
+def write_rrsets(
+    path: PathLike,
+    offsets: np.ndarray,
+    members: np.ndarray,
+    *,
+    n: int,
+    first: int,
+    stream: str,
+    model: str,
+    sampler: str,
+    graph: str,
+    seed: int,
+    rounds: int = 1,
+    params: Mapping[str, Any] | None = None,
+    compress: bool = False,
+) -> str:
+    """Write RR sets (fields as in :class:`RRSets`) and return the payload digest; raises like ``store.write``."""
+    attributes = {
+        "n": n,
+        "elements": n * rounds,
+        "first": first,
+        "count": len(offsets) - 1,
+        "stream": stream,
+        "model": model,
+        "sampler": sampler,
+        "rounds": rounds,
+        "graph": graph,
+    }
+    arrays = {"offsets": offsets, "members": members}
+    return store.write(
+        path, "rrsets", arrays, attributes, params=params, seed=seed, inputs={"graph": graph}, compress=compress
+    )
+
+
+def read_rrsets(path: PathLike) -> RRSets:
+    """Read RR sets; raises InputError like :func:`gpukit.artifacts.store.read`."""
+    artifact = store.read(path, "rrsets")
+    a = artifact.attributes
+    if artifact.seed is None:
+        raise InputError(f"{path}: RR sets need a seed; make them again")
+    return RRSets(
+        artifact.arrays["offsets"],
+        artifact.arrays["members"],
+        **{name: a[name] for name in ("n", "first", "stream", "model", "sampler", "rounds", "graph")},
+        seed=artifact.seed,
+        params=artifact.params,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SeedSet:
+    """Chosen vertices in order of choice.
+
+    Attributes
+    ----------
+    seeds : int64 array, shape (k,)
+        Original ids.
+    internal : int32 array, shape (k,)
+        Internal ids.
+    gains : int64 array, shape (k,), or None
+        Marginal coverage of each seed: RR sets newly covered, or vertices newly reached over all worlds.
+    rounds : int32 array, shape (k,), or None
+        Round of each seed; multi-round influence only.
+    n : int
+        Number of vertices of the graph.
+    method : str
+        How the seeds were found.
+    spread_estimate : float or None
+        Expected number of vertices reached.
+    rr_sets : int or None
+        RR sets used, all collections together.
+    guarantee : JSON value or None
+        The approximation guarantee that holds.
+    graph : str
+        Payload digest of the graph.
+    seed : int or None
+        The user's seed.
+    params : dict
+        Parameters of the command.
+    """
+
+    seeds: np.ndarray
+    internal: np.ndarray
+    gains: np.ndarray | None
+    rounds: np.ndarray | None
+    n: int
+    method: str
+    spread_estimate: float | None
+    rr_sets: int | None
+    guarantee: Any
+    graph: str
+    seed: int | None
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+def write_seeds(
+    path: PathLike,
+    seeds: np.ndarray,
+    internal: np.ndarray,
+    *,
+    n: int,
+    method: str,
+    graph: str,
+    gains: np.ndarray | None = None,
+    rounds: np.ndarray | None = None,
+    spread_estimate: float | None = None,
+    rr_sets: int | None = None,
+    guarantee: Any = None,
+    seed: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, str] | None = None,
+) -> str:
+    """Write a seed set and return its payload digest.
+
+    Fields are those of :class:`SeedSet`; arrays are cast to its types. ``inputs`` names further input digests; the
+    graph's is added.
+    """
+    arrays: dict[str, np.ndarray] = {"seeds": np.asarray(seeds, np.int64), "internal": np.asarray(internal, np.int32)}
+    if gains is not None:
+        arrays["gains"] = np.asarray(gains, np.int64)
+    if rounds is not None:
+        arrays["rounds"] = np.asarray(rounds, np.int32)
+    optional: dict[str, Any] = {"spread_estimate": spread_estimate, "rr_sets": rr_sets, "guarantee": guarantee}
+    attributes: dict[str, Any] = {"n": n, "method": method, "graph": graph}
+    attributes.update((name, value) for name, value in optional.items() if value is not None)
+    return store.write(
+        path, "seeds", arrays, attributes, params=params, seed=seed, inputs={"graph": graph, **(inputs or {})}
+    )
+
+
+def read_seeds(path: PathLike) -> SeedSet:
+    """Read a seed set; raises InputError like :func:`gpukit.artifacts.store.read`."""
+    artifact = store.read(path, "seeds")
+    a, arrays = artifact.attributes, artifact.arrays
+    return SeedSet(
+        arrays["seeds"],
+        arrays["internal"],
+        arrays.get("gains"),
+        arrays.get("rounds"),
+        a["n"],
+        a["method"],
+        a.get("spread_estimate"),
+        a.get("rr_sets"),
+        a.get("guarantee"),
+        a["graph"],
+        artifact.seed,
+        artifact.params,
+    )
+
+
+def write_metrics(
+    path: PathLike,
+    columns: Mapping[str, Any],
+    attributes: Mapping[str, Any] | None = None,
+    *,
+    params: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    inputs: Mapping[str, str] | None = None,
+) -> str:
+    """Write a table of numbers and return its payload digest.
+
+    Parameters
+    ----------
+    path : path
+        The target.
+    columns : mapping of str to sequence of int or float
+        Columns of equal length; integers are stored as int64, anything else as float64.
+    attributes : mapping, optional
+        JSON values by name.
+    params, seed, inputs
+        See :func:`gpukit.artifacts.store.write`.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    for name, values in columns.items():
+        array = np.asarray(values)
+        arrays[f"columns/{name}"] = array.astype(np.int64 if array.dtype.kind in "iub" else np.float64)
+    merged = {**(attributes or {}), "columns": list(columns)}
+    return store.write(path, "metrics", arrays, merged, params=params, seed=seed, inputs=inputs)
+
+
+def read_metrics(path: PathLike) -> Artifact:
+    """Read a table: ``arrays`` holds the columns by plain name, in the order they were written.
+
+    Raises InputError like :func:`gpukit.artifacts.store.read`.
+    """
+    artifact = store.read(path, "metrics")
+    names = artifact.attributes["columns"]
+    if not isinstance(names, list) or sorted(f"columns/{name}" for name in names) != sorted(artifact.arrays):
+        raise InputError(f"{path}: the list of columns and the columns differ; make the file again")
+    columns = {name: artifact.arrays[f"columns/{name}"] for name in names}
+    attributes = {key: value for key, value in artifact.attributes.items() if key != "columns"}
+    return Artifact(**{**vars(artifact), "arrays": columns, "attributes": attributes})

@@ -1,0 +1,1 @@
+"""The command line: one module a command group; parse, read, call, write. The only place where all parts meet."""

@@ -1,0 +1,187 @@
+"""The root command: lazy subcommands, and the one place where errors become exit codes."""
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+from gpukit import __version__
+from gpukit.errors import GpukitError
+
+# name, module:attribute (a typer app, or a function that is one command), help
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("doctor", "gpukit.cli.doctor:doctor", "Say what is here: devices, versions, a self-test of each backend."),
+    ("data", "gpukit.cli.data:app", "List and fetch data sets."),
+    ("graph", "gpukit.cli.graph:app", "Import, generate and describe graphs."),
+    ("gim", "gpukit.cli.gim:app", "Influence maximisation by reverse-reachable sets."),
+    ("evaluate", "gpukit.cli.evaluate:app", "Check results by independent methods."),
+    ("bench", "gpukit.cli.bench:app", "Time systems side by side."),
+    ("report", "gpukit.cli.report:app", "Tables, figures and a page out of run records and artifacts."),
+    ("inspect", "gpukit.cli.artifacts:inspect", "Show what an artifact holds."),
+    ("verify", "gpukit.cli.artifacts:verify", "Check artifacts: structure, checksums, meaning."),
+    ("diff", "gpukit.cli.artifacts:diff", "Compare two artifacts by content."),
+)
+
+INTERRUPTED = 5
+INTERNAL = 70
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "GOTO_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """A group that imports a subcommand's module only to run it; the help needs the table alone."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in the order of the table."""
+        return [name for name, _, _ in COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a stand-in that carries name and help."""
+        for name, _, text in COMMANDS:
+            if name == cmd_name:
+                return typer.core.TyperCommand(name, help=text)
+        return None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the real command of the first argument."""
+        self.commands = {name: self.get_command(ctx, name) for name, _, _ in COMMANDS}  # for "Did you mean"
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and _load(name), rest
+
+
+def _load(name: str | None) -> Any:
+    target, text = next((target, text) for known, target, text in COMMANDS if known == name)
+    module, _, attribute = target.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        single = typer.Typer(add_completion=False)
+        single.command(name)(found)
+        found = single
+    command = typer.main.get_command(found)
+    command.name, command.help = name, command.help or text
+    return command
+
+
+app = typer.Typer(cls=LazyGroup, add_completion=False)
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"gpukit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Graph algorithms on GPUs and CPUs: influence maximisation, personalised PageRank, structural diversity."""
+
+
+def normalise_threads() -> None:
+    """Remove thread counts that are not positive: Snakemake exports 0 for ``threads: 0``, which OpenMP refuses."""
+    for name in _THREAD_VARIABLES:
+        value = os.environ.get(name)
+        if value is not None and (not value.isdigit() or int(value) == 0):
+            del os.environ[name]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments without the program's name; ``sys.argv`` by default.
+
+    Returns
+    -------
+    int
+        The exit code: 0 done, 1 a comparison failed, 2 wrong usage, 3 bad input, 4 no device or not enough memory on
+        it, 5 interrupted, 70 a defect of gpukit.
+    """
+    normalise_threads()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        # A scheduler that ends a job sends this; it shall clean up like Ctrl-C.
+        signal.signal(signal.SIGTERM, _terminate)
+    except ValueError:
+        pass  # not in the main thread
+    try:
+        command = typer.main.get_command(app)
+        with command.make_context("gpukit", words or ["--help"]) as context:
+            command.invoke(context)
+        sys.stdout.flush()
+        return 0
+    except typer.Exit as end:
+        return end.exit_code
+    except (Exception, KeyboardInterrupt) as error:
+        code, line = explain(error)
+        if line:
+            print(f"gpukit: {line}", file=sys.stderr)
+        if code == INTERNAL and any(word == "--verbose" or word.startswith("-v") for word in words):
+            import traceback
+
+            traceback.print_exception(error)
+        _drop_unwritable_output()
+        return code
+
+
+def _drop_unwritable_output() -> None:
+    """Give up what standard output does not take (a closed pipe, a full disk); the exit would fail on it once more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def explain(error: BaseException) -> tuple[int, str]:
+    """Return the exit code and the line for people of an exception."""
+    text = " ".join(str(error).split())
+    if isinstance(error, GpukitError):
+        return error.exit_code, f"error: {text}"
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return INTERRUPTED, "interrupted; nothing unfinished was left behind"
+    if isinstance(error, BrokenPipeError):
+        return INTERRUPTED, ""
+    if isinstance(error, MemoryError) or "CUDA_ERROR_OUT_OF_MEMORY" in text:
+        return 4, f"error: out of memory ({text or 'on this machine'}); use a smaller problem or a larger machine"
+    if hasattr(error, "format_message"):
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "gpukit"
+        message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
+        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the whole help
+            message = "a command is needed"
+        return 2, f"error: {message}; see `{path} --help`"
+    module = type(error).__module__
+    if module.startswith(("numba.cuda", "numba_cuda", "cupy", "cupy_backends", "cuda.")):
+        return 4, f"error: the GPU failed: {type(error).__name__}: {text}; see `gpukit doctor`"
+    if isinstance(error, OSError):
+        name = f"{error.filename}: " if error.filename else ""
+        return 3, f"error: {name}{error.strerror or text}"
+    return (
+        INTERNAL,
+        f"internal error: {type(error).__name__}: {text}; this is a defect, run again with -v and report the traceback",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

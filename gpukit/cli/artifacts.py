@@ -1,0 +1,71 @@
+"""``gpukit inspect``, ``verify`` and ``diff``: any artifact, by what the layout table says of its kind."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpukit.cli.common import JsonOption, VerboseOption, print_json, set_logging
+from gpukit.errors import ComparisonFailed, InputError, UsageError
+
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Artifacts.")]
+
+
+def inspect(files: Files, as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
+    """Show what artifacts hold: header, attributes, datasets with types and shapes."""
+    set_logging(verbose)
+    from gpukit.artifacts.describe import describe, tree
+
+    found = [describe(path) for path in files]
+    if as_json:
+        print_json({"files": found})
+    else:
+        print("\n".join(line for one in found for line in tree(one)))
+
+
+def verify(files: Files, as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
+    """Check artifacts in full: structure, every checksum, what the numbers mean. Exit code 3 if one is broken."""
+    set_logging(verbose)
+    from gpukit.artifacts.verify import verify as check
+
+    results, broken = [], []
+    for path in files:
+        try:
+            header = check(path)
+        except InputError as error:
+            broken.append(str(error))
+            results.append({"file": str(path), "ok": False, "error": str(error)})
+        else:
+            results.append({"file": str(path), "ok": True, "kind": header.kind, "payload": header.payload})
+            if not as_json:
+                print(f"{path}: ok ({header.kind}, payload {header.payload[:12]}…)")
+    if as_json:
+        print_json({"ok": not broken, "files": results})
+    if len(broken) == 1:
+        raise InputError(broken[0])
+    if broken:
+        raise InputError(f"{len(broken)} of {len(files)} files are broken: " + " | ".join(broken))
+
+
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="A", help="An artifact.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="An artifact of the same kind.")],
+    rtol: Annotated[
+        float, typer.Option("--rtol", metavar="R", help="Relative tolerance of floating-point numbers.")
+    ] = 0.0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Compare two artifacts by content; one line for each difference. Exit code 0 equal, 1 different."""
+    set_logging(verbose)
+    if not 0 <= rtol < 1:
+        raise UsageError(f"--rtol is {rtol}; [0, 1) is allowed")
+    from gpukit.artifacts.diff import diff as compare
+
+    lines = compare(first, second, rtol)
+    if as_json:
+        print_json({"equal": not lines, "differences": lines})
+    elif lines:
+        print("\n".join(lines))
+    if lines:
+        raise ComparisonFailed(f"{first} and {second} differ in {len(lines)} place(s)")

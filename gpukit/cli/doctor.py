@@ -1,0 +1,133 @@
+"""``gpukit doctor``: what is here, and whether each backend works."""
+
+import importlib.metadata
+import platform
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gpukit import __version__
+from gpukit.cli.common import JsonOption, VerboseOption, print_json, set_logging
+from gpukit.device import select
+from gpukit.device.memory import host_free_bytes, readable
+from gpukit.errors import ComparisonFailed
+
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "h5py",
+    "typer",
+    "rich",
+    "numba-cuda",
+    "cupy-cuda13x",
+    "cupy-cuda12x",
+    "hdf5plugin",
+    "snakemake",
+)
+
+
+def doctor(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
+    """Say what is here: devices, versions, and a self-test of each backend. Exit code 1 if a test fails."""
+    set_logging(verbose)
+    report: dict[str, Any] = {"devices": devices(), "versions": versions(), "checks": checks()}
+    if as_json:
+        print_json(report)
+    else:
+        _print(report)
+    failed = [check["name"] for check in report["checks"] if check["status"] == "failed"]
+    if failed:
+        raise ComparisonFailed(f"self-test failed: {', '.join(failed)}; see the details above")
+
+
+def devices() -> list[dict[str, Any]]:
+    """Return the processor and every visible GPU."""
+    found: list[dict[str, Any]] = [
+        {
+            "kind": "cpu",
+            "name": select.cpu_name(),
+            "threads": select.available_threads(),
+            "memory_free": host_free_bytes(),
+        }
+    ]
+    for index, gpu in enumerate(select.detect()[0]):
+        capability = "{}.{}".format(*gpu.capability)
+        found.append({"kind": "cuda", "index": index, "name": gpu.name, "memory": gpu.memory, "capability": capability})
+    return found
+
+
+def versions() -> dict[str, str | None]:
+    """Return the version of gpukit, Python and every package that matters, None where it is not installed."""
+    found: dict[str, str | None] = {"gpukit": __version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def checks() -> list[dict[str, str]]:
+    """Run the self-tests; each result has name, status (ok, failed, skipped) and detail."""
+    found, problem = select.detect()
+    problem = "" if select.simulated() else problem or select.package_problem()
+    return [
+        _check("cpu: Philox known answers", _philox_cpu),
+        _check("cuda: Philox known answers", _philox_cuda)
+        if not problem
+        else _skipped("cuda: Philox known answers", problem),
+        _check("hdf5: write, read, compare", _hdf5),
+    ]
+
+
+def _check(name: str, test: Callable[[], bool]) -> dict[str, str]:
+    try:
+        good, detail = test(), ""
+    except Exception as error:
+        good, detail = False, f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return {"name": name, "status": "ok" if good else "failed", "detail": detail}
+
+
+def _skipped(name: str, why: str) -> dict[str, str]:
+    return {"name": name, "status": "skipped", "detail": why}
+
+
+def _philox_cpu() -> bool:
+    from gpukit.device.selftest import philox_cpu
+
+    return philox_cpu()
+
+
+def _philox_cuda() -> bool:
+    from gpukit.device.selftest_cuda import philox_cuda
+
+    return philox_cuda()
+
+
+def _hdf5() -> bool:
+    import numpy as np
+
+    from gpukit.artifacts import read_metrics, write_metrics
+
+    values = np.arange(1000)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "self-test.h5"
+        write_metrics(path, {"values": values})
+        return bool(np.array_equal(read_metrics(path).arrays["values"], values))
+
+
+def _print(report: dict[str, Any]) -> None:
+    print("devices")
+    for device in report["devices"]:
+        if device["kind"] == "cpu":
+            print(f"  cpu      {device['name']}, {device['threads']} thread(s), {readable(device['memory_free'])} free")
+        else:
+            size = readable(device["memory"])
+            print(f"  cuda {device['index']:<3} {device['name']}, {size}, compute {device['capability']}")
+    print("versions")
+    for name, version in report["versions"].items():
+        print(f"  {name:<12} {version or 'not installed'}")
+    print("checks")
+    for check in report["checks"]:
+        print(f"  {check['status']:<8} {check['name']}" + (f" ({check['detail']})" if check["detail"] else ""))

@@ -1,0 +1,157 @@
+"""``gpukit evaluate``: check results by methods that share no code with what made them."""
+
+import hashlib
+import logging
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpukit.cli.common import (
+    DeviceChoice,
+    DeviceOption,
+    GpusOption,
+    JsonOption,
+    Run,
+    SeedOption,
+    ThreadsOption,
+    VerboseOption,
+)
+from gpukit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from gpukit.evaluate import SpreadEstimate
+    from gpukit.graph.csr import Graph
+
+app = typer.Typer(help="Check results by independent methods.", no_args_is_help=True, add_completion=False)
+
+_log = logging.getLogger("gpukit")
+
+MAX_ID = 2**63 - 1
+
+
+class Model(StrEnum):
+    """Values of ``--model``."""
+
+    ic = "ic"
+    lt = "lt"
+
+
+@app.callback()
+def _group() -> None:
+    """Check results by independent methods."""
+
+
+@app.command("spread")
+def spread(
+    graph_file: Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")],
+    seeds_file: Annotated[
+        Path | None,
+        typer.Option("--seeds", metavar="S.h5|FILE", help="A seeds artifact, or a text file, one vertex id a line."),
+    ] = None,
+    ids: Annotated[str | None, typer.Option("--ids", metavar="A,B,…", help="The vertex ids of the seeds.")] = None,
+    model: Annotated[Model, typer.Option("--model", help="Independent cascade or linear threshold.")] = Model.ic,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Cascades to simulate, at least 2.")] = 20_000,
+    prefixes: Annotated[
+        str | None, typer.Option("--prefixes", metavar="A,B,…", help="Also the spread of the first A, B, … seeds.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="M.h5", help="A metrics artifact to write.")] = None,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Estimate the expected spread of seeds by forward Monte Carlo.
+
+    With seeds of several rounds (multi-round influence) the spread counts vertices activated in any of them.
+    """
+    sizes = [] if prefixes is None else sorted(set(_numbers(prefixes, "--prefixes")))
+    params = {"model": model.value, "runs": runs, "prefixes": sizes}
+    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    if (seeds_file is None) == (ids is None):
+        raise UsageError("give the seeds by either --seeds or --ids")
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+
+        graph = read_graph(graph_file, transpose=False)
+        inputs = {"graph": digest(graph_file)}
+        if seeds_file is not None:
+            stages, inputs["seeds"] = _read_seeds(seeds_file, inputs["graph"])
+        else:
+            stages = [run.params.setdefault("ids", _numbers(ids or "", "--ids"))]
+        rounds = [graph.internal(stage).tolist() for stage in stages]
+    if len(rounds) > 1 and sizes:
+        raise UsageError("--prefixes is for seeds of one round; these have several")
+    chosen = run.use_device(device.value, gpus, threads, work=0.1 * runs * graph.m)
+    with run.phase("simulate"), run.progress("cascades") as update:
+        from gpukit.evaluate import forward_curve, forward_rounds
+
+        settings: dict[str, Any] = {"model": model.value, "runs": runs, "seed": seed, "device": chosen}
+        settings["progress"] = update
+        if len(rounds) > 1:
+            sizes = [sum(len(vertices) for vertices in rounds)]
+            curve = [forward_rounds(graph, rounds, **settings)]
+        else:
+            sizes = sorted({*sizes, len(rounds[0])})
+            curve = forward_curve(graph, rounds[0], sizes, **settings)
+    if out is not None:
+        with run.phase("write"):
+            from gpukit.artifacts import write_metrics
+
+            columns = {"k": sizes, "spread": [one.spread for one in curve], "stderr": [one.stderr for one in curve]}
+            columns |= {"runs": [runs] * len(sizes)}
+            attributes = {"model": model.value, "rounds": len(rounds)}
+            write_metrics(out, columns, attributes, params=run.params, seed=seed, inputs=inputs)
+    _report(run, graph, sizes, curve)
+
+
+def _report(run: Run, graph: "Graph", sizes: list[int], curve: "list[SpreadEstimate]") -> None:
+    """Print the record of a spread evaluation."""
+    last = curve[-1]
+    points = [{"k": k, "spread": one.spread, "stderr": one.stderr} for k, one in zip(sizes, curve, strict=True)]
+    record = {"k": sizes[-1], "spread": last.spread, "stderr": last.stderr, "runs": last.runs, "curve": points}
+    summary = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {p['stderr']:.2f}" for p in points}
+    run.finish(graph, record, {**summary, "runs": f"{last.runs:,}"})
+
+
+def _numbers(text: str, option: str) -> list[int]:
+    """Return the whole numbers of a comma-separated list."""
+    words = [word.strip() for word in text.split(",")]
+    wrong = [word for word in words if not (word.isascii() and word.isdigit() and int(word) <= MAX_ID)]
+    if wrong:
+        raise UsageError(f"{option}: {wrong[0]!r} is not a whole number >= 0; give numbers separated by commas")
+    return [int(word) for word in words]
+
+
+def _read_seeds(path: Path, graph_digest: str) -> tuple[list[list[int]], str]:
+    """Return the seeds of each round as original ids, and the digest of their file."""
+    content = path.read_bytes()
+    if not content.startswith(b"\x89HDF\r\n\x1a\n"):
+        return [_listed(path, content)], hashlib.sha256(content).hexdigest()
+    from gpukit.artifacts import digest, read_seeds
+
+    found = read_seeds(path)
+    if found.graph != graph_digest:
+        _log.warning("%s was made on another graph or with other probabilities; its vertex ids are used", path)
+    if found.rounds is None:
+        return [found.seeds.tolist()], digest(path)
+    return [found.seeds[found.rounds == t].tolist() for t in range(int(found.rounds.max()) + 1)], digest(path)
+
+
+def _listed(path: Path, content: bytes) -> list[int]:
+    """Return the vertex ids of a text file, one a line; ``#`` starts a comment."""
+    ids = []
+    for number, line in enumerate(content.splitlines(), 1):
+        word = line.partition(b"#")[0].strip()
+        if not word:
+            continue
+        if not word.isdigit() or int(word) > MAX_ID:
+            shown = word[:40].decode("ascii", "backslashreplace")
+            raise InputError(f"{path}, line {number}: {shown!r} is not a vertex id (a whole number >= 0)")
+        ids.append(int(word))
+    if not ids:
+        raise InputError(f"{path} holds no vertex ids; give one a line")
+    return ids

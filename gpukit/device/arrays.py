@@ -1,0 +1,101 @@
+"""Arrays on a GPU: CuPy allocates and keeps the memory, Numba kernels read it; NumPy stands in under the simulator."""
+
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from gpukit.device.select import simulated
+
+if simulated():
+    xp: Any = np
+else:
+    import cupy
+
+    xp = cupy
+
+
+class Buffer:
+    """An array on the current GPU that kernels take, and that can be replaced by a larger one.
+
+    Parameters
+    ----------
+    source : numpy array, or shape
+        What to copy to the device, or the shape to make.
+    dtype : dtype, optional
+        Type of a made array.
+    fill : int, optional
+        Value of every element of a made array; undefined if not given.
+
+    Attributes
+    ----------
+    array : cupy or numpy array
+        For array operations.
+    view : array
+        For kernels; made once, because making it costs more than a launch.
+    """
+
+    __slots__ = ("array", "view")
+
+    def __init__(self, source: Any, dtype: Any = None, fill: int | None = None) -> None:
+        if isinstance(source, np.ndarray):
+            self._set(xp.asarray(source))
+        elif fill is None:
+            self._set(xp.empty(source, dtype))
+        else:
+            self._set(xp.full(source, fill, dtype))
+
+    def _set(self, array: Any) -> None:
+        self.array = array
+        self.view = array if xp is np else cuda.as_cuda_array(array)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def reserve(self, length: int, keep: int) -> None:
+        """Make room for ``length`` elements, keeping the first ``keep``."""
+        if length > len(self.array):
+            larger = xp.empty(max(length, min(2 * len(self.array), length + (1 << 26))), self.array.dtype)
+            larger[:keep] = self.array[:keep]
+            self._set(larger)
+
+    def host(self, length: int | None = None) -> np.ndarray:
+        """Return the first ``length`` elements, or all, in host memory."""
+        part = self.array if length is None else self.array[:length]
+        return part.copy() if xp is np else part.get()
+
+
+def free_memory() -> int:
+    """Return the bytes that can still be allocated on the current GPU, CuPy's own pool included."""
+    if xp is np:
+        return 1 << 30
+    return int(xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes())
+
+
+_grids: dict[tuple, int] = {}
+
+
+def cooperative_grid(kernel: Any, block: int, args: tuple) -> int:
+    """Return the most blocks of a cooperative kernel that the current GPU runs at once; 1 under the simulator."""
+    if xp is np:
+        return 1
+    key = (kernel, block, cuda.current_context().device.id)
+    if key not in _grids:
+        compiled = kernel.specialize(*args)
+        _grids[key] = compiled.overloads[compiled.signatures[0]].max_cooperative_grid_blocks(block)
+    return _grids[key]
+
+
+def resident_blocks(block: int, registers: int) -> int:
+    """Return how many blocks of a kernel the current GPU holds at once, by threads and registers.
+
+    Parameters
+    ----------
+    block, registers : int
+        Threads of a block, and the registers each may take.
+    """
+    device = cuda.current_context().device
+    per = min(
+        device.MAX_THREADS_PER_MULTIPROCESSOR // block, device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers)
+    )
+    return int(device.MULTIPROCESSOR_COUNT * max(1, per))

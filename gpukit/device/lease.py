@@ -1,0 +1,154 @@
+"""GPU leases: processes of one machine share its GPUs without meeting on one.
+
+One lock file a GPU, named by its UUID, is held with flock until the process ends, however it ends. A gate lock for each
+set of visible GPUs lets those who wait for the same GPUs in one at a time, so that a large request is not overtaken for
+ever.
+The files lie in GPUKIT_LOCK_DIR, or /tmp/gpukit-locks, the same folder for every user and every TMPDIR.
+"""
+
+import fcntl
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpukit.device.select import Device, Gpu
+from gpukit.errors import DeviceError
+
+_log = logging.getLogger(__name__)
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Lease:
+    """GPUs that this process holds, and the descriptors that hold their locks."""
+
+    gpus: tuple[Gpu, ...]
+    descriptors: tuple[int, ...]
+
+    def release(self) -> None:
+        """Give the GPUs back; the end of the process does the same."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+
+def assigned_by_scheduler(visible: int, wanted: int) -> bool:
+    """Return whether a scheduler gave this process just the GPUs that it asks for, so that no lock is needed.
+
+    SLURM sets SLURM_JOB_GPUS or SLURM_STEP_GPUS; Kubernetes' device plugin lists UUIDs in NVIDIA_VISIBLE_DEVICES (plain
+    containers hold ``all`` there). Inside an allocation of more GPUs than are asked for, processes share by locks.
+    """
+    slurm = any(os.environ.get(name) for name in ("SLURM_JOB_GPUS", "SLURM_STEP_GPUS"))
+    listed = os.environ.get("NVIDIA_VISIBLE_DEVICES", "") not in ("", "all", "none", "void")
+    kubernetes = bool(os.environ.get("KUBERNETES_SERVICE_HOST")) and listed
+    return (slurm or kubernetes) and visible == wanted
+
+
+def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
+    """Lock ``count`` GPUs of ``pool``, waiting until that many are free.
+
+    Parameters
+    ----------
+    pool : sequence of Gpu
+        The GPUs this process may use.
+    count : int
+        How many to take, in [1, len(pool)].
+    folder : path, optional
+        Folder of the lock files.
+
+    Raises
+    ------
+    DeviceError
+        If the pool is smaller than ``count``, or the lock files cannot be made.
+    """
+    if not 1 <= count <= len(pool):
+        raise DeviceError(f"{count} GPU(s) are asked for and {len(pool)} are visible; lower --gpus")
+    folder = folder or Path(os.environ.get("GPUKIT_LOCK_DIR") or "/tmp/gpukit-locks")
+    names = sorted(gpu.uuid for gpu in pool)
+    gate = _open(folder, "gate-" + hashlib.sha256("\n".join(names).encode()).hexdigest()[:16])
+    said = False
+    try:
+        while True:
+            if _lock(gate, wait=said):
+                taken = _take(folder, pool, count)
+                if taken is not None:
+                    return taken
+            if not said:
+                _log.warning("waiting for %d of %d GPU(s), others use them", count, len(pool))
+                said = True
+            else:
+                time.sleep(_POLL_S)
+    finally:
+        os.close(gate)
+
+
+def _take(folder: Path, pool: Sequence[Gpu], count: int) -> Lease | None:
+    """Lock the first ``count`` free GPUs, or none if fewer are free."""
+    held: list[tuple[Gpu, int]] = []
+    try:
+        for gpu in pool:
+            descriptor = _open(folder, f"gpu-{gpu.uuid}")
+            if _lock(descriptor, wait=False):
+                held.append((gpu, descriptor))
+                if len(held) == count:
+                    taken, held = held, []
+                    return Lease(tuple(gpu for gpu, _ in taken), tuple(descriptor for _, descriptor in taken))
+            else:
+                os.close(descriptor)
+    finally:
+        for _, descriptor in held:
+            os.close(descriptor)
+    return None
+
+
+def _open(folder: Path, name: str) -> int:
+    """Open a lock file, made if need be; every user may read it, and flock asks for no more."""
+    path = folder / f"{name}.lock"
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        try:
+            return os.open(path, flags)
+        except FileNotFoundError:
+            if not folder.is_dir():
+                folder.mkdir(parents=True, exist_ok=True)
+                folder.chmod(0o1777)
+            try:
+                descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
+            except FileExistsError:
+                return os.open(path, flags)
+            os.fchmod(descriptor, 0o644)  # whatever the umask
+            return descriptor
+    except OSError as error:
+        raise DeviceError(
+            f"cannot make the GPU lock {path}: {error.strerror}; set GPUKIT_LOCK_DIR to a shared folder"
+        ) from None
+
+
+def _lock(descriptor: int, wait: bool) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
+
+
+def take(device: Device) -> tuple[Device, Lease | None]:
+    """Lease the GPUs of a device and make CUDA see just these, numbered from 0.
+
+    Must come before CUDA starts in this process. CPU devices and the simulator pass through.
+
+    Returns
+    -------
+    Device, Lease or None
+        The device with the names of the leased GPUs, and the lease where locks were needed.
+    """
+    if not device.pool:
+        return device, None
+    count = len(device.gpus)
+    held = None if assigned_by_scheduler(len(device.pool), count) else lease(device.pool, count)
+    gpus = device.pool[:count] if held is None else held.gpus
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(gpu.token for gpu in gpus)
+    return replace(device, name=gpus[0].name, memory=min(gpu.memory for gpu in gpus), pool=gpus), held

@@ -1,0 +1,53 @@
+"""Lists the GPUs that CUDA shows, as JSON on standard output; run as a program of its own by ``select.py``.
+
+CUDA reads CUDA_VISIBLE_DEVICES once, when it starts. A process of its own leaves the caller free to choose GPUs first,
+and survives a broken driver. It uses nothing but the standard library.
+"""
+
+import ctypes
+import json
+
+
+def probe(library: str = "libcuda.so.1") -> dict:
+    """Return ``{"devices": [{uuid, name, memory, capability}]}`` or ``{"error": text}``."""
+    cuda = ctypes.CDLL(library)
+    if status := cuda.cuInit(0):
+        return {"error": f"CUDA cannot start ({_name(cuda, status)})"}
+    count = ctypes.c_int()
+    if status := cuda.cuDeviceGetCount(ctypes.byref(count)):
+        return {"error": f"CUDA cannot list its devices ({_name(cuda, status)})"}
+    return {"devices": [_describe(cuda, index) for index in range(count.value)]}
+
+
+def _name(cuda: ctypes.CDLL, status: int) -> str:
+    text = ctypes.c_char_p()
+    cuda.cuGetErrorName(status, ctypes.byref(text))
+    return text.value.decode() if text.value else f"error {status}"
+
+
+def _describe(cuda: ctypes.CDLL, index: int) -> dict:
+    device, name, memory, uuid = (
+        ctypes.c_int(),
+        ctypes.create_string_buffer(256),
+        ctypes.c_size_t(),
+        (ctypes.c_ubyte * 16)(),
+    )
+    cuda.cuDeviceGet(ctypes.byref(device), index)
+    cuda.cuDeviceGetName(name, len(name), device)
+    cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
+    # Version 2 tells the instances of a partitioned GPU (MIG) apart.
+    cuda.cuDeviceGetUuid_v2(ctypes.byref(uuid), device)
+    digits = bytes(uuid).hex()
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
+    cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)
+    return {
+        "uuid": "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])),
+        "name": name.value.decode(),
+        "memory": memory.value,
+        "capability": [major.value, minor.value],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(probe()))

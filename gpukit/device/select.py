@@ -1,0 +1,228 @@
+"""The choice between CPU and GPU, with a reason; no CUDA library is loaded into this process."""
+
+import ctypes
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gpukit.errors import DeviceError, UsageError
+
+# Below this many vertex or edge visits the CPU is done before a GPU program has started (about 1.2 s).
+SMALL_WORK = 30_000_000
+MAX_THREADS = 4096
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU that CUDA shows: its name, memory in bytes, compute capability, lock identity and visibility token.
+
+    ``token`` is what CUDA_VISIBLE_DEVICES must hold to show just this one.
+    """
+
+    name: str
+    memory: int
+    capability: tuple[int, int]
+    uuid: str
+    token: str
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where the work runs.
+
+    Attributes
+    ----------
+    kind : str
+        ``cpu`` or ``cuda``.
+    name : str
+        Name of the processor or GPU.
+    gpus : tuple of int
+        CUDA device numbers to use, valid once the lease is taken; empty on the CPU.
+    threads : int
+        CPU threads, at least 1.
+    reason : str
+        Why this device was taken.
+    memory : int
+        Memory of one GPU in bytes; 0 on the CPU.
+    pool : tuple of Gpu
+        The GPUs to lease from; empty on the CPU and in the simulator.
+    """
+
+    kind: str
+    name: str
+    gpus: tuple[int, ...]
+    threads: int
+    reason: str
+    memory: int = 0
+    pool: tuple[Gpu, ...] = field(default=(), repr=False)
+
+    def record(self) -> dict:
+        """Return the JSON form: kind, name, gpus, threads, reason."""
+        names = ("kind", "name", "gpus", "threads", "reason")
+        return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}
+
+
+def simulated() -> bool:
+    """Return whether numba's CUDA simulator is switched on."""
+    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+
+
+def register_limit(registers: int) -> dict[str, int]:
+    """Return the option of ``cuda.jit`` that caps the registers of a thread; the simulator knows none."""
+    return {} if simulated() else {"max_registers": registers}
+
+
+def for_kernels(function: Any) -> Any:
+    """Return a compiled function as kernels can call it: itself, but its Python form under the simulator.
+
+    Needed for functions that take arrays; those that take numbers serve both.
+    """
+    return function.py_func if simulated() else function
+
+
+@lru_cache(maxsize=1)
+def detect() -> tuple[tuple[Gpu, ...], str]:
+    """Return the GPUs that CUDA shows this process, in CUDA's order, and why there are none.
+
+    Honours CUDA_VISIBLE_DEVICES. Starts a process where there is a driver. The simulator counts as none.
+    """
+    if simulated():
+        return (), "the CUDA simulator is on (NUMBA_ENABLE_CUDASIM)"
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return (), "no NVIDIA driver on this machine (libcuda.so.1 is not there)"
+    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("probe.py"))]
+    try:
+        answer = json.loads(subprocess.run(command, capture_output=True, timeout=60, check=True).stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return (), "the NVIDIA driver does not answer"
+    shown = os.environ.get("CUDA_VISIBLE_DEVICES")
+    hint = "" if shown is None else f"; CUDA_VISIBLE_DEVICES is {shown!r}"
+    if "error" in answer:
+        return (), answer["error"] + hint
+    # CUDA shows the devices in the order of this list, up to the first entry it does not know.
+    tokens = [entry.strip() for entry in shown.split(",")] if shown is not None else []
+    gpus = tuple(
+        Gpu(
+            one["name"],
+            one["memory"],
+            (one["capability"][0], one["capability"][1]),
+            one["uuid"],
+            tokens[index] if tokens else f"GPU-{one['uuid']}",
+        )
+        for index, one in enumerate(answer["devices"])
+    )
+    return gpus, "" if gpus else f"no NVIDIA GPU is visible{hint}"
+
+
+def package_problem() -> str:
+    """Return why installed packages cannot run CUDA kernels, or an empty string."""
+    try:
+        importlib.metadata.version("numba-cuda")
+    except importlib.metadata.PackageNotFoundError:
+        return "numba-cuda is not installed (install gpukit[cuda13] or gpukit[cuda12])"
+    numpy = importlib.metadata.version("numpy")
+    if tuple(int(part) for part in numpy.split(".")[:2]) >= (2, 5):
+        return f"numba-cuda does not work with numpy {numpy} (install numpy 2.4)"
+    return ""
+
+
+def available_threads(root: Path = Path("/")) -> int:
+    """Return how many CPUs this process may use: its affinity, within the quota of its cgroup.
+
+    Parameters
+    ----------
+    root : path
+        Where ``sys`` lies; another folder in tests.
+    """
+    count = len(os.sched_getaffinity(0))
+    base = root / "sys/fs/cgroup"
+    try:
+        quota, period = (base / "cpu.max").read_text().split()[:2]
+    except (OSError, ValueError):
+        try:
+            quota, period = ((base / "cpu" / name).read_text() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+        except OSError:
+            return count
+    if quota.strip() in ("max", "-1"):
+        return count
+    return max(1, min(count, -(-int(quota) // int(period))))
+
+
+def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *, work: float | None = None) -> Device:
+    """Choose where to run.
+
+    Parameters
+    ----------
+    requested : str
+        ``auto``, ``cpu`` or ``cuda``.
+    gpus : int
+        Number of GPUs, at least 0; with 0, ``auto`` takes the CPU.
+    threads : int, optional
+        CPU threads in [1, 4096]; all that this process may use by default.
+    work : float, optional
+        Estimated number of vertex and edge visits; ``auto`` leaves small work to the CPU, which is done before a GPU
+        program has started.
+
+    Returns
+    -------
+    Device
+        A GPU device is not leased yet; see :mod:`gpukit.device.lease`.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    DeviceError
+        If ``cuda`` is asked for and there is no GPU, or not as many.
+    """
+    if requested not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"device {requested!r} is unknown; auto, cpu and cuda are allowed")
+    if threads is not None and not 1 <= threads <= MAX_THREADS:
+        raise UsageError(f"--threads is {threads}; 1 to {MAX_THREADS} are allowed")
+    if gpus < 0 or (gpus == 0 and requested == "cuda"):
+        raise UsageError(f"--gpus is {gpus}; at least 1 is needed for cuda (0 with auto means the CPU)")
+    threads = threads or available_threads()
+    if requested == "cpu":
+        return Device("cpu", cpu_name(), (), threads, "asked for")
+    if requested == "cuda" and simulated():
+        return Device("cuda", "CUDA simulator", (0,), threads, "asked for; the simulator is on")
+    if requested == "auto":
+        if gpus == 0:
+            return Device("cpu", cpu_name(), (), threads, "auto: --gpus is 0")
+        if work is not None and work < SMALL_WORK:
+            return Device("cpu", cpu_name(), (), threads, "auto: the work is too small for a GPU to pay off")
+    found, problem = detect()
+    problem = problem or package_problem()
+    if not problem and len(found) < gpus:
+        problem = f"{len(found)} GPU(s) are visible, {gpus} are asked for"
+    if problem:
+        if requested == "cuda":
+            raise DeviceError(f"cannot use a GPU: {problem}; use --device cpu or auto, or see `gpukit doctor`")
+        return Device("cpu", cpu_name(), (), threads, f"auto: {problem}")
+    reason = "asked for" if requested == "cuda" else f"auto: {_count(found)}"
+    memory = min(gpu.memory for gpu in found)
+    return Device("cuda", found[0].name, tuple(range(gpus)), threads, reason, memory, found)
+
+
+def _count(found: Sequence[Gpu]) -> str:
+    return "a GPU is here" if len(found) == 1 else f"{len(found)} GPUs are here"
+
+
+def cpu_name() -> str:
+    """Return the model name of the processor."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return os.uname().machine

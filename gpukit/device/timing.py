@@ -1,0 +1,51 @@
+"""Wall time by phase, with the device synchronised at both ends of each phase."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class PhaseTimer:
+    """Adds up wall time by name; the time of an inner phase does not count for the outer one.
+
+    Parameters
+    ----------
+    sync : callable, optional
+        Waits for the device; called where a phase begins and ends, so that work launched in a phase counts there.
+    """
+
+    def __init__(self, sync: Callable[[], object] | None = None) -> None:
+        self.sync = sync
+        self._start = self._mark = time.perf_counter()
+        self._spent: dict[str, float] = {}
+        self._open: list[str] = []
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count the time of the ``with`` body for ``name``, also when it raises."""
+        self._charge(name, self.sync)
+        try:
+            yield
+        except BaseException:
+            # A broken device would raise again here and hide the cause.
+            self._charge(None, None)
+            raise
+        self._charge(None, self.sync)
+
+    def _charge(self, entered: str | None, sync: Callable[[], object] | None) -> None:
+        """Give the time since the last change to the innermost phase, then enter ``entered`` or leave that phase."""
+        if sync is not None:
+            sync()
+        now = time.perf_counter()
+        if self._open:
+            self._spent[self._open[-1]] += now - self._mark
+        self._mark = now
+        if entered is None:
+            self._open.pop()
+        else:
+            self._spent.setdefault(entered, 0.0)
+            self._open.append(entered)
+
+    def seconds(self) -> dict[str, float]:
+        """Return ``total`` (since the timer was made) and the seconds of each phase, in order of first entry."""
+        return {"total": time.perf_counter() - self._start, **self._spent}

@@ -1,0 +1,34 @@
+"""Errors a user can cause or meet, each with the exit code of the command line.
+
+Every message is one line: what was found, what is allowed, what to do.
+"""
+
+
+class GpukitError(Exception):
+    """Base of all errors that end a command with one line instead of a traceback."""
+
+    exit_code = 3
+
+
+class ComparisonFailed(GpukitError):
+    """Two things that should agree do not (``diff``, ``verify``, ``bench --compare``)."""
+
+    exit_code = 1
+
+
+class UsageError(GpukitError):
+    """An option, parameter or combination of them is not allowed."""
+
+    exit_code = 2
+
+
+class InputError(GpukitError):
+    """A file or a value in it is missing, unreadable or out of range."""
+
+    exit_code = 3
+
+
+class DeviceError(GpukitError):
+    """No such device, it is taken, or the work does not fit into its memory."""
+
+    exit_code = 4

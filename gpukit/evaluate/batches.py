@@ -1,0 +1,56 @@
+"""Hand out batches of runs to workers: CPU threads or GPUs."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TypeVar
+
+Progress = Callable[[int, int], None]
+
+MOST_BATCHES = 4096
+
+State = TypeVar("State")
+
+
+def share_runs(
+    states: Sequence[State],
+    run_batch: Callable[[State, int, int], None],
+    runs: int,
+    batch: int,
+    progress: Progress | None,
+) -> None:
+    """Call ``run_batch(state, first, count)`` for batches that cover [0, runs), one thread a state.
+
+    Parameters
+    ----------
+    states : sequence
+        What a worker needs for itself, such as scratch memory; no two calls at a time get the same.
+    run_batch : callable
+        Runs the ids first … first + count - 1.
+    runs : int
+        Number of runs.
+    batch : int
+        Runs a batch, more where there are very many runs. On Ctrl-C batches under way are finished, no more are begun.
+    progress : callable or None
+        Called with (runs done, runs) in the calling thread.
+    """
+    size = max(batch, runs // MOST_BATCHES)
+    spare: SimpleQueue[State] = SimpleQueue()
+    for state in states:
+        spare.put(state)
+
+    def work(first: int) -> int:
+        state = spare.get()
+        count = min(size, runs - first)
+        try:
+            run_batch(state, first, count)
+        finally:
+            spare.put(state)
+        return count
+
+    done = 0
+    with ThreadPoolExecutor(len(states)) as pool:
+        for count in pool.map(work, range(0, runs, size)):
+            done += count
+            if progress is not None:
+                progress(done, runs)

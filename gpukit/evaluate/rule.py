@@ -1,0 +1,53 @@
+"""The threshold rule of LT as forward runs apply it, the same on every device."""
+
+import numba
+import numpy as np
+from numba import int64, uint64
+
+from gpukit.graph.csr import Graph
+from gpukit.graph.probabilities import ONE, in_degrees, out_probabilities
+
+
+def lt_weights(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the LT weight of each out-edge, minus one, and the scale of each vertex: a weight means ``value / scale``.
+
+    Under weighted cascade every in-edge of v weighs 1 at a scale of d_in(v), so that the weights sum to one exactly;
+    otherwise the 32-bit thresholds are the weights and 2**32 is the scale.
+
+    Parameters
+    ----------
+    graph : Graph
+        With probabilities.
+
+    Returns
+    -------
+    weights : uint32 array, shape (m,) or (0,)
+        Empty: every edge weighs 1.
+    scales : int64 array, shape (n,)
+    """
+    if graph.weights.scheme == "wc" and graph.probabilities is None:
+        return np.empty(0, np.uint32), in_degrees(graph)
+    return out_probabilities(graph), np.full(graph.n, ONE, np.int64)
+
+
+@numba.njit(cache=True)
+def lt_quota(low, high, scale):
+    """Return the sum of active weights at which a vertex activates: ``floor(x * scale) + 1`` for a uniform x in [0, 1).
+
+    Active weights that sum to W reach the quota with probability ``min(1, W / scale)``: exactly for a scale of 2**32,
+    else to 2**-32.
+
+    Parameters
+    ----------
+    low, high : uint32
+        A 64-bit uniform word in two halves; x is the word over 2**64.
+    scale : int64
+        Scale of the vertex, in [1, 2**32].
+
+    Returns
+    -------
+    int64
+        In [1, scale].
+    """
+    size = uint64(scale)
+    return int64((uint64(high) * size + ((uint64(low) * size) >> uint64(32))) >> uint64(32)) + int64(1)

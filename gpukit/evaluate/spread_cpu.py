@@ -1,0 +1,257 @@
+"""Forward Monte Carlo on the CPU (Numba). ``spread_cuda.py`` holds the same two functions for GPUs.
+
+A run is a sequence of *stages*: each adds seeds and lets the spread run dry, so one run gives the spread of every
+prefix of a seed list. A stage with a new round number starts on fresh coins with no vertex active; a vertex counts once
+a run.
+"""
+
+import numba
+import numpy as np
+from numba import int64, uint32
+
+from gpukit.device.philox import draw4
+from gpukit.evaluate.batches import Progress, share_runs
+from gpukit.evaluate.rule import lt_quota, lt_weights
+from gpukit.evaluate.spread import Plan
+from gpukit.graph.probabilities import out_probabilities
+
+BATCH = 64
+"""Runs that a thread takes at a time."""
+
+GROUP = 256
+"""Philox calls made together, so that they are vectorised and cache misses overlap."""
+
+ACTIVE = 1 << 62
+"""What an active vertex is below zero, so that no more weight brings it back."""
+
+
+@numba.njit(nogil=True, cache=True)
+def ic_runs(
+    indptr, indices, thresholds,
+    targets, seeds, stage_starts, stage_rounds, seed, tag, first,
+    visited, values,
+):  # fmt: skip
+    """Run the independent cascades first … first + len(values) - 1, one after the other.
+
+    The coins of the out-edges of u in order are the words of ``draw4(seed, tag | round, run, u, 0 …)``, four a call.
+
+    Parameters
+    ----------
+    indptr : int64 array, shape (n + 1,)
+    indices : int32 array, shape (m,)
+        The out-edges.
+    thresholds : uint32 array, shape (m,)
+        Probability of each out-edge, minus one (:func:`gpukit.graph.probabilities.out_probabilities`).
+    targets : int64 array, shape (n,) or (0,)
+        What a vertex counts for; empty: one each.
+    seeds : int32 array
+        Seeds of all stages, distinct within a round.
+    stage_starts : int64 array, shape (stages + 1,)
+        Start of each stage in ``seeds``.
+    stage_rounds : int64 array, shape (stages,)
+        Round of each stage, ascending from 0.
+    seed, tag : uint64, int64
+        Key of the draws; the round is added to the tag.
+    first : int64
+        First run id.
+    visited : uint8 array, shape (n + 1,)
+        Zeros at first, then kept between calls: the epoch in which a vertex was last activated; the last entry is the
+        epoch counter. An epoch is one round of one run.
+    values : int64 array, shape (runs, stages)
+        Receives the sum of targets over the vertices activated up to each stage.
+    """
+    n = len(indptr) - 1
+    stages = len(stage_rounds)
+    rounds = stage_rounds[stages - 1] + 1
+    queue = np.empty(n + 1, np.int32)
+    vertex = np.empty(GROUP, np.int32)
+    call = np.empty(GROUP, np.uint32)
+    edge = np.empty(GROUP, np.int64)
+    live = np.empty(GROUP, np.uint32)
+    limits = np.zeros((4, GROUP), np.uint32)
+    found = np.empty(4 * GROUP + 1, np.int64)
+    epoch = int64(visited[n])
+    for i in range(len(values)):
+        if epoch + rounds > 255:
+            visited[:] = 0
+            epoch = 0
+        old = epoch
+        count = 0
+        head = tail = 0
+        for stage in range(stages):
+            if stage == 0 or stage_rounds[stage] != stage_rounds[stage - 1]:
+                epoch = old + 1 + stage_rounds[stage]
+                head = tail = 0
+            round_tag = tag + (stage_rounds[stage] << 8)
+            for j in range(stage_starts[stage], stage_starts[stage + 1]):
+                v = seeds[j]
+                if visited[v] != epoch:
+                    if visited[v] <= old:
+                        count += targets[v] if len(targets) else 1
+                    visited[v] = epoch
+                    queue[tail] = v
+                    tail += 1
+            skipped = 0
+            while head < tail:
+                size = 0
+                while head < tail and size < GROUP:
+                    u = queue[head]
+                    low, high = indptr[u] + 4 * skipped, indptr[u + 1]
+                    while low < high and size < GROUP:
+                        vertex[size] = u
+                        call[size] = skipped
+                        edge[size] = low
+                        live[size] = (1 << min(4, high - low)) - 1
+                        size += 1
+                        skipped += 1
+                        low += 4
+                    if low >= high:
+                        head += 1
+                        skipped = 0
+                for j in range(size):
+                    for lane in range(4):
+                        limits[lane, j] = thresholds[min(edge[j] + lane, len(thresholds) - 1)]
+                for j in range(size):
+                    a, b, c, d = draw4(seed, round_tag, first + i, vertex[j], call[j])
+                    hits = uint32(a <= limits[0, j]) | uint32(b <= limits[1, j]) << 1
+                    live[j] &= hits | uint32(c <= limits[2, j]) << 2 | uint32(d <= limits[3, j]) << 3
+                hits = 0
+                for j in range(size):
+                    for lane in range(4):
+                        found[hits] = edge[j] + lane
+                        hits += (live[j] >> lane) & 1
+                for j in range(hits):
+                    v = indices[found[j]]
+                    if visited[v] != epoch:
+                        if visited[v] <= old:
+                            count += targets[v] if len(targets) else 1
+                        visited[v] = epoch
+                        queue[tail] = v
+                        tail += 1
+            values[i, stage] = count
+        epoch = old + rounds
+    visited[n] = epoch
+
+
+@numba.njit(nogil=True, cache=True)
+def lt_runs(
+    indptr, indices, weights, scales,
+    targets, seeds, stage_starts, stage_rounds, seed, tag, first,
+    visited, left, values,
+):  # fmt: skip
+    """Run the threshold cascades first … first + len(values) - 1, one after the other.
+
+    The threshold of v comes from ``draw4(seed, tag | round, run, v, 0)``: v activates once the weights of its active
+    in-neighbours reach it. No live-edge choice is made, so this checks the samplers that make one. The inner loops
+    write whether or not there is news, since a branch there would be mispredicted once in five edges.
+
+    Parameters
+    ----------
+    weights : uint32 array, shape (m,) or (0,)
+    scales : int64 array, shape (n,)
+        Weight of each out-edge, minus one, and what weights of in-edges count against
+        (:func:`gpukit.evaluate.rule.lt_weights`).
+    left : int64 array, shape (n,)
+        Zeros before and after: what a vertex still lacks; 0 untouched, negative active.
+    indptr, indices, targets, seeds, stage_starts, stage_rounds, seed, tag, first, visited, values
+        As in :func:`ic_runs`; an epoch is one run.
+    """
+    n = len(indptr) - 1
+    stages = len(stage_rounds)
+    queue = np.empty(n + 1, np.int32)
+    touched = np.empty(n + 1, np.int32)
+    draws = np.empty((2, GROUP), np.uint32)
+    epoch = int64(visited[n])
+    for i in range(len(values)):
+        if epoch == 255:
+            visited[:] = 0
+            epoch = 0
+        epoch += 1
+        count = 0
+        head = tail = used = 0
+        for stage in range(stages):
+            if stage > 0 and stage_rounds[stage] != stage_rounds[stage - 1]:
+                for j in range(used):
+                    left[touched[j]] = 0
+                head = tail = used = 0
+            round_tag = tag + (stage_rounds[stage] << 8)
+            for j in range(stage_starts[stage], stage_starts[stage + 1]):
+                v = seeds[j]
+                if left[v] == 0:
+                    touched[used] = v
+                    used += 1
+                if left[v] >= 0:
+                    left[v] = -ACTIVE
+                    queue[tail] = v
+                    tail += 1
+            while head < tail:
+                old_head, old_used, edges = head, used, 0
+                while head < tail and edges < 4 * GROUP:
+                    u = queue[head]
+                    head += 1
+                    edges += indptr[u + 1] - indptr[u]
+                    if visited[u] != epoch:
+                        visited[u] = epoch
+                        count += targets[u] if len(targets) else 1
+                    for j in range(indptr[u], indptr[u + 1]):
+                        v = uint32(indices[j])
+                        lacks = left[v]
+                        fresh = int64(lacks == 0)
+                        touched[used] = v
+                        used += fresh
+                        left[v] = lacks + fresh
+                for low in range(old_used, used, GROUP):
+                    size = min(GROUP, used - low)
+                    for j in range(size):
+                        draws[0, j], draws[1, j], _, _ = draw4(seed, round_tag, first + i, touched[low + j], 0)
+                    for j in range(size):
+                        v = touched[low + j]
+                        left[v] = lt_quota(draws[0, j], draws[1, j], scales[v])
+                for k in range(old_head, head):
+                    u = queue[k]
+                    for j in range(indptr[u], indptr[u + 1]):
+                        v = uint32(indices[j])
+                        lacks = left[v]
+                        rest = lacks - (int64(weights[j]) + 1 if len(weights) else 1)
+                        passed = int64((rest <= 0) & (lacks > 0))
+                        queue[tail] = v
+                        tail += passed
+                        left[v] = rest - passed * ACTIVE
+            values[i, stage] = count
+        for j in range(used):
+            left[touched[j]] = 0
+    visited[n] = epoch
+
+
+def run_on_cpu(plan: Plan, runs: int, progress: Progress | None = None) -> np.ndarray:
+    """Return the value of each run at each stage, with Numba's current number of threads.
+
+    Parameters
+    ----------
+    plan : Plan
+    runs : int
+        Run ids 0 … runs - 1.
+    progress : callable or None
+        Called with (runs done, runs).
+
+    Returns
+    -------
+    int64 array, shape (runs, stages)
+    """
+    graph = plan.graph
+    values = np.empty((runs, len(plan.stage_rounds)), np.int64)
+    edges = (graph.indptr, graph.indices)
+    words: tuple[np.ndarray, ...]
+    scratch: list[tuple] = [(np.zeros(graph.n + 1, np.uint8),) for _ in range(numba.get_num_threads())]
+    if plan.model == "ic":
+        kernel, words = ic_runs, (out_probabilities(graph),)
+    else:
+        kernel, words = lt_runs, lt_weights(graph)
+        scratch = [(*own, np.zeros(graph.n, np.int64)) for own in scratch]
+
+    def run_batch(own: tuple, first: int, count: int) -> None:
+        part = values[first : first + count]
+        kernel(*edges, *words, *plan.stages, np.uint64(plan.seed), plan.tag, first, *own, part)
+
+    share_runs(scratch, run_batch, runs, BATCH, progress)
+    return values

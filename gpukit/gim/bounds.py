@@ -1,0 +1,240 @@
+"""How many RR sets are enough, and what they prove: OPIM-C and IMM, in decimal arithmetic.
+
+``decimal`` rounds alike everywhere, so sizes and certificates do not depend on the C library of the host. One symbol for
+each quantity: W the mass (n, or the sum of the root weights), L what the optimum reaches at least, ρ the ratio of greedy
+selection, C the number of seed sets that may come out. docs/gim.md has the proofs.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+
+GRID = Decimal("1.01")
+"""Base of the grid on which IMM's lower bound lies with ``samples="grid"``."""
+
+_CONTEXT = Context(prec=40)
+_LN2 = _CONTEXT.ln(Decimal(2))
+_SQRT2 = _CONTEXT.sqrt(Decimal(2))
+_HALF_LN_2PI = Decimal("0.91893853320467274178032973640561763986139747363778")
+_EXACT_CHOICES = 1000
+_BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
+
+GREEDY_RATIO = _CONTEXT.subtract(Decimal(1), _CONTEXT.exp(Decimal(-1)))
+"""ρ of greedy selection: 1 - 1/e."""
+
+ROUNDS_RATIO = Decimal("0.5")
+"""ρ under a partition matroid (several rounds)."""
+
+BUDGET_RATIO = _CONTEXT.divide(GREEDY_RATIO, Decimal(2))
+"""ρ of the better of ratio greedy and best single element under a budget: (1 - 1/e)/2."""
+
+
+def log_choose(n: int, k: int) -> Decimal:
+    """Return ln C(n, k): of the leading bits of the exact integer, by Stirling's series where k and n - k are large.
+
+    Raises
+    ------
+    ValueError
+        If not 0 <= k <= n.
+    """
+    if not 0 <= k <= n:
+        raise ValueError(f"C({n}, {k})")
+    with localcontext(_CONTEXT):
+        if min(k, n - k) <= _EXACT_CHOICES:
+            exact = math.comb(n, k)
+            shift = max(0, exact.bit_length() - 160)
+            return Decimal(exact >> shift).ln() + shift * _LN2
+        return _log_factorial(n) - _log_factorial(k) - _log_factorial(n - k)
+
+
+def _log_factorial(n: int) -> Decimal:
+    """Return ln n! for n > 1000, where eight terms of the series leave an error below 1e-49."""
+    x = Decimal(n)
+    series = sum(
+        (Decimal(a) / (b * 2 * i * (2 * i - 1) * x ** (2 * i - 1)) for i, (a, b) in enumerate(_BERNOULLI, 1)), Decimal(0)
+    )
+    return (x + Decimal("0.5")) * x.ln() - x + _HALF_LN_2PI + series
+
+
+def _ceiling(value: Decimal) -> int:
+    return int(value.to_integral_value(ROUND_CEILING))
+
+
+def _doublings(factor: Decimal) -> int:
+    """Return ⌈log₂ factor⌉ for factor >= 1, without the rounding of a logarithm."""
+    return (_ceiling(factor) - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the formulas need of a problem.
+
+    Attributes
+    ----------
+    n : int
+        Vertices; the guarantee may fail with probability 1/n.
+    mass : int
+        W: n, or the sum of the root weights.
+    least : int
+        L: what the optimum reaches at least, in [1, W].
+    ratio : Decimal
+        ρ: of the best coverage, what selection finds.
+    log_sets : Decimal
+        ln C: C bounds the number of seed sets that selection may return.
+    """
+
+    n: int
+    mass: int
+    least: int
+    ratio: Decimal
+    log_sets: Decimal
+
+
+@dataclass(frozen=True)
+class OpimPlan:
+    """Sizes of OPIM-C (Tang, Tang, Xiao, Yuan, "Online processing algorithms for influence maximization", SIGMOD 2018).
+
+    Attributes
+    ----------
+    first : int
+        Sets in each of the two collections at the start; they double.
+    cap : int
+        θ_max: as many sets prove ρ - ε without a certificate.
+    steps : int
+        i_max, the most sizes tried.
+    a : Decimal
+        ln(3 i_max / δ), δ = 1/n.
+    target : Decimal
+        ρ - ε, the certificate to stop at.
+    """
+
+    first: int
+    cap: int
+    steps: int
+    a: Decimal
+    target: Decimal
+
+
+def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
+    """Return the sizes of OPIM-C.
+
+    Parameters
+    ----------
+    family : Family
+    epsilon : float
+        In (0, 1).
+    min_sets : int
+        Start with at least so many sets in both collections together. The sizes stay a fixed sequence of at most i_max
+        terms, so the union bound over them holds as it is.
+    """
+    with localcontext(_CONTEXT):
+        eps = Decimal(repr(epsilon))
+        ratio, share = family.ratio, Decimal(family.mass) / family.least
+        log_n = Decimal(family.n).ln()
+        six = log_n + Decimal(6).ln()
+        root = ratio * six.sqrt() + (ratio * (family.log_sets + six)).sqrt()
+        start = 2 * root * root
+        steps = _doublings(share / (eps * eps)) + 1
+        return OpimPlan(
+            first=max(_ceiling(start), -(-min_sets // 2)),
+            cap=_ceiling(start * share / (eps * eps)),
+            steps=steps,
+            a=log_n + Decimal(3 * steps).ln(),
+            target=ratio - eps,
+        )
+
+
+def opim_lower(covered: int, sets: int, mass: int, a: Decimal, least: int) -> Decimal:
+    """Return a lower bound on the spread of seeds chosen without these sets, of which they hit ``covered``.
+
+    Parameters
+    ----------
+    covered, sets : int
+        Sets hit, and all of them.
+    mass : int
+        W.
+    a : Decimal
+        The bound fails with probability exp(-a).
+    least : int
+        What the seeds reach by themselves.
+    """
+    with localcontext(_CONTEXT):
+        root = (covered + 2 * a / 9).sqrt() - (a / 2).sqrt()
+        return max((root * root - a / 18) * mass / sets, Decimal(least))
+
+
+def opim_upper(covered: int, sets: int, mass: int, a: Decimal) -> Decimal:
+    """Return an upper bound on the optimum, which hits at most ``covered`` of these sets; fails as ``opim_lower``."""
+    with localcontext(_CONTEXT):
+        root = (covered + a / 2).sqrt() + (a / 2).sqrt()
+        return min(root * root * mass / sets, Decimal(mass))
+
+
+@dataclass(frozen=True)
+class ImmPlan:
+    """Sizes of IMM (Tang, Shi, Xiao, "Influence maximization in near-linear time", SIGMOD 2015), ℓ = 1.
+
+    Attributes
+    ----------
+    family : Family
+    epsilon : Decimal
+    search : tuple of int
+        θ_i = ⌈λ'/x_i⌉ for x_i = W/2^i, i = 1, 2, …
+    """
+
+    family: Family
+    epsilon: Decimal
+    search: tuple[int, ...]
+
+    def found(self, i: int, covered: int, sets: int) -> bool:
+        """Return whether seeds that hit this many sets prove OPT >= x_i: W·F(S) >= (1 + ε')·x_i."""
+        with localcontext(_CONTEXT):
+            return Decimal(covered) * 2**i >= (1 + _SQRT2 * self.epsilon) * sets
+
+    def lower(self, covered: int, sets: int) -> Decimal:
+        """Return LB = W·F(S)/(1 + ε'), at least L."""
+        with localcontext(_CONTEXT):
+            bound = Decimal(covered) * self.family.mass / sets / (1 + _SQRT2 * self.epsilon)
+            return max(bound, Decimal(self.family.least))
+
+    def sizes(self) -> int:
+        """Return M, the number of possible sizes of the last collection with ``samples="grid"``."""
+        top, bottom = grid_floor(Decimal(self.family.mass))[0], grid_floor(Decimal(self.family.least))[0]
+        return top - bottom + 1 + len(self.search)
+
+    def last(self, lower: Decimal, sizes: int = 1) -> int:
+        """Return θ = ⌈2W(ρα + β)²/(ε²·LB)⌉, for a failure of 1/(2n) divided by ``sizes``."""
+        with localcontext(_CONTEXT):
+            failure = Decimal(4 * self.family.n * sizes).ln()
+            ratio = self.family.ratio
+            root = ratio * failure.sqrt() + (ratio * (self.family.log_sets + failure)).sqrt()
+            return _ceiling(2 * self.family.mass * root * root / (self.epsilon**2 * lower))
+
+
+def imm_plan(family: Family, epsilon: float) -> ImmPlan:
+    """Return the sizes of IMM's search phase, and what its last phase needs.
+
+    ℓ' ln n = ln 2n with ℓ = 1, so that n = 1 needs no case of its own. The search tries i = 1 … ⌊log₂ n⌋ - 1; with root
+    weights up to ⌊log₂(W/L)⌋, and then ln log₂ n becomes the logarithm of that number where it is larger.
+    """
+    with localcontext(_CONTEXT):
+        eps = Decimal(repr(epsilon))
+        prime = _SQRT2 * eps
+        n, mass = family.n, family.mass
+        steps = n.bit_length() - 2 if mass == n else (mass // family.least).bit_length() - 1
+        if steps < 1:
+            return ImmPlan(family, eps, ())
+        trials = max(Decimal(n).ln() / _LN2, Decimal(steps))
+        whole = (2 + 2 * prime / 3) * (family.log_sets + Decimal(2 * n).ln() + trials.ln()) / (prime * prime)
+        return ImmPlan(family, eps, tuple(_ceiling(whole * 2**i) for i in range(1, steps + 1)))
+
+
+def grid_floor(value: Decimal) -> tuple[int, Decimal]:
+    """Return the largest j with GRID**j <= value, and GRID**j; value >= 1."""
+    with localcontext(_CONTEXT):
+        j = int(value.ln() / GRID.ln())
+        while GRID ** (j + 1) <= value:
+            j += 1
+        while GRID**j > value:
+            j -= 1
+        return j, GRID**j

@@ -1,0 +1,316 @@
+"""What is asked of influence maximisation (Params), the checked question (Problem), and the answer (Result)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gpukit.errors import InputError, UsageError
+from gpukit.gim.bounds import BUDGET_RATIO, GREEDY_RATIO, ROUNDS_RATIO, Family, log_choose
+from gpukit.graph.csr import Graph
+
+MAX_COST = 2**31 - 1
+
+_CHOICES = {
+    "model": ("ic", "lt"),
+    "bound": ("opim", "imm"),
+    "sampler": ("skip", "scan"),
+    "samples": ("grid", "fresh", "original"),
+    "selection": ("index", "scan"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Params:
+    """Parameters of :func:`gpukit.gim.maximise`; vertices are internal ids.
+
+    Attributes
+    ----------
+    k : int or None
+        Seeds of each round, in [1, n], those of ``include`` among them; None with a budget.
+    epsilon : float
+        Accuracy, in (0, 1). The guarantee aimed at is ρ - ε (ρ = 1 - 1/e, see :class:`Problem`); with ε >= ρ nothing is
+        aimed at, and the run stops at the first size with whatever certificate that gives.
+    model : str
+        ``ic`` (independent cascade) or ``lt`` (linear threshold).
+    bound : str
+        ``opim`` or ``imm``: which sample sizes.
+    sampler : str
+        ``skip`` or ``scan`` (:func:`gpukit.worlds.reverse.prepare`).
+    samples : str
+        With ``imm``: how the last phase uses the search phase's sets; ``grid``, ``fresh`` or ``original`` (unsound).
+    selection : str
+        ``index``, or ``scan`` for one pass over all sets a seed (the paper's algorithm 7); the seeds are the same.
+    rounds : int
+        Rounds T of multi-round influence maximisation, in [1, 255].
+    min_sets : int
+        Fewest RR sets to draw, all collections together; >= 0. More than the guarantee needs, for quality.
+    seed : int
+        The user's seed, in [0, 2**64).
+    include, exclude : sequence of int
+        Vertices that must be seeds (chosen first, in this order; one round only), and that cannot be.
+    root_weights : int64 array, shape (n,), or None
+        What each vertex counts for (targeted influence maximisation), >= 0; None: one each.
+    costs : int64 array, shape (n,), or None
+        Cost of each vertex as a seed, in [1, 2**31 - 1]; None: 1. Only with a budget.
+    budget : int or None
+        Most that the seeds may cost together, in the unit of the costs.
+    """
+
+    k: int | None = None
+    epsilon: float = 0.1
+    model: str = "ic"
+    bound: str = "opim"
+    sampler: str = "skip"
+    samples: str = "grid"
+    selection: str = "index"
+    rounds: int = 1
+    min_sets: int = 100_000
+    seed: int = 0
+    include: Sequence[int] = ()
+    exclude: Sequence[int] = ()
+    root_weights: np.ndarray | None = None
+    costs: np.ndarray | None = None
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check what needs no graph; raises UsageError."""
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise UsageError(f"{name} {getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
+        if not 0 < self.epsilon < 1:
+            raise UsageError(f"epsilon is {self.epsilon}; it must lie in (0, 1)")
+        if not 0 <= self.min_sets < 2**40:
+            raise UsageError(f"min_sets is {self.min_sets}; 0 to 2^40 - 1 are allowed")
+        if not 0 <= self.seed < 2**64:
+            raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
+        if (self.k is None) == (self.budget is None):
+            raise UsageError("give either k, the number of seeds, or a budget")
+        if self.budget is None and self.costs is not None:
+            raise UsageError("costs need a budget; give one")
+        if self.rounds > 1 and (len(self.include) or self.budget is not None):
+            raise UsageError("vertices to include and a budget are for one round of seeds; this has several")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A question about a graph, checked; see :func:`pose`.
+
+    Attributes
+    ----------
+    graph : Graph
+    params : Params
+    forced : int32 array
+        Vertices chosen first.
+    blocked : bool array, shape (n * rounds,), or None
+        Elements ``round * n + v`` that cannot be chosen.
+    weights : int64 array, shape (n,), or None
+        What each vertex counts for.
+    costs : int64 array, shape (n,), or None
+        Cost of each vertex; None without a budget.
+    most : int
+        Most seeds of a round: k, or what the budget can buy.
+    """
+
+    graph: Graph
+    params: Params
+    forced: np.ndarray
+    blocked: np.ndarray | None
+    weights: np.ndarray | None
+    costs: np.ndarray | None
+    most: int
+
+    @property
+    def unique(self) -> bool:
+        """Whether only one set can be chosen, which then is the best."""
+        return self.costs is None and self._free == self.most - len(self.forced)
+
+    @property
+    def _free(self) -> int:
+        """How many vertices can still be chosen after the forced ones."""
+        barred = 0 if self.blocked is None else int(np.count_nonzero(self.blocked[: self.graph.n]))
+        return self.graph.n - barred - len(self.forced)
+
+    @cached_property
+    def family(self) -> Family:
+        """Return what the sample sizes need; L is what the k·T heaviest distinct vertices count for as seeds."""
+        free, further = self._free, self.most - len(self.forced)
+        rounds = self.params.rounds
+        with localcontext(prec=40):
+            if self.costs is None:
+                ratio = GREEDY_RATIO if rounds == 1 else ROUNDS_RATIO
+                log_sets = rounds * log_choose(free, further)
+            else:
+                # The number of sets of at most `further` elements is at most (further + 1) times its largest term.
+                ratio = BUDGET_RATIO
+                log_sets = log_choose(free, min(further, free // 2)) + Decimal(further + 1).ln()
+        mass = self.graph.n if self.weights is None else int(self.weights.sum())
+        return Family(self.graph.n, mass, self._least(), ratio, log_sets)
+
+    def _least(self) -> int:
+        """Return what some set that may be chosen reaches at least: its own members."""
+        rounds = self.params.rounds
+        if self.weights is None:
+            return min(len(self.forced) + self._free, self.most * rounds)
+        open_ = np.ones(self.graph.n, np.bool_) if self.blocked is None else ~self.blocked[: self.graph.n]
+        open_[self.forced] = False
+        further = self.most * rounds - len(self.forced)
+        heaviest = np.flatnonzero(open_)
+        if self.costs is None:
+            heaviest = heaviest[np.argsort(-self.weights[heaviest], kind="stable")][:further]
+        else:
+            heaviest = heaviest[np.argsort(self.costs[heaviest], kind="stable")][:further]
+            affordable = self.costs[open_] <= self.budget_left
+            single = int(self.weights[open_][affordable].max(initial=0))
+            if single > int(self.weights[heaviest].sum()):
+                return int(self.weights[self.forced].sum()) + single
+        least = int(self.weights[heaviest].sum()) + int(self.weights[self.forced].sum())
+        if least == 0:
+            raise UsageError("no target can be a seed: all are excluded or too costly; allow at least one of them")
+        return least
+
+    @property
+    def budget_left(self) -> int:
+        """Return what is left of the budget after the forced vertices."""
+        assert self.costs is not None and self.params.budget is not None
+        return self.params.budget - int(self.costs[self.forced].sum())
+
+    def own_weight(self, elements: np.ndarray) -> int:
+        """Return what seeds count for by themselves, each vertex once."""
+        vertices = np.unique(elements % self.graph.n)
+        return len(vertices) if self.weights is None else int(self.weights[vertices].sum())
+
+
+def pose(graph: Graph, params: Params) -> Problem:
+    """Check the parameters against a graph.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of range for this graph or contradicts another.
+    InputError
+        If the graph has no edges.
+    """
+    if graph.m == 0:
+        raise InputError("the graph has no edges, so there is no influence to maximise; give one with edges")
+    n = graph.n
+    if params.k is not None and not 1 <= params.k <= n:
+        raise UsageError(f"k is {params.k}; 1 to {n}, the number of vertices, are allowed")
+    forced, exclude = _vertices(params.include, n, "include"), _vertices(params.exclude, n, "exclude")
+    both = np.intersect1d(forced, exclude)
+    if len(both):
+        raise UsageError(f"vertex {graph.original(both[0])} is both to include and to exclude; choose one")
+    blocked = None
+    if len(exclude):
+        blocked = np.zeros(n * params.rounds, np.bool_)
+        for t in range(params.rounds):
+            blocked[t * n + exclude] = True
+    weights = None
+    if params.root_weights is not None:
+        weights = np.asarray(params.root_weights)
+        if weights.shape != (n,) or weights.dtype.kind not in "iu" or weights.min() < 0 or not 0 < sum(weights.tolist()) < 2**63:
+            raise UsageError(f"root weights must be {n} whole numbers >= 0 with a positive sum below 2^63")
+    if params.k is not None:
+        if len(forced) > params.k:
+            raise UsageError(f"{len(forced)} vertices are to be included, but k is {params.k}; raise k")
+        if n - len(exclude) < params.k:
+            raise UsageError(f"k is {params.k}, but only {n - len(exclude)} vertices are not excluded; lower k")
+        return Problem(graph, params, forced, blocked, weights, None, params.k)
+    costs = np.ones(n, np.int64) if params.costs is None else np.asarray(params.costs)
+    if costs.shape != (n,) or costs.dtype.kind not in "iu" or costs.min() < 1 or costs.max() > MAX_COST:
+        raise UsageError(f"costs must be {n} whole numbers in [1, 2^31 - 1]")
+    assert params.budget is not None
+    left = params.budget - int(costs[forced].sum())
+    if left < 0:
+        raise UsageError("the vertices to include cost more than the budget; raise it")
+    open_ = np.ones(n, np.bool_)
+    open_[exclude] = False
+    open_[forced] = False
+    further = int(np.searchsorted(np.cumsum(np.sort(costs[open_])), left, side="right"))
+    if further + len(forced) == 0:
+        raise UsageError("the budget is below the cost of every vertex that may be chosen; raise it")
+    return Problem(graph, params, forced, blocked, weights, costs.astype(np.int64), len(forced) + further)
+
+
+def _vertices(values: Sequence[int], n: int, what: str) -> np.ndarray:
+    vertices = np.asarray(values, dtype=np.int64).reshape(-1)
+    if np.any((vertices < 0) | (vertices >= n)):
+        raise UsageError(f"a vertex to {what} is not in [0, {n}), the internal ids of the graph")
+    if len(np.unique(vertices)) < len(vertices):
+        raise UsageError(f"a vertex to {what} is given twice; give each once")
+    return vertices.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One size that was tried.
+
+    Attributes
+    ----------
+    phase : str
+        ``opim``, or ``search`` and ``last`` of IMM.
+    sets : int
+        Sets in the collection that seeds were chosen from.
+    covered : int
+        How many of them the seeds hit.
+    lower, upper : float or None
+        Bounds on the seeds' spread and on the optimum.
+    """
+
+    phase: str
+    sets: int
+    covered: int
+    lower: float | None = None
+    upper: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Seeds and what is known of them.
+
+    Attributes
+    ----------
+    seeds : int32 array, shape (s,)
+        Internal vertex ids in order of choice.
+    rounds : int32 array, shape (s,), or None
+        Round of each seed; None for a single round.
+    gains : int64 array, shape (s,)
+        Sets each newly covered in the collection it was chosen from.
+    spread_estimate : float
+        Expected number (or weight) of vertices reached; with OPIM-C from sets the seeds were not chosen from.
+    rr_sets : int
+        RR sets drawn, all collections together.
+    guarantee : float or None
+        The seeds reach at least this share of the best possible, except with probability 1/n.
+    guarantee_kind : str
+        ``certified`` (from bounds on this very run), ``a priori`` (from the number of sets) or ``none``.
+    lower, upper : float or None
+        Bounds on the seeds' spread and on the best possible, where certified.
+    history : tuple of Step
+        The sizes tried.
+    """
+
+    seeds: np.ndarray
+    rounds: np.ndarray | None
+    gains: np.ndarray
+    spread_estimate: float
+    rr_sets: int
+    guarantee: float | None
+    guarantee_kind: str
+    lower: float | None = None
+    upper: float | None = None
+    history: tuple[Step, ...] = field(default=())
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a record shows beside the seeds."""
+        return {
+            "spread_estimate": self.spread_estimate,
+            "rr_sets": self.rr_sets,
+            "guarantee": self.guarantee,
+            "guarantee_kind": self.guarantee_kind,
+            "lower": self.lower,
+            "upper": self.upper,
+        }

@@ -1,0 +1,1 @@
+"""Graphs: CSR, building from edge lists, edge probabilities, generators, readers."""

@@ -1,0 +1,104 @@
+"""The graph every system works on: CSR rows of out-edges, and of in-edges when a system needs them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpukit.errors import InputError
+
+MAX_VERTICES = 2**31 - 1
+MAX_EDGES = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How edges got their probabilities.
+
+    Attributes
+    ----------
+    scheme : str
+        ``wc`` (weighted cascade, p(u,v) = 1/d_in(v)), ``const``, ``trivalency``, ``file`` or ``none``.
+    p : float or None
+        The probability of every edge, in (0, 1]; for ``const`` only.
+    seed : int or None
+        The seed that chose among 0.1, 0.01 and 0.001; for ``trivalency`` only.
+    """
+
+    scheme: str = "wc"
+    p: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A directed simple graph; an undirected one holds each edge in both directions.
+
+    Attributes
+    ----------
+    indptr : int64 array, shape (n + 1,)
+        Row starts of the out-edges.
+    indices : int32 array, shape (m,)
+        Heads of the out-edges, ascending within a row, no self-loops, no repeats.
+    ids : int64 array, shape (n,), or None
+        Original vertex ids, ascending; None when they are 0 … n-1.
+    weights : Weights
+        The probability scheme.
+    probabilities : uint32 array, shape (m,), or None
+        Fixed-point probability of each out-edge, minus one: p = (value + 1) / 2**32, so p = 1 fits. For the schemes
+        ``trivalency`` and ``file``; None for ``wc`` and ``const``, where p follows from the scheme.
+    in_indptr, in_indices : int64 (n + 1,) and int32 (m,) arrays, or None
+        The transpose: tails of the in-edges, ascending within a row.
+    in_probabilities : uint32 array, shape (m,), or None
+        ``probabilities`` in the order of the transpose.
+    undirected : bool
+        Whether every edge was made in both directions at import.
+    facts : dict
+        What import found: ``self_loops_dropped``, ``parallel_edges_merged``, ``zero_probability_dropped``, …
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    ids: np.ndarray | None = None
+    weights: Weights = field(default_factory=Weights)
+    probabilities: np.ndarray | None = None
+    in_indptr: np.ndarray | None = None
+    in_indices: np.ndarray | None = None
+    in_probabilities: np.ndarray | None = None
+    undirected: bool = False
+    facts: dict = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.indptr) - 1
+
+    @property
+    def m(self) -> int:
+        """Number of directed edges."""
+        return len(self.indices)
+
+    def original(self, vertices) -> np.ndarray:
+        """Return the original ids (int64) of internal vertex ids."""
+        vertices = np.asarray(vertices, dtype=np.int64)
+        return vertices if self.ids is None else self.ids[vertices]
+
+    def internal(self, original) -> np.ndarray:
+        """Return the internal ids (int64) of original vertex ids.
+
+        Raises
+        ------
+        InputError
+            If an id is not a vertex of the graph.
+        """
+        original = np.asarray(original, dtype=np.int64)
+        if self.ids is None:
+            found, inside = original, (original >= 0) & (original < self.n)
+        else:
+            found = np.searchsorted(self.ids, original)
+            inside = self.ids.take(found, mode="clip") == original
+        if not np.all(inside):
+            missing = original[~inside].ravel()[0]
+            raise InputError(
+                f"vertex {missing} is not in the graph (it has {self.n} vertices); give original ids of the edge list"
+            )
+        return found

@@ -1,0 +1,124 @@
+"""R-MAT graphs (Chakrabarti, Zhan, Faloutsos, SDM 2004) with the parameters of Graph500."""
+
+import numba
+import numpy as np
+from numba import prange, uint64
+
+from gpukit.device.philox import draw4
+from gpukit.errors import UsageError
+from gpukit.graph.generators.draws import TAG_RMAT, canonical, check_size, first_distinct, unpack
+
+BLOCK = 512
+
+
+def rmat(
+    scale: int | None = None,
+    edge_factor: float = 16,
+    seed: int = 0,
+    a: float = 0.57,
+    b: float = 0.19,
+    c: float = 0.19,
+    *,
+    vertices: int | None = None,
+    draws: int | None = None,
+    edges: int | None = None,
+    undirected: bool = False,
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Draw an R-MAT graph: each edge descends into one quadrant of the adjacency matrix a level, by one 32-bit word.
+
+    Parameters
+    ----------
+    scale : int
+        log2 of the number of vertices, 1 … 30.
+    edge_factor : float
+        Draws a vertex; loops and repeats among them go when the graph is built.
+    seed : int
+        In [0, 2**64).
+    a, b, c : float
+        Probabilities of the upper left, upper right and lower left quadrant; the rest falls to the lower right.
+    vertices : int
+        Number of vertices, instead of ``scale``; edges outside are drawn again.
+    draws : int
+        Number of draws, instead of ``edge_factor``.
+    edges : int
+        Draw until there are this many distinct edges without loops, instead of ``edge_factor``.
+    undirected : bool
+        Whether (u, v) and (v, u) are the same edge for ``edges``.
+
+    Returns
+    -------
+    u, v : int32 arrays
+        The draws in order, or the distinct edges in ascending order.
+    n : int
+        Number of vertices.
+    """
+    if (scale is None) == (vertices is None):
+        raise UsageError("R-MAT: give either a scale (log2 of the number of vertices) or a number of vertices")
+    if scale is not None and not 1 <= scale <= 30:
+        raise UsageError(f"R-MAT scale {scale}; it must be in 1 … 30")
+    n = 1 << scale if scale is not None else int(vertices or 0)
+    if min(a, b, c) < 0 or not a + b + c <= 1:
+        raise UsageError(f"R-MAT a = {a}, b = {b}, c = {c}; they must not be negative and sum to at most 1")
+    count = edges if edges is not None else draws if draws is not None else round(edge_factor * n)
+    possible = check_size(n, 1 if edges is None else edges, undirected)
+    if edges is not None and edges > possible // 2:
+        raise UsageError(f"R-MAT with {edges} of {possible} possible edges would draw for too long; use er")
+    if not 1 <= count < 2**40:
+        raise UsageError(f"R-MAT with {count} draws; 1 … 2**40 are possible")
+    levels = (n - 1).bit_length()
+    limits = np.array([int(x * 2**32 + 0.5) for x in (a, a + b, a + b + c)], np.uint64)
+
+    def draw(first: int, number: int) -> np.ndarray:
+        return _draw(np.uint64(seed), first, number, np.uint64(n), levels, limits, TAG_RMAT)
+
+    if edges is None:
+        keys = draw(0, count)
+    else:
+        keys = first_distinct(lambda first, number: canonical(draw(first, number), undirected), edges)
+    return *unpack(keys), n
+
+
+@numba.njit
+def _descend(seed, tag, sample, call, take, limits):
+    """Return the quadrants of ``take`` <= 4 levels as two ``take``-bit numbers (row, column); no branches, no loop."""
+    w0, w1, w2, w3 = draw4(seed, tag, sample, 0, call)
+    down, right = uint64(0), uint64(0)
+    for word in (w0, w1, w2, w3):
+        wide = uint64(word)
+        lower = uint64(wide >= limits[1])
+        down = (down << uint64(1)) | lower
+        right = (right << uint64(1)) | (uint64(wide >= limits[0]) - lower + uint64(wide >= limits[2]))
+    unused = uint64(4 - take)
+    return down >> unused, right >> unused
+
+
+@numba.njit(parallel=True, cache=True)
+def _draw(seed, first, number, n, levels, limits, tag):
+    """Return u << 32 | v (int64) of draws first … first + number - 1; draw i is keyed by i.
+
+    A block of draws goes down four levels at a time, so that the compiler can do several draws in one instruction.
+    """
+    keys = np.empty(number, np.int64)
+    calls = (levels + 3) // 4
+    for block in prange((number + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        size = min(BLOCK, number - start)
+        u, v = np.zeros(BLOCK, np.uint64), np.zeros(BLOCK, np.uint64)
+        for call in range(calls):
+            take = min(4, levels - 4 * call)
+            for i in range(size):
+                down, right = _descend(seed, tag, first + start + i, call, take, limits)
+                u[i] = (u[i] << uint64(take)) | down
+                v[i] = (v[i] << uint64(take)) | right
+        for i in range(size):
+            attempt = 1
+            while u[i] >= n or v[i] >= n:
+                u[i], v[i] = 0, 0
+                for call in range(calls):
+                    take = min(4, levels - 4 * call)
+                    down, right = _descend(seed, tag, first + start + i, attempt * calls + call, take, limits)
+                    u[i] = (u[i] << uint64(take)) | down
+                    v[i] = (v[i] << uint64(take)) | right
+                attempt += 1
+            keys[start + i] = np.int64(u[i] << uint64(32) | v[i])
+    return keys

@@ -1,0 +1,87 @@
+"""Kernels behind :mod:`gpukit.graph.build`; every result is the same for any number of threads."""
+
+import numba
+import numpy as np
+from numba import prange
+
+
+def transpose_rows(
+    indptr: np.ndarray, indices: np.ndarray, payload: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Transpose CSR rows; each row of the result lists its sources in ascending order.
+
+    A counting sort: worker i takes a range of rows with about m / workers edges, counts them by head, and then writes
+    them behind those of the workers before it. Cost O(m + n · workers).
+
+    Parameters
+    ----------
+    indptr : int64 array, shape (n + 1,)
+    indices : int32 array, shape (m,)
+    payload : uint32 array, shape (m,) or (0,)
+        One word an edge that travels along.
+
+    Returns
+    -------
+    tuple of 3 arrays
+        The same three of the transpose.
+    """
+    n, m = len(indptr) - 1, len(indices)
+    workers = max(1, min(numba.get_num_threads(), m // (2 * n + 1)))  # their counters must not outweigh the edges
+    first_rows = np.searchsorted(indptr, np.arange(workers + 1) * m // workers)
+    first_rows[0], first_rows[-1] = 0, n
+    return _scatter(indptr, indices, payload, first_rows, np.zeros((workers, n), np.int64))
+
+
+@numba.njit(parallel=True, cache=True)
+def _scatter(indptr, indices, payload, first_rows, counts):
+    """Transpose; worker i owns the rows ``first_rows[i]`` … and the counters ``counts[i]``, zero at first."""
+    workers, n = counts.shape
+    for worker in prange(workers):
+        for i in range(indptr[first_rows[worker]], indptr[first_rows[worker + 1]]):
+            counts[worker, indices[i]] += 1
+    starts = np.zeros(n + 1, np.int64)
+    for row in range(n):
+        place = starts[row]
+        for worker in range(workers):
+            count = counts[worker, row]
+            counts[worker, row] = place
+            place += count
+        starts[row + 1] = place
+    result = np.empty(len(indices), np.int32)
+    carried = np.empty(len(payload), np.uint32)
+    for worker in prange(workers):
+        for row in range(first_rows[worker], first_rows[worker + 1]):
+            for i in range(indptr[row], indptr[row + 1]):
+                place = counts[worker, indices[i]]
+                counts[worker, indices[i]] = place + 1
+                result[place] = row
+                if len(payload):
+                    carried[place] = payload[i]
+    return starts, result, carried
+
+
+@numba.njit(cache=True)
+def combine_groups(starts, words):
+    """Return the stored word of 1 - ∏(1 - p) over each group of edges, by multiplication in ascending order of p.
+
+    Words are probabilities in fixed point, minus one; 1 - p is then exact in float64 and a group of one keeps its word.
+
+    Parameters
+    ----------
+    starts : int64 array, shape (groups + 1,)
+    words : uint32 array
+        Is sorted within each group here, so that the order of the input does not matter.
+
+    Returns
+    -------
+    uint32 array, shape (groups,)
+    """
+    result = np.empty(len(starts) - 1, np.uint32)
+    for group in range(len(result)):
+        if starts[group + 1] - starts[group] > 1:
+            words[starts[group] : starts[group + 1]].sort()
+        miss = 1.0
+        for i in range(starts[group], starts[group + 1]):
+            miss *= 1.0 - (float(words[i]) + 1.0) / 4294967296.0
+        result[group] = np.uint32(max(np.floor((1.0 - miss) * 4294967296.0 + 0.5), 1.0) - 1.0)
+    return result

@@ -1,0 +1,156 @@
+"""From blocks of text to arrays of edges; :mod:`gpukit.graph.readers` cuts the blocks.
+
+A block is parsed by the C engine of pandas; of the columnar readers it is the one that takes runs of mixed whitespace
+(pyarrow and polars want one separator byte), and its memory stays at one block. A block that it refuses, or that could
+mean something else to it than to us, is parsed line by line in Python: that parser defines the format, and names the
+line at fault.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpukit.errors import InputError
+
+MAX_ID = 2**63 - 1
+
+_COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
+_EMPTY_FIELD = re.compile(rb"(?m)^[ \t]*,|,[ \t]*(?:,|$)")
+_SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+Chunk = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a data line may hold: ids in [lowest, highest], and whether a weight follows."""
+
+    name: str
+    weights: bool
+    lowest: int = 0
+    highest: int = MAX_ID
+
+
+def parse_all(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int, bytes]]) -> tuple[list[Chunk], int]:
+    """Parse all blocks; return the chunks and the number of fields of the first edge."""
+    chunks: list[Chunk] = []
+    columns = 0
+    block: tuple[int, bytes] | None = first
+    while block is not None:
+        line, text = block
+        if b"#" in text or b"%" in text:
+            text = _COMMENT.sub(b"", text)
+        if text.strip():
+            if not columns:
+                columns = len(_SEPARATOR.split(text.lstrip().split(b"\n", 1)[0].decode("latin-1").strip(" \t")))
+            chunks.append(_parse_fast(form, text) or _parse_lines(form, text, line))
+        block = next(blocks, None)
+    return chunks, columns
+
+
+def _parse_fast(form: Format, text: bytes) -> Chunk | None:
+    """Parse one block with pandas; None if it is not plainly well-formed."""
+    import pandas as pd
+
+    if b"," in text:
+        if any(mark in text for mark in (b",,", b",\n", b"\n,", b" ,", b", ", b"\t")) and _EMPTY_FIELD.search(text):
+            return None
+        text = text.replace(b",", b" ")
+    columns = list(range(3 if form.weights else 2))
+    try:
+        table = pd.read_csv(
+            io.BytesIO(text),
+            sep=r"\s+",
+            header=None,
+            names=columns,
+            usecols=columns,
+            dtype={2: np.float64} if form.weights else None,
+            low_memory=False,
+            index_col=False,
+            engine="c",
+            na_filter=False,
+            quoting=3,
+        )
+    except (ValueError, OverflowError):
+        return None
+    # The types of the ids are left to pandas: asked for int64 it would also take "1.0", "1e3" and "True".
+    if not table[0].dtype == table[1].dtype == np.int64:
+        return None
+    u, v = (np.ascontiguousarray(table[c].to_numpy()) for c in (0, 1))
+    w = np.ascontiguousarray(table[2].to_numpy()) if form.weights else None
+    highest = max(u.max(), v.max())
+    if min(u.min(), v.min()) < form.lowest or highest > form.highest:
+        return None
+    if w is not None and not (w.min() >= 0 and w.max() <= 1):
+        return None
+    narrow = np.int32 if highest < 2**31 else np.int64
+    return u.astype(narrow, copy=False), v.astype(narrow, copy=False), w
+
+
+def _parse_lines(form: Format, text: bytes, line: int) -> Chunk:
+    """Parse one block line by line: the definition of the format."""
+    u, v, w = [], [], []
+    for number, raw in enumerate(text.decode("latin-1").split("\n"), line):
+        content = raw.strip(" \t")
+        if not content:
+            continue
+        where = f"{form.name}, line {number}"
+        if not content.isascii() or not content.replace("\t", " ").isprintable():
+            raise InputError(f"{where}: not text; edge lists are read as plain text or gzip, one 'u v' line an edge")
+        fields = _SEPARATOR.split(content)
+        if len(fields) < 2:
+            raise InputError(f"{where}: one field, {shown(content)}; a line needs two vertex ids, 'u v'")
+        u.append(_vertex(form, where, fields[0]))
+        v.append(_vertex(form, where, fields[1]))
+        if form.weights:
+            w.append(_weight(where, fields))
+    return (
+        np.array(u, dtype=np.int64),
+        np.array(v, dtype=np.int64),
+        np.array(w, dtype=np.float64) if form.weights else None,
+    )
+
+
+def _vertex(form: Format, where: str, text: str) -> int:
+    if not re.fullmatch("[-+]?[0-9]+", text):
+        raise InputError(f"{where}: {shown(text)} is not a vertex id; ids are whole numbers, comments start with #")
+    value = int(text[:40])
+    if len(text) > 40 or not form.lowest <= value <= form.highest:
+        bound = "2**63 - 1" if form.highest == MAX_ID else str(form.highest)
+        raise InputError(f"{where}: vertex id {shown(text)} is outside [{form.lowest}, {bound}]")
+    return value
+
+
+def _weight(where: str, fields: list[str]) -> float:
+    if len(fields) < 3:
+        raise InputError(f"{where}: no weight; with weights from the file a line is 'u v p'")
+    value = float(fields[2]) if _NUMBER.fullmatch(fields[2]) else -1.0
+    if not 0 <= value <= 1:
+        raise InputError(f"{where}: weight {shown(fields[2])} is not a probability in [0, 1]")
+    return value
+
+
+def shown(text: str) -> str:
+    """Return a piece of the input for a message, quoted and cut at 40 characters."""
+    return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+def join(chunks: list[Chunk], weights: bool) -> Chunk:
+    """Concatenate the chunks, giving each one's memory back as soon as it is copied."""
+    total = sum(len(chunk[0]) for chunk in chunks)
+    kind = np.result_type(np.int32, *(chunk[0].dtype for chunk in chunks))
+    u, v = np.empty(total, kind), np.empty(total, kind)
+    w = np.empty(total, np.float64) if weights else None
+    end = total
+    while chunks:
+        part = chunks.pop()
+        start = end - len(part[0])
+        u[start:end], v[start:end] = part[0], part[1]
+        if w is not None and part[2] is not None:
+            w[start:end] = part[2]
+        end = start
+    return u, v, w

@@ -1,0 +1,172 @@
+"""Edge probabilities: schemes, 32-bit fixed point, and the check that a graph fits the linear threshold model.
+
+A probability p in (0, 1] is the integer threshold t = max(1, floor(p·2**32 + ½)) in [1, 2**32]; arrays store t - 1, so
+that p = 1 fits 32 bits, and an edge is live iff a uniform 32-bit draw is <= the stored word.
+"""
+
+import math
+
+import numba
+import numpy as np
+from numba import prange, uint64
+
+from gpukit.device.philox import Stream, draw4, stream_tag
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.csr import Graph, Weights
+
+ONE = 2**32
+TRIVALENCY = (0.1, 0.01, 0.001)
+SCHEMES = "wc, const:P, trivalency, file or none"
+
+
+def parse_weights(text: str, seed: int = 0) -> Weights:
+    """Return the scheme that ``wc | const:P | trivalency | file | none`` names.
+
+    Parameters
+    ----------
+    text : str
+        The scheme; P is a probability in (0, 1].
+    seed : int
+        Kept for ``trivalency`` only.
+
+    Raises
+    ------
+    UsageError
+        If it is none of these.
+    """
+    if text in ("wc", "file", "none"):
+        return Weights(text)
+    if text == "trivalency":
+        return Weights(text, seed=seed)
+    if text.startswith("const:"):
+        try:
+            p = float(text.removeprefix("const:"))
+        except ValueError:
+            p = math.nan
+        if not 0 < p <= 1:
+            raise UsageError(f"--weights {text}: P must be a probability in (0, 1], as in const:0.01")
+        return Weights("const", p=p)
+    raise UsageError(f"--weights {text}: choose {SCHEMES}")
+
+
+def scheme_name(weights: Weights) -> str:
+    """Return the scheme as :func:`parse_weights` reads it."""
+    return f"const:{weights.p!r}" if weights.scheme == "const" else weights.scheme
+
+
+def threshold(p: float) -> int:
+    """Return the fixed-point threshold, in [1, 2**32], of a probability in (0, 1]."""
+    return max(1, math.floor(p * ONE + 0.5))
+
+
+def stored(p: np.ndarray) -> np.ndarray:
+    """Return the stored words (uint32) of probabilities (float64) in (0, 1]."""
+    return (np.maximum(np.floor(np.asarray(p, np.float64) * ONE + 0.5), 1.0) - 1.0).astype(np.uint32)
+
+
+def cascade_stored(in_degree: np.ndarray) -> np.ndarray:
+    """Return the stored words (uint32) of p = 1/d, rounded in integers; 0 where d = 0."""
+    d = np.maximum(np.asarray(in_degree, np.int64), 1)
+    words = (2 * ONE + d) // (2 * d) - 1
+    return np.where(np.asarray(in_degree) > 0, words, 0).astype(np.uint32)
+
+
+@numba.njit(parallel=True, cache=True)
+def _trivalency(indptr, indices, seed, tag, words):
+    result = np.empty(len(indices), np.uint32)
+    for u in prange(len(indptr) - 1):
+        for i in range(indptr[u], indptr[u + 1]):
+            draw = draw4(seed, tag, u, indices[i], 0)[0]
+            result[i] = words[(uint64(draw) * uint64(3)) >> uint64(32)]
+    return result
+
+
+def trivalency_stored(indptr: np.ndarray, indices: np.ndarray, seed: int) -> np.ndarray:
+    """Return stored words (uint32, m) that are 0.1, 0.01 or 0.001 by a draw keyed by (seed, tail, head).
+
+    Source: Chen, Wang, Wang, KDD 2010. Vertices are internal ids, which ascend with the original ones.
+    """
+    return _trivalency(indptr, indices, np.uint64(seed), stream_tag(Stream.TRIVALENCY), stored(np.array(TRIVALENCY)))
+
+
+def in_probabilities(graph: Graph) -> np.ndarray:
+    """Return the stored words (uint32, m) of the in-edges in the order of the transpose, for any scheme.
+
+    Raises
+    ------
+    UsageError
+        If the graph has no probabilities or was stored without its transpose.
+    """
+    if graph.in_indptr is None:
+        raise UsageError("the graph was stored without its transpose; import it again with --transpose")
+    if graph.in_probabilities is not None:
+        return graph.in_probabilities
+    degrees = np.diff(graph.in_indptr)
+    return np.repeat(_scheme_stored(graph.weights, degrees), degrees)
+
+
+def out_probabilities(graph: Graph) -> np.ndarray:
+    """Return the stored words (uint32, m) of the out-edges in the order of ``indices``, for any scheme.
+
+    Raises
+    ------
+    UsageError
+        If the graph has no probabilities.
+    """
+    if graph.probabilities is not None:
+        return graph.probabilities
+    return _scheme_stored(graph.weights, in_degrees(graph))[graph.indices]
+
+
+def _scheme_stored(weights: Weights, degrees: np.ndarray) -> np.ndarray:
+    """Return the stored word of every in-edge of each vertex, for the schemes where they are equal."""
+    if weights.scheme == "wc":
+        return cascade_stored(degrees)
+    if weights.scheme == "const":
+        return np.full(len(degrees), threshold(weights.p or 1.0) - 1, np.uint32)
+    raise UsageError("the graph has no edge probabilities (--weights none); import it again with --weights wc")
+
+
+def in_degrees(graph: Graph) -> np.ndarray:
+    """Return the number of in-edges (int64) of each vertex."""
+    if graph.in_indptr is not None:
+        return np.diff(graph.in_indptr)
+    return np.bincount(graph.indices, minlength=graph.n)
+
+
+@numba.njit(cache=True)
+def _in_sums(indices, words, n):
+    sums = np.zeros(n, np.int64)
+    for i in range(len(indices)):
+        sums[indices[i]] += np.int64(words[i]) + 1
+    return sums
+
+
+def check_lt(graph: Graph) -> None:
+    """Check that the probabilities of the in-edges of every vertex sum to at most 1.
+
+    The sum is over the fixed-point thresholds. Each differs from its probability by at most one unit of 2**-32 (half by
+    rounding, up to one where p < 2**-33 was raised to it), so weights that sum to exactly 1 may give 2**32 + d_in; more
+    than that is a sum above 1. Weighted cascade sums to 1 by its definition.
+
+    Raises
+    ------
+    InputError
+        Naming the first vertex that breaks it, by original id, and its sum.
+    UsageError
+        If the graph has no probabilities.
+    """
+    if graph.weights.scheme == "wc" and graph.probabilities is None:
+        return
+    degrees = in_degrees(graph)
+    if graph.probabilities is None:
+        sums = (_scheme_stored(graph.weights, degrees).astype(np.int64) + 1) * degrees
+    else:
+        sums = _in_sums(graph.indices, graph.probabilities, graph.n)
+    broken = np.flatnonzero(sums > ONE + degrees)
+    if len(broken):
+        vertex = broken[0]
+        raise InputError(
+            f"the probabilities into vertex {graph.original(vertex)} sum to {sums[vertex] / ONE:.6g}, and so at "
+            f"{len(broken)} vertices; the linear threshold model allows at most 1: use --weights wc or --model ic"
+        )

@@ -1,0 +1,214 @@
+"""Edge lists in text: whitespace or comma separated, gzipped or not, and Matrix Market files."""
+
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gpukit.errors import InputError
+from gpukit.graph.csr import MAX_VERTICES
+from gpukit.graph.parsing import Format, join, parse_all, shown
+
+BLOCK_BYTES = 1 << 24
+LONGEST_LINE = 1 << 20
+
+_MAGIC = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x89HDF": "an HDF5 file",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeList:
+    """Edges as they were listed.
+
+    Attributes
+    ----------
+    u, v : int32 or int64 arrays, shape (lines,)
+        Tail and head of each edge: ids of the file, or positions in ``ids`` where that is given. 32 bits if all fit.
+    w : float64 array, shape (lines,), or None
+        Third column, in [0, 1]; None unless asked for.
+    columns : int
+        Fields of the first edge.
+    ids : int64 array or None
+        Vertex ids that the file declares, with or without edges (Matrix Market: 1 … n).
+    undirected : bool
+        Whether the file says that each edge stands for both directions (Matrix Market ``symmetric``).
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray | None
+    columns: int = 2
+    ids: np.ndarray | None = None
+    undirected: bool = False
+
+
+def read_edges(
+    path: str | Path, weights: bool = False, progress: Callable[[int, int], object] | None = None
+) -> EdgeList:
+    """Read an edge list, plain or gzipped (recognised by content): text or Matrix Market.
+
+    A line is ``u v [w [...]]`` with whitespace or commas between fields; blank lines and lines that start with ``#`` or
+    ``%`` are skipped. Fields after the ones asked for are ignored.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it may be a pipe.
+    weights : bool
+        Whether to read the third column as a probability.
+    progress : callable, optional
+        ``progress(bytes read, size)`` of the file as it is stored; not called for a pipe.
+
+    Returns
+    -------
+    EdgeList
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not an edge list, or holds an id outside [0, 2**63 - 1] or a weight outside
+        [0, 1]; the line is named.
+    """
+    name = str(path)
+    with ExitStack() as stack:
+        try:
+            raw = stack.enter_context(open(path, "rb"))
+            stream = _decompressed(name, raw, stack)
+        except OSError as error:
+            raise InputError(f"{name}: {error.strerror or error}; give a readable edge list") from None
+        blocks = _numbered(_blocks(name, stream))
+        if progress is not None:
+            blocks = _watched(blocks, raw, progress)
+        first = next(blocks, None)
+        if first is None:
+            raise InputError(f"{name} is empty; an edge list has one 'u v' line an edge")
+        if first[1].startswith(b"%%MatrixMarket"):
+            return _read_matrix_market(name, first[1], blocks, weights)
+        if name.removesuffix(".gz").endswith(".mtx"):
+            raise InputError(f"{name}, line 1: no '%%MatrixMarket' header; add it, or name the file .txt")
+        chunks, columns = parse_all(Format(name, weights), first, blocks)
+    u, v, w = join(chunks, weights)
+    if not len(u):
+        raise InputError(f"{name} has no edges, only comments or blank lines; it needs one 'u v' line an edge")
+    return EdgeList(u, v, w, columns)
+
+
+def _decompressed(name: str, raw: io.BufferedReader, stack: ExitStack) -> io.BufferedIOBase:
+    head = raw.peek(8)[:8]
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            raise InputError(f"{name} is {kind}; edge lists are read as plain text or gzip")
+    return stack.enter_context(gzip.open(raw)) if head.startswith(b"\x1f\x8b") else raw
+
+
+def _blocks(name: str, stream: io.BufferedIOBase) -> Iterator[bytes]:
+    """Yield the text in blocks of whole lines, each ended by a line feed."""
+    rest = b""
+    while True:
+        try:
+            data = stream.read(BLOCK_BYTES)
+        except EOFError:
+            raise InputError(f"{name} is a truncated gzip file; fetch or compress it again") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"{name} is a damaged gzip file ({error}); fetch or compress it again") from None
+        except OSError as error:
+            raise InputError(f"{name}: {error.strerror or error}") from None
+        if not data:
+            break
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield _clean(rest + data[:end])
+            rest = data[end:]
+        else:
+            rest += data
+        if len(rest) > LONGEST_LINE and b"\r" not in rest:
+            raise InputError(f"{name} has a line of more than {LONGEST_LINE} bytes; this is not an edge list")
+    if rest:
+        yield _clean(rest + b"\n")
+
+
+def _clean(block: bytes) -> bytes:
+    """Make every line end a line feed (the other two conventions are CR LF and a bare CR)."""
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return block
+
+
+def _watched(
+    blocks: Iterator[tuple[int, bytes]], raw: io.BufferedReader, progress: Callable[[int, int], object]
+) -> Iterator[tuple[int, bytes]]:
+    """Pass the blocks through and tell how far the file has been read; a pipe has no place to tell."""
+    size = os.fstat(raw.fileno()).st_size
+    for block in blocks:
+        if raw.seekable():
+            progress(raw.tell(), size)
+        yield block
+
+
+def _numbered(blocks: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield (number of the first line, block) and take a byte order mark off the first."""
+    line = 1
+    for block in blocks:
+        if line == 1:
+            block = block.removeprefix(b"\xef\xbb\xbf")
+        yield line, block
+        line += block.count(b"\n")
+
+
+def _read_matrix_market(name: str, first: bytes, blocks: Iterator[tuple[int, bytes]], weights: bool) -> EdgeList:
+    """Read a square coordinate matrix: entry (i, j) is the edge i → j, ids are 1 … n."""
+    header, size_line, size, body = _matrix_header(name, first)
+    words = header.lower().split()
+    allowed = "'%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric'"
+    if (
+        len(words) != 5
+        or words[1:3] != ["matrix", "coordinate"]
+        or words[3] not in ("pattern", "real", "integer")
+        or words[4] not in ("general", "symmetric")
+    ):
+        raise InputError(f"{name}, line 1: header {shown(header)}; it must be {allowed}")
+    if weights and words[3] == "pattern":
+        raise InputError(f"{name}, line 1: a pattern matrix has no weights; use 'real', or another --weights")
+    if not re.fullmatch(r"[0-9]{1,18}\s+[0-9]{1,18}\s+[0-9]{1,18}", size):
+        raise InputError(f"{name}, line {size_line}: size {shown(size)}; it must be 'rows columns entries'")
+    rows, columns, entries = map(int, size.split())
+    if rows != columns or not 0 < rows <= MAX_VERTICES:
+        raise InputError(f"{name}, line {size_line}: {rows} by {columns}; a graph is square, with 1 … 2**31 - 1 rows")
+    form = Format(name, weights, 1, rows)
+    chunks, fields = parse_all(form, (size_line + 1, body), blocks)
+    u, v, w = join(chunks, weights)
+    if len(u) != entries:
+        raise InputError(f"{name} has {len(u)} entries, line {size_line} promises {entries}; fetch or write it again")
+    if not len(u):
+        raise InputError(f"{name} has no entries; a graph needs at least one edge")
+    u -= 1
+    v -= 1
+    ids = np.arange(1, rows + 1, dtype=np.int64)
+    return EdgeList(u, v, w, fields, ids, words[4] == "symmetric")
+
+
+def _matrix_header(name: str, block: bytes) -> tuple[str, int, str, bytes]:
+    """Return the header, the number and text of the size line, and the bytes after it."""
+    start = number = 0
+    header = ""
+    while start < len(block):
+        end = block.index(b"\n", start) + 1
+        text = block[start:end].decode("latin-1").strip()
+        start, number = end, number + 1
+        if number == 1:
+            header = text
+        elif text and not text.startswith("%"):
+            return header, number, text, block[start:]
+    raise InputError(f"{name}: no size line 'rows columns entries' after the Matrix Market header")

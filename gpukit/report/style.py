@@ -1,0 +1,23 @@
+"""Names and colours that figures and the page share."""
+
+METHODS = {
+    "gim": "gIM",
+    "degree-discount": "degree discount",
+    "degree": "highest degree",
+    "random": "random",
+}
+"""Methods in the order of legends and tables, with the names for people."""
+
+MODELS = {"ic": "independent cascade", "lt": "linear threshold"}
+
+INK = "#1f2328"
+MUTED = "#59636e"
+GRID = "#d5dae0"
+PAPER = "#ffffff"
+SERIES = ("#1b6ac9", "#b45309", "#1a7f37", "#7d5ba6")
+"""Four hues that keep a contrast of at least 4.5 on white; lines differ in marker too, not by hue alone."""
+
+VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper"} | {
+    colour: f"--series-{number}" for number, colour in enumerate(SERIES, start=1)
+}
+"""The CSS variable that takes the place of each colour when a figure is set into the page, for its dark mode."""

@@ -1,0 +1,150 @@
+"""An RR collection: sets of consecutive sample ids that grow, are counted, covered and exported, on one device."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from gpukit.device.philox import MAX_SAMPLE_ID, Stream
+from gpukit.errors import UsageError
+from gpukit.worlds import cover_cpu, cpu
+from gpukit.worlds.reverse import Reverse
+
+TASK = 8192
+"""Sets a worker draws at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Seeds chosen greedily from a collection.
+
+    Attributes
+    ----------
+    seeds : int32 array, shape (s,)
+        Elements ``round * n + v`` in the order of choice.
+    gains : int64 array, shape (s,)
+        Sets each newly covered.
+    largest : int64 array, shape (s + 1,), or None
+        Sum of the k largest marginal counts (of each round) given the first i seeds; -1 before the forced ones.
+    """
+
+    seeds: np.ndarray
+    gains: np.ndarray
+    largest: np.ndarray | None
+
+
+class Collection(Protocol):
+    """What the host algorithms need of a collection; the CPU and CUDA ones give equal answers."""
+
+    reverse: Reverse
+    size: int
+    first: int
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``."""
+
+    def members(self) -> int:
+        """Return the number of members of all sets."""
+
+    def select(
+        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
+    ) -> Selection:
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+
+    def coverage(self, seeds: np.ndarray) -> np.ndarray:
+        """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
+
+
+class CpuCollection:
+    """An RR collection in host memory, drawn by threads.
+
+    Parameters
+    ----------
+    reverse : Reverse
+        The graph, ready for sampling.
+    seed : int
+        The user's seed, in [0, 2**64).
+    first : int
+        First sample id.
+    threads : int
+        Worker threads; the sets do not depend on it.
+    """
+
+    def __init__(self, reverse: Reverse, seed: int, first: int = 0, threads: int = 1) -> None:
+        self.reverse, self.seed, self.first, self.threads = reverse, seed, first, threads
+        self.size = 0
+        self._offsets = np.zeros(1, np.int64)
+        self._members = np.empty(0, np.int32)
+        self._counts = np.zeros(reverse.elements, np.int32)
+
+    def _draw(self, first: int, count: int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r = self.reverse
+        return cpu.sample(
+            r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix,
+            r.roots, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT), first, count, counts,
+        )  # fmt: skip
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``."""
+        if size <= self.size:
+            return
+        if self.first + size > MAX_SAMPLE_ID:
+            raise UsageError(f"sample ids up to {self.first + size} are needed, allowed are ids below 2**48")
+        if self.threads == 1:
+            pieces = [self._draw(self.first + self.size, size - self.size, self._counts)]
+        else:
+            pieces = self._draw_parallel(size)
+        offsets, members = [self._offsets], [self._members[: self._offsets[-1]]]
+        for piece_offsets, piece_members in pieces:
+            offsets.append(piece_offsets[1:] + offsets[-1][-1])
+            members.append(piece_members)
+        self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
+        self.size = size
+
+    def _draw_parallel(self, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Draw in tasks; each worker counts for itself and the counts are added up."""
+        count = size - self.size
+        task = max(1, min(TASK, -(-count // (4 * self.threads))))
+        starts = range(self.size, size, task)
+        own = [np.zeros_like(self._counts) for _ in range(self.threads)]
+
+        def work(worker: int) -> list[tuple[np.ndarray, np.ndarray]]:
+            mine = starts[worker :: self.threads]
+            return [self._draw(self.first + low, min(task, size - low), own[worker]) for low in mine]
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            drawn = list(pool.map(work, range(self.threads)))
+        for counts in own:
+            self._counts += counts
+        return [drawn[i % self.threads][i // self.threads] for i in range(len(starts))]
+
+    def members(self) -> int:
+        """Return the number of members of all sets."""
+        return int(self._offsets[-1])
+
+    def select(
+        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
+    ) -> Selection:
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        r = self.reverse
+        barred = np.zeros(r.elements, np.bool_) if blocked is None else blocked.copy()
+        seeds, gains, largest = cover_cpu.greedy(
+            self._offsets, self._members, self._counts.copy(), r.n, r.rounds, k, forced.astype(np.int32), barred, bounds
+        )
+        return Selection(seeds, gains, largest if bounds else None)
+
+    def coverage(self, seeds: np.ndarray) -> np.ndarray:
+        """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
+        position = np.full(self.reverse.elements, len(seeds), np.int32)
+        position[seeds] = np.arange(len(seeds), dtype=np.int32)
+        return cover_cpu.coverage(self._offsets, self._members, position, len(seeds))
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32), members of a set ascending."""
+        members = self._members.copy()
+        cover_cpu.sort_sets(self._offsets, members)
+        return self._offsets, members

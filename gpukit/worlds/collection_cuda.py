@@ -1,0 +1,340 @@
+"""An RR collection on a GPU, and one spread over several: the sets, seeds and counts of the CPU collection."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numba import cuda
+
+from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, resident_blocks, xp
+from gpukit.device.philox import MAX_SAMPLE_ID, Stream
+from gpukit.errors import DeviceError, UsageError
+from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan
+from gpukit.worlds import cuda as kernels
+from gpukit.worlds.collection import Selection
+from gpukit.worlds.reverse import Reverse
+
+AHEAD = 1 << 15
+"""Sets drawn at least: a launch costs as much as these, and later requests find them there."""
+
+SPARE = 1 << 20
+"""Pairs the queue holds beyond what is expected."""
+
+SMALL_GRID = 132
+"""Blocks of the selection at least: few make its barriers cheap, a large collection gets more."""
+
+WANTED = 2048
+"""Candidates that the selection aims at."""
+
+PAIR_BYTES = 12 + 32 + 8
+"""Device memory for a queued pair: queue, hash table (at most), and its place in the collection."""
+
+MEMBER_BYTES = 12
+"""Device memory that a member of the collection takes: itself, its set, its place in the inverted index."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Blocks and threads of the scan sampler (gIM, Fig. 8); 0 blocks: as many as the GPU runs at once."""
+
+    block: int = 32
+    grid: int = 0
+
+
+class CudaCollection:
+    """An RR collection on the current GPU; spilled to host memory when it outgrows the device.
+
+    Parameters
+    ----------
+    reverse : Reverse
+        The graph, ready for sampling.
+    seed : int
+        The user's seed, in [0, 2**64).
+    first : int
+        First sample id.
+    shape : Shape
+        Launch shape of the scan sampler.
+    memory : int, optional
+        Bytes of device memory to use at most; most of what is free if not given.
+    graph : DeviceGraph, optional
+        The graph's arrays where another collection has copied them already.
+    """
+
+    def __init__(
+        self,
+        reverse: Reverse,
+        seed: int,
+        first: int = 0,
+        *,
+        shape: Shape | None = None,
+        memory: int | None = None,
+        graph: "DeviceGraph | None" = None,
+    ) -> None:
+        self.reverse, self.seed, self.first = reverse, seed, first
+        self.shape = shape or Shape()
+        self.graph = graph or DeviceGraph(reverse)
+        self.memory = int(0.8 * free_memory()) if memory is None else memory
+        self.size = 0
+        self._drawn = 0
+        self._used = 0
+        self._mean = 16.0
+        self._host: _HostSets | None = None
+        self._starts, self._sizes = Buffer(AHEAD, np.int64), Buffer(AHEAD, np.int32)
+        self._entries = Buffer(1, np.int64)
+        self._counts = Buffer(reverse.elements, np.int32, 0)
+        self._control = Buffer(kernels.CONTROL, np.int64, 0)
+        self._work: dict[str, Buffer] = {}
+        self._queue: tuple[Buffer, ...] | None = None
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``."""
+        if self.first + size > MAX_SAMPLE_ID:
+            raise UsageError(f"sample ids up to {self.first + size} are needed, allowed are ids below 2**48")
+        target = max(size, AHEAD) if self._drawn < size else self._drawn
+        batch = target - self._drawn
+        while self._drawn < target:
+            batch = min(batch, target - self._drawn)
+            expected = int(1.25 * self._mean * batch * self.reverse.rounds) + SPARE
+            room = self._room()
+            if expected > room and batch > 1:
+                batch = max(1, int(batch * room / expected))
+                expected = room
+            done = self._draw(self._drawn, batch, min(expected, room))
+            if done is None:
+                if expected >= room:
+                    if batch > 1:
+                        batch = max(1, batch // 4)
+                    elif self._used and self._host is None:
+                        self._spill()
+                    else:
+                        raise DeviceError(
+                            f"one RR set needs more than the {self.memory / 2**20:.0f} MiB of device memory there are; "
+                            "use --device cpu"
+                        )
+                else:
+                    self._mean *= 4
+                continue
+            self._drawn += batch
+            self._used += done
+            self._mean = max(1.0, (self._used + (self._host.used if self._host else 0)) / self._drawn / self.reverse.rounds)
+            if self._host is not None:
+                self._move_to_host(batch)
+        self.size = max(self.size, size)
+
+    def _room(self) -> int:
+        """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
+        left = self.memory - MEMBER_BYTES * self._used
+        if left < self.memory // 4 and self._host is None:
+            self._spill()
+            left = self.memory
+        return max(1 << 10, min(left // PAIR_BYTES, 2**31 - 1))
+
+    def _draw(self, low: int, count: int, pairs: int) -> int | None:
+        """Draw the sets low … low + count - 1 after those there are; return their members, None if they did not fit."""
+        base = 0 if self._host is not None else low
+        self._starts.reserve(base + count, base)
+        self._sizes.reserve(base + count, base)
+        self._control.array.fill(0)
+        before = self._counts.array.copy()
+        (self._scan if self.reverse.sampler == "scan" else self._skip)(low, count, pairs, base)
+        control = self._control.host()
+        if control[kernels.OVERFLOW]:
+            self._counts.array[:] = before
+            return None
+        return int(control[kernels.MEMBER_TAIL])
+
+    def _skip(self, low: int, count: int, pairs: int, base: int) -> None:
+        r, g = self.reverse, self.graph
+        block = 32 if xp is np else kernels.BLOCK
+        blocks = 2 if xp is np else min(resident_blocks(block, kernels.REGISTERS), max(1, count // 32))
+        room = max(pairs // blocks, 4 * block * r.rounds)
+        if self._queue is None or self._queue[1].array.shape[0] != blocks or self._queue[1].array.shape[1] < room:
+            self._queue = None
+            slots = 1 << (2 * room - 1).bit_length()
+            self._queue = (
+                Buffer(blocks * room, np.uint64), Buffer((blocks, room), np.int32), Buffer(blocks * slots, np.uint64)
+            )  # fmt: skip
+        queue, ranks, table = self._queue
+        self._entries.reserve(self._used + len(queue), self._used)
+        group = max(8, min(2 * block // r.rounds, count // (8 * blocks)))
+        kernels.sample[blocks, block](
+            g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
+            g.lt_prefix.view, g.roots.view, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT),
+            self.first + low, count, group, table.view, queue.view, ranks.view, self._sizes.view, self._starts.view, base,
+            self._entries.view, self._used, self._counts.view, self._control.view,
+        )  # fmt: skip
+
+    def _scan(self, low: int, count: int, pairs: int, base: int) -> None:
+        r, g = self.reverse, self.graph
+        blocks = self.shape.grid or (2 if xp is np else 32 * cuda.current_context().device.MULTIPROCESSOR_COUNT)
+        words = (r.elements + 31) // 32
+        blocks = max(1, min(blocks, count, self.memory // (8 * (r.elements + words))))
+        longest = min(r.elements, max(1024, self.memory // 8 // blocks))
+        self._entries.reserve(self._used + pairs, self._used)
+        if self._queue is None or self._queue[0].array.shape != (blocks, words):
+            self._queue = None
+            self._queue = (Buffer((blocks, words), np.uint32, 0), Buffer((blocks, longest), np.int32))
+        visited, found = self._queue
+        cuda_scan.sample_scan[blocks, self.shape.block](
+            g.indptr.view, g.indices.view, g.accept.view, r.lt_kind, g.lt_prefix.view, g.roots.view, r.n, r.rounds,
+            np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, visited.view, found.view,
+            self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view,
+            self._control.view,
+        )  # fmt: skip
+
+    def members(self) -> int:
+        """Return the number of members of all sets."""
+        if self._host is not None or self.size < self._drawn:
+            return int(self._sizes_of_size().sum())
+        return self._used
+
+    def _sizes_of_size(self) -> np.ndarray:
+        if self._host is not None:
+            return np.diff(self._host.sets(self.size)[0])
+        return self._sizes.host(self.size).astype(np.int64)
+
+    def select(
+        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
+    ) -> Selection:
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        result = None if self._host is not None else self._select_on_device(k, forced, blocked, bounds)
+        return result or self._select_on_host(k, forced, blocked, bounds)
+
+    def _select_on_device(
+        self, k: int, forced: np.ndarray, blocked: np.ndarray | None, bounds: bool
+    ) -> Selection | None:
+        """Return None if the candidates did not suffice."""
+        r = self.reverse
+        picks = k * r.rounds
+        work = self._work
+        if "work" not in work:
+            most = cover_cuda.MOST
+            work["work"], work["slot"] = Buffer(r.elements, np.int32), Buffer(r.elements, np.int32)
+            work["state"] = Buffer(r.elements, np.uint8, 0)
+            work["candidates"], work["fill"] = Buffer(most, np.int32), Buffer(most, np.int32)
+            work["start"], work["taken"] = Buffer(most, np.int64), Buffer((4, most), np.int32)
+            work["histogram"] = Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32)
+            work["inverted"], work["covered"] = Buffer(1, np.int32), Buffer(1, np.int32)
+        if "snapshot" not in work or len(work["snapshot"]) < picks + 1:
+            work["snapshot"] = Buffer((picks + 1, cover_cuda.MOST), np.int32)
+        work["inverted"].reserve(self._used, 0)
+        work["covered"].reserve(self._drawn, 0)
+        work["state"].array.fill(cover_cuda.FREE)
+        if blocked is not None:
+            work["state"].array[:] = xp.asarray(blocked.astype(np.uint8))
+        if len(forced):
+            work["state"].array[xp.asarray(forced)] = cover_cuda.FORCED
+        result = Buffer(3 * picks + 1 + cover_cuda.CONTROL, np.int64, 0)
+        seeds = Buffer(picks, np.int32)
+        whole = result.array
+        gains, largest, control = whole[:picks], whole[picks : 2 * picks + 1], whole[2 * picks + 1 :]
+        views = [x if xp is np else cuda.as_cuda_array(x) for x in (gains, largest, control)]
+        args = (
+            self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
+            self._counts.view, self.size == self._drawn, r.n, r.rounds, k, Buffer(forced.astype(np.int32)).view,
+            work["state"].view, max(WANTED, 16 * picks), bounds, work["work"].view, work["histogram"].view,
+            work["candidates"].view, work["slot"].view, work["start"].view, work["fill"].view, work["inverted"].view,
+            work["covered"].view, work["taken"].view, work["snapshot"].view, seeds.view, *views,
+        )  # fmt: skip
+        block = cover_cuda.BLOCK if xp is not np else 32
+        most = cooperative_grid(cover_cuda.greedy, block, args)
+        cover_cuda.greedy[min(most, max(SMALL_GRID, self._used >> 15)), block](*args)
+        host = result.host()
+        if host[2 * picks + 1 + cover_cuda.STATUS] != cover_cuda.DONE:
+            return None
+        sums = host[picks : 2 * picks + 1].copy()
+        sums[: len(forced)] = -1
+        return Selection(seeds.host(), host[:picks].copy(), sums if bounds else None)
+
+    def _select_on_host(self, k: int, forced: np.ndarray, blocked: np.ndarray | None, bounds: bool) -> Selection:
+        r = self.reverse
+        offsets, members = self._sets()
+        counts = np.bincount(members, minlength=r.elements).astype(np.int32)
+        barred = np.zeros(r.elements, np.bool_) if blocked is None else blocked.copy()
+        seeds, gains, largest = cover_cpu.greedy(
+            offsets, members, counts, r.n, r.rounds, k, forced.astype(np.int32), barred, bounds
+        )
+        return Selection(seeds, gains, largest if bounds else None)
+
+    def coverage(self, seeds: np.ndarray) -> np.ndarray:
+        """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
+        if self._host is not None:
+            position = np.full(self.reverse.elements, len(seeds), np.int32)
+            position[seeds] = np.arange(len(seeds), dtype=np.int32)
+            return cover_cpu.coverage(*self._host.sets(self.size), position, len(seeds))
+        work = self._work
+        if "position" not in work:
+            work["position"] = Buffer(self.reverse.elements, np.int32, 2**31 - 1)
+            work["earliest"] = Buffer(1, np.int32)
+        work["earliest"].reserve(self._drawn, 0)
+        totals = Buffer(len(seeds) + 1, np.int64, 0)
+        args = (
+            self._entries.view, self._used, self.size, Buffer(seeds.astype(np.int32)).view,
+            work["position"].view, work["earliest"].view, totals.view,
+        )  # fmt: skip
+        block = cover_cuda.BLOCK if xp is not np else 32
+        cover_cuda.coverage[cooperative_grid(cover_cuda.coverage, block, args), block](*args)
+        return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
+        offsets, members = self._sets()
+        cover_cpu.sort_sets(offsets, members)
+        return offsets, members
+
+    def _sets(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._host is not None:
+            return self._host.sets(self.size)
+        return _gathered(self._starts.host(self.size), self._sizes.host(self.size), self._entries.host(self._used))
+
+    def _spill(self) -> None:
+        """Move the collection to host memory, where it stays from now on."""
+        self._host = _HostSets()
+        self._host.add(*_gathered(self._starts.host(self._drawn), self._sizes.host(self._drawn), self._entries.host(self._used)))
+        self._used = 0
+        self._work = {}
+        self._entries = Buffer(1, np.int64)
+
+    def _move_to_host(self, batch: int) -> None:
+        assert self._host is not None
+        self._host.add(*_gathered(self._starts.host(batch), self._sizes.host(batch), self._entries.host(self._used)))
+        self._used = 0
+
+
+class DeviceGraph:
+    """The arrays of a :class:`Reverse` on the current GPU."""
+
+    def __init__(self, reverse: Reverse) -> None:
+        self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
+        self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
+        self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
+
+
+class _HostSets:
+    """Sets in host memory, in pieces."""
+
+    def __init__(self) -> None:
+        self.offsets: list[np.ndarray] = [np.zeros(1, np.int64)]
+        self.members: list[np.ndarray] = []
+        self.used = 0
+
+    def add(self, offsets: np.ndarray, members: np.ndarray) -> None:
+        self.offsets.append(offsets[1:] + self.used)
+        self.members.append(members)
+        self.used += len(members)
+
+    def sets(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets and members of the first ``size`` sets."""
+        self.offsets = [np.concatenate(self.offsets)]
+        self.members = [np.concatenate(self.members) if self.members else np.empty(0, np.int32)]
+        offsets = self.offsets[0][: size + 1]
+        return offsets, self.members[0][: offsets[-1]]
+
+
+def _gathered(starts: np.ndarray, sizes: np.ndarray, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sets that lie anywhere as offsets and members in the order of their numbers."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    packed = np.empty(int(offsets[-1]), np.int32)
+    cover_cpu.gather_sets(starts, offsets, entries, packed)
+    return offsets, packed

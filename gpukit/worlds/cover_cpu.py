@@ -1,0 +1,234 @@
+"""Greedy maximum coverage over an RR collection on the CPU (Numba). ``cover_cuda.py`` chooses the same seeds on a GPU.
+
+Only the elements in many sets can be chosen or count for the bound, so both work on *candidates*: the elements whose
+current count reaches a limit that leaves enough of them. An inverted index of the candidates finds the sets a seed covers,
+so that all seeds together cost about one pass over the collection. When counts have fallen so far that an element outside
+the candidates could matter, the candidates are chosen again; the result is exactly that of a scan over all elements.
+"""
+
+import numba
+import numpy as np
+
+CANDIDATES_PER_SEED = 12
+MIN_CANDIDATES = 512
+
+
+@numba.njit(nogil=True, cache=True)
+def candidate_limit(counts, blocked, wanted):
+    """Return the largest limit that at least ``wanted`` unblocked elements reach, 0 if fewer have a positive count.
+
+    Parameters
+    ----------
+    counts : int32 array
+        Current count of each element.
+    blocked : bool array
+        Elements that cannot be chosen (any more).
+    wanted : int
+        Number of candidates, at least 1.
+    """
+    highest = 0
+    for c in counts:
+        highest = max(highest, c)
+    histogram = np.zeros(highest + 1, np.int64)
+    for e in range(len(counts)):
+        if counts[e] > 0 and not blocked[e]:
+            histogram[counts[e]] += 1
+    reached = 0
+    for limit in range(highest, 0, -1):
+        reached += histogram[limit]
+        if reached >= wanted:
+            return limit
+    return 0
+
+
+@numba.njit(nogil=True, cache=True)
+def _candidates(counts, blocked, limit, slot):
+    """Return the unblocked elements with count >= limit, ascending, and note their place in ``slot`` (others: -1)."""
+    chosen = np.empty(len(counts), np.int32)
+    size = 0
+    for e in range(len(counts)):
+        if counts[e] >= limit and not blocked[e]:
+            chosen[size] = e
+            slot[e] = size
+            size += 1
+        else:
+            slot[e] = -1
+    return chosen[:size].copy()
+
+
+@numba.njit(nogil=True, cache=True)
+def _inverted(offsets, members, covered, counts, candidates, slot):
+    """Return the uncovered sets of each candidate, end to end, with their starts."""
+    starts = np.zeros(len(candidates) + 1, np.int64)
+    for c in range(len(candidates)):
+        starts[c + 1] = starts[c] + counts[candidates[c]]
+    fill = starts.copy()
+    sets = np.empty(starts[-1], np.int32)
+    for s in range(len(covered)):
+        if not covered[s]:
+            for j in range(offsets[s], offsets[s + 1]):
+                c = slot[members[j]]
+                if c >= 0:
+                    sets[fill[c]] = s
+                    fill[c] += 1
+    return starts, sets
+
+
+@numba.njit(nogil=True, cache=True)
+def _cover(starts, sets, c, offsets, members, covered, counts):
+    """Cover the sets of candidate ``c`` and take their members out of the counts; return how many were new."""
+    gain = 0
+    for i in range(starts[c], starts[c + 1]):
+        s = sets[i]
+        if not covered[s]:
+            covered[s] = True
+            gain += 1
+            for j in range(offsets[s], offsets[s + 1]):
+                counts[members[j]] -= 1
+    return gain
+
+
+@numba.njit(nogil=True, cache=True)
+def _largest(counts, candidates, n, round_, k, values):
+    """Return the sum of the k largest candidate counts of a round and the k-th of them (-1 if there are fewer)."""
+    size = 0
+    for e in candidates:
+        if e // n == round_:
+            values[size] = -counts[e]
+            size += 1
+    if size == 0:
+        return 0, -1
+    taken = min(k, size)
+    part = np.partition(values[:size], taken - 1)
+    total = 0
+    for j in range(taken):
+        total -= part[j]
+    return total, -part[taken - 1] if size >= k else -1
+
+
+@numba.njit(nogil=True, cache=True)
+def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
+    """Choose up to k elements in each round that greedily cover the most sets; ties go to the lower element.
+
+    Parameters
+    ----------
+    offsets : int64 array, shape (s + 1,)
+    members : int32 array, shape (offsets[-1],)
+        The sets, end to end; an element at most once in a set.
+    counts : int32 array, shape (n * rounds,)
+        In how many sets each element is. Taken over: ends as the counts in uncovered sets.
+    n, rounds, k : int
+        Vertices, rounds, seeds in each round (a partition matroid); 1 <= k <= n.
+    forced : int32 array
+        Elements chosen first, in this order; at most k in a round.
+    blocked : bool array, shape (n * rounds,)
+        Elements never chosen. Taken over.
+    bounds : bool
+        Whether to sum the k largest marginal counts before each choice after the forced ones, and after the last.
+
+    Returns
+    -------
+    seeds : int32 array, shape (k * rounds,), or shorter where too few elements are unblocked
+    gains : int64 array
+        Sets each seed newly covered.
+    largest : int64 array, shape (len(seeds) + 1,)
+        Sums of the k largest marginal counts of every round given the first i seeds; -1 where not asked for.
+    """
+    covered = np.zeros(len(offsets) - 1, np.bool_)
+    slot = np.empty(n * rounds, np.int32)
+    room = np.full(rounds, k, np.int64)
+    seeds = np.empty(k * rounds, np.int32)
+    gains = np.zeros(k * rounds, np.int64)
+    largest = np.full(k * rounds + 1, -1, np.int64)
+    wanted = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * k * rounds)
+    for e in forced:
+        blocked[e] = True
+    forced_candidates = forced.copy()
+    slot[:] = -1
+    for i in range(len(forced)):
+        slot[forced[i]] = i
+    starts, sets = _inverted(offsets, members, covered, counts, forced_candidates, slot)
+    for i in range(len(forced)):
+        seeds[i] = forced[i]
+        gains[i] = _cover(starts, sets, i, offsets, members, covered, counts)
+        room[forced[i] // n] -= 1
+    chosen = len(forced)
+    limit = candidate_limit(counts, blocked, wanted)
+    candidates = _candidates(counts, blocked, limit, slot)
+    starts, sets = _inverted(offsets, members, covered, counts, candidates, slot)
+    values = np.empty(len(slot), np.int64)
+    while True:
+        complete = True
+        total = 0
+        if bounds:
+            for t in range(rounds):
+                part, last = _largest(counts, candidates, n, t, k, values)
+                total += part
+                complete &= last >= limit
+        best = -1
+        for e in candidates:
+            if room[e // n] > 0 and not blocked[e] and (best < 0 or counts[e] > counts[best]):
+                best = e
+        if chosen < k * rounds:
+            complete &= best >= 0 and counts[best] >= limit
+        if limit > 0 and not complete:
+            wanted *= 2
+            limit = candidate_limit(counts, blocked, wanted)
+            candidates = _candidates(counts, blocked, limit, slot)
+            starts, sets = _inverted(offsets, members, covered, counts, candidates, slot)
+            continue
+        if bounds:
+            largest[chosen] = total
+        if chosen == k * rounds or best < 0:
+            break
+        seeds[chosen] = best
+        gains[chosen] = _cover(starts, sets, slot[best], offsets, members, covered, counts)
+        blocked[best] = True
+        room[best // n] -= 1
+        chosen += 1
+    return seeds[:chosen], gains[:chosen], largest[: chosen + 1]
+
+
+@numba.njit(nogil=True, cache=True)
+def coverage(offsets, members, is_seed, prefix):
+    """Count, for each prefix of a seed sequence, the sets it covers.
+
+    Parameters
+    ----------
+    offsets, members
+        The sets.
+    is_seed : int32 array, shape (n * rounds,)
+        Position of an element in the sequence, or ``prefix`` for others.
+    prefix : int
+        Length of the sequence.
+
+    Returns
+    -------
+    int64 array, shape (prefix + 1,)
+        Sets covered by the first i seeds.
+    """
+    hit = np.zeros(prefix + 2, np.int64)
+    for s in range(len(offsets) - 1):
+        earliest = prefix
+        for j in range(offsets[s], offsets[s + 1]):
+            earliest = min(earliest, is_seed[members[j]])
+        hit[earliest + 1] += 1
+    total = np.zeros(prefix + 1, np.int64)
+    for i in range(1, prefix + 1):
+        total[i] = total[i - 1] + hit[i]
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def sort_sets(offsets, members):
+    """Sort the members of each set in place, ascending."""
+    for s in range(len(offsets) - 1):
+        members[offsets[s] : offsets[s + 1]].sort()
+
+
+@numba.njit(nogil=True, cache=True)
+def gather_sets(starts, offsets, entries, packed):
+    """Copy the elements of each set from ``entries[starts[s]:]`` (set << 32 | element) to ``packed``."""
+    for s in range(len(starts)):
+        for j in range(offsets[s + 1] - offsets[s]):
+            packed[offsets[s] + j] = entries[starts[s] + j] & 0xFFFFFFFF

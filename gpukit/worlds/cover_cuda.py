@@ -1,0 +1,387 @@
+"""Greedy maximum coverage over an RR collection on a GPU: the seeds of ``cover_cpu.py``, in one launch.
+
+The same idea: only *candidates*, elements in many sets, can be chosen, and an inverted index of them finds the sets that a
+seed covers; when counts have fallen so far that another element could matter, the candidates are chosen again. Where even
+that does not suffice (all sets are covered, or too many elements are equally frequent) the kernel says ``INCOMPLETE`` and
+the host chooses instead.
+"""
+
+import numba
+from numba import cuda, int32, int64, uint64
+
+from gpukit.device.select import register_limit
+
+BLOCK = 512
+BUCKETS = 256
+"""Buckets of counts: exact below 8, eight to a power of two above."""
+
+MOST = 8192
+"""Most candidates at a time: their counts lie in a block's shared memory."""
+
+EPOCHS = 16
+"""How often the candidates are chosen at most; each time twice as many."""
+
+STATUS, CONTROL_EPOCH, CONTROL = 0, 2, 2 + 2 * EPOCHS
+"""Places in ``control``: the outcome; from the second on, for each choice, candidates and their occurrences; its length."""
+
+RUNNING, DONE, INCOMPLETE = 0, 1, 2
+SMALL, LARGE, LARGE_SET = 0, 1, 256
+"""Places of two counters in shared memory, and the size above which a whole block takes a set instead of a warp."""
+
+FREE, BLOCKED, FORCED = 0, 1, 2
+"""States of an element."""
+
+
+@cuda.jit(device=True)
+def _bucket(count):
+    if count < 8:
+        return int32(count)
+    exponent = 31 - cuda.clz(int32(count))
+    return int32(8 * (exponent - 2) + ((count >> (exponent - 3)) & 7))
+
+
+@cuda.jit(device=True)
+def _bucket_floor(bucket):
+    if bucket < 8:
+        return int32(bucket)
+    return int32((8 + bucket % 8) << (bucket // 8 - 1))
+
+
+@cuda.jit(device=True)
+def _largest(snapshot, row, candidates, total, n, round_, k, histogram, shared):
+    """Return the sum of the k largest values of a snapshot row in a round, or of all if there are fewer; one block.
+
+    Radix selection finds the k-th largest value 8 bits at a time, then one pass adds up the larger ones.
+    """
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    prefix, rest = int64(0), int64(k)
+    for shift in (24, 16, 8, 0):
+        for b in range(lane, 256, width):
+            histogram[b] = 0
+        cuda.syncthreads()
+        for c in range(lane, total, width):
+            value = int64(snapshot[row, c])
+            if candidates[c] // n == round_ and value >> (shift + 8) == prefix >> (shift + 8):
+                cuda.atomic.add(histogram, (value >> shift) & 255, 1)
+        cuda.syncthreads()
+        if lane == 0:
+            digit, above = 255, int64(0)
+            while digit > 0 and above + histogram[digit] < rest:
+                above += histogram[digit]
+                digit -= 1
+            shared[0] = digit
+            shared[1] = rest - above
+            shared[2] = above + histogram[digit]
+        cuda.syncthreads()
+        prefix += shared[0] << shift
+        short = shared[2] < rest
+        rest = shared[1]
+        cuda.syncthreads()
+        if short:
+            prefix = int64(-1)
+            break
+    if lane == 0:
+        shared[0] = 0
+    cuda.syncthreads()
+    part, more = int64(0), int64(0)
+    for c in range(lane, total, width):
+        if candidates[c] // n == round_ and int64(snapshot[row, c]) > prefix:
+            part += int64(snapshot[row, c])
+            more += 1
+    cuda.atomic.add(shared, 0, part)
+    cuda.syncthreads()
+    result = shared[0]
+    if prefix > 0:
+        result += prefix * rest
+    cuda.syncthreads()
+    return result
+
+
+@cuda.jit(device=True)
+def _take(element, slot, taken, turn, work):
+    """Take one occurrence of an element out of the counts."""
+    place = slot[element]
+    if place >= 0:
+        cuda.atomic.add(taken, (turn, place), 1)
+    else:
+        cuda.atomic.add(work, element, -1)
+
+
+@cuda.jit(cache=True, **register_limit(64))
+def greedy(
+    starts, sizes, sets, entries, used, counts, whole, n, rounds, k, forced, state, wanted, bounds,
+    work, histogram, candidates, slot, list_start, list_fill, inverted, covered, taken, snapshot,
+    seeds, gains, largest, control,
+):  # fmt: skip
+    """Choose seeds greedily; cooperative, any grid. Returns what :func:`gpukit.worlds.cover_cpu.greedy` does.
+
+    Copies the counters (or counts the first ``sets`` sets); then for each choice of candidates a histogram of counts, the
+    candidates, and their inverted index (one pass over the members, 8 bytes each); then for each seed one grid barrier:
+    every block keeps the candidates' counts in its shared memory and finds the highest for itself; a warp owns a newly
+    covered set (a block a large one) and takes its members out of the counts, in ``taken`` for candidates, from where all
+    blocks read them after the barrier, and in ``work`` for others. All seeds together cost about one pass over the members with one
+    atomic add each. Last, block b sums the k largest marginal counts of prefix b.
+
+    Parameters
+    ----------
+    starts, sizes : int64 and int32 arrays
+        First member and size of each set.
+    sets : int
+        How many sets count: those numbered below it.
+    entries : int64 array
+        set << 32 | element for each member.
+    used : int
+        Number of members.
+    counts : int32 array
+        Occurrence counters of the whole collection; unchanged.
+    whole : bool
+        Whether ``sets`` is the whole collection.
+    n, rounds, k, forced
+        As in :func:`gpukit.worlds.cover_cpu.greedy`.
+    state : uint8 array, shape (n * rounds,)
+        FREE, BLOCKED or FORCED.
+    wanted : int
+        Number of candidates to aim at.
+    bounds : bool
+        Whether to fill ``largest``.
+    work, slot : int32 arrays, shape (n * rounds,)
+    candidates, list_fill : int32 arrays, list_start : int64 array, shape (MOST,)
+    histogram : int32 array, shape (256 * EPOCHS,)
+    inverted : int32 array, shape (used,)
+    covered : int32 array, shape (>= sets,)
+    taken : int32 array, shape (4, MOST)
+    snapshot : int32 array, shape (k * rounds + 1, MOST)
+        Working space; need not be cleared.
+    seeds : int32 array, gains : int64 array, shape (k * rounds,)
+    largest : int64 array, shape (k * rounds + 1,)
+        Results.
+    control : int64 array, shape (CONTROL,)
+        Zero at the start; ``STATUS`` ends as DONE or INCOMPLETE.
+    """
+    grid = cuda.cg.this_grid()
+    thread, threads = cuda.grid(1), cuda.gridsize(1)
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    current = cuda.shared.array(MOST, int32)
+    local = cuda.shared.array(BUCKETS, int32)
+    room = cuda.shared.array(BUCKETS, int32)
+    best = cuda.shared.array(BLOCK, uint64)
+    todo = cuda.shared.array(BLOCK, int32)
+    shared = cuda.shared.array(4, int64)
+    elements = len(work)
+    for e in range(thread, elements, threads):
+        work[e] = counts[e] if whole else 0
+    for s in range(thread, sets, threads):
+        covered[s] = 0
+    for b in range(thread, BUCKETS * EPOCHS, threads):
+        histogram[b] = 0
+    grid.sync()
+    if not whole:
+        for i in range(thread, used, threads):
+            if entries[i] >> 32 < sets:
+                cuda.atomic.add(work, entries[i] & 0xFFFFFFFF, 1)
+        grid.sync()
+    for b in range(lane, BUCKETS, width):
+        room[b] = k
+    picks = k * rounds
+    step, epoch, status = 0, 0, RUNNING
+    bucket = BUCKETS
+    while status == RUNNING:
+        for b in range(lane, BUCKETS, width):
+            local[b] = 0
+        cuda.syncthreads()
+        for e in range(thread, elements, threads):
+            if work[e] > 0 and state[e] == FREE:
+                cuda.atomic.add(local, _bucket(work[e]), 1)
+        cuda.syncthreads()
+        for b in range(lane, BUCKETS, width):
+            if local[b] > 0:
+                cuda.atomic.add(histogram, epoch * BUCKETS + b, local[b])
+        grid.sync()
+        if lane == 0:
+            lower, reached = BUCKETS, int64(len(forced))
+            while lower > 1 and (lower >= bucket or reached < wanted << epoch):
+                more = histogram[epoch * BUCKETS + lower - 1]
+                if reached + more > MOST:
+                    break
+                lower -= 1
+                reached += more
+            shared[0] = lower
+        cuda.syncthreads()
+        if shared[0] >= bucket:
+            status = INCOMPLETE
+            break
+        bucket = int(shared[0])
+        limit = _bucket_floor(bucket)
+        candidates_at, tail_at = CONTROL_EPOCH + 2 * epoch, CONTROL_EPOCH + 2 * epoch + 1
+        for e in range(thread, elements, threads):
+            slot[e] = -1
+            if (state[e] == FREE and work[e] >= limit) or state[e] == FORCED:
+                c = cuda.atomic.add(control, candidates_at, 1)
+                candidates[c] = e
+                slot[e] = c
+                list_fill[c] = 0
+                list_start[c] = cuda.atomic.add(control, tail_at, int64(work[e]))
+        for c in range(thread, 4 * MOST, threads):
+            taken[c // MOST, c % MOST] = 0
+        grid.sync()
+        total = control[candidates_at]
+        for c in range(lane, total, width):
+            current[c] = work[candidates[c]]
+        for i in range(thread, used, threads):
+            c = slot[entries[i] & 0xFFFFFFFF]
+            if c >= 0:
+                s = entries[i] >> 32
+                if s < sets and covered[s] == 0:
+                    inverted[list_start[c] + int64(cuda.atomic.add(list_fill, c, 1))] = s
+        grid.sync()
+        epoch_first = step
+        while True:
+            for b in range(lane, BUCKETS, width):
+                local[b] = 0
+            cuda.syncthreads()
+            mine, reaching = uint64(0), 0
+            for c in range(lane, total, width):
+                e = candidates[c]
+                count = current[c]
+                if step > epoch_first:
+                    count -= taken[(step - 1) & 3, c]
+                    current[c] = count
+                if cuda.blockIdx.x == 0:
+                    taken[(step + 2) & 3, c] = 0
+                    if bounds and step >= len(forced):
+                        snapshot[step, c] = count
+                if rounds > 1 and count >= limit:
+                    cuda.atomic.add(local, e // n, 1)
+                reaching += count >= limit
+                if rounds == 1 or room[e // n] > 0:
+                    mine = max(mine, uint64(count) << uint64(32) | uint64(uint64(0xFFFFFFFF) - uint64(e)))
+            best[lane] = mine
+            if rounds == 1 and reaching > 0:
+                cuda.atomic.add(local, 0, reaching)
+            cuda.syncthreads()
+            half = BLOCK // 2
+            while half > 0:
+                if lane < half and lane + half < width:
+                    best[lane] = max(best[lane], best[lane + half])
+                cuda.syncthreads()
+                half //= 2
+            chosen = int32(uint64(0xFFFFFFFF) - (best[0] & uint64(0xFFFFFFFF)))
+            enough = step == picks or int64(best[0] >> uint64(32)) >= limit
+            if bounds and limit > 1:
+                for t in range(rounds):
+                    enough = enough and local[t] >= k
+            if step < len(forced):
+                chosen = forced[step]
+                enough = True
+            cuda.syncthreads()
+            if not enough:
+                break
+            if step == picks:
+                status = DONE
+                break
+            c = slot[chosen]
+            if thread == 0:
+                seeds[step] = chosen
+                gains[step] = current[c]
+            if lane == 0:
+                room[chosen // n] -= 1
+            begin, end = list_start[c], list_start[c] + int64(list_fill[c])
+            for base in range(begin, end, threads):
+                if lane == 0:
+                    shared[SMALL] = 0
+                    shared[LARGE] = 0
+                cuda.syncthreads()
+                i = base + int64(lane) * cuda.gridDim.x + cuda.blockIdx.x
+                if i < end:
+                    s = inverted[i]
+                    if covered[s] == 0:
+                        covered[s] = 1
+                        if sizes[s] <= LARGE_SET:
+                            todo[cuda.atomic.add(shared, SMALL, 1)] = s
+                        else:
+                            todo[width - 1 - cuda.atomic.add(shared, LARGE, 1)] = s
+                cuda.syncthreads()
+                for q in range(lane // 32, shared[SMALL], (width + 31) // 32):
+                    start = starts[todo[q]]
+                    for j in range(start + lane % 32, start + int64(sizes[todo[q]]), 32):
+                        _take(entries[j] & 0xFFFFFFFF, slot, taken, step & 3, work)
+                for q in range(width - shared[LARGE], width):
+                    start = starts[todo[q]]
+                    for j in range(start + lane, start + int64(sizes[todo[q]]), width):
+                        _take(entries[j] & 0xFFFFFFFF, slot, taken, step & 3, work)
+                cuda.syncthreads()
+            step += 1
+            grid.sync()
+        if bounds:
+            grid.sync()
+            first_row = max(epoch_first, len(forced))
+            last_row = step + 1 if status == DONE else step
+            for row in range(first_row + cuda.blockIdx.x, last_row, cuda.gridDim.x):
+                sum_ = int64(0)
+                for t in range(rounds):
+                    sum_ += _largest(snapshot, row, candidates, total, n, t, k, local, shared)
+                if lane == 0:
+                    largest[row] = sum_
+        epoch += 1
+        if status == RUNNING:
+            if cuda.blockIdx.x == 0:
+                for c in range(lane, total, width):
+                    work[candidates[c]] = current[c]
+            if limit <= 1 or epoch == EPOCHS:
+                status = INCOMPLETE
+            grid.sync()
+    if thread == 0:
+        control[STATUS] = status
+
+
+@cuda.jit(cache=True)
+def coverage(entries, used, sets, seeds, position, earliest, totals):
+    """Count the sets that the first i seeds cover; cooperative, any grid.
+
+    A thread owns members one by one: 8 bytes and the position of the element read, an atomic minimum where it is a seed.
+
+    Parameters
+    ----------
+    entries, used, sets
+        As in :func:`greedy`.
+    seeds : int32 array
+        The sequence.
+    position : int32 array, shape (n * rounds,)
+        All 2**31 - 1 at the start and at the end.
+    earliest : int32 array, shape (>= sets,)
+        Working space.
+    totals : int64 array, shape (len(seeds) + 1,)
+        Zero at the start; ends as the number of sets whose first seed is seeds[i], i < len(seeds).
+    """
+    grid = cuda.cg.this_grid()
+    thread, threads = cuda.grid(1), cuda.gridsize(1)
+    for s in range(thread, sets, threads):
+        earliest[s] = len(seeds)
+    for i in range(thread, len(seeds), threads):
+        position[seeds[i]] = i
+    grid.sync()
+    for i in range(thread, used, threads):
+        place = position[entries[i] & 0xFFFFFFFF]
+        if place < len(seeds) and entries[i] >> 32 < sets:
+            cuda.atomic.min(earliest, entries[i] >> 32, place)
+    grid.sync()
+    for s in range(thread, sets, threads):
+        if earliest[s] < len(seeds):
+            cuda.atomic.add(totals, earliest[s], 1)
+    for i in range(thread, len(seeds), threads):
+        position[seeds[i]] = 0x7FFFFFFF
+
+
+_i32, _i64 = numba.int32[::1], numba.int64[::1]
+_int = numba.int64
+
+KERNELS = {
+    "greedy": (
+        greedy,
+        (_i64, _i32, _int, _i64, _int, _i32, numba.boolean, _int, _int, _int, _i32, numba.uint8[::1], _int)
+        + (numba.boolean, _i32, _i32, _i32, _i32, _i64, _i32, _i32, _i32, *2 * (numba.int32[:, ::1],))
+        + (_i32, _i64, _i64, _i64),
+    ),
+    "coverage": (coverage, (_i64, _int, _int, _i32, _i32, _i32, _i64)),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

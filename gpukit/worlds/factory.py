@@ -1,0 +1,49 @@
+"""RR collections on whatever device was chosen."""
+
+from typing import TYPE_CHECKING
+
+from gpukit.device.select import Device
+from gpukit.errors import DeviceError
+from gpukit.worlds.collection import Collection, CpuCollection
+from gpukit.worlds.reverse import Reverse
+
+if TYPE_CHECKING:
+    from gpukit.worlds.collection_cuda import Shape
+
+
+def make_collection(
+    reverse: Reverse,
+    seed: int,
+    first: int,
+    device: Device | None = None,
+    *,
+    shape: "Shape | None" = None,
+    beside: Collection | None = None,
+) -> Collection:
+    """Return an empty RR collection.
+
+    Parameters
+    ----------
+    reverse : Reverse
+        The graph, ready for sampling.
+    seed : int
+        The user's seed, in [0, 2**64).
+    first : int
+        First sample id.
+    device : Device, optional
+        Where the sets are drawn and kept; one CPU thread if not given. The CUDA part is imported only for a GPU.
+    shape : Shape, optional
+        Launch shape of the scan sampler on a GPU.
+    beside : Collection, optional
+        A collection of the same graph on the same device, whose copy of the graph is used again.
+    """
+    if device is None or device.kind == "cpu":
+        return CpuCollection(reverse, seed, first, device.threads if device is not None else 1)
+    from gpukit.worlds import collection_cuda
+
+    graph = getattr(beside, "graph", None)
+    if len(device.gpus) == 1:
+        return collection_cuda.CudaCollection(reverse, seed, first, shape=shape, graph=graph)
+    if not hasattr(collection_cuda, "MultiCudaCollection"):
+        raise DeviceError(f"{len(device.gpus)} GPUs are asked for, one is supported; use --gpus 1")
+    return collection_cuda.MultiCudaCollection(reverse, seed, first, gpus=device.gpus, shape=shape, graph=graph)

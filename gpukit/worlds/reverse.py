@@ -1,0 +1,157 @@
+"""A graph made ready for reverse sampling: model, sampler, rounds and root weights, in arrays both devices read."""
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from gpukit.device.philox import Stream
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.csr import Graph
+from gpukit.graph.probabilities import check_lt, in_probabilities, threshold
+from gpukit.worlds.rule import LT_CASCADE, LT_CONSTANT, LT_PREFIX
+from gpukit.worlds.tables import build_scan_tables, build_tables, equal_rows
+
+NO_ACCEPT = np.zeros(1, np.uint32)
+NO_ROOTS = np.zeros(0, np.uint64)
+MAX_ROUNDS = 255
+
+
+@dataclass(frozen=True, eq=False)
+class Reverse:
+    """What a sampler reads; see :func:`prepare`.
+
+    Attributes
+    ----------
+    n, rounds : int
+        Vertices, and reverse searches from each root.
+    model, sampler : str
+        ``ic`` or ``lt``; ``skip`` or ``scan``.
+    rows, accept, thresholds
+        Sampling tables (:func:`gpukit.worlds.tables.build_tables`); under LT one row a vertex, and the rest unused.
+    indptr : int64 array, shape (n + 1,)
+        Row starts of the in-edges.
+    indices : int32 array, shape (m,)
+        Tails of the in-edges; under IC in the order of the rows.
+    lt_kind, lt_constant, lt_prefix
+        How a vertex chooses under LT; ``lt_kind`` is -1 under IC.
+    roots : uint64 array
+        Prefix sums of the root weights, or empty for uniform roots.
+    """
+
+    n: int
+    rounds: int
+    model: str
+    sampler: str
+    rows: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    accept: np.ndarray
+    thresholds: np.ndarray
+    lt_kind: int
+    lt_constant: int
+    lt_prefix: np.ndarray
+    roots: np.ndarray
+
+    @property
+    def elements(self) -> int:
+        """Number of (vertex, round) elements."""
+        return self.n * self.rounds
+
+    @property
+    def mass(self) -> int:
+        """What the share of covered sets is multiplied with to give a spread: n, or the sum of the root weights."""
+        return self.n if len(self.roots) == 0 else int(self.roots[-1])
+
+    @property
+    def stream(self) -> Stream:
+        """The stream of the coins."""
+        return Stream.IC if self.model == "ic" else Stream.LT
+
+
+@numba.njit(cache=True)
+def _prefixes(indptr, stored):
+    """Return cumulative fixed-point weights within each row, minus one, at most 2**32 - 1."""
+    prefix = np.empty(len(stored), np.uint32)
+    top = np.uint64(0xFFFFFFFF)
+    for v in range(len(indptr) - 1):
+        total = np.uint64(0)
+        for e in range(indptr[v], indptr[v + 1]):
+            total += np.uint64(stored[e]) + np.uint64(1)
+            prefix[e] = min(total - np.uint64(1), top)
+    return prefix
+
+
+def prepare(
+    graph: Graph,
+    model: str,
+    sampler: str = "skip",
+    *,
+    tables: dict[str, np.ndarray] | None = None,
+    rounds: int = 1,
+    root_weights: np.ndarray | None = None,
+) -> Reverse:
+    """Make a graph ready for reverse sampling.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its transpose and edge probabilities.
+    model : str
+        ``ic`` or ``lt``.
+    sampler : str
+        ``skip`` draws how many in-edges are live, ``scan`` one number an edge (IC) or a search in prefix sums (LT).
+    tables : dict of arrays, optional
+        The result of :func:`gpukit.worlds.tables.build_tables`, if at hand.
+    rounds : int
+        Reverse searches from each root, 1 to 255 (multi-round influence maximisation).
+    root_weights : int64 array, shape (n,), optional
+        Weight of each vertex as a root, >= 0, with a positive sum below 2**63; uniform if not given.
+
+    Raises
+    ------
+    InputError
+        If the graph has no vertices, no transpose, no probabilities, or breaks the LT condition.
+    UsageError
+        If an option is out of range.
+    """
+    if graph.n == 0:
+        raise InputError("the graph has no vertices; sampling needs at least one")
+    if graph.in_indptr is None or graph.in_indices is None:
+        raise InputError("the graph has no transpose, sampling needs one; import it with --transpose")
+    if graph.weights.scheme == "none":
+        raise InputError("the graph has no edge probabilities; import it with --weights wc|const:P|trivalency|file")
+    if model not in ("ic", "lt"):
+        raise UsageError(f"model {model!r} is unknown; choose ic or lt")
+    if sampler not in ("skip", "scan"):
+        raise UsageError(f"sampler {sampler!r} is unknown; choose skip or scan")
+    if not 1 <= rounds <= MAX_ROUNDS or graph.n * rounds >= 2**31 - 1:
+        raise UsageError(f"{rounds} rounds: allowed are 1 to {MAX_ROUNDS} with n * rounds below 2**31")
+    roots = NO_ROOTS
+    if root_weights is not None:
+        if len(root_weights) != graph.n or np.any(root_weights < 0) or not 0 < sum(root_weights.tolist()) < 2**63:
+            raise UsageError("root weights must be n integers >= 0 with a positive sum below 2**63")
+        roots = np.cumsum(root_weights.astype(np.uint64))
+    indices, accept, lt_kind, constant, prefix = graph.in_indices, NO_ACCEPT, -1, 1, NO_ACCEPT
+    if model == "ic":
+        if sampler == "scan":
+            tables = build_scan_tables(graph)
+        elif tables is None:
+            tables = build_tables(graph)
+        indices = tables.get("indices", indices)
+        accept = tables.get("accept", accept)
+    else:
+        check_lt(graph)
+        tables = {"rows": equal_rows(graph.in_indptr), "thresholds": np.zeros(1, np.uint64)}
+        if sampler == "skip" and graph.weights.scheme == "wc":
+            lt_kind = LT_CASCADE
+        elif sampler == "skip" and graph.weights.scheme == "const":
+            assert graph.weights.p is not None
+            lt_kind, constant = LT_CONSTANT, threshold(graph.weights.p)
+        else:
+            lt_kind, prefix = LT_PREFIX, _prefixes(graph.in_indptr, in_probabilities(graph))
+    return Reverse(
+        n=graph.n, rounds=rounds, model=model, sampler=sampler, rows=tables["rows"], indptr=graph.in_indptr,
+        indices=indices, accept=accept, thresholds=tables["thresholds"], lt_kind=lt_kind, lt_constant=constant,
+        lt_prefix=prefix, roots=roots,
+    )  # fmt: skip

@@ -1,0 +1,229 @@
+"""The live-edge rule: which in-edges of a vertex are live in a sample, the same on every device.
+
+Everything here is scalar integer code, compiled for CPUs and, inside the kernels, for CUDA. A decision depends only on
+(seed, stream, round, sample id, vertex), so a set can be drawn again, extended or restricted and meets the same coins.
+"""
+
+import numba
+from numba import int64, uint32, uint64
+
+from gpukit.device.philox import draw4, join64
+
+LT_CASCADE, LT_CONSTANT, LT_PREFIX = 0, 1, 2
+"""How an LT vertex chooses: uniformly (weighted cascade), by division (constant), by search in a prefix sum."""
+
+CALLS_PER_ROW = 256
+"""Draw numbers between two rows of a vertex."""
+
+_LOW32 = 0xFFFFFFFF
+
+
+@numba.njit
+def word_of(words, lane):
+    """Return word ``lane`` (0 to 3) of a tuple of four."""
+    if lane < 2:
+        return words[0] if lane == 0 else words[1]
+    return words[2] if lane == 2 else words[3]
+
+
+@numba.njit
+def biased(product, size):
+    """Whether Lemire's product ``word * size`` falls into the part that must be redrawn for [0, size) to be uniform."""
+    low = uint32(product & uint64(_LOW32))
+    if low >= uint32(size):
+        return False
+    return low < (uint32(0) - uint32(size)) % uint32(size)
+
+
+@numba.njit
+def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample, vertex, words, out):
+    """Write the live edges of one row, as positions in [0, length), to ``out`` and return their number.
+
+    Source: the number of live edges by inversion of the binomial distribution, then distinct positions by Lemire's
+    unbiased multiplication ("Fast random integer generation in an interval", ACM TOMACS 2019); repeats are redrawn.
+
+    Parameters
+    ----------
+    length, meta, start : uint32
+        The row (see :func:`gpukit.worlds.tables.build_tables`).
+    base : int
+        First draw number of the row: 256 times its position among the rows of the vertex.
+    accept : uint32 array
+        Probability minus one of each edge of the row's kind, or any array where no row needs it.
+    thresholds : uint64 array
+        The tables.
+    seed, tag, sample, vertex
+        The key of the draws (see :func:`gpukit.device.philox.draw4`).
+    words : tuple of 4 uint32
+        The draw at ``base``, which every row needs; a caller may make it for many rows at once.
+    out : uint32 array, shape (64,)
+        Receives the positions, in no particular order.
+
+    Returns
+    -------
+    int
+        Number of live edges, at most 64.
+    """
+    kind = uint32(meta) & uint32(255)
+    offset = uint32(meta) >> uint32(8)
+    size = uint32(length)
+    live = 0
+    if kind == uint32(0) or kind == uint32(255):
+        limit = uint64(thresholds[offset]) if kind == uint32(0) else uint64(0)
+        for j in range(size):
+            if kind == uint32(255):
+                limit = uint64(accept[uint64(start) + uint64(j)]) + uint64(1)
+            if limit <= uint64(_LOW32):
+                if (j & 3) == 0 and j > 0:
+                    words = draw4(seed, tag, sample, vertex, base + (j >> 2))
+                if uint64(word_of(words, j & 3)) >= limit:
+                    continue
+            out[live] = uint32(j)
+            live += 1
+        return live
+    uniform = join64(words[0], words[1])
+    if uniform < thresholds[offset]:
+        return 0
+    chosen = 1
+    while chosen < kind and thresholds[offset + uint32(chosen)] <= uniform:
+        chosen += 1
+    lane = 2
+    call = base
+    distinct = 0
+    accepted = uint64(0)
+    while distinct < chosen:
+        if lane == 4:
+            call += 1
+            lane = 0
+            words = draw4(seed, tag, sample, vertex, call)
+        product = uint64(word_of(words, lane)) * uint64(size)
+        lane += 1
+        if biased(product, size):
+            continue
+        position = uint32(product >> uint64(32))
+        repeat = False
+        for j in range(distinct):
+            if out[j] == position:
+                repeat = True
+        if repeat:
+            continue
+        out[distinct] = position
+        if len(accept) > 1:
+            if lane == 4:
+                call += 1
+                lane = 0
+                words = draw4(seed, tag, sample, vertex, call)
+            if word_of(words, lane) <= accept[uint64(start) + uint64(position)]:
+                accepted |= uint64(1) << uint64(distinct)
+            lane += 1
+        distinct += 1
+    if len(accept) <= 1:
+        return distinct
+    for j in range(distinct):
+        if (accepted >> uint64(j)) & uint64(1):
+            out[live] = out[j]
+            live += 1
+    return live
+
+
+@numba.njit
+def lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex):
+    """Return the position in [0, degree) of the one live in-edge of a vertex under LT, or -1 for none.
+
+    Parameters
+    ----------
+    kind : int
+        ``LT_CASCADE``, ``LT_CONSTANT`` or ``LT_PREFIX``.
+    degree, start : int
+        Number and first index of the in-edges.
+    constant : uint64
+        32-bit fixed-point weight of every edge, for ``LT_CONSTANT``.
+    prefix : uint32 array
+        Cumulative 32-bit weights within each row, minus one, for ``LT_PREFIX``.
+    seed, tag, sample, vertex
+        The key of the draws.
+
+    Returns
+    -------
+    int
+        Position of the chosen in-edge, or -1.
+    """
+    if degree == 0:
+        return int64(-1)
+    words = draw4(seed, tag, sample, vertex, 0)
+    if kind == 0:
+        size = uint64(degree)
+        call = 0
+        lane = 0
+        product = uint64(words[0]) * size
+        while biased(product, size):
+            lane += 1
+            if lane == 4:
+                call += 1
+                lane = 0
+                words = draw4(seed, tag, sample, vertex, call)
+            product = uint64(word_of(words, lane)) * size
+        return int64(product >> uint64(32))
+    uniform = words[0]
+    if kind == 1:
+        position = uint64(uniform) // uint64(constant)
+        return int64(position) if position < uint64(degree) else int64(-1)
+    low, high = start, start + degree
+    while low < high:
+        middle = (low + high) >> 1
+        if prefix[middle] < uniform:
+            low = middle + 1
+        else:
+            high = middle
+    return int64(low - start) if low < start + degree else int64(-1)
+
+
+@numba.njit
+def draw_root(n, cumulative, seed, tag, sample):
+    """Return the root of a sample: uniform over [0, n), or weighted by ``cumulative``.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices, at least 1.
+    cumulative : uint64 array
+        Inclusive prefix sums of integer vertex weights, shape (n,), or shape (0,) for uniform roots.
+    seed, tag, sample
+        The key of the draws.
+
+    Returns
+    -------
+    int
+        Vertex id.
+    """
+    words = draw4(seed, tag, sample, 0, 0)
+    call = 0
+    if len(cumulative) == 0:
+        size = uint64(n)
+        lane = 0
+        product = uint64(words[0]) * size
+        while biased(product, size):
+            lane += 1
+            if lane == 4:
+                call += 1
+                lane = 0
+                words = draw4(seed, tag, sample, 0, call)
+            product = uint64(word_of(words, lane)) * size
+        return int64(product >> uint64(32))
+    total = uint64(cumulative[n - 1])
+    mask = total - uint64(1)
+    for shift in (1, 2, 4, 8, 16, 32):
+        mask |= mask >> uint64(shift)
+    value = join64(words[0], words[1]) & mask
+    while value >= total:
+        call += 1
+        words = draw4(seed, tag, sample, 0, call)
+        value = join64(words[0], words[1]) & mask
+    low, high = int64(0), int64(n) - int64(1)
+    while low < high:
+        middle = (low + high) >> 1
+        if cumulative[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low

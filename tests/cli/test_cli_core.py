@@ -1,0 +1,376 @@
+"""The root command, exit codes, the common run, and the commands on artifacts."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+
+import gpukit
+from gpukit import artifacts
+from gpukit.cli import app, common
+from gpukit.errors import ComparisonFailed, DeviceError, InputError, UsageError
+from gpukit.graph.csr import Graph
+
+ROOT = Path(gpukit.__file__).parents[1]
+needs_plugin = pytest.mark.skipif(find_spec("hdf5plugin") is None, reason="needs hdf5plugin")
+
+
+def gpukit_command(*words: str, **environment: str) -> subprocess.CompletedProcess:
+    base = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
+    base["PYTHONPATH"] = str(ROOT)
+    return subprocess.run(
+        [sys.executable, "-m", "gpukit", *words], env={**base, **environment}, capture_output=True, text=True
+    )
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
+    """Return a function that runs ``gpukit try …`` with the given function as the command, in this process."""
+
+    def run(function, *words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys.modules[__name__], "_tried", function, raising=False)
+        monkeypatch.setattr(app, "COMMANDS", (*app.COMMANDS, ("try", f"{__name__}:_tried", "Try.")))
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            code = app.main(["try", *words])
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (ComparisonFailed("a and b differ"), 1, "gpukit: error: a and b differ\n"),
+        (UsageError("k is 0"), 2, "gpukit: error: k is 0\n"),
+        (InputError("two\nlines"), 3, "gpukit: error: two lines\n"),
+        (DeviceError("no GPU"), 4, "gpukit: error: no GPU\n"),
+        (KeyboardInterrupt(), 5, "gpukit: interrupted; nothing unfinished was left behind\n"),
+        (typer.Abort(), 5, "gpukit: interrupted; nothing unfinished was left behind\n"),
+        (OSError(errno.ENOSPC, "No space left on device", "x"), 3, "gpukit: error: x: No space left on device\n"),
+        (PermissionError(errno.EACCES, "Permission denied", "x"), 3, "gpukit: error: x: Permission denied\n"),
+        (
+            MemoryError(),
+            4,
+            "gpukit: error: out of memory (on this machine); use a smaller problem or a larger machine\n",
+        ),
+        (RuntimeError("[2] CUDA_ERROR_OUT_OF_MEMORY"), 4, None),
+        (ZeroDivisionError("x"), 70, None),
+    ],
+)
+def test_errors_become_exit_codes_and_one_line(command, error, code, line) -> None:
+    def fail() -> None:
+        raise error
+
+    found, out, err = command(fail)
+    assert (found, out) == (code, "")
+    assert err == line if line is not None else err.count("\n") == 1 and "Traceback" not in err
+
+
+def test_errors_of_the_gpu_library_are_device_errors() -> None:
+    broken = type("CudaAPIError", (Exception,), {"__module__": "numba.cuda.cudadrv.driver"})
+    code, line = app.explain(broken("[700] illegal address"))
+    assert code == 4 and "CudaAPIError: [700] illegal address" in line
+
+
+def test_traceback_of_a_defect_on_request(command) -> None:
+    def fail(verbose: common.VerboseOption = 0) -> None:
+        raise ZeroDivisionError("here")
+
+    code, _, err = command(fail, "-v")
+    assert code == 70 and "Traceback" in err and "in fail" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["nonsense"], "No such command 'nonsense'; see `gpukit --help`"),
+        (["dif"], "Did you mean 'diff'?"),
+        (["--nonsense"], "No such option: --nonsense"),
+        (["diff", "a"], "Missing argument 'B'; see `gpukit diff --help`"),
+        (["verify"], "Missing argument 'FILE'"),
+        (["inspect", "x", "--nonsense"], "No such option: --nonsense"),
+        (["diff", "a", "b", "--rtol", "x"], "Invalid value for '--rtol'"),
+        (["diff", "a", "b", "--rtol", "-1"], "--rtol is -1.0; [0, 1) is allowed"),
+        (["report"], "a command is needed; see `gpukit report --help`"),
+    ],
+)
+def test_usage_errors_are_one_line(words: list[str], text: str, capsys: pytest.CaptureFixture) -> None:
+    assert app.main(words) == 2
+    err = capsys.readouterr().err
+    assert text in err and err.startswith("gpukit: error: ") and err.count("\n") == 1
+
+
+def test_help_and_version() -> None:
+    start = time.perf_counter()
+    done = gpukit_command("--help")
+    seconds = time.perf_counter() - start
+    assert done.returncode == 0 and all(name in done.stdout for name, _, _ in app.COMMANDS)
+    assert seconds < 1.5  # 0.2 s on an idle machine
+    assert gpukit_command().stdout == done.stdout
+    assert gpukit_command("--version").stdout == f"gpukit {gpukit.__version__}\n"
+
+
+def test_help_imports_no_heavy_module() -> None:
+    script = (
+        "import sys; from gpukit.cli import app; app.main(['--help']); import gpukit.cli.common, gpukit.cli.artifacts\n"
+        "assert not {'numpy', 'numba', 'h5py', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules), 'heavy'"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_thread_counts_of_zero_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "OMP_NUM_THREADS": "0",
+        "MKL_NUM_THREADS": "3",
+        "NUMBA_NUM_THREADS": "",
+        "OPENBLAS_NUM_THREADS": "x",
+    }.items():
+        monkeypatch.setenv(name, value)
+    app.normalise_threads()
+    kept = {
+        name: os.environ.get(name)
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    }
+    assert kept == {
+        "OMP_NUM_THREADS": None,
+        "MKL_NUM_THREADS": "3",
+        "NUMBA_NUM_THREADS": None,
+        "OPENBLAS_NUM_THREADS": None,
+    }
+
+
+# --- the common run --------------------------------------------------------------------------------------------------
+
+
+def sample(
+    out: common.OutOption,
+    k: int = 3,
+    device: common.DeviceOption = common.DeviceChoice.auto,
+    gpus: common.GpusOption = 1,
+    threads: common.ThreadsOption = None,
+    seed: common.SeedOption = 0,
+    as_json: common.JsonOption = False,
+    verbose: common.VerboseOption = 0,
+) -> None:
+    """Behave like a command that does nothing."""
+    run = common.Run({"k": k}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    run.use_device(device, gpus, threads)
+    with run.phase("work"), run.progress("working") as update:
+        update(1, 2)
+    graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32))
+    run.finish(graph, {"spread": np.float64(1.5), "ids": np.arange(2), "none": float("nan")})
+
+
+def test_json_is_one_object_with_the_common_keys(command, tmp_path: Path) -> None:
+    code, out, err = command(
+        sample, "--out", str(tmp_path / "x.h5"), "--device", "cpu", "--threads", "1", "--seed", str(2**64 - 1), "--json"
+    )
+    record = json.loads(out)
+    assert code == 0 and out.count("\n") == 1
+    assert record["params"] == {"k": 3} and record["graph"] == {"n": 2, "m": 1} and record["seed"] == 2**64 - 1
+    assert record["device"].items() >= {"kind": "cpu", "gpus": [], "threads": 1, "reason": "asked for"}.items()
+    assert record["time_s"].keys() == {"total", "work"}
+    assert (record["spread"], record["ids"], record["none"]) == (1.5, [0, 1], None)
+    assert "device cpu" in err
+
+
+def test_summary_for_people(command, tmp_path: Path) -> None:
+    code, out, _ = command(sample, "--out", str(tmp_path / "x.h5"), "--device", "cpu")
+    assert code == 0 and "2 vertices, 1 edges" in out and str(tmp_path / "x.h5") in out
+
+
+def test_auto_says_why(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpukit.device.select.detect", lambda: ((), "no NVIDIA driver"))
+    code, out, err = command(sample, "--out", str(tmp_path / "x.h5"), "--json")
+    assert (
+        code == 0
+        and json.loads(out)["device"]["reason"] == "auto: no NVIDIA driver"
+        and "auto: no NVIDIA driver" in err
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["--seed", "-1"], 2, "--seed is -1; 0 to 18446744073709551615 are allowed"),
+        (["--seed", str(2**64)], 2, "--seed is 18446744073709551616"),
+        (["--threads", "0"], 2, "--threads is 0; 1 to 4096 are allowed"),
+        (["--gpus", "-1"], 2, "--gpus is -1"),
+        (["--device", "tpu"], 2, "Invalid value for '--device'"),
+        (["--out", "/nowhere/x.h5"], 3, "there is no folder /nowhere; create it"),
+        (["--out", "/"], 3, "it is a folder"),
+    ],
+)
+def test_bad_common_options(command, tmp_path: Path, words: list[str], code: int, text: str) -> None:
+    found, out, err = command(sample, "--out", str(tmp_path / "x.h5"), *words)
+    assert (found, out) == (code, "") and text in err and err.count("\n") == 1
+
+
+def test_cuda_without_a_gpu(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+    monkeypatch.setattr("gpukit.device.select.detect", lambda: ((), "no NVIDIA driver"))
+    found, out, err = command(sample, "--out", str(tmp_path / "x.h5"), "--device", "cuda", "--json")
+    assert (
+        (found, out) == (4, "")
+        and "cannot use a GPU: no NVIDIA driver; use --device cpu" in err
+        and err.count("\n") == 1
+    )
+
+
+def test_an_output_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common.os, "access", lambda *_: False)  # root may write anywhere
+    with pytest.raises(InputError, match="no permission in folder"):
+        common.check_out(tmp_path / "x.h5")
+
+
+def test_more_threads_than_cores_are_possible() -> None:
+    script = (
+        "from gpukit.cli.common import Run; d = Run().use_device('cpu', threads=7); import numba; "
+        "print(d.threads, numba.get_num_threads())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.stdout == "7 7\n"
+
+
+# --- inspect, verify, diff, doctor ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    made = {name: tmp_path / f"{name}.h5" for name in ("a", "same", "other", "seeds", "broken")}
+    columns = {"x": np.arange(5), "y": np.linspace(0, 1, 5)}
+    artifacts.write_metrics(made["a"], columns, {"unit": "s", "scale": 1.0}, params={"k": 3}, seed=1)
+    artifacts.write_metrics(made["same"], columns, {"unit": "s", "scale": 1.0}, params={"k": 3}, seed=1)
+    columns["x"][3] = 9
+    artifacts.write_metrics(made["other"], {**columns, "z": np.arange(5)}, {"unit": "ms"}, params={"k": 4}, seed=2)
+    artifacts.write_seeds(made["seeds"], [4], [0], n=1, method="x", graph="ab" * 32)
+    made["broken"].write_bytes(made["a"].read_bytes()[:-9])
+    return made
+
+
+def test_diff_equal(files: dict[str, Path], capsys: pytest.CaptureFixture) -> None:
+    assert app.main(["diff", str(files["a"]), str(files["same"])]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert app.main(["diff", "--json", str(files["a"]), str(files["same"])]) == 0
+    assert json.loads(capsys.readouterr().out) == {"equal": True, "differences": []}
+
+
+def test_diff_names_every_difference(files: dict[str, Path], capsys: pytest.CaptureFixture) -> None:
+    assert app.main(["diff", str(files["a"]), str(files["other"])]) == 1
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        "attributes.columns: ['x', 'y'] and ['x', 'y', 'z']",
+        "attributes.scale: only in the first",
+        "attributes.unit: 's' and 'ms'",
+        "params.k: 3 and 4",
+        "seed: 1 and 2",
+        "dataset columns/x: 1 of 5 entries differ, first at [3]: 3 and 9",
+        "dataset columns/z: only in the second",
+    ]
+    assert "differ in 7 place(s)" in err and err.count("\n") == 1
+
+
+def test_diff_of_shapes_types_kinds_and_tolerance(
+    tmp_path: Path, files: dict[str, Path], capsys: pytest.CaptureFixture
+) -> None:
+    def lines(a: Path, b: Path, *words: str) -> list[str]:
+        code = app.main(["diff", str(a), str(b), *words])
+        found = capsys.readouterr().out.splitlines()
+        assert code == (1 if found else 0)
+        return found
+
+    assert lines(files["a"], files["seeds"]) == ["kind: metrics and seeds"]
+    one, two, three = (tmp_path / f"{i}.h5" for i in range(3))
+    artifacts.write_metrics(one, {"x": [1.0, np.nan]}, {"v": 1.0})
+    artifacts.write_metrics(two, {"x": [1.0 + 1e-9, np.nan]}, {"v": 1.0 + 1e-9})
+    artifacts.write_metrics(three, {"x": [1]})
+    assert len(lines(one, two)) == 2 and lines(one, two, "--rtol", "1e-6") == []
+    assert lines(two, three)[-1] == "dataset columns/x: type float64 and int64"
+    artifacts.write_metrics(one, {"x": [1, 2]})
+    assert lines(one, three) == ["dataset columns/x: shape (2,) and (1,)"]
+
+
+@needs_plugin
+def test_diff_ignores_how_arrays_are_stored(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32))
+    artifacts.write_graph(tmp_path / "a.h5", graph)
+    artifacts.write_graph(tmp_path / "b.h5", graph, compress=True)
+    assert app.main(["diff", str(tmp_path / "a.h5"), str(tmp_path / "b.h5")]) == 0
+
+
+def test_verify(files: dict[str, Path], capsys: pytest.CaptureFixture) -> None:
+    assert app.main(["verify", str(files["a"]), str(files["seeds"])]) == 0
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["ok", "ok"]
+    assert app.main(["verify", str(files["broken"]), str(files["a"])]) == 3
+    out, err = capsys.readouterr()
+    assert "a.h5: ok" in out and err == f"gpukit: error: {files['broken']} is truncated; make or copy it again\n"
+    assert app.main(["verify", "--json", str(files["broken"]), "none.h5", str(files["a"])]) == 3
+    out, err = capsys.readouterr()
+    assert [one["ok"] for one in json.loads(out)["files"]] == [False, False, True]
+    assert err.startswith("gpukit: error: 2 of 3 files are broken: ") and err.count("\n") == 1
+
+
+def test_inspect(files: dict[str, Path], capsys: pytest.CaptureFixture) -> None:
+    assert app.main(["inspect", str(files["a"])]) == 0
+    out = capsys.readouterr().out
+    assert "metrics, layout 1, by gpukit" in out and "columns/x  int64 [5]" in out and "@unit: s" in out
+    assert app.main(["inspect", "--json", str(files["a"])]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["files"]
+    assert (one["kind"], one["seed"], one["params"]) == ("metrics", 1, {"k": 3})
+    assert app.main(["inspect", str(files["broken"])]) == 3
+
+
+def test_a_reader_that_stops_early(files: dict[str, Path]) -> None:
+    words = " ".join(str(files["a"]) for _ in range(300))
+    line = f"{sys.executable} -m gpukit inspect {words} | head -n 1"
+    done = subprocess.run(
+        ["bash", "-c", line], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.stdout.count("\n") == 1 and done.stderr == ""
+
+
+def test_output_to_a_full_disk(files: dict[str, Path]) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "gpukit", "inspect", str(files["a"])]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3 and done.stderr == "gpukit: error: No space left on device\n"
+
+
+def test_doctor() -> None:
+    done = gpukit_command("doctor", "--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0 and done.stdout.count("\n") == 1
+    assert report["devices"][0]["kind"] == "cpu" and report["versions"]["gpukit"] == gpukit.__version__
+    states = {check["name"]: check["status"] for check in report["checks"]}
+    assert states["cpu: Philox known answers"] == states["hdf5: write, read, compare"] == "ok"
+
+
+def test_doctor_reports_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setattr("gpukit.cli.doctor._philox_cpu", lambda: False)
+    monkeypatch.setattr("gpukit.device.select.detect", lambda: ((), "no NVIDIA driver"))
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+    assert app.main(["doctor"]) == 1
+    out, err = capsys.readouterr()
+    assert (
+        "failed   cpu: Philox known answers" in out and "skipped  cuda: Philox known answers (no NVIDIA driver)" in out
+    )
+    assert err == "gpukit: error: self-test failed: cpu: Philox known answers; see the details above\n"

@@ -1,0 +1,151 @@
+"""``gpukit evaluate spread``: the record, the artifact, and one line with the right exit code for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gpukit.artifacts import digest, read_metrics, write_graph, write_seeds
+from gpukit.cli.app import main
+from gpukit.evaluate import forward_curve, forward_rounds, forward_spread
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A graph whose original ids are not its internal ones."""
+    generator = np.random.default_rng(1)
+    u, v = 10 * generator.integers(1, 60, (2, 200))
+    return build_graph(u, v, weights=Weights())
+
+
+@pytest.fixture
+def folder(tmp_path, graph):
+    write_graph(tmp_path / "G.h5", graph)
+    return tmp_path
+
+
+def _run(capsys, *words):
+    code = main(["evaluate", "spread", *map(str, words)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def _json(capsys, *words):
+    code, out, err = _run(capsys, *words, "--device", "cpu", "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_record_and_artifact(capsys, folder, graph):
+    chosen = graph.original([4, 0, 9, 2])
+    write_seeds(folder / "S.h5", chosen, [4, 0, 9, 2], n=graph.n, method="x", graph=digest(folder / "G.h5"))
+    words = (folder / "G.h5", "--seeds", folder / "S.h5", "--runs", 500, "--seed", 7)
+    record = _json(capsys, *words, "--prefixes", "3,1", "--out", folder / "M.h5")
+    curve = forward_curve(graph, [4, 0, 9, 2], [1, 3, 4], runs=500, seed=7)
+    assert (record["spread"], record["stderr"], record["runs"]) == (curve[-1].spread, curve[-1].stderr, 500)
+    assert [point["k"] for point in record["curve"]] == [1, 3, 4]
+    assert [point["spread"] for point in record["curve"]] == [one.spread for one in curve]
+    assert {"params", "graph", "device", "seed", "time_s"} <= record.keys()
+    assert record["graph"] == {"n": graph.n, "m": graph.m}
+    stored = read_metrics(folder / "M.h5")
+    assert {name: array.tolist() for name, array in stored.arrays.items()} == {
+        "k": [1, 3, 4],
+        "spread": [one.spread for one in curve],
+        "stderr": [one.stderr for one in curve],
+        "runs": [500, 500, 500],
+    }
+    assert stored.inputs == {"graph": digest(folder / "G.h5"), "seeds": digest(folder / "S.h5")}
+    before = (folder / "M.h5").read_bytes()
+    _json(capsys, *words, "--prefixes", "1,3", "--out", folder / "M.h5", "--threads", 1)
+    assert (folder / "M.h5").read_bytes() == before
+
+
+def test_ids_and_text_files(capsys, folder, graph):
+    first, second = (int(original) for original in graph.original([4, 9]))
+    expected = forward_spread(graph, [4, 9], model="lt", runs=300)
+    (folder / "ids.txt").write_text(f"# seeds\n{first}\n\n{second} # the last\n")
+    for seeds in (("--ids", f"{first}, {second}"), ("--seeds", folder / "ids.txt")):
+        record = _json(capsys, folder / "G.h5", *seeds, "--model", "lt", "--runs", 300)
+        assert (record["spread"], record["stderr"]) == (expected.spread, expected.stderr)
+
+
+def test_seeds_of_several_rounds(capsys, folder, graph):
+    internal = [4, 0, 4]
+    write_seeds(
+        folder / "S.h5", graph.original(internal), internal, n=graph.n, method="x", graph="0" * 64, rounds=[0, 0, 1]
+    )
+    words = (folder / "G.h5", "--seeds", folder / "S.h5", "--runs", 200, "--device", "cpu")
+    code, out, err = _run(capsys, *words, "--json")
+    assert code == 0
+    assert "another graph" in err
+    record = json.loads(out)
+    assert (record["k"], record["spread"]) == (3, forward_rounds(graph, [[4, 0], [4]], runs=200).spread)
+    assert _run(capsys, *words, "--prefixes", "1")[0] == 2
+
+
+def test_summary_for_people(capsys, folder, graph):
+    code, out, _ = _run(capsys, folder / "G.h5", "--ids", int(graph.original([4])[0]), "--runs", 100, "--device", "cpu")
+    assert code == 0
+    assert "spread of 1 seeds" in out and "±" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--ids", "10", "--runs", "1"], 2, "1 runs"),
+        (["--ids", "10", "--seed", "-1"], 2, "--seed"),
+        (["--ids", "10,10"], 2, "vertex 10 is among the seeds more than once"),
+        (["--ids", "10,x"], 2, "'x' is not a whole number"),
+        (["--ids", ""], 2, "'' is not a whole number"),
+        (["--ids", "10", "--prefixes", "0"], 2, "prefixes"),
+        (["--ids", "10", "--prefixes", "2"], 2, "prefixes"),
+        (["--ids", "10", "--prefixes", "1;2"], 2, "--prefixes"),
+        (["--ids", "10", "--model", "sir"], 2, "--model"),
+        ([], 2, "either --seeds or --ids"),
+        (["--ids", "10", "--seeds", "ids.txt"], 2, "either --seeds or --ids"),
+        (["--ids", "11"], 3, "vertex 11 is not in the graph"),
+        (["--ids", "99999999999999999999"], 2, "not a whole number"),
+        (["--seeds", "missing.h5"], 3, "missing.h5"),
+        (["--seeds", "."], 3, "directory"),
+        (["--seeds", "empty.txt"], 3, "no vertex ids"),
+        (["--seeds", "letters.txt"], 3, "line 2: 'ten' is not a vertex id"),
+        (["--seeds", "minus.txt"], 3, "line 1"),
+        (["--seeds", "junk.bin"], 3, "line 1"),
+        (["--seeds", "G.h5"], 3, "graph"),
+        (["--seeds", "cut.h5"], 3, "cut.h5"),
+        (["--ids", "10", "--out", "nowhere/M.h5"], 3, "nowhere"),
+        (["--ids", "10", "--device", "cuda"], 4, "GPU"),
+    ],
+)
+def test_one_line_and_the_exit_code(capsys, folder, monkeypatch, words, code, message):
+    monkeypatch.chdir(folder)
+    (folder / "ids.txt").write_text("10\n")
+    (folder / "empty.txt").write_text("# nothing\n")
+    (folder / "letters.txt").write_text("10\nten\n")
+    (folder / "minus.txt").write_text("-1\n")
+    (folder / "junk.bin").write_bytes(bytes(range(128, 256)))
+    (folder / "cut.h5").write_bytes((folder / "G.h5").read_bytes()[:200])
+    if "cuda" in words:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    found, out, err = _run(capsys, "G.h5", *words, *([] if "--device" in words else ["--device", "cpu"]))
+    lines = [line for line in err.splitlines() if "error" in line]
+    assert (found, out) == (code, "")
+    assert len(lines) == 1 and message in lines[0]
+    assert "Traceback" not in err
+    assert not list(folder.rglob("M.h5"))
+
+
+def test_broken_graphs(capsys, tmp_path):
+    heavy = build_graph(np.array([0, 1]), np.array([2, 2]), w=np.array([0.75, 0.75]), weights=Weights("file"))
+    write_graph(tmp_path / "heavy.h5", heavy)
+    write_graph(tmp_path / "none.h5", build_graph(np.array([0]), np.array([1]), weights=Weights("none")))
+    for words, code, message in (
+        (("heavy.h5", "--model", "lt"), 3, "vertex 2"),
+        (("none.h5",), 2, "no edge probabilities"),
+        (("missing.h5",), 3, "missing.h5"),
+    ):
+        name, *rest = words
+        found, _, err = _run(capsys, tmp_path / name, "--ids", "0", "--device", "cpu", *rest)
+        assert (found, message in err) == (code, True), err

@@ -1,0 +1,34 @@
+"""Fixtures of all tests. Its place also puts ``tests/`` on the import path, for ``from oracles.worlds import …``."""
+
+import numpy as np
+import pytest
+
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Graph, Weights
+
+
+@pytest.fixture(scope="session")
+def make_graph():
+    """Return a function that builds a graph on vertices 0 … n-1 from (tail, head[, probability]) tuples."""
+
+    def make(n: int, edges, weights: Weights | None = None) -> Graph:
+        rows = list(edges)
+        tails = np.array([row[0] for row in rows], np.int64)
+        heads = np.array([row[1] for row in rows], np.int64)
+        explicit = bool(rows) and len(rows[0]) == 3
+        w = np.array([row[2] for row in rows], np.float64) if explicit else None
+        scheme = Weights("file") if explicit else weights or Weights()
+        return build_graph(tails, heads, w=w, weights=scheme, ids=False, n=n)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def random_graph(make_graph):
+    """Return a function that builds a random graph of about m edges, the same for the same key."""
+
+    def make(n: int, m: int, key: int, weights: Weights | None = None) -> Graph:
+        generator = np.random.default_rng(key)
+        return make_graph(n, generator.integers(0, n, (m, 2)).tolist(), weights)
+
+    return make

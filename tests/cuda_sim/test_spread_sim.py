@@ -1,0 +1,67 @@
+"""The spread kernels in the simulator give the values of the CPU, run by run, for any grid."""
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DeviceError
+from gpukit.evaluate import forward_spread
+from gpukit.evaluate.spread import Plan
+from gpukit.evaluate.spread_cpu import run_on_cpu
+from gpukit.graph.csr import Weights
+
+MODELS = ("ic", "lt")
+STAGES = [[3], [7, 1], [3, 2, 38]]
+
+
+def _plan(graph, model, rounds, targets):
+    seeds = np.array([v for stage in STAGES for v in stage], np.int32)
+    starts = np.cumsum([0] + [len(stage) for stage in STAGES], dtype=np.int64)
+    return Plan(graph, model, targets, seeds, starts, np.array(rounds, np.int64), 2**63 + 5)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=4)])
+@pytest.mark.parametrize("rounds", [[0, 0, 1], [0, 1, 2]])
+def test_values_equal_the_cpu(random_graph, model, scheme, rounds):
+    from gpukit.evaluate.spread_cuda import run_on_gpus
+
+    graph = random_graph(40, 130, 6, scheme)
+    for targets, blocks, threads in ((np.empty(0, np.int64), 2, 32), (np.arange(40), 1, 8)):
+        plan = _plan(graph, model, rounds, targets)
+        assert np.array_equal(run_on_gpus(plan, 3, [0], blocks=blocks, threads=threads), run_on_cpu(plan, 3))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_longer_than_a_group(make_graph, model):
+    """A hub with 45 out-edges: more than one pass of a group of lanes, and a frontier wider than the groups."""
+    from gpukit.evaluate.spread_cuda import run_on_gpus
+
+    graph = make_graph(50, [(0, v) for v in range(1, 46)] + [(v, 46 + v % 4) for v in range(1, 46)])
+    plan = Plan(graph, model, np.empty(0, np.int64), *_one_stage([0]), 1)
+    values = run_on_gpus(plan, 2, [0], blocks=2, threads=16)
+    assert np.array_equal(values, run_on_cpu(plan, 2))
+    assert values.min() >= 46
+
+
+def _one_stage(seeds):
+    return np.array(seeds, np.int32), np.array([0, len(seeds)], np.int64), np.zeros(1, np.int64)
+
+
+def test_public_function_and_progress(make_graph, simulator):
+    calls = []
+    graph = make_graph(5, [(0, 1), (1, 2), (3, 2)])
+    found = forward_spread(graph, [0], runs=3, device=simulator, progress=lambda *done: calls.append(done))
+    assert found == forward_spread(graph, [0], runs=3)
+    assert calls == [(3, 3)]
+
+
+def test_graph_that_does_not_fit(make_graph, simulator, monkeypatch):
+    from numba import cuda
+
+    class Small:
+        def get_memory_info(self):
+            return (100, 100)
+
+    monkeypatch.setattr(cuda, "current_context", Small)
+    with pytest.raises(DeviceError, match="graph"):
+        forward_spread(make_graph(5, [(0, 1), (1, 2), (3, 2)]), [0], runs=3, device=simulator)

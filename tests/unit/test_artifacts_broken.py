@@ -1,0 +1,304 @@
+"""Artifacts that are missing, foreign, damaged or untrue: one clear InputError each."""
+
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from gpukit import artifacts
+from gpukit.artifacts import store
+from gpukit.artifacts.verify import verify
+from gpukit.errors import InputError
+from gpukit.graph.csr import Graph, Weights
+
+DIGEST = "cd" * 32
+needs_plugin = pytest.mark.skipif(find_spec("hdf5plugin") is None, reason="needs hdf5plugin")
+
+
+def small_graph() -> Graph:
+    return Graph(
+        indptr=np.array([0, 2, 3, 3]),
+        indices=np.array([1, 2, 0], np.int32),
+        ids=np.array([5, 7, 9]),
+        weights=Weights("file"),
+        probabilities=np.array([0, 2, 2**32 - 1], np.uint32),
+        in_indptr=np.array([0, 1, 2, 3]),
+        in_indices=np.array([1, 0, 0], np.int32),
+        in_probabilities=np.array([2**32 - 1, 0, 2], np.uint32),
+    )
+
+
+@pytest.fixture
+def graph_file(tmp_path: Path) -> Path:
+    artifacts.write_graph(tmp_path / "G.h5", small_graph(), {"t": np.arange(20)}, params={"k": 3}, seed=7)
+    return tmp_path / "G.h5"
+
+
+def line_of(path: Path, call: Callable[[Path], object] = artifacts.read_graph) -> str:
+    with pytest.raises(InputError) as caught:
+        call(path)
+    text = str(caught.value)
+    assert "\n" not in text and text.startswith((str(path), "cannot read"))
+    return text
+
+
+def test_no_such_file_folder_empty_junk(tmp_path: Path) -> None:
+    assert "does not exist" in line_of(tmp_path / "none.h5")
+    assert "is a folder" in line_of(tmp_path)
+    (tmp_path / "empty.h5").write_bytes(b"")
+    assert "is empty" in line_of(tmp_path / "empty.h5")
+    for name, junk in (("text", b"1 2\n3 4\n"), ("short", b"\x89HD"), ("gzip", b"\x1f\x8b" + bytes(100))):
+        (tmp_path / name).write_bytes(junk)
+        assert "not an HDF5 file" in line_of(tmp_path / name)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "cannot read" in line_of(tmp_path / "loop")
+    assert "Not a directory" in line_of(tmp_path / "empty.h5" / "G.h5")
+
+
+def test_no_permission_to_read(graph_file: Path) -> None:
+    graph_file.chmod(0)
+    if os.access(graph_file, os.R_OK):  # root may read anything: give up that right in a child
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                graph_file.parent.chmod(0o755)
+                os.setgroups([])
+                os.setuid(65534)
+                os.chdir("/")
+                artifacts.read_graph(graph_file)
+            except InputError as error:
+                os.write(writer, str(error).encode())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        os.waitpid(child, 0)
+        text = os.read(reader, 1000).decode()
+        os.close(reader)
+        assert "ermission denied" in text
+    else:
+        assert "ermission denied" in line_of(graph_file)
+
+
+def test_foreign_and_unknown(tmp_path: Path, graph_file: Path) -> None:
+    with h5py.File(tmp_path / "foreign.h5", "w") as file:
+        file["x"] = np.arange(3)
+    assert "no gpukit artifact" in line_of(tmp_path / "foreign.h5")
+    artifacts.write_metrics(tmp_path / "M.h5", {"a": [1]})
+    assert "is of kind metrics, but graph is needed" in line_of(tmp_path / "M.h5")
+    rewrite(graph_file, {"gpukit_kind": "sonnet"})
+    assert "unknown kind 'sonnet'" in line_of(graph_file)
+
+
+def rewrite(path: Path, root: dict) -> None:
+    """Change root attributes and make the header's checksum fit again, as a writer of such a file would."""
+    with h5py.File(path, "r+") as file:
+        for key, value in root.items():
+            file.attrs[key] = value
+        file.attrs["gpukit_header_sha256"] = store._header_sum(dict(file.attrs))
+
+
+def test_newer_layout(graph_file: Path) -> None:
+    rewrite(graph_file, {"gpukit_version": np.int64(2)})
+    assert "layout 2 of kind graph" in line_of(graph_file) and "update gpukit" in line_of(graph_file)
+    rewrite(graph_file, {"gpukit_version": np.int64(0)})
+    assert "layout 0" in line_of(graph_file)
+
+
+def test_changed_attribute(graph_file: Path) -> None:
+    with h5py.File(graph_file, "r+") as file:
+        file.attrs["gpukit_params"] = '{"k":4}'
+    assert "root attributes" in line_of(graph_file)
+    rewrite(graph_file, {"gpukit_params": "{"})
+    assert "broken root attribute" in line_of(graph_file)
+    rewrite(graph_file, {"gpukit_params": "{}", "gpukit_attributes": "[]"})
+    assert "must be a JSON object" in line_of(graph_file)
+
+
+@pytest.mark.parametrize("keep", [0.1, 0.5, 0.9, 0.999])
+def test_truncated(graph_file: Path, keep: float) -> None:
+    size = graph_file.stat().st_size
+    os.truncate(graph_file, int(size * keep))
+    assert "truncated" in line_of(graph_file)
+
+
+def replace_dataset(path: Path, name: str, value: np.ndarray | None) -> None:
+    with h5py.File(path, "r+") as file:
+        del file[name]
+        if value is not None:
+            file.create_dataset(name, data=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [
+        ("indices_1", None, "needs the dataset indices_1"),
+        ("ids", None, "checksums differ"),
+        ("indices_1", np.array([1, 2, 0]), "has type <i8; int32"),
+        ("indices_1", np.array([1, 2, 0], ">i4"), "has type >i4; int32"),
+        ("indices_1", np.array([[1, 2, 0]], np.int32), "has 2 axes; 1 are needed"),
+        ("indices_1", np.array([1, 2], np.int32), "has 2 entries; 3 are needed"),
+        ("pointers_to_1", np.array([0, 2, 3]), "has 3 entries; 4 are needed"),
+        ("ids", np.array([1, 2]), "has 2 entries; 3 are needed"),
+        ("ids", np.array([b"x", b"y", b"z"]), "int64"),
+        ("ids", h5py.Empty("i8"), "0 axes"),
+        ("transpose/indices_1", None, "differ in having indices_1"),
+    ],
+)
+def test_wrong_datasets(graph_file: Path, name: str, value: np.ndarray | None, word: str) -> None:
+    replace_dataset(graph_file, name, value)
+    assert word in line_of(graph_file)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [
+        ("indices_1", np.array([1, 3, 0], np.int32), r"holds 3; values in \[0, 3\)"),
+        ("indices_1", np.array([1, -1, 0], np.int32), "holds -1"),
+        ("pointers_to_1", np.array([0, 2, 1, 3]), "without a fall"),
+        ("pointers_to_1", np.array([1, 2, 3, 3]), "from 0 to 3"),
+        ("pointers_to_1", np.array([0, 2, 3, 2]), "without a fall"),
+        ("transpose/pointers_to_1", np.array([0, 4, 2, 3]), "without a fall"),
+    ],
+)
+def test_values_that_would_leave_an_array_are_caught_without_checksums(
+    graph_file: Path, name: str, value: np.ndarray, word: str
+) -> None:
+    replace_dataset(graph_file, name, value)
+    with pytest.raises(InputError, match=word):
+        store.read(graph_file, checksum=False)
+
+
+def test_changed_data(graph_file: Path) -> None:
+    replace_dataset(graph_file, "probabilities", np.array([0, 3, 2**32 - 1], np.uint32))
+    assert "checksum of dataset probabilities" in line_of(graph_file)
+    assert "checksum of dataset probabilities" in line_of(graph_file, verify)
+
+
+def edge_graph(**changes) -> Graph:
+    return Graph(**{**vars(small_graph()), **changes})
+
+
+NO_TRANSPOSE = {"in_indptr": None, "in_indices": None, "in_probabilities": None}
+
+
+@pytest.mark.parametrize(
+    ("graph", "word"),
+    [
+        (edge_graph(indices=np.array([2, 1, 0], np.int32), **NO_TRANSPOSE), r"row 0 do not ascend \(… 2, 1 …\)"),
+        (edge_graph(indices=np.array([1, 1, 0], np.int32), **NO_TRANSPOSE), "row 0 do not ascend"),
+        (edge_graph(indices=np.array([1, 2, 1], np.int32), **NO_TRANSPOSE), "vertex 1 has an edge to itself"),
+        (edge_graph(ids=np.array([5, 5, 9])), "ids must be at least 0 and ascend"),
+        (edge_graph(ids=np.array([-5, 7, 9])), "ids must be at least 0 and ascend"),
+        (edge_graph(weights=Weights("wc")), "scheme wc and the dataset probabilities"),
+        (edge_graph(weights=Weights("magic")), "unknown probability scheme 'magic'"),
+        (edge_graph(weights=Weights("file", p=0.5)), "the attribute p belongs to scheme const"),
+        (edge_graph(weights=Weights("trivalency")), "weights_seed belongs"),
+        (edge_graph(weights=Weights("const", p=1.5), probabilities=None, in_probabilities=None), r"p is 1.5; \(0, 1\]"),
+        (edge_graph(in_indices=np.array([2, 0, 0], np.int32)), "transpose/indices_1 is not the transpose"),
+        (edge_graph(in_indptr=np.array([0, 0, 2, 3])), "transpose/pointers_to_1 is not the transpose"),
+        (edge_graph(in_probabilities=np.array([0, 1, 2], np.uint32)), "transpose/probabilities is not the transpose"),
+        (edge_graph(undirected=True), "marked undirected"),
+    ],
+)
+def test_verify_finds_untrue_graphs(tmp_path: Path, graph: Graph, word: str) -> None:
+    artifacts.write_graph(tmp_path / "G.h5", graph)
+    with pytest.raises(InputError, match=word):
+        verify(tmp_path / "G.h5")
+
+
+def test_verify_checks_the_binsparse_descriptor(graph_file: Path) -> None:
+    with h5py.File(graph_file, "r+") as file:
+        file["transpose"].attrs["binsparse"] = file["transpose"].attrs["binsparse"].replace('"CSR"', '"CSC"')
+    assert "group /transpose says" in line_of(graph_file, verify)
+    with h5py.File(graph_file, "r+") as file:
+        del file.attrs["binsparse"]
+    assert "group / is missing" in line_of(graph_file, verify)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"members": np.array([1, 0], np.int32)}, "members of row 0 do not ascend"),
+        ({"offsets": np.array([0, 0, 2])}, "set 10 is empty"),
+        ({"model": "tm"}, "unknown model 'tm'"),
+        ({"sampler": "leap"}, "unknown sampler 'leap'"),
+        ({"graph": "xyz"}, "must be a SHA-256"),
+        ({"first": 2**48}, "sample ids"),
+        ({"rounds": 0, "members": np.array([], np.int32), "offsets": np.array([0])}, "rounds at least 1"),
+    ],
+)
+def test_verify_finds_untrue_rrsets(tmp_path: Path, change: dict, word: str) -> None:
+    good = dict(n=3, first=10, stream="IC", model="ic", sampler="skip", graph=DIGEST, seed=1)
+    arrays = dict(offsets=np.array([0, 2]), members=np.array([0, 1], np.int32))
+    artifacts.write_rrsets(tmp_path / "good.h5", **arrays, **good)
+    verify(tmp_path / "good.h5")
+    with pytest.raises(InputError, match=word):
+        artifacts.write_rrsets(tmp_path / "RR.h5", **{**arrays, **good, **change})
+        verify(tmp_path / "RR.h5")
+
+
+def test_verify_finds_untrue_seeds_and_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "x.h5"
+    artifacts.write_seeds(path, [4, 4], [0, 1], n=3, method="x", graph=DIGEST)
+    assert "names a vertex twice" in line_of(path, verify)
+    artifacts.write_seeds(path, [4, 4], [0, 0], n=3, method="x", graph=DIGEST, rounds=[0, 1])
+    verify(path)
+    artifacts.write_seeds(path, [4], [0], n=3, method="x", graph=DIGEST, gains=[-1])
+    assert "not be negative" in line_of(path, verify)
+    artifacts.write_seeds(path, [4], [0], n=3, method="x", graph="z" * 64)
+    assert "SHA-256" in line_of(path, verify)
+    store.write(path, "metrics", {"columns/a": np.arange(2)}, {"columns": ["b"]})
+    assert "list of columns" in line_of(path, verify)
+    assert "list of columns" in line_of(path, artifacts.read_metrics)
+
+
+@pytest.mark.parametrize("compress", [False, pytest.param(True, marks=needs_plugin)])
+def test_random_damage_never_crashes_or_hangs(tmp_path: Path, compress: bool) -> None:
+    """Flip single bits; HDF5 itself would loop on some and crash on others."""
+    source, damaged = tmp_path / "G.h5", tmp_path / "damaged.h5"
+    artifacts.write_graph(source, small_graph(), {"t": np.arange(50)}, params={"k": 3}, seed=7, compress=compress)
+    content = source.read_bytes()
+    draw = random.Random(1)
+    heap = content.find(b"GCOL")
+    places = [heap + 8, heap + 9, heap + 12, heap + 24, heap + 31] + draw.sample(range(len(content)), 150)
+    child = os.fork()
+    if child == 0:  # a hang or a crash must not take the test run along
+        signal.alarm(60)
+        code = 0
+        for place in places:
+            changed = bytearray(content)
+            changed[place] ^= 1 << draw.randrange(8)
+            damaged.write_bytes(changed)
+            try:
+                verify(damaged)
+            except InputError as error:
+                code |= "\n" in str(error)
+            except BaseException:
+                code = 2
+        os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_compressed_without_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "hdf5plugin", None)
+    with pytest.raises(InputError, match=r"install gpukit\[compress\]"):
+        artifacts.write_graph(tmp_path / "G.h5", small_graph(), compress=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a regular file"):
+        artifacts.write_metrics(tmp_path, {"a": [1]})
+    with pytest.raises(InputError, match="No such file or directory; create the folder"):
+        artifacts.write_metrics(tmp_path / "none" / "M.h5", {"a": [1]})
+    shutil.copy(__file__, tmp_path / "file")
+    with pytest.raises(InputError, match="Not a directory"):
+        artifacts.write_metrics(tmp_path / "file" / "M.h5", {"a": [1]})

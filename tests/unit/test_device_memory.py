@@ -1,0 +1,38 @@
+"""The memory budget."""
+
+from pathlib import Path
+
+import pytest
+
+from gpukit.device.memory import check_budget, free_bytes, host_free_bytes, readable
+from gpukit.device.select import Device
+from gpukit.errors import DeviceError
+
+
+def test_sizes_for_people() -> None:
+    assert [readable(size) for size in (0, 1023, 1024, 1536, 5 << 30, 3 << 50)] == [
+        "0 bytes", "1023 bytes", "1.0 KiB", "1.5 KiB", "5.0 GiB", "3072.0 TiB",
+    ]  # fmt: skip
+
+
+def test_what_fits_passes_and_what_does_not_is_named() -> None:
+    needs = {"graph": 1 << 30, "RR sets": 3 << 30}
+    check_budget(needs, 4 << 30, "NVIDIA H200", "raise --gpus")
+    with pytest.raises(DeviceError) as caught:
+        check_budget(needs, (4 << 30) - 1, "NVIDIA H200", "raise --gpus")
+    assert str(caught.value) == (
+        "the work needs 4.0 GiB (RR sets 3.0 GiB, graph 1.0 GiB), but 4.0 GiB are free on NVIDIA H200; raise --gpus"
+    )
+
+
+def test_free_memory_of_the_host(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9 kB\nMemAvailable:     800 kB\n")
+    assert host_free_bytes(tmp_path) == 800 * 1024
+    group = tmp_path / "sys/fs/cgroup"
+    group.mkdir(parents=True)
+    for limit, used, expected in (("max", 0, 800 << 10), (1 << 40, 5, 800 << 10), (1000, 400, 600), (1000, 2000, 0)):
+        (group / "memory.max").write_text(f"{limit}\n")
+        (group / "memory.current").write_text(f"{used}\n")
+        assert host_free_bytes(tmp_path) == expected
+    assert free_bytes(Device("cpu", "x", (), 1, "")) > 1 << 20

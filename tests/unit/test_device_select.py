@@ -1,0 +1,208 @@
+"""The choice of a device: reasons, refusals, threads, and what the probe answers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpukit
+from gpukit.device import select
+from gpukit.device.select import Device, Gpu, available_threads, choose
+from gpukit.errors import DeviceError, UsageError
+
+
+def fake(count: int) -> tuple[Gpu, ...]:
+    return tuple(Gpu(f"Fake {i}", (i + 1) << 30, (9, 0), f"uuid-{i}", f"GPU-uuid-{i}") for i in range(count))
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch):
+    """Return a function that sets how many GPUs are there, or why there are none."""
+
+    def put(count: int, problem: str = "", package: str = "") -> None:
+        monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+        monkeypatch.setattr(select, "detect", lambda: (fake(count), problem))
+        monkeypatch.setattr(select, "package_problem", lambda: package)
+
+    return put
+
+
+def test_auto_without_a_gpu_takes_the_cpu_and_says_why(gpus) -> None:
+    gpus(0, "no NVIDIA driver on this machine")
+    device = choose("auto", threads=3)
+    assert (device.kind, device.gpus, device.threads) == ("cpu", (), 3)
+    assert device.reason == "auto: no NVIDIA driver on this machine"
+
+
+def test_cuda_without_a_gpu_fails_with_what_to_do(gpus) -> None:
+    gpus(0, "no NVIDIA driver on this machine")
+    with pytest.raises(DeviceError, match="no NVIDIA driver on this machine; use --device cpu") as caught:
+        choose("cuda")
+    assert caught.value.exit_code == 4
+
+
+def test_auto_and_cuda_take_gpus_that_are_there(gpus) -> None:
+    gpus(4)
+    for requested in ("auto", "cuda"):
+        device = choose(requested, 2)
+        assert (device.kind, device.gpus, device.memory, len(device.pool)) == ("cuda", (0, 1), 1 << 30, 4)
+    assert choose("auto", 2).reason == "auto: 4 GPUs are here"
+    assert choose("cpu", 2).kind == "cpu"
+
+
+def test_too_few_gpus(gpus) -> None:
+    gpus(1)
+    with pytest.raises(DeviceError, match=r"1 GPU\(s\) are visible, 2 are asked for"):
+        choose("cuda", 2)
+    assert choose("auto", 2).kind == "cpu"
+
+
+def test_packages_that_cannot_run_kernels(gpus) -> None:
+    gpus(1, package="numba-cuda is not installed")
+    assert choose("auto").reason == "auto: numba-cuda is not installed"
+    with pytest.raises(DeviceError, match="numba-cuda is not installed"):
+        choose("cuda")
+
+
+@pytest.mark.parametrize(("numpy", "good"), [("2.4.6", True), ("2.5.0", False), ("3.0.1", False), ("1.26.4", True)])
+def test_numpy_versions(monkeypatch: pytest.MonkeyPatch, numpy: str, good: bool) -> None:
+    monkeypatch.setattr(
+        select.importlib.metadata, "version", lambda name: {"numpy": numpy, "numba-cuda": "0.30.4"}[name]
+    )
+    assert (select.package_problem() == "") is good
+
+
+def test_small_work_stays_on_the_cpu(gpus) -> None:
+    gpus(1)
+    assert choose("auto", work=1000).kind == "cpu" and "too small" in choose("auto", work=1000).reason
+    assert choose("auto", work=1e12).kind == "cuda"
+    assert choose("cuda", work=1000).kind == "cuda"
+
+
+def test_zero_gpus(gpus) -> None:
+    gpus(2)
+    assert choose("auto", 0).reason == "auto: --gpus is 0"
+    for requested, count in (("cuda", 0), ("auto", -1)):
+        with pytest.raises(UsageError, match="--gpus"):
+            choose(requested, count)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 4097])
+def test_threads_out_of_range(threads: int) -> None:
+    with pytest.raises(UsageError, match=f"--threads is {threads}; 1 to 4096"):
+        choose("cpu", threads=threads)
+
+
+def test_unknown_device() -> None:
+    with pytest.raises(UsageError, match="'tpu' is unknown"):
+        choose("tpu")
+
+
+def test_the_simulator_is_no_gpu_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
+    select.detect.cache_clear()
+    assert choose("auto").kind == "cpu" and "simulator" in choose("auto").reason
+    assert choose("cuda").gpus == (0,)
+    select.detect.cache_clear()
+
+
+def test_threads_follow_affinity_and_quota(tmp_path: Path) -> None:
+    count = len(os.sched_getaffinity(0))
+    assert available_threads(tmp_path) == count
+    group = tmp_path / "sys/fs/cgroup"
+    group.mkdir(parents=True)
+    for text, expected in (
+        ("max 100000", count),
+        ("50000 100000", 1),
+        ("100000 100000", 1),
+        ("99900000 100000", count),
+    ):
+        (group / "cpu.max").write_text(text + "\n")
+        assert available_threads(tmp_path) == expected
+    (group / "cpu.max").unlink()
+    (group / "cpu").mkdir()
+    for quota, expected in (("-1", count), ("1000", 1)):
+        (group / "cpu/cpu.cfs_quota_us").write_text(quota)
+        (group / "cpu/cpu.cfs_period_us").write_text("100000")
+        assert available_threads(tmp_path) == expected
+
+
+def test_the_record_is_plain() -> None:
+    record = Device("cuda", "x", (0, 1), 2, "asked for", 5, fake(2)).record()
+    assert json.loads(json.dumps(record)) == {
+        "kind": "cuda",
+        "name": "x",
+        "gpus": [0, 1],
+        "threads": 2,
+        "reason": "asked for",
+    }
+
+
+FAKE_DRIVER = r"""
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+int cuInit(unsigned f) { return getenv("FAKE_FAIL") ? 100 : 0; }
+int cuGetErrorName(int e, const char **s) { *s = "CUDA_ERROR_NO_DEVICE"; return 0; }
+int cuDeviceGetCount(int *n) { *n = 2; return 0; }
+int cuDeviceGet(int *d, int i) { *d = i; return 0; }
+int cuDeviceGetName(char *s, int n, int d) { strcpy(s, d ? "Fake B" : "Fake A"); return 0; }
+int cuDeviceTotalMem_v2(size_t *m, int d) { *m = (size_t)(d + 1) << 34; return 0; }
+int cuDeviceGetUuid_v2(unsigned char *u, int d) { for (int i = 0; i < 16; i++) u[i] = i + d; return 0; }
+int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a libcuda.so.1 that answers like a machine with two GPUs."""
+    folder = tmp_path_factory.mktemp("driver")
+    (folder / "cuda.c").write_text(FAKE_DRIVER)
+    try:
+        command = ["cc", "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1"), str(folder / "cuda.c")]
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("needs a C compiler")
+    return folder
+
+
+def detect_with(driver: Path, **environment: str) -> tuple[list, str]:
+    script = (
+        "import json; from gpukit.device.select import detect; found, why = detect();"
+        "print(json.dumps([[list(vars(gpu).values()) for gpu in found], why]))"
+    )
+    dropped = ("CUDA_VISIBLE_DEVICES", "NUMBA_ENABLE_CUDASIM")
+    base = {key: value for key, value in os.environ.items() if key not in dropped}
+    base |= {"LD_LIBRARY_PATH": str(driver), "PYTHONPATH": str(Path(gpukit.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**base, **environment}, capture_output=True, text=True, check=True
+    )
+    found, why = json.loads(done.stdout)
+    return found, why
+
+
+def test_detection_asks_the_driver(driver: Path) -> None:
+    found, why = detect_with(driver)
+    first, second = "00010203-0405-0607-0809-0a0b0c0d0e0f", "01020304-0506-0708-090a-0b0c0d0e0f10"
+    assert why == ""
+    assert found == [
+        ["Fake A", 1 << 34, [9, 0], first, f"GPU-{first}"],
+        ["Fake B", 2 << 34, [9, 0], second, f"GPU-{second}"],
+    ]
+
+
+def test_detection_keeps_the_visible_names(driver: Path) -> None:
+    found, _ = detect_with(driver, CUDA_VISIBLE_DEVICES="3, MIG-x")
+    assert [gpu[4] for gpu in found] == ["3", "MIG-x"]
+
+
+def test_detection_says_why_there_are_none(driver: Path) -> None:
+    assert detect_with(driver, FAKE_FAIL="1") == ([], "CUDA cannot start (CUDA_ERROR_NO_DEVICE)")
+    assert detect_with(driver, FAKE_FAIL="1", CUDA_VISIBLE_DEVICES="")[1].endswith("CUDA_VISIBLE_DEVICES is ''")
+    (driver / "broken").mkdir(exist_ok=True)
+    (driver / "broken" / "libcuda.so.1").write_bytes(b"junk")
+    assert "no NVIDIA driver" in detect_with(driver / "broken")[1]
+    assert "simulator" in detect_with(driver, NUMBA_ENABLE_CUDASIM="1")[1]

@@ -1,0 +1,60 @@
+"""The phase timer, against a clock that the test moves."""
+
+import pytest
+
+from gpukit.device import timing
+from gpukit.device.timing import PhaseTimer
+
+
+class Clock:
+    """A clock that moves only when told to."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(timing, "time", clock)
+    return clock
+
+
+def test_phases_add_up_and_inner_time_counts_once(clock: Clock) -> None:
+    timer = PhaseTimer()
+    for _ in range(2):
+        with timer.phase("outer"):
+            clock.now += 1
+            with timer.phase("inner"):
+                clock.now += 10
+            clock.now += 2
+        clock.now += 100
+    assert timer.seconds() == {"total": 226, "outer": 6, "inner": 20}
+    assert list(timer.seconds()) == ["total", "outer", "inner"]
+
+
+def test_time_counts_when_a_phase_fails_and_the_cause_stays(clock: Clock) -> None:
+    calls = []
+
+    def sync() -> None:
+        calls.append(clock.now)
+        if clock.now:
+            raise RuntimeError("the device is gone")
+
+    timer = PhaseTimer(sync)
+    with pytest.raises(ValueError, match="cause"), timer.phase("a"):
+        clock.now += 3
+        raise ValueError("cause")
+    assert timer.seconds() == {"total": 3, "a": 3} and calls == [0]
+
+
+def test_the_device_is_synchronised_at_both_ends(clock: Clock) -> None:
+    def sync() -> None:
+        clock.now += 5  # work that is still running
+
+    timer = PhaseTimer(sync)
+    with timer.phase("a"):
+        clock.now += 1
+    assert timer.seconds() == {"total": 11, "a": 6}

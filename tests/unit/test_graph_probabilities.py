@@ -1,0 +1,166 @@
+"""Edge probabilities: schemes, fixed point, trivalency, the check for the linear threshold model."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpukit.device.philox import Stream, draw4
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.graph.probabilities import (
+    ONE,
+    cascade_stored,
+    check_lt,
+    in_degrees,
+    in_probabilities,
+    out_probabilities,
+    parse_weights,
+    scheme_name,
+    stored,
+    threshold,
+    trivalency_stored,
+)
+
+
+@pytest.mark.parametrize("text", ["wc", "file", "none", "trivalency", "const:0.01", "const:1", "const:1e-09"])
+def test_scheme_names_come_back(text):
+    assert parse_weights(scheme_name(parse_weights(text)).replace("1.0", "1")) == parse_weights(text)
+
+
+def test_parsed_schemes():
+    assert parse_weights("const:0.25") == Weights("const", p=0.25)
+    assert parse_weights("trivalency", 7) == Weights("trivalency", seed=7)
+    assert parse_weights("wc", 7) == Weights("wc")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "WC", "const", "const:", "const:0", "const:1.1", "const:-1", "const:nan", "const:x"]
+)
+def test_unknown_schemes(text):
+    with pytest.raises(UsageError, match="--weights"):
+        parse_weights(text)
+
+
+@given(st.floats(min_value=1e-300, max_value=1))
+def test_fixed_point_is_the_nearest_and_never_zero(p):
+    exact = Fraction(p) * ONE
+    assert 1 <= threshold(p) <= ONE
+    assert abs(threshold(p) - exact) <= Fraction(1, 2) + Fraction(1, 2**20) or (threshold(p) == 1 and exact < 1)
+    assert int(stored(np.array([p]))[0]) + 1 == threshold(p)
+
+
+def test_fixed_point_at_the_ends():
+    assert [threshold(p) for p in (1.0, 0.5, 2**-32, 1e-300)] == [ONE, ONE // 2, 1, 1]
+    assert stored(np.array([1.0])).dtype == np.uint32
+
+
+@given(st.integers(1, 2**31 - 1))
+def test_weighted_cascade_is_rounded_in_integers(d):
+    word = int(cascade_stored(np.array([d]))[0]) + 1
+    exact = Fraction(ONE, d)
+    assert exact - Fraction(1, 2) < word <= exact + Fraction(1, 2)
+
+
+def test_weighted_cascade_of_no_edges_is_harmless():
+    assert cascade_stored(np.array([0, 1, 2])).tolist() == [0, ONE - 1, ONE // 2 - 1]
+
+
+def graph_of(pairs, weights, w=None, **options):
+    u, v = np.array(pairs, np.int64).T
+    return build_graph(u, v, w=None if w is None else np.array(w), weights=weights, **options)
+
+
+PAIRS = [(0, 1), (2, 1), (1, 0), (3, 1), (3, 0)]
+
+
+def test_probabilities_of_every_scheme_in_both_orders():
+    wc = graph_of(PAIRS, Weights("wc"))
+    assert (out_probabilities(wc).astype(float) + 1).tolist() == pytest.approx(
+        [ONE / 3, ONE / 2, ONE / 3, ONE / 2, ONE / 3], abs=1
+    )
+    assert in_probabilities(wc).tolist() == cascade_stored(np.array([2, 2, 3, 3, 3])).tolist()
+    assert np.array_equal(out_probabilities(graph_of(PAIRS, Weights("wc"), transpose=False)), out_probabilities(wc))
+    const = graph_of(PAIRS, Weights("const", p=0.5))
+    assert set(out_probabilities(const).tolist()) == set(in_probabilities(const).tolist()) == {ONE // 2 - 1}
+    listed = graph_of(PAIRS, Weights("file"), [0.1, 0.2, 0.3, 0.4, 0.5])
+    assert out_probabilities(listed).tolist() == stored(np.array([0.1, 0.3, 0.2, 0.5, 0.4])).tolist()
+    assert in_probabilities(listed).tolist() == stored(np.array([0.3, 0.5, 0.1, 0.2, 0.4])).tolist()
+
+
+def test_probabilities_that_are_not_there():
+    none = graph_of(PAIRS, Weights("none"))
+    for question in (in_probabilities, out_probabilities, check_lt):
+        with pytest.raises(UsageError, match="--weights"):
+            question(none)
+    with pytest.raises(UsageError, match="--transpose"):
+        in_probabilities(graph_of(PAIRS, Weights("wc"), transpose=False))
+
+
+def test_in_degrees_with_and_without_the_transpose():
+    for keep in (True, False):
+        assert in_degrees(graph_of(PAIRS, Weights("wc"), transpose=keep)).tolist() == [2, 3, 0, 0]
+
+
+def test_trivalency_is_keyed_by_seed_tail_and_head():
+    levels = [threshold(p) - 1 for p in (0.1, 0.01, 0.001)]
+    rng = np.random.default_rng(1)
+    graph = graph_of(rng.integers(0, 40, (300, 2)), Weights("trivalency", seed=2**63 + 5), undirected=True)
+    place = 0
+    for u in range(graph.n):
+        for v in graph.indices[graph.indptr[u] : graph.indptr[u + 1]]:
+            word = draw4(np.uint64(2**63 + 5), int(Stream.TRIVALENCY), u, int(v), 0)[0]
+            assert graph.probabilities[place] == levels[int(word) * 3 >> 32]
+            place += 1
+
+
+def test_trivalency_classes_are_equally_likely():
+    n = 300
+    indptr, indices = np.arange(n + 1) * n, np.tile(np.arange(n, dtype=np.int32), n)
+    words, counts = np.unique(trivalency_stored(indptr, indices, 1), return_counts=True)
+    assert len(words) == 3
+    assert np.all(abs(counts - n * n / 3) < 5 * np.sqrt(n * n * 2 / 9))
+    assert not np.array_equal(trivalency_stored(indptr, indices, 1), trivalency_stored(indptr, indices, 2))
+
+
+# The linear threshold model
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        graph_of(PAIRS, Weights("wc")),
+        graph_of(PAIRS, Weights("const", p=1 / 3)),
+        graph_of(PAIRS, Weights("trivalency", seed=1)),
+        graph_of([(i, 999) for i in range(10)], Weights("file"), [0.1] * 10),
+        graph_of([(i, 999) for i in range(7)], Weights("file"), [1 / 7] * 7),
+        graph_of([(i, 999) for i in range(3)], Weights("file"), [1e-12, 1e-13, 1.0]),
+        graph_of([(1, 9)] * 3 + [(2, 9)], Weights("wc"), parallel="combine"),
+    ],
+)
+def test_sums_of_one_pass(graph):
+    check_lt(graph)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_first_vertex_whose_sum_is_above_one_is_named(keep):
+    graph = graph_of(
+        [(70, 50), (60, 50), (50, 60), (70, 60), (50, 70)], Weights("file"), [0.5, 0.5, 0.75, 0.5, 1], transpose=keep
+    )
+    with pytest.raises(InputError, match="into vertex 60 sum to 1.25, and so at 1 vertices") as caught:
+        check_lt(graph)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_constant_times_the_in_degree():
+    check_lt(graph_of(PAIRS, Weights("const", p=0.33)))
+    with pytest.raises(InputError, match="into vertex 1 sum to 1.02"):
+        check_lt(graph_of(PAIRS, Weights("const", p=0.34)))
+
+
+def test_a_sum_just_above_one_is_found():
+    with pytest.raises(InputError, match="vertex 9 sum to 1"):
+        check_lt(graph_of([(1, 9), (2, 9)], Weights("file"), [0.5, 0.5 + 1e-8]))

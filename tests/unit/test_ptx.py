@@ -1,0 +1,93 @@
+"""Every CUDA kernel compiles to PTX for every supported GPU generation, on a machine without a GPU.
+
+Modules named ``*cuda*.py`` list their kernels in ``KERNELS``: name -> (kernel, types of its arguments). Each module is
+compiled in a process of its own, all at once, because the compiler asks numba-cuda for a current device, which has to
+be replaced for that. A kernel is compiled from Python for the oldest and the newest generation; for those between, the
+code generator gets what the oldest gave it, which saves two thirds of the time.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gpukit
+from gpukit.device.select import simulated
+
+CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
+ROOT = Path(gpukit.__file__).parent
+MODULES = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\nKERNELS" in path.read_text()]
+
+COMPILER = """
+import importlib, json, sys
+import numba.cuda.dispatcher as dispatcher
+from numba import cuda
+from numba.cuda.cudadrv import nvrtc, nvvm
+
+class Device:
+    id = 0
+
+def compile_python(kernel, types, capability):
+    Device.compute_capability = capability
+    return cuda.compile_ptx(kernel.py_func, types, cc=capability)[0]
+
+def record(irs, **options):
+    given.append((irs, options))
+    return generate(irs, **options)
+
+dispatcher.get_current_device = lambda: Device
+generate, nvvm.compile_ir = nvvm.compile_ir, record
+oldest, *between, newest = map(tuple, json.loads(sys.argv[2]))
+targets = {}
+for name, (kernel, types) in importlib.import_module(sys.argv[1]).KERNELS.items():
+    given = []
+    texts = [compile_python(kernel, types, oldest)]
+    irs, options = given[-1]
+    for capability in between:
+        options["arch"] = nvrtc.get_arch_option(*capability)
+        texts.append(generate(irs, **options).decode())
+    texts.append(compile_python(kernel, types, newest))
+    targets[name] = [text.partition(".target ")[2].split()[0].rstrip(",") for text in texts if ".entry" in text]
+print(json.dumps(targets))
+"""
+
+
+def _name(path: Path) -> str:
+    return ".".join(("gpukit", *path.relative_to(ROOT).with_suffix("").parts))
+
+
+@pytest.fixture(scope="module")
+def compilers() -> Iterator[dict[str, subprocess.Popen]]:
+    """Start one compiling process a module."""
+    pytest.importorskip("cuda.bindings", reason="needs numba-cuda with its compilers (pip install gpukit[dev])")
+    if simulated():
+        pytest.skip("the simulator replaces the compiler")
+    started = {}
+    for path in MODULES:
+        words = [sys.executable, "-c", COMPILER, _name(path), json.dumps(CAPABILITIES)]
+        started[_name(path)] = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    yield started
+    for process in started.values():
+        process.kill()
+        process.communicate()
+
+
+def test_there_are_kernels() -> None:
+    """The search would pass over modules without ``KERNELS``: every one that has kernels lists them."""
+    with_kernels = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\n@cuda.jit(cache=True" in path.read_text()]
+    assert with_kernels
+    assert [_name(path) for path in with_kernels if path not in MODULES] == []
+
+
+@pytest.mark.parametrize("module", [_name(path) for path in MODULES])
+def test_kernels_compile(compilers, module) -> None:
+    out, err = compilers[module].communicate(timeout=280)
+    assert compilers[module].returncode == 0, err[-3000:]
+    targets = json.loads(out)
+    assert targets
+    expected = [f"sm_{major}{minor}" for major, minor in CAPABILITIES]
+    for kernel, found in targets.items():
+        assert found == expected, kernel

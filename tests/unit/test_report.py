@@ -1,0 +1,216 @@
+"""Tables, figures and the page: what goes in comes out, equal input gives equal bytes, and the page stands alone."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from gpukit.artifacts import write_metrics, write_seeds
+from gpukit.cli.report import _labelled
+from gpukit.errors import InputError, UsageError
+from gpukit.report.page import write_page
+from gpukit.report.plots import plot_runtime, plot_spread
+from gpukit.report.tables import make_table, read_table, write_table
+
+RECORD = {
+    "params": {"k": 2, "epsilon": 0.1, "bound": "opim", "sampler": "skip", "model": "ic"},
+    "graph": {"n": 1000, "m": 5000},
+    "device": {"kind": "cpu", "name": "a <processor>", "gpus": [], "threads": 2, "reason": "asked for"},
+    "seed": 7,
+    "time_s": {"total": 1.0, "load": 0.2, "sampling": 0.5, "selection": 0.1},
+    "seeds": [40, 20],
+    "spread_estimate": 101.0,
+    "rr_sets": 123456,
+    "guarantee": 0.6,
+}
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Return the paths of the four tables of one instance, made from records and artifacts."""
+    (tmp_path / "run.json").write_text(json.dumps(RECORD))
+    write_seeds(tmp_path / "s.h5", np.array([40, 20]), np.array([4, 2]), n=1000, method="gim", graph="0" * 64, seed=7)
+    for method, spread in (("gim", [60.0, 100.0]), ("degree", [60.0, 80.0]), ("random", [1.0, 2.0])):
+        columns = {"k": [1, 2], "spread": spread, "stderr": [0.5, 0.5], "runs": [400, 400]}
+        write_metrics(tmp_path / f"{method}.h5", columns, seed=7)
+    paths = {}
+    for kind, records in (
+        ("runs", [("toy/ic", "run.json")]),
+        ("seeds", [("toy/ic", "s.h5")]),
+        ("spread", [(f"toy/ic/{method}", f"{method}.h5") for method in ("random", "gim", "degree")]),
+        ("artifacts", [("", "s.h5")]),
+    ):
+        paths[kind] = str(tmp_path / f"{kind}.tsv")
+        write_table(kind, make_table(kind, [(label, str(tmp_path / path)) for label, path in records]), paths[kind])
+    return paths
+
+
+def page(tables, folder):
+    plot_spread(read_table("spread", tables["spread"]), "toy", "ic", str(folder / "curve.svg"))
+    plot_runtime(read_table("runs", tables["runs"]), str(folder / "runtime.svg"))
+    contents = {kind: read_table(kind, path) for kind, path in tables.items()}
+    curves = [("toy/ic", str(folder / "curve.svg"))]
+    write_page(str(folder / "page.html"), **contents, curves=curves, runtime=str(folder / "runtime.svg"))
+    return (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_tables_hold_what_records_and_artifacts_say(tables):
+    (run,) = read_table("runs", tables["runs"])
+    assert (run["n_vertices"], run["rr_sets"], run["seed"], run["gpus"]) == (1000, 123456, 7, 0)
+    assert run["time_other_s"] == pytest.approx(0.4)
+    assert [row["vertex"] for row in read_table("seeds", tables["seeds"])] == [40, 20]
+    spread = read_table("spread", tables["spread"])
+    assert [(row["method"], row["k"], row["spread_vertices"]) for row in spread[2:4]] == [
+        ("gim", 1, 60.0),
+        ("gim", 2, 100.0),
+    ]
+    (artifact,) = read_table("artifacts", tables["artifacts"])
+    assert (
+        artifact["kind"] == "seeds"
+        and artifact["file"].endswith("s.h5")
+        and re.fullmatch("[0-9a-f]{64}", artifact["payload_sha256"])
+    )
+
+
+def test_headers_name_units(tables):
+    with open(tables["runs"]) as stream:
+        header = stream.readline().split("\t")
+    assert {"n_vertices", "m_edges", "time_total_s", "spread_estimate_vertices"} <= {name.strip() for name in header}
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "text", "complaint"),
+    [
+        ("runs", "toy", json.dumps(RECORD), "needs GRAPH/MODEL=FILE"),
+        ("runs", "toy/ic/gim", json.dumps(RECORD), "needs GRAPH/MODEL=FILE"),
+        ("runs", "toy/ic", "{", "is not JSON"),
+        ("runs", "toy/ic", "[]", "is not a JSON object"),
+        ("runs", "toy/ic", "{}", "'params' is missing or wrong"),
+        ("spread", "toy/ic/gim", "no artifact", "is not an HDF5 file"),
+    ],
+)
+def test_wrong_records_are_refused_in_one_line(tmp_path, kind, label, text, complaint):
+    path = tmp_path / "x"
+    path.write_text(text)
+    with pytest.raises(InputError, match=re.escape(complaint)) as caught:
+        make_table(kind, [(label, str(path))])
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_tables_are_refused(tmp_path, tables):
+    with pytest.raises(InputError, match="is not a table of seeds"):
+        read_table("seeds", tables["runs"])
+    with pytest.raises(InputError, match="No such file"):
+        read_table("seeds", str(tmp_path / "missing.tsv"))
+    broken = tmp_path / "broken.tsv"
+    broken.write_text("graph\tmodel\trank\tvertex\ntoy\tic\tfirst\t40\n")
+    with pytest.raises(InputError, match="line 2"):
+        read_table("seeds", str(broken))
+
+
+def test_unwritable_table_leaves_nothing(tmp_path):
+    with pytest.raises(InputError, match="cannot write"):
+        write_table("seeds", [], str(tmp_path / "nowhere" / "seeds.tsv"))
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(InputError, match="cannot write"):
+        write_table("seeds", [], str(tmp_path / "taken"))
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_labels(tmp_path):
+    assert _labelled(["a/b=c=d.h5"]) == [("a/b", "c=d.h5")]
+    for wrong in (["a"], ["=x"], ["a="], ["a=x", "a=y"]):
+        with pytest.raises(UsageError):
+            _labelled(wrong)
+
+
+def test_figures_and_page_are_equal_from_run_to_run(tables, tmp_path):
+    texts = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        page(tables, tmp_path / name)
+        texts.append({path.name: path.read_text() for path in (tmp_path / name).iterdir()})
+    assert texts[0] == texts[1] and len(texts[0]) == 3
+
+
+def test_unknown_instance_has_no_figure(tables, tmp_path):
+    with pytest.raises(UsageError, match="no row of graph 'toy' under model 'lt'"):
+        plot_spread(read_table("spread", tables["spread"]), "toy", "lt", str(tmp_path / "x.svg"))
+    with pytest.raises(InputError, match="no rows"):
+        plot_runtime([], str(tmp_path / "x.svg"))
+    assert not (tmp_path / "x.svg").exists()
+
+
+class Checker(HTMLParser):
+    """Collects ids and references, and checks that every tag is closed by its own."""
+
+    VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.references, self.tags = [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        values = dict(attrs)
+        if "id" in values:
+            self.ids.append(values["id"])
+        for name in ("href", "xlink:href", "src"):
+            if name in values:
+                self.references.append(values[name])
+        self.references += re.findall(r"url\(([^)]*)\)", str(values))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_page_stands_alone(tables, tmp_path):
+    text = page(tables, tmp_path)
+    found = Checker(text)
+    assert len(found.ids) == len(set(found.ids))
+    assert found.references
+    assert all(reference.startswith("#") and reference[1:] in found.ids for reference in found.references)
+    assert "script" not in found.tags and "link" not in found.tags
+    assert '<html lang="en">' in text and "prefers-color-scheme: dark" in text
+    assert not re.search(r"#[0-9a-f]{6}", text[text.index("<body>") :]), "a fixed colour would not follow the dark mode"
+
+
+def test_page_says_what_was_found(tables, tmp_path):
+    text = " ".join(page(tables, tmp_path).split())
+    assert "25 % more than the best simple rule, highest degree" in text
+    assert "gIM's own estimate lies 1.0 % above the simulation" in text
+    assert "100.0 <small>± 1.0 vertices reached" in text
+    assert "a &lt;processor&gt;, 2 threads" in text
+
+
+def test_page_does_not_claim_what_is_within_the_error(tables, tmp_path):
+    spread = read_table("spread", tables["spread"])
+    for row in spread:
+        if row["method"] == "degree" and row["k"] == 2:
+            row["spread_vertices"] = 99.0
+    write_table("spread", spread, tables["spread"])
+    text = " ".join(page(tables, tmp_path).split())
+    assert "No measurable difference from the best simple rule, highest degree" in text
+
+
+def test_page_needs_every_figure_and_method(tables, tmp_path):
+    page(tables, tmp_path)
+    contents = {kind: read_table(kind, path) for kind, path in tables.items()}
+    figure = str(tmp_path / "curve.svg")
+    out = str(tmp_path / "x.html")
+    with pytest.raises(UsageError, match="--curve toy/ic=FILE"):
+        write_page(out, **contents, curves=[], runtime=figure)
+    with pytest.raises(InputError, match="is not an SVG file"):
+        write_page(out, **contents, curves=[("toy/ic", tables["runs"])], runtime=figure)
+    with pytest.raises(InputError, match="degree and gim differ in the numbers of seeds"):
+        spread = [row for row in contents["spread"] if (row["method"], row["k"]) != ("degree", 1)]
+        write_page(out, **contents | {"spread": spread}, curves=[("toy/ic", figure)], runtime=figure)

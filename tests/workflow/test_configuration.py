@@ -1,0 +1,120 @@
+"""The workflow's configuration: one description, a schema that refuses typos, and pins that agree."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.json"
+
+
+def dry_run(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "-s",
+        str(ROOT / "Snakefile"),
+        "--directory",
+        str(directory),
+        "-n",
+        "-p",
+    ]
+    command += ["--cores", "1", *options]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+
+
+def test_schema_and_its_page_are_up_to_date():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "workflow/schemas/describe.py"), "--check"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def config():
+    return yaml.safe_load((ROOT / "config/config.yaml").read_text())
+
+
+@pytest.mark.parametrize(
+    ("section", "override", "complaint"),
+    [
+        ("", {"devise": "cuda"}, "'devise' was unexpected"),
+        ("gim", {"epsilom": 0.2}, "'epsilom' was unexpected"),
+        ("evaluate", {"run": 10}, "'run' was unexpected"),
+        ("", {"graphs": [{"name": "x", "edges": "x.txt", "wieghts": "wc"}]}, "'wieghts' was unexpected"),
+        ("", {"graphs": [{"name": "x", "edges": "x.txt", "weights": "cascade"}]}, "'cascade' does not match"),
+        ("", {"graphs": [{"name": "../x", "edges": "x.txt"}]}, "'../x' does not match"),
+        ("", {"graphs": []}, "should be non-empty"),
+        ("gim", {"epsilon": 1}, "1 is greater than or equal to the maximum of 1"),
+        ("gim", {"k": 0}, "0 is less than the minimum of 1"),
+        ("", {"device": "gpu"}, "'gpu' is not one of"),
+        ("", {"baselines": ["pagerank"]}, "'pagerank' is not one of"),
+    ],
+)
+def test_a_wrong_value_is_refused(config, section, override, complaint):
+    validate(config, str(SCHEMA))
+    (config[section] if section else config).update(override)
+    with pytest.raises(WorkflowError) as caught:
+        validate(config, str(SCHEMA))
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "complaint"),
+    [
+        ({"gim": {"epsilom": 0.2}}, "'epsilom' was unexpected"),
+        ({"graphs": [{"name": "x", "edges": "x.txt"}, {"name": "x", "edges": "y.txt"}]}, "same name"),
+        ({"gim": {"k": 20}}, "goes up to 50 seeds, but gim.k is 20"),
+    ],
+    ids=["typo", "names", "prefixes"],
+)
+def test_a_wrong_file_stops_the_workflow(tmp_path, override, complaint):
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(override))
+    done = dry_run(tmp_path, "--configfile", str(tmp_path / "mine.yaml"))
+    assert done.returncode != 0
+    assert complaint in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--cores", "2"], "--device cpu --gpus 0 --threads 2"),
+        (["--resources", "gpu=4"], "--device auto --gpus 1 --threads 2"),
+        (["--resources", "gpu=0"], "--device cpu --gpus 0 --threads 1"),
+        (["--resources", "gpu=4", "--config", "device=cpu"], "--device cpu --gpus 0 --threads 1"),
+        (["--resources", "gpu=2", "--config", "device=cuda", "gpus=4"], "--device cuda --gpus 2 --threads 2"),
+    ],
+    ids=["cpu", "gpus", "no gpus", "gpus unwanted", "cuda"],
+)
+def test_gpus_are_used_when_they_are_granted(tmp_path, options, expected):
+    done = dry_run(tmp_path, *options)
+    assert done.returncode == 0, done.stdout
+    commands = [line for line in done.stdout.splitlines() if "gim run" in line or "evaluate spread" in line]
+    assert len(commands) == 30
+    assert all(expected in line for line in commands)
+
+
+def test_a_file_replaces_the_list_of_graphs(tmp_path):
+    (tmp_path / "e.txt").write_text("0 1\n")
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"graphs": [{"name": "mine", "edges": "e.txt"}]}))
+    done = dry_run(tmp_path, "--configfile", str(tmp_path / "mine.yaml"))
+    assert done.returncode == 0, done.stdout
+    text = done.stdout
+    assert "graph import e.txt --out results/graphs/mine.h5 --weights wc" in text
+    assert "wiki-Vote" not in text
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda12", "cuda13"])
+def test_conda_environments_pin_what_the_package_pins(name):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = {*project["dependencies"], *extras["report"], *extras.get(name, [])}
+    *_, pip = yaml.safe_load((ROOT / f"envs/{name}.yaml").read_text())["dependencies"]
+    assert set(pip["pip"]) == wanted

@@ -1,0 +1,105 @@
+"""The workflow itself: clean, quick to plan, and run for real on a graph of 30 vertices."""
+
+import csv
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = {
+    "graphs": [{"name": "tiny", "edges": "tiny.txt", "undirected": True, "models": ["ic", "lt"]}],
+    "gim": {"k": 3, "epsilon": 0.3},
+    "baselines": ["degree", "random"],
+    "evaluate": {"prefixes": [1, 3], "runs": 400},
+    "shards": {"count": 2, "sets": 500},
+}
+
+
+def snakemake(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--directory", str(directory)]
+    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=280)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Return the folder of a finished run of both targets: a ring of 30 vertices with a hub."""
+    folder = tmp_path_factory.mktemp("workflow")
+    ring = [(v, (v + 1) % 30) for v in range(30)] + [(7, v) for v in range(12, 28)]
+    (folder / "tiny.txt").write_text("".join(f"{100 + u} {100 + v}\n" for u, v in ring))
+    (folder / "mine.yaml").write_text(yaml.safe_dump(CONFIG))
+    done = snakemake(folder, "--cores", "2", "--configfile", str(folder / "mine.yaml"), "all", "sharded")
+    assert done.returncode == 0, done.stderr[-4000:]
+    return folder
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
+
+
+def test_lint_finds_nothing():
+    done = subprocess.run([sys.executable, "-m", "snakemake", "--lint"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_planning_is_quick(tmp_path):
+    start = time.perf_counter()
+    done = snakemake(tmp_path, "-n", "--cores", "1")
+    seconds = time.perf_counter() - start
+    assert done.returncode == 0, done.stderr
+    assert seconds < 10, f"a dry run took {seconds:.1f} s; it takes 1.5 s on an idle machine"
+
+
+def test_every_rule_is_described():
+    text = "\n".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    rules = re.split(r"^rule ", text, flags=re.MULTILINE)[1:]
+    assert len(rules) > 10
+    for rule in rules:
+        for directive in ("message", "input", "output", "log", "benchmark", "threads", "resources", "conda", "shell"):
+            assert re.search(rf"^    {directive}:", rule, flags=re.MULTILINE), (
+                f"{rule.splitlines()[0]} has no {directive}"
+            )
+
+
+def test_results_are_there_and_sensible(finished):
+    results = finished / "results"
+    spread = {
+        (r["model"], r["method"], int(r["k"])): float(r["spread_vertices"]) for r in rows(results / "tables/spread.tsv")
+    }
+    assert len(spread) == 2 * 3 * 2
+    for (_, _, k), value in spread.items():
+        assert k <= value <= 30
+    assert all(spread[model, "gim", 3] > spread[model, "random", 3] for model in ("ic", "lt"))
+    seeds = [int(row["vertex"]) for row in rows(results / "tables/seeds.tsv") if row["model"] == "ic"]
+    assert seeds[0] == 107, "the hub has to come first, by its original id"
+    runs = rows(results / "tables/runs.tsv")
+    assert [(row["graph"], row["model"], row["n_vertices"], row["m_edges"]) for row in runs] == [
+        ("tiny", "ic", "30", "92"),
+        ("tiny", "lt", "30", "92"),
+    ]
+    page = (results / "report.html").read_text()
+    assert "tiny" in page and page.count("<svg") == 3
+    assert (results / "seeds/tiny/sharded-lt.h5").stat().st_size > 0
+
+
+def test_second_run_does_nothing(finished):
+    for options in ((), ("--cores", "1", "--config", "threads=1"), ("--resources", "gpu=1", "--config", "device=auto")):
+        done = snakemake(
+            finished, "--cores", "2", "--configfile", str(finished / "mine.yaml"), *options, "all", "sharded"
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Nothing to be done" in done.stdout + done.stderr, f"{options} ran something again"
+
+
+def test_failed_command_leaves_no_output_and_shows_its_line(finished, tmp_path):
+    (tmp_path / "tiny.txt").write_text("1 2\n3 letters\n")
+    done = snakemake(tmp_path, "--cores", "1", "--configfile", str(finished / "mine.yaml"))
+    text = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "gpukit: error:" in text and "letters" in text
+    assert not list((tmp_path / "results/graphs").glob("*"))

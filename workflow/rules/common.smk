@@ -1,0 +1,82 @@
+# What the rules share: the instances of the configuration, the device, and how commands are found.
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+GRAPHS = {entry["name"]: entry for entry in config["graphs"]}
+INSTANCES = [(name, model) for name, entry in GRAPHS.items() for model in entry["models"]]
+METHODS = ["gim", *config["baselines"]]
+
+if len(GRAPHS) < len(config["graphs"]):
+    raise WorkflowError("config: two graphs have the same name; names are file names, so each must be its own")
+if max(config["evaluate"]["prefixes"]) > config["gim"]["k"]:
+    raise WorkflowError(
+        f"config: evaluate.prefixes goes up to {max(config['evaluate']['prefixes'])} seeds, but gim.k is "
+        f"{config['gim']['k']}; lower the one or raise the other"
+    )
+
+# GPU jobs declare no threads: they are counted by `--resources gpu=N`, and wait for a GPU instead of for a core. On the CPU
+# the same jobs are counted by their threads. Without the limit Snakemake would start them all at once, so a limit is what
+# tells `auto` that there are GPUs to use.
+granted = workflow.global_resources["gpu"].value if "gpu" in workflow.global_resources else 0
+ON_GPU = config["device"] == "cuda" or (config["device"] == "auto" and granted > 0)
+DEVICE = config["device"] if ON_GPU else "cpu"
+GPUS = config["gpus"] if ON_GPU else 0
+THREADS = 0 if ON_GPU else config["threads"]
+CPU_ENV = "../../envs/cpu.yaml"
+DEVICE_ENV = f"../../envs/{config['cuda_env']}.yaml" if ON_GPU else CPU_ENV
+
+
+# `python -m gpukit` has to be this checkout's package under the Python that runs Snakemake (its environment need not be
+# activated), or under that of `--sdm conda`, which drops PYTHONPATH from the environment: hence the prefix.
+os.environ.update(PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(workflow.basedir))}; ")
+
+
+wildcard_constraints:
+    graph="|".join(map(re.escape, GRAPHS)),
+    model="ic|lt",
+    method="|".join(METHODS),
+    shard="[0-9]+",
+
+
+def edges(wildcards):
+    """Return the edge list of a graph: as configured, or beside the Snakefile if it is not there."""
+    path = Path(GRAPHS[wildcards.graph]["edges"])
+    shipped = Path(workflow.basedir) / path
+    return str(shipped if not path.exists() and shipped.exists() else path)
+
+
+def import_options(wildcards):
+    """Return the options that `graph import` needs for a graph."""
+    entry = GRAPHS[wildcards.graph]
+    return f"--weights {entry['weights']}{' --undirected' if entry['undirected'] else ''}"
+
+
+def seeds(wildcards):
+    """Return the seed set that a method chose; gIM's choice depends on the diffusion model."""
+    suffix = f"-{wildcards.model}" if wildcards.method == "gim" else ""
+    return f"<results>/seeds/{wildcards.graph}/{wildcards.method}{suffix}.h5"
+
+
+def workers(wildcards, threads):
+    """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
+    return threads or config["threads"]
+
+
+def per_instance(pattern):
+    """Return the paths of a pattern with {graph} and {model}, for every instance."""
+    return [pattern.format(graph=graph, model=model) for graph, model in INSTANCES]
+
+
+def per_method(pattern):
+    """Return the paths of a pattern with {graph}, {model} and {method}, for every instance and method."""
+    return [pattern.format(graph=g, model=m, method=method) for g, m in INSTANCES for method in METHODS]
+
+
+def labelled(labels, paths):
+    """Return LABEL=FILE arguments, so that a table need not guess from file names what it reads."""
+    return [f"{label}={path}" for label, path in zip(labels, paths, strict=True)]

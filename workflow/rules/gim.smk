@@ -1,0 +1,118 @@
+rule gim_run:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+    output:
+        seeds="<results>/seeds/{graph}/gim-{model}.h5",
+        record="<results>/runs/{graph}/gim-{model}.json",
+    log:
+        "<logs>/gim/{graph}-{model}.log",
+    benchmark:
+        "<benchmarks>/gim/{graph}-{model}.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        k=config["gim"]["k"],
+        epsilon=config["gim"]["epsilon"],
+        bound=config["gim"]["bound"],
+        sampler=config["gim"]["sampler"],
+        seed=config["seed"],
+    message:
+        "gIM: {params.k} seeds of {wildcards.graph} under {wildcards.model}"
+    shell:
+        "python -m gpukit gim run {input.graph:q} --out {output.seeds:q} -k {params.k} --epsilon {params.epsilon}"
+        " --model {wildcards.model} --bound {params.bound} --sampler {params.sampler} --seed {params.seed}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+rule gim_baseline:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+    output:
+        seeds="<results>/seeds/{graph}/{method}.h5",
+    log:
+        "<logs>/baseline/{graph}-{method}.log",
+    benchmark:
+        "<benchmarks>/baseline/{graph}-{method}.tsv"
+    wildcard_constraints:
+        method="degree|degree-discount|random",
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    params:
+        k=config["gim"]["k"],
+        seed=config["seed"],
+    message:
+        "{wildcards.method}: {params.k} seeds of {wildcards.graph}"
+    shell:
+        "python -m gpukit gim baseline {input.graph:q} --method {wildcards.method} -k {params.k} --seed {params.seed}"
+        " --out {output.seeds:q} > {log:q} 2>&1"
+
+
+# One collection of RR sets in several files, each a range of sample ids: what a cluster does with many nodes.
+rule gim_sample:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+    output:
+        sets="<results>/shards/{graph}/{model}/{shard}.h5",
+    log:
+        "<logs>/shards/{graph}-{model}-{shard}.log",
+    benchmark:
+        "<benchmarks>/shards/{graph}-{model}-{shard}.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        first=lambda wildcards: int(wildcards.shard) * config["shards"]["sets"],
+        sets=config["shards"]["sets"],
+        sampler=config["gim"]["sampler"],
+        seed=config["seed"],
+    message:
+        "RR sets of {wildcards.graph} under {wildcards.model}, shard {wildcards.shard}"
+    shell:
+        "python -m gpukit gim sample {input.graph:q} --out {output.sets:q} --model {wildcards.model}"
+        " --first {params.first} --count {params.sets} --sampler {params.sampler} --seed {params.seed}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} > {log:q} 2>&1"
+
+
+rule gim_select:
+    input:
+        sets=expand("<results>/shards/{{graph}}/{{model}}/{shard}.h5", shard=range(config["shards"]["count"])),
+    output:
+        seeds="<results>/seeds/{graph}/sharded-{model}.h5",
+        record="<results>/runs/{graph}/sharded-{model}.json",
+    log:
+        "<logs>/select/{graph}-{model}.log",
+    benchmark:
+        "<benchmarks>/select/{graph}-{model}.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        k=config["gim"]["k"],
+    message:
+        "gIM: {params.k} seeds of {wildcards.graph} under {wildcards.model} out of all shards"
+    shell:
+        "python -m gpukit gim select {input.sets:q} --out {output.seeds:q} -k {params.k}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"

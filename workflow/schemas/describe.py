@@ -1,0 +1,172 @@
+"""The one description of the workflow's configuration; writes its JSON schema and its page in the docs.
+
+Usage: ``python workflow/schemas/describe.py [--check]``; with ``--check`` it only says whether both are up to date.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.json"
+PAGE = ROOT / "docs/configuration.md"
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A mapping in which every key is known, so that a misspelt one is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class GraphEntry(Section):
+    """One graph to work on."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Name in file names, tables and the report; unique."
+    )
+    edges: str = Field(
+        min_length=1,
+        description="Edge list; a relative path is looked up in the working directory, then beside the Snakefile.",
+    )
+    undirected: bool = Field(default=False, description="Whether each line stands for an edge in both directions.")
+    weights: str = Field(
+        default="wc",
+        pattern=r"^(wc|trivalency|file|const:[0-9.]+([eE]-?[0-9]+)?)$",
+        description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency` or `file`.",
+    )
+    models: list[Literal["ic", "lt"]] = Field(
+        default=["ic"], min_length=1, json_schema_extra={"uniqueItems": True}, description="Diffusion models to run."
+    )
+
+
+class Gim(Section):
+    """Parameters of `gpukit gim run`."""
+
+    k: Positive = Field(default=50, description="Number of seeds.")
+    epsilon: float = Field(
+        default=0.1, gt=0, lt=1, description="ε of the guarantee: (1 − 1/e − ε) times the best spread possible."
+    )
+    bound: Literal["opim", "imm"] = Field(default="opim", description="How many RR sets are enough: OPIM-C or IMM.")
+    sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
+
+
+class Evaluate(Section):
+    """Parameters of `gpukit evaluate spread`."""
+
+    prefixes: list[Positive] = Field(
+        default=[1, 5, 10, 20, 30, 40, 50],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="Numbers of seeds at which the spread is measured.",
+    )
+    runs: Annotated[int, Field(ge=2)] = Field(default=5000, description="Cascades simulated for each spread.")
+
+
+class Shards(Section):
+    """The split of one collection of RR sets over files, for the target `sharded`."""
+
+    count: Positive = Field(default=4, description="Number of files.")
+    sets: Positive = Field(default=50000, description="RR sets in each file.")
+
+
+class Config(Section):
+    """Configuration of the gpukit workflow."""
+
+    results: str = Field(default="results", min_length=1, description="Folder for everything the workflow makes.")
+    seed: int = Field(default=1, ge=0, lt=2**64, description="The seed of every random choice.")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto",
+        description="`cuda` runs on GPUs or fails; `auto` does so if `--resources gpu=N` grants some, and else takes "
+        "the CPU. On a cluster say `cuda`: the limit of the submitting machine does not travel with the job.",
+    )
+    gpus: Positive = Field(default=1, description="GPUs that one job asks for when GPUs are used.")
+    threads: Positive = Field(default=2, description="CPU threads of one job that runs on the CPU.")
+    cuda_env: Literal["cuda12", "cuda13"] = Field(
+        default="cuda13", description="Conda environment of GPU jobs under `--sdm conda`."
+    )
+    graphs: list[GraphEntry] = Field(min_length=1, description="The graphs.")
+    gim: Gim
+    baselines: list[Literal["degree", "degree-discount", "random"]] = Field(
+        default=["degree", "degree-discount", "random"],
+        json_schema_extra={"uniqueItems": True},
+        description="Simple seed sets to compare with.",
+    )
+    evaluate: Evaluate
+    shards: Shards
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of the configuration."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Config.model_json_schema()
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    if field["type"] == "array":
+        return f"list of: {_type(field['items'])}" if "$ref" not in field["items"] else "list, see below"
+    limits = [
+        f"{sign} {field[key]}"
+        for key, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
+        if key in field
+    ]
+    return " ".join([field["type"], ", ".join(limits)]).strip()
+
+
+def page() -> str:
+    """Return docs/configuration.md."""
+    whole = schema()
+    lines = [
+        "# Configuration",
+        "",
+        "Written by `make schema` out of `workflow/schemas/describe.py`; do not edit. A key that is not listed here is",
+        "refused.",
+        "",
+        "`config/config.yaml` is always read first; `--configfile FILE` and `--config KEY=VALUE` change it key by key.",
+        "A list replaces the list before it, so a file with its own `graphs` works on those alone.",
+    ]
+    sections = [("Top level", "", whole)]
+    sections += [
+        (f"`{key}`{' entries' if key == 'graphs' else ''}", whole["$defs"][name]["description"], whole["$defs"][name])
+        for key, name in (("graphs", "GraphEntry"), ("gim", "Gim"), ("evaluate", "Evaluate"), ("shards", "Shards"))
+    ]
+    for title, text, part in sections:
+        lines += ["", f"## {title}", ""]
+        lines += [text, ""] if text else []
+        lines += ["| key | values | default | meaning |", "| --- | --- | --- | --- |"]
+        for key, field in part["properties"].items():
+            if "$ref" in field:
+                part_below = whole["$defs"][field["$ref"].rsplit("/", 1)[1]]
+                lines.append(f"| `{key}` | see below | required | {part_below['description']} |")
+                continue
+            default = f"`{json.dumps(field['default'])}`" if "default" in field else "required"
+            lines.append(f"| `{key}` | {_type(field)} | {default} | {field['description']} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Write both files, or check them; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is out of date")
+    check = parser.parse_args().check
+    wanted = {SCHEMA: json.dumps(schema(), indent=2, ensure_ascii=False) + "\n", PAGE: page()}
+    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if check:
+            print(f"{path.relative_to(ROOT)} is out of date: run `make schema`", file=sys.stderr)
+        else:
+            path.write_text(wanted[path], encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}", file=sys.stderr)
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
