@@ -56,11 +56,14 @@ def check_graph(artifact: Artifact) -> None:
     tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(starts))
     loops = np.flatnonzero(tails == heads)
     _need(not len(loops), f"vertex {tails[loops[0]] if len(loops) else ''} has an edge to itself")
-    if "ids" in arrays:
-        ids = arrays["ids"]
-        _need(np.all(ids[1:] > ids[:-1]) and (not n or ids[0] >= 0), "original ids must be at least 0 and ascend")
+    _check_ids(artifact)
     if "transpose/pointers_to_1" in arrays:
         _check_transpose(artifact, a["undirected"])
+
+
+def _check_ids(artifact: Artifact) -> None:
+    ids = artifact.arrays.get("ids", np.empty(0, np.int64))
+    _need(np.all(ids[1:] > ids[:-1]) and np.all(ids[:1] >= 0), "original ids must be at least 0 and ascend")
 
 
 def _check_transpose(artifact: Artifact, undirected: bool) -> None:
@@ -100,6 +103,7 @@ def check_rrsets(artifact: Artifact) -> None:
     empty = np.flatnonzero(offsets[1:] == offsets[:-1])
     _need(not len(empty), f"set {a['first'] + (int(empty[0]) if len(empty) else 0)} is empty; every set holds its root")
     rows_ascend(offsets, artifact.arrays["members"], "members")
+    _check_ids(artifact)
 
 
 def check_seeds(artifact: Artifact) -> None:

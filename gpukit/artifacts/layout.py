@@ -128,10 +128,12 @@ KINDS: dict[str, Kind] = {
             (
                 Array("offsets", ("int64",), ("count+1",), "start of each set in members", ends="size"),
                 Array("members", ("int32",), ("size",), "elements of the sets, ascending in a set", high="elements"),
+                Array("ids", ("int64",), ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
-                Attribute("elements", "int", "bound of the members: n · rounds; element = vertex · rounds + round"),
+                Attribute("m", "int", "number of directed edges of the graph", False),
+                Attribute("elements", "int", "bound of the members: n · rounds; element = round · n + vertex"),
                 Attribute("first", "int", "sample id of the first set"),
                 Attribute("count", "int", "number of sets"),
                 Attribute("stream", "str", "name of the random stream the sets were drawn from"),

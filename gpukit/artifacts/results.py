@@ -20,7 +20,7 @@ class RRSets:
     offsets : int64 array, shape (count + 1,)
         Start of each set in ``members``.
     members : int32 array
-        Elements ascending in a set: vertices, or vertex · rounds + round where rounds > 1.
+        Elements ascending in a set: round · n + vertex.
     n : int
         Number of vertices of the graph.
     first : int
@@ -33,6 +33,10 @@ class RRSets:
         Payload digest of the graph.
     seed : int
         The user's seed.
+    ids : int64 array, shape (n,), or None
+        Original vertex ids; None when they are 0 … n-1.
+    m : int or None
+        Number of directed edges of the graph.
     params : dict
         Parameters of the command.
     """
@@ -47,6 +51,8 @@ class RRSets:
     rounds: int
     graph: str
     seed: int
+    ids: np.ndarray | None = None
+    m: int | None = None
     params: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -68,11 +74,13 @@ def write_rrsets(
     graph: str,
     seed: int,
     rounds: int = 1,
+    ids: np.ndarray | None = None,
+    m: int | None = None,
     params: Mapping[str, Any] | None = None,
     compress: bool = False,
 ) -> str:
     """Write RR sets (fields as in :class:`RRSets`) and return the payload digest; raises like ``store.write``."""
-    attributes = {
+    attributes: dict[str, Any] = {
         "n": n,
         "elements": n * rounds,
         "first": first,
@@ -84,6 +92,10 @@ def write_rrsets(
         "graph": graph,
     }
     arrays = {"offsets": offsets, "members": members}
+    if m is not None:
+        attributes["m"] = m
+    if ids is not None:
+        arrays["ids"] = ids
     return store.write(
         path, "rrsets", arrays, attributes, params=params, seed=seed, inputs={"graph": graph}, compress=compress
     )
@@ -100,6 +112,8 @@ def read_rrsets(path: PathLike) -> RRSets:
         artifact.arrays["members"],
         **{name: a[name] for name in ("n", "first", "stream", "model", "sampler", "rounds", "graph")},
         seed=artifact.seed,
+        ids=artifact.arrays.get("ids"),
+        m=a.get("m"),
         params=artifact.params,
     )
 

@@ -110,9 +110,7 @@ def info(
 ) -> None:
     """Show what a graph file holds and what import did to the edge list."""
     set_logging(verbose)
-    from gpukit.artifacts import digest, read_graph
-
-    record = graph_facts(read_graph(graph_file), digest(graph_file))
+    record = graph_facts(graph_file)
     if as_json:
         print_json(record)
         return

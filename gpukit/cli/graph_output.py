@@ -1,5 +1,6 @@
 """What ``graph import`` and ``graph generate`` share: options, writing the artifact, the record of a graph."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,24 +42,28 @@ def write_graph_file(run: Run, graph: "Graph", compress: bool, inputs: dict[str,
         from gpukit.artifacts import write_graph
 
         assert run.out is not None
-        digest = write_graph(run.out, graph, tables, compress=compress, inputs=inputs, params=run.params, seed=seed)
-    record = graph_facts(graph, digest)
+        write_graph(run.out, graph, tables, compress=compress, inputs=inputs, params=run.params, seed=seed)
+    record = graph_facts(run.out)
     run.finish(graph, record, {name: shown(value) for name, value in record.items() if name not in ("n", "m")})
 
 
-def graph_facts(graph: "Graph", digest: str) -> dict[str, Any]:
-    """Return what ``graph info`` tells."""
-    from gpukit.graph.probabilities import scheme_name
+def graph_facts(path: Path) -> dict[str, Any]:
+    """Return what ``graph info`` tells, from the header alone: a graph may have gigabytes."""
+    from gpukit.artifacts import read_header
+    from gpukit.graph.csr import Weights
 
+    header = read_header(path, "graph")
+    attributes = header.attributes
+    n, m = attributes["n"], attributes["m"]
     return {
-        "n": graph.n,
-        "m": graph.m,
-        "undirected": graph.undirected,
-        "weights": scheme_name(graph.weights),
-        "transpose": graph.in_indptr is not None,
-        "mean_degree": round(graph.m / graph.n, 4) if graph.n else 0.0,
-        **graph.facts,
-        "digest": digest,
+        "n": n,
+        "m": m,
+        "undirected": attributes["undirected"],
+        "weights": str(Weights(attributes["scheme"], attributes.get("p"))),
+        "transpose": "transpose/indices_1" in header.checksums,
+        "mean_degree": round(m / n, 4) if n else 0.0,
+        **attributes["facts"],
+        "digest": header.payload,
     }
 
 

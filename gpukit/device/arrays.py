@@ -1,5 +1,7 @@
 """Arrays on a GPU: CuPy allocates and keeps the memory, Numba kernels read it; NumPy stands in under the simulator."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,24 @@ class Buffer:
         """Return the first ``length`` elements, or all, in host memory."""
         part = self.array if length is None else self.array[:length]
         return part.copy() if xp is np else part.get()
+
+
+@contextmanager
+def on_gpu(gpu: int) -> Iterator[None]:
+    """Make a GPU current for kernels and arrays of this thread."""
+    if xp is np:
+        yield
+        return
+    with cuda.gpus[gpu], xp.cuda.Device(gpu):
+        yield
+
+
+def copy(target: Any, source: Any) -> None:
+    """Copy a contiguous array to one of the same type and shape, on the same or another GPU."""
+    if xp is np:
+        target[...] = source
+    elif target.nbytes:
+        target.data.copy_from_device(source.data, target.nbytes)
 
 
 def free_memory() -> int:

@@ -1,8 +1,8 @@
 """How many RR sets are enough, and what they prove: OPIM-C and IMM, in decimal arithmetic.
 
-``decimal`` rounds alike everywhere, so sizes and certificates do not depend on the C library of the host. One symbol for
-each quantity: W the mass (n, or the sum of the root weights), L what the optimum reaches at least, ρ the ratio of greedy
-selection, C the number of seed sets that may come out. docs/gim.md has the proofs.
+``decimal`` rounds alike everywhere, so sizes and certificates do not depend on the C library of the host. One symbol
+for each quantity: W the mass (n, or the sum of the root weights), L what the optimum reaches at least, ρ the ratio of
+greedy selection, C the number of seed sets that may come out. docs/gim.md has the proofs.
 """
 
 import math
@@ -50,9 +50,9 @@ def log_choose(n: int, k: int) -> Decimal:
 def _log_factorial(n: int) -> Decimal:
     """Return ln n! for n > 1000, where eight terms of the series leave an error below 1e-49."""
     x = Decimal(n)
-    series = sum(
-        (Decimal(a) / (b * 2 * i * (2 * i - 1) * x ** (2 * i - 1)) for i, (a, b) in enumerate(_BERNOULLI, 1)), Decimal(0)
-    )
+    series = Decimal(0)
+    for i, (a, b) in enumerate(_BERNOULLI, 1):
+        series += Decimal(a) / (b * 2 * i * (2 * i - 1) * x ** (2 * i - 1))
     return (x + Decimal("0.5")) * x.ln() - x + _HALF_LN_2PI + series
 
 

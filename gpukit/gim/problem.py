@@ -211,7 +211,8 @@ def pose(graph: Graph, params: Params) -> Problem:
     weights = None
     if params.root_weights is not None:
         weights = np.asarray(params.root_weights)
-        if weights.shape != (n,) or weights.dtype.kind not in "iu" or weights.min() < 0 or not 0 < sum(weights.tolist()) < 2**63:
+        good = weights.shape == (n,) and weights.dtype.kind in "iu" and weights.min() >= 0
+        if not good or not 0 < sum(weights.tolist()) < 2**63:
             raise UsageError(f"root weights must be {n} whole numbers >= 0 with a positive sum below 2^63")
     if params.k is not None:
         if len(forced) > params.k:

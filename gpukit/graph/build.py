@@ -11,7 +11,6 @@ from gpukit.graph.kernels import combine_groups, transpose_rows
 from gpukit.graph.probabilities import (
     cascade_stored,
     in_degrees,
-    scheme_name,
     stored,
     threshold,
     trivalency_stored,
@@ -110,7 +109,7 @@ def build_graph(
         words = trivalency_stored(indptr, indices, weights.seed or 0)
     if starts is not None and weights.scheme in ("wc", "const", "trivalency"):
         words = _combined(weights, indices, starts, words, n)
-        facts["combined_from"] = scheme_name(weights)
+        facts["combined_from"] = str(weights)
         weights = Weights("file")
     graph = Graph(indptr, indices, original, weights, words, undirected=undirected, facts=facts)
     facts.update(_degree_facts(graph))

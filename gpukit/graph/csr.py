@@ -28,6 +28,10 @@ class Weights:
     p: float | None = None
     seed: int | None = None
 
+    def __str__(self) -> str:
+        """Return the scheme as ``--weights`` takes it."""
+        return f"const:{self.p!r}" if self.scheme == "const" else self.scheme
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:

@@ -49,11 +49,6 @@ def parse_weights(text: str, seed: int = 0) -> Weights:
     raise UsageError(f"--weights {text}: choose {SCHEMES}")
 
 
-def scheme_name(weights: Weights) -> str:
-    """Return the scheme as :func:`parse_weights` reads it."""
-    return f"const:{weights.p!r}" if weights.scheme == "const" else weights.scheme
-
-
 def threshold(p: float) -> int:
     """Return the fixed-point threshold, in [1, 2**32], of a probability in (0, 1]."""
     return max(1, math.floor(p * ONE + 0.5))

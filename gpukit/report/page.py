@@ -73,7 +73,14 @@ def write_page(
             }
         )
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"count": _count, "number": _number, "percent": _percent, "mean": _mean, "error": _error}
+    environment.filters |= {
+        "count": _count,
+        "number": _number,
+        "percent": _percent,
+        "share": _share,
+        "mean": _mean,
+        "error": _error,
+    }
     text = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         instances=instances,
         graphs=list(dict.fromkeys(run["graph"] for run in runs)),
@@ -178,6 +185,11 @@ def _error(point: Row) -> str:
 def _magnitude(value: float) -> int:
     """Return the decimal exponent of a value; a zero counts as one."""
     return math.floor(math.log10(abs(value))) if value else 0
+
+
+def _share(value: float) -> str:
+    """Format a guarantee; there is none where it is not a number."""
+    return "none" if math.isnan(value) else f"{value:.3f}"
 
 
 def _percent(value: float) -> str:

@@ -1,6 +1,7 @@
 """Tidy tables: one row an observation, units in the column names, tabs between columns."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ COLUMNS: dict[str, dict[str, type]] = {
         "rr_sets": int,
         "spread_estimate_vertices": float,
         "guarantee": float,
+        "guarantee_kind": str,
         "device": str,
         "device_name": str,
         "gpus": int,
@@ -44,7 +46,7 @@ COLUMNS: dict[str, dict[str, type]] = {
     },
     "artifacts": {"file": str, "kind": str, "seed": str, "payload_sha256": str},
 }
-"""The columns of each table with their types."""
+"""The columns of each table with their types; a guarantee of ``nan`` is none."""
 
 
 def write_table(kind: str, rows: Iterable[Mapping[str, Any]], path: str) -> None:
@@ -135,7 +137,8 @@ def _run(path: str) -> list[Row]:
             "seed": record["seed"],
             "rr_sets": record["rr_sets"],
             "spread_estimate_vertices": record["spread_estimate"],
-            "guarantee": record["guarantee"],
+            "guarantee": math.nan if record["guarantee"] is None else record["guarantee"],
+            "guarantee_kind": record["guarantee_kind"],
             "device": device["kind"],
             "device_name": device["name"],
             "gpus": len(device["gpus"]) if isinstance(device["gpus"], list) else device["gpus"],

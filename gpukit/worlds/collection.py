@@ -80,6 +80,7 @@ class CpuCollection:
         self._offsets = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
         self._counts = np.zeros(reverse.elements, np.int32)
+        self._pool: ThreadPoolExecutor | None = None
 
     def _draw(self, first: int, count: int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         r = self.reverse
@@ -94,7 +95,7 @@ class CpuCollection:
             return
         if self.first + size > MAX_SAMPLE_ID:
             raise UsageError(f"sample ids up to {self.first + size} are needed, allowed are ids below 2**48")
-        if self.threads == 1:
+        if self.threads == 1 or size - self.size <= cpu.BATCH:
             pieces = [self._draw(self.first + self.size, size - self.size, self._counts)]
         else:
             pieces = self._draw_parallel(size)
@@ -108,7 +109,7 @@ class CpuCollection:
     def _draw_parallel(self, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Draw in tasks; each worker counts for itself and the counts are added up."""
         count = size - self.size
-        task = max(1, min(TASK, -(-count // (4 * self.threads))))
+        task = min(TASK, max(cpu.BATCH, -(-count // (2 * self.threads))))
         starts = range(self.size, size, task)
         own = [np.zeros_like(self._counts) for _ in range(self.threads)]
 
@@ -116,8 +117,9 @@ class CpuCollection:
             mine = starts[worker :: self.threads]
             return [self._draw(self.first + low, min(task, size - low), own[worker]) for low in mine]
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            drawn = list(pool.map(work, range(self.threads)))
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads)
+        drawn = list(self._pool.map(work, range(self.threads)))
         for counts in own:
             self._counts += counts
         return [drawn[i % self.threads][i // self.threads] for i in range(len(starts))]

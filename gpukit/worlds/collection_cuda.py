@@ -1,12 +1,14 @@
 """An RR collection on a GPU, and one spread over several: the sets, seeds and counts of the CPU collection."""
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, resident_blocks, xp
+from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, on_gpu, resident_blocks, xp
 from gpukit.device.philox import MAX_SAMPLE_ID, Stream
 from gpukit.errors import DeviceError, UsageError
 from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan
@@ -88,38 +90,44 @@ class CudaCollection:
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
-        if self.first + size > MAX_SAMPLE_ID:
-            raise UsageError(f"sample ids up to {self.first + size} are needed, allowed are ids below 2**48")
-        target = max(size, AHEAD) if self._drawn < size else self._drawn
-        batch = target - self._drawn
-        while self._drawn < target:
-            batch = min(batch, target - self._drawn)
+        check_ids(self.first, size)
+        if size > self._drawn:
+            self.append(self._drawn, max(size, AHEAD) - self._drawn)
+        self.size = max(self.size, size)
+
+    def append(self, low: int, count: int) -> None:
+        """Draw the sets with ids ``first + low`` … and number them after those there are, in as many batches as fit."""
+        batch = count
+        while count > 0:
+            batch = min(batch, count)
             expected = int(1.25 * self._mean * batch * self.reverse.rounds) + SPARE
             room = self._room()
             if expected > room and batch > 1:
                 batch = max(1, int(batch * room / expected))
                 expected = room
-            done = self._draw(self._drawn, batch, min(expected, room))
+            done = self._draw(low, batch, min(expected, room))
             if done is None:
-                if expected >= room:
-                    if batch > 1:
-                        batch = max(1, batch // 4)
-                    elif self._used and self._host is None:
-                        self._spill()
-                    else:
-                        raise DeviceError(
-                            f"one RR set needs more than the {self.memory / 2**20:.0f} MiB of device memory there are; "
-                            "use --device cpu"
-                        )
-                else:
+                if expected < room:
                     self._mean *= 4
+                elif batch > 1:
+                    batch = max(1, batch // 4)
+                elif self._used and self._host is None:
+                    self._spill()
+                else:
+                    raise DeviceError(
+                        f"one RR set needs more than the {self.memory / 2**20:.0f} MiB of device memory there are; "
+                        "use --device cpu"
+                    )
                 continue
-            self._drawn += batch
+            self._drawn, low, count = self._drawn + batch, low + batch, count - batch
             self._used += done
-            self._mean = max(1.0, (self._used + (self._host.used if self._host else 0)) / self._drawn / self.reverse.rounds)
             if self._host is not None:
                 self._move_to_host(batch)
-        self.size = max(self.size, size)
+            self._mean = max(1.0, self.drawn_members() / self._drawn / self.reverse.rounds)
+
+    def drawn_members(self) -> int:
+        """Return the number of members of all sets drawn, also those ahead of ``size``."""
+        return self._used + (self._host.used if self._host else 0)
 
     def _room(self) -> int:
         """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
@@ -130,8 +138,8 @@ class CudaCollection:
         return max(1 << 10, min(left // PAIR_BYTES, 2**31 - 1))
 
     def _draw(self, low: int, count: int, pairs: int) -> int | None:
-        """Draw the sets low … low + count - 1 after those there are; return their members, None if they did not fit."""
-        base = 0 if self._host is not None else low
+        """Draw sets after those there are; return their members, or None if they did not fit."""
+        base = 0 if self._host is not None else self._drawn
         self._starts.reserve(base + count, base)
         self._sizes.reserve(base + count, base)
         self._control.array.fill(0)
@@ -287,6 +295,55 @@ class CudaCollection:
             return self._host.sets(self.size)
         return _gathered(self._starts.host(self.size), self._sizes.host(self.size), self._entries.host(self._used))
 
+    def piece(self, low: int, count: int) -> "Piece":
+        """Draw ``count`` sets from id ``first + low`` on and return where they are."""
+        sets, used = self._drawn, self._used
+        self.append(low, count)
+        return Piece(sets, self._drawn, used, self._used)
+
+    def take_over(self, other: "CudaCollection", piece: "Piece") -> None:
+        """Copy a piece of another collection, on any GPU, to the end of this one, but for the occurrence counters."""
+        count, room = piece.sets_end - piece.sets, piece.used_end - piece.used
+        if self._host is None and (other._host is not None or 2 * MEMBER_BYTES * (self._used + room) > self.memory):
+            self._spill()
+        if self._host is not None:
+            self._host.add(*other.gathered(piece))
+        else:
+            self._starts.reserve(self._drawn + count, self._drawn)
+            self._sizes.reserve(self._drawn + count, self._drawn)
+            self._entries.reserve(self._used + room, self._used)
+            starts = self._starts.array[self._drawn : self._drawn + count]
+            entries = self._entries.array[self._used : self._used + room]
+            copy(starts, other._starts.array[piece.sets : piece.sets_end])
+            copy(self._sizes.array[self._drawn : self._drawn + count], other._sizes.array[piece.sets : piece.sets_end])
+            copy(entries, other._entries.array[piece.used : piece.used_end])
+            starts += self._used - piece.used
+            entries += (self._drawn - piece.sets) << 32
+            self._used += room
+        self._drawn += count
+
+    def take_counts(self, other: "CudaCollection") -> None:
+        """Add the occurrence counters of another collection, on any GPU."""
+        counts = xp.empty_like(self._counts.array)
+        copy(counts, other._counts.array)
+        self._counts.array += counts
+
+    def clear(self) -> None:
+        """Forget all sets, but not how large they were."""
+        self._drawn = self._used = 0
+        self._counts.array.fill(0)
+        self._host = None
+
+    def gathered(self, piece: "Piece") -> tuple[np.ndarray, np.ndarray]:
+        """Return the sets of a piece in host memory."""
+        if self._host is not None:
+            offsets, members = self._host.sets(piece.sets_end)
+            return offsets[piece.sets :] - offsets[piece.sets], members[offsets[piece.sets] :]
+        return _gathered(
+            self._starts.host(piece.sets_end)[piece.sets :], self._sizes.host(piece.sets_end)[piece.sets :],
+            self._entries.host(self._used),
+        )  # fmt: skip
+
     def _spill(self) -> None:
         """Move the collection to host memory, where it stays from now on."""
         self._host = _HostSets()
@@ -299,6 +356,122 @@ class CudaCollection:
         assert self._host is not None
         self._host.add(*_gathered(self._starts.host(batch), self._sizes.host(batch), self._entries.host(self._used)))
         self._used = 0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Sets ``sets`` … ``sets_end`` - 1 of a collection, whose members are entries ``used`` … ``used_end`` - 1."""
+
+    sets: int
+    sets_end: int
+    used: int
+    used_end: int
+
+
+class MultiCudaCollection:
+    """An RR collection drawn by several GPUs; ids are split among them, and the first GPU selects.
+
+    Sets stay on the GPU that drew them until a selection, coverage or export asks for them; then they move to the first.
+
+    Parameters
+    ----------
+    reverse, seed, first, shape, memory
+        As for :class:`CudaCollection`; ``memory`` counts for each GPU.
+    gpus : sequence of int
+        CUDA device numbers, at least one; the first must be current.
+    graph : dict, optional
+        Graph arrays by GPU, filled and shared with other collections.
+    """
+
+    def __init__(
+        self,
+        reverse: Reverse,
+        seed: int,
+        first: int = 0,
+        *,
+        gpus: Sequence[int],
+        shape: Shape | None = None,
+        memory: int | None = None,
+        graph: "dict[int, DeviceGraph] | None" = None,
+    ) -> None:
+        self.reverse, self.first, self.size = reverse, first, 0
+        self.gpus = tuple(gpus)
+        self.graph: dict[int, DeviceGraph] = {} if graph is None else graph
+        self._pool = ThreadPoolExecutor(1 if xp is np else len(self.gpus))  # the simulator runs one kernel at a time
+
+        def build(gpu: int) -> CudaCollection:
+            if gpu not in self.graph:
+                self.graph[gpu] = DeviceGraph(reverse)
+            return CudaCollection(reverse, seed, first, shape=shape, memory=memory, graph=self.graph[gpu])
+
+        self._parts = self._on_each(build, self.gpus)
+        self._whole = build(self.gpus[0])
+        self._pieces: list[tuple[CudaCollection, Piece]] = []
+        self._drawn = 0
+
+    def _on_each(self, function: Callable, *arguments: Sequence) -> list:
+        """Call ``function`` once a GPU, in a thread where that GPU is current."""
+
+        def call(gpu: int, *rest: Any) -> Any:
+            with on_gpu(gpu):
+                result = function(*rest)
+                cuda.synchronize()
+                return result
+
+        return list(self._pool.map(call, self.gpus, *arguments))
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``."""
+        check_ids(self.first, size)
+        if size > self._drawn:
+            target = max(size, AHEAD)
+            bounds = np.linspace(self._drawn, target, len(self.gpus) + 1).astype(np.int64).tolist()
+            pieces = self._on_each(lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:])
+            self._pieces.extend(zip(self._parts, pieces, strict=True))
+            self._drawn = target
+        self.size = max(self.size, size)
+
+    def _gathered(self) -> CudaCollection:
+        """Return the collection on the first GPU, with all sets in the order of their ids."""
+        for part, piece in self._pieces:
+            self._whole.take_over(part, piece)
+        if self._pieces:
+            for part in self._parts:
+                self._whole.take_counts(part)
+        self._on_each(lambda part: part.clear(), self._parts)
+        self._pieces.clear()
+        self._whole.size = self.size
+        return self._whole
+
+    def members(self) -> int:
+        """Return the number of members of all sets."""
+        return self._gathered().members()
+
+    def select(
+        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
+    ) -> Selection:
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        return self._gathered().select(k, forced=forced, blocked=blocked, bounds=bounds)
+
+    def coverage(self, seeds: np.ndarray) -> np.ndarray:
+        """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
+        return self._gathered().coverage(seeds)
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
+        return self._gathered().export()
+
+
+def check_ids(first: int, size: int) -> None:
+    """Refuse sample ids of 2**48 and more.
+
+    Raises
+    ------
+    UsageError
+        If ``first + size`` is above 2**48.
+    """
+    if first + size > MAX_SAMPLE_ID:
+        raise UsageError(f"sample ids up to {first + size} are needed, allowed are ids below 2**48")
 
 
 class DeviceGraph:

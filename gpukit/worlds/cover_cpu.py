@@ -9,29 +9,19 @@ the candidates could matter, the candidates are chosen again; the result is exac
 import numba
 import numpy as np
 
-CANDIDATES_PER_SEED = 12
+CANDIDATES_PER_SEED = 16
 MIN_CANDIDATES = 512
 
 
 @numba.njit(nogil=True, cache=True)
-def candidate_limit(counts, blocked, wanted):
-    """Return the largest limit that at least ``wanted`` unblocked elements reach, 0 if fewer have a positive count.
-
-    Parameters
-    ----------
-    counts : int32 array
-        Current count of each element.
-    blocked : bool array
-        Elements that cannot be chosen (any more).
-    wanted : int
-        Number of candidates, at least 1.
-    """
+def _limit(counts, pool, blocked, wanted):
+    """Return the largest limit that at least ``wanted`` unblocked elements of ``pool`` reach, 0 if there are too few."""
     highest = 0
-    for c in counts:
-        highest = max(highest, c)
+    for e in pool:
+        highest = max(highest, counts[e])
     histogram = np.zeros(highest + 1, np.int64)
-    for e in range(len(counts)):
-        if counts[e] > 0 and not blocked[e]:
+    for e in pool:
+        if not blocked[e]:
             histogram[counts[e]] += 1
     reached = 0
     for limit in range(highest, 0, -1):
@@ -42,17 +32,16 @@ def candidate_limit(counts, blocked, wanted):
 
 
 @numba.njit(nogil=True, cache=True)
-def _candidates(counts, blocked, limit, slot):
-    """Return the unblocked elements with count >= limit, ascending, and note their place in ``slot`` (others: -1)."""
-    chosen = np.empty(len(counts), np.int32)
+def _candidates(counts, pool, blocked, limit, slot):
+    """Return the unblocked elements of ``pool`` with count >= limit and note their place in ``slot`` (others: -1)."""
+    chosen = np.empty(len(pool), np.int32)
     size = 0
-    for e in range(len(counts)):
+    for e in pool:
+        slot[e] = -1
         if counts[e] >= limit and not blocked[e]:
             chosen[size] = e
             slot[e] = size
             size += 1
-        else:
-            slot[e] = -1
     return chosen[:size].copy()
 
 
@@ -89,21 +78,37 @@ def _cover(starts, sets, c, offsets, members, covered, counts):
 
 
 @numba.njit(nogil=True, cache=True)
-def _largest(counts, candidates, n, round_, k, values):
-    """Return the sum of the k largest candidate counts of a round and the k-th of them (-1 if there are fewer)."""
+def _largest(counts, candidates, round_of, t, k, histogram):
+    """Return the sum of the k largest candidate counts of round t and the k-th of them (-1 if there are fewer).
+
+    ``histogram`` is zero up to the highest count, before and after.
+    """
+    highest = 0
+    for c in range(len(candidates)):
+        if round_of[c] == t:
+            count = counts[candidates[c]]
+            histogram[count] += 1
+            highest = max(highest, count)
+    total, taken, value = 0, 0, highest + 1
+    while value > 0 and taken < k:
+        value -= 1
+        more = min(histogram[value], k - taken)
+        taken += more
+        total += more * value
+    for c in range(len(candidates)):
+        histogram[counts[candidates[c]]] = 0
+    return total, value if taken == k else -1
+
+
+@numba.njit(nogil=True, cache=True)
+def _positive(counts):
+    """Return the elements with a positive count, ascending."""
+    found = np.empty(len(counts), np.int32)
     size = 0
-    for e in candidates:
-        if e // n == round_:
-            values[size] = -counts[e]
-            size += 1
-    if size == 0:
-        return 0, -1
-    taken = min(k, size)
-    part = np.partition(values[:size], taken - 1)
-    total = 0
-    for j in range(taken):
-        total -= part[j]
-    return total, -part[taken - 1] if size >= k else -1
+    for e in range(len(counts)):
+        found[size] = e
+        size += counts[e] > 0
+    return found[:size].copy()
 
 
 @numba.njit(nogil=True, cache=True)
@@ -153,29 +158,37 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
         gains[i] = _cover(starts, sets, i, offsets, members, covered, counts)
         room[forced[i] // n] -= 1
     chosen = len(forced)
-    limit = candidate_limit(counts, blocked, wanted)
-    candidates = _candidates(counts, blocked, limit, slot)
-    starts, sets = _inverted(offsets, members, covered, counts, candidates, slot)
-    values = np.empty(len(slot), np.int64)
+    slot[:] = -1
+    pool = _positive(counts)
+    limit, fresh = 0, True
+    candidates, round_of = pool[:0].copy(), np.empty(0, np.int64)
+    histogram = np.zeros(max(counts) + 1, np.int64)
     while True:
+        if fresh:
+            limit = _limit(counts, pool, blocked, wanted)
+            if limit == 0:
+                pool = np.arange(n * rounds).astype(np.int32)
+            candidates = _candidates(counts, pool, blocked, limit, slot)
+            round_of = candidates // n if rounds > 1 else np.zeros(len(candidates), np.int64)
+            starts, sets = _inverted(offsets, members, covered, counts, candidates, slot)
+            fresh = False
         complete = True
         total = 0
         if bounds:
             for t in range(rounds):
-                part, last = _largest(counts, candidates, n, t, k, values)
+                part, last = _largest(counts, candidates, round_of, t, k, histogram)
                 total += part
                 complete &= last >= limit
-        best = -1
-        for e in candidates:
-            if room[e // n] > 0 and not blocked[e] and (best < 0 or counts[e] > counts[best]):
-                best = e
+        best, highest = -1, -1
+        for c in range(len(candidates)):
+            e = candidates[c]
+            if counts[e] > highest and room[round_of[c]] > 0 and not blocked[e]:
+                best, highest = e, counts[e]
         if chosen < k * rounds:
-            complete &= best >= 0 and counts[best] >= limit
+            complete &= highest >= limit
         if limit > 0 and not complete:
             wanted *= 2
-            limit = candidate_limit(counts, blocked, wanted)
-            candidates = _candidates(counts, blocked, limit, slot)
-            starts, sets = _inverted(offsets, members, covered, counts, candidates, slot)
+            fresh = True
             continue
         if bounds:
             largest[chosen] = total

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from gpukit.device.select import Device
-from gpukit.errors import DeviceError
 from gpukit.worlds.collection import Collection, CpuCollection
 from gpukit.worlds.reverse import Reverse
 
@@ -44,6 +43,4 @@ def make_collection(
     graph = getattr(beside, "graph", None)
     if len(device.gpus) == 1:
         return collection_cuda.CudaCollection(reverse, seed, first, shape=shape, graph=graph)
-    if not hasattr(collection_cuda, "MultiCudaCollection"):
-        raise DeviceError(f"{len(device.gpus)} GPUs are asked for, one is supported; use --gpus 1")
     return collection_cuda.MultiCudaCollection(reverse, seed, first, gpus=device.gpus, shape=shape, graph=graph)

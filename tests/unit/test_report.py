@@ -24,6 +24,7 @@ RECORD = {
     "spread_estimate": 101.0,
     "rr_sets": 123456,
     "guarantee": 0.6,
+    "guarantee_kind": "certified",
 }
 
 
@@ -190,6 +191,14 @@ def test_page_says_what_was_found(tables, tmp_path):
     assert "gIM's own estimate lies 1.0 % above the simulation" in text
     assert "100.0 <small>± 1.0 vertices reached" in text
     assert "a &lt;processor&gt;, 2 threads" in text
+    assert "At least 60 % of the best that any 2 seeds can do (certified)" in text
+
+
+def test_page_without_a_guarantee_claims_none(tables, tmp_path):
+    (run,) = read_table("runs", tables["runs"])
+    write_table("runs", [run | {"guarantee": float("nan"), "guarantee_kind": "none"}], tables["runs"])
+    text = page(tables, tmp_path)
+    assert not re.search(r"\bnan\b", text) and "At least" not in text
 
 
 def test_page_does_not_claim_what_is_within_the_error(tables, tmp_path):

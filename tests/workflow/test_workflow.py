@@ -32,7 +32,7 @@ def finished(tmp_path_factory):
     ring = [(v, (v + 1) % 30) for v in range(30)] + [(7, v) for v in range(12, 28)]
     (folder / "tiny.txt").write_text("".join(f"{100 + u} {100 + v}\n" for u, v in ring))
     (folder / "mine.yaml").write_text(yaml.safe_dump(CONFIG))
-    done = snakemake(folder, "--cores", "2", "--configfile", str(folder / "mine.yaml"), "all", "sharded")
+    done = snakemake(folder, "all", "sharded", "--cores", "2", "--configfile", str(folder / "mine.yaml"))
     assert done.returncode == 0, done.stderr[-4000:]
     return folder
 
@@ -88,10 +88,9 @@ def test_results_are_there_and_sensible(finished):
 
 
 def test_second_run_does_nothing(finished):
+    mine = ("--cores", "2", "--configfile", str(finished / "mine.yaml"))
     for options in ((), ("--cores", "1", "--config", "threads=1"), ("--resources", "gpu=1", "--config", "device=auto")):
-        done = snakemake(
-            finished, "--cores", "2", "--configfile", str(finished / "mine.yaml"), *options, "all", "sharded"
-        )
+        done = snakemake(finished, "all", "sharded", *mine, *options)
         assert done.returncode == 0, done.stderr
         assert "Nothing to be done" in done.stdout + done.stderr, f"{options} ran something again"
 

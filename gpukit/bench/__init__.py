@@ -1,0 +1,1 @@
+"""Timed runs: what was measured, on what, beside the least that memory traffic allows."""

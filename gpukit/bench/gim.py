@@ -1,0 +1,125 @@
+"""Influence maximisation, timed warm and repeated, beside the sampling floor."""
+
+import time
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.device.timing import PhaseTimer
+from gpukit.gim.problem import Params
+from gpukit.gim.run import maximise
+from gpukit.graph.csr import Graph
+
+BYTES_PER_MEMBER = 16 + 32 + 64 + 8
+"""Least memory traffic of a member: its row, a sector of in-neighbours, a table slot read and written, itself stored."""
+
+COPY_BYTES = 1 << 30
+
+
+def measure(
+    graph: Graph, params: Params, device: Device, *, tables: Mapping[str, np.ndarray] | None, repeat: int, bandwidth: float
+) -> dict[str, Any]:
+    """Run one configuration ``repeat`` times after a warm-up.
+
+    Parameters
+    ----------
+    graph, params, device, tables
+        As for :func:`gpukit.gim.run.maximise`.
+    repeat : int
+        Timed runs, at least 1.
+    bandwidth : float
+        Bytes a second that the device's memory moves (:func:`copy_bandwidth`).
+
+    Returns
+    -------
+    dict
+        ``algorithm_ms``: sampling, selection and bounds, with the graph on the device: ``median``, ``min``, ``max``;
+        ``phases_ms``: the median of each phase; ``cold_ms``: the first run, kernels loaded and compiled where they were
+        not cached; ``rr_sets``, ``members``, ``spread_estimate``, ``guarantee``, ``seeds``; ``floor_ms`` and
+        ``floor_share`` of the sampling.
+    """
+    start = time.perf_counter()
+    maximise(graph, params, device, tables=tables, timer=_timer(device))
+    cold = time.perf_counter() - start
+    runs = []
+    for _ in range(repeat):
+        timer = _timer(device)
+        result = maximise(graph, params, device, tables=tables, timer=timer)
+        runs.append(timer.seconds())
+    spent = [sum(run.get(phase, 0.0) for phase in ("sampling", "selection", "bounds")) * 1e3 for run in runs]
+    phases = {name: median(run[name] for run in runs) * 1e3 for name in runs[0]}
+    floor = result.rr_sets * mean_members(graph, params, device, tables) * BYTES_PER_MEMBER / bandwidth * 1e3
+    return {
+        "params": {"k": params.k, "epsilon": params.epsilon, "model": params.model, "bound": params.bound}
+        | {"samples": params.samples, "sampler": params.sampler, "min_sets": params.min_sets, "seed": params.seed},
+        "algorithm_ms": {"median": median(spent), "min": min(spent), "max": max(spent)},
+        "phases_ms": phases,
+        "cold_ms": cold * 1e3,
+        "repeat": repeat,
+        "rr_sets": result.rr_sets,
+        "spread_estimate": result.spread_estimate,
+        "guarantee": result.guarantee,
+        "seeds": result.seeds[:10].tolist(),
+        "floor_ms": floor,
+        "floor_share": floor / phases["sampling"],
+    }
+
+
+def mean_members(graph: Graph, params: Params, device: Device, tables: Mapping[str, np.ndarray] | None) -> float:
+    """Return the mean size of the first 32,768 RR sets."""
+    from gpukit.worlds.factory import make_collection
+    from gpukit.worlds.reverse import prepare
+
+    reverse = prepare(graph, params.model, params.sampler, tables=None if tables is None else dict(tables))
+    collection = make_collection(reverse, params.seed, 0, device)
+    collection.extend(1 << 15)
+    return collection.members() / (1 << 15)
+
+
+def _timer(device: Device) -> PhaseTimer:
+    if device.kind == "cpu":
+        return PhaseTimer()
+    from numba import cuda
+
+    return PhaseTimer(cuda.synchronize)
+
+
+def copy_bandwidth(device: Device) -> float:
+    """Return the bytes a second that a large copy reads and writes on the device."""
+    if device.kind == "cpu":
+        source = np.ones(COPY_BYTES // 8, np.int64)
+        target = np.empty_like(source)
+        best = min(_timed(lambda: np.copyto(target, source)) for _ in range(3))
+    else:
+        from numba import cuda
+
+        from gpukit.device.arrays import Buffer, copy
+
+        first, second = Buffer(COPY_BYTES, np.uint8, 1), Buffer(COPY_BYTES, np.uint8, 0)
+
+        def run() -> None:
+            copy(second.array, first.array)
+            cuda.synchronize()
+
+        best = min(_timed(run) for _ in range(5))
+    return 2 * COPY_BYTES / best
+
+
+def _timed(function: Any) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def peak_memory(device: Device) -> int:
+    """Return the most bytes held so far: on the GPU by the array pool, on the CPU by the process."""
+    if device.kind == "cpu":
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    from gpukit.device.arrays import xp
+
+    return int(xp.get_default_memory_pool().total_bytes())

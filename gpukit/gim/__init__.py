@@ -1,0 +1,24 @@
+"""gIM: influence maximisation by reverse-reachable sets.
+
+Source: Shahrouz, Salehkaleybar, Hashemi, "gIM: GPU accelerated RIS-based influence maximization algorithm", IEEE
+Transactions on Parallel and Distributed Systems, 2021.
+
+==========================  ==================================================================================
+part of the paper           file
+==========================  ==================================================================================
+2.4, algorithms 1 and 2     ``imm.py`` (sizes in ``bounds.py``); ``opim.py`` does with far fewer sets
+3.2 to 3.6, algorithms 3-6  :mod:`gpukit.worlds`: ``cuda_scan.py`` as printed; ``cuda.py``, ``cpu.py`` skip dead edges
+3.7 (LT)                    :mod:`gpukit.worlds.rule`
+3.8, algorithm 7            ``scan.py`` as printed; :mod:`gpukit.worlds.cover_cpu` and ``cover_cuda`` by an index
+4.8 (several rounds)        ``rounds`` of :class:`Params`, everywhere
+==========================  ==================================================================================
+
+Beyond it: weighted roots, forced and forbidden seeds (``problem.py``), a budget (``budget.py``), shards
+(``shards.py``), simple seed sets to compare with (``baselines.py``). ``run.py`` puts the parts together; docs/gim.md
+has the proofs.
+"""
+
+from gpukit.gim.problem import Params, Result, Step
+from gpukit.gim.run import maximise
+
+__all__ = ["Params", "Result", "Step", "maximise"]

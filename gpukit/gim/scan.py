@@ -1,0 +1,90 @@
+"""Seed selection as the paper does it (section 3.8, algorithm 7): one pass over all sets for each seed. An ablation."""
+
+import numba
+import numpy as np
+from numba import prange
+
+
+@numba.njit(parallel=True, cache=True)
+def _mark(offsets, members, covered, element, hit):
+    """Note in ``hit`` the uncovered sets that hold an element, and cover them; return how many there are."""
+    total = 0
+    for s in prange(len(offsets) - 1):
+        found = False
+        if not covered[s]:
+            for j in range(offsets[s], offsets[s + 1]):
+                if members[j] == element:
+                    found = True
+                    break
+        hit[s] = found
+        if found:
+            covered[s] = True
+            total += 1
+    return total
+
+
+@numba.njit(cache=True)
+def _discount(offsets, members, hit, counts):
+    """Take the members of the sets in ``hit`` out of the counts."""
+    for s in range(len(offsets) - 1):
+        if hit[s]:
+            for j in range(offsets[s], offsets[s + 1]):
+                counts[members[j]] -= 1
+
+
+def greedy(
+    offsets: np.ndarray,
+    members: np.ndarray,
+    counts: np.ndarray,
+    n: int,
+    rounds: int,
+    k: int,
+    forced: np.ndarray,
+    blocked: np.ndarray,
+    bounds: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Choose up to k elements in each round that greedily cover the most sets; ties go to the lower element.
+
+    Parameters
+    ----------
+    offsets : int64 array, shape (s + 1,)
+    members : int32 array, shape (offsets[-1],)
+        The sets, end to end.
+    counts : int64 array, shape (n * rounds,)
+        In how many sets each element is; ends as the counts in uncovered sets.
+    n, rounds, k, forced, blocked, bounds
+        As in :func:`gpukit.worlds.cover_cpu.greedy`, which chooses the same.
+
+    Returns
+    -------
+    seeds : int32 array, gains : int64 array, largest : int64 array
+        As there.
+    """
+    covered, hit = np.zeros(len(offsets) - 1, np.bool_), np.zeros(len(offsets) - 1, np.bool_)
+    blocked[forced] = True
+    room = np.full(rounds, k)
+    seeds: list[int] = []
+    gains: list[int] = []
+    largest: list[int] = []
+    while True:
+        forced_next = len(seeds) < len(forced)
+        open_counts = np.where(blocked, -1, counts).reshape(rounds, n)
+        largest.append(-1 if forced_next or not bounds else _top(open_counts, k))
+        if forced_next:
+            chosen = int(forced[len(seeds)])
+        else:
+            chosen = int(np.where(room[:, None] > 0, open_counts, -1).argmax())
+            if blocked[chosen] or room[chosen // n] == 0:
+                break
+        seeds.append(chosen)
+        gains.append(_mark(offsets, members, covered, chosen, hit))
+        _discount(offsets, members, hit, counts)
+        blocked[chosen] = True
+        room[chosen // n] -= 1
+    return np.array(seeds, np.int32), np.array(gains, np.int64), np.array(largest, np.int64)
+
+
+def _top(counts: np.ndarray, k: int) -> int:
+    """Return the sum of the k largest positive counts of each row."""
+    part = counts if k >= counts.shape[1] else np.partition(counts, counts.shape[1] - k, axis=1)[:, -k:]
+    return int(np.maximum(part, 0).sum())

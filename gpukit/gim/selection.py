@@ -1,0 +1,75 @@
+"""Choosing seeds from a collection: by index, by the paper's scans, or under a budget."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpukit.device.timing import PhaseTimer
+from gpukit.gim.problem import Problem
+from gpukit.worlds.collection import Collection
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Chosen elements and what they cover.
+
+    Attributes
+    ----------
+    seeds : int32 array, shape (s,)
+        Elements ``round * n + v`` in order of choice.
+    gains : int64 array, shape (s,)
+        Sets each newly covered.
+    most : int or None
+        Upper bound Λ₁ᵘ on what any allowed set covers, where asked for.
+    """
+
+    seeds: np.ndarray
+    gains: np.ndarray
+    most: int | None
+
+    @property
+    def covered(self) -> int:
+        """Sets that the seeds cover."""
+        return int(self.gains.sum())
+
+
+def choose(collection: Collection, problem: Problem, timer: PhaseTimer, *, bounds: bool) -> Choice:
+    """Choose seeds greedily and bound what any other choice covers.
+
+    With k seeds a round, any allowed set O covers at most Λ(S_i) + the k largest marginal counts given S_i (of each
+    round), for every greedy prefix S_i that holds the forced vertices; the least of these is the bound. Source: Tang et
+    al., SIGMOD 2018, section 5; under a budget see :func:`gpukit.gim.budget.choose`.
+    """
+    params = problem.params
+    if problem.costs is None and params.selection == "index":
+        with timer.phase("selection"):
+            found = collection.select(problem.most, forced=problem.forced, blocked=problem.blocked, bounds=bounds)
+            if not bounds:
+                return Choice(found.seeds, found.gains, None)
+            assert found.largest is not None
+            return Choice(found.seeds, found.gains, _least_bound(found.gains, found.largest, len(problem.forced)))
+    with timer.phase("transfer"):
+        offsets, members = collection.export()
+    n, rounds = collection.reverse.n, collection.reverse.rounds
+    blocked = np.zeros(n * rounds, np.bool_) if problem.blocked is None else problem.blocked
+    with timer.phase("selection"):
+        counts = np.bincount(members, minlength=n * rounds)
+        if problem.costs is not None:
+            from gpukit.gim import budget
+
+            seeds, gains, most = budget.choose(
+                offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left
+            )
+            return Choice(seeds, gains, most)
+        from gpukit.gim import scan
+
+        seeds, gains, largest = scan.greedy(
+            offsets, members, counts, n, rounds, problem.most, problem.forced, blocked.copy(), bounds
+        )
+        return Choice(seeds, gains, _least_bound(gains, largest, len(problem.forced)) if bounds else None)
+
+
+def _least_bound(gains: np.ndarray, largest: np.ndarray, forced: int) -> int:
+    """Return the least of Λ(S_i) + largest[i] over the prefixes that hold the forced vertices."""
+    covered = np.concatenate([np.zeros(1, np.int64), np.cumsum(gains)])
+    return int((covered + largest)[forced:].min())

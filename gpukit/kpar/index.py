@@ -1,0 +1,184 @@
+"""The index of inverted random walks (section 3.3 of the paper): how many walks, and the doubled CSR of their ends."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpukit.device.philox import Stream, stream_tag
+from gpukit.errors import UsageError
+from gpukit.graph.csr import Graph
+from gpukit.kpar.problem import Constants, Params
+
+FACTORS = (8, 4, 2)
+BUDGET = (1, 5)
+"""More walks for the head of the PRO-rank list: factors, and the share of all walks they may add."""
+
+_BLOCKS_PER_THREAD = 8
+_MAX_WALKS = 2**32 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Inverted random walks.
+
+    Attributes
+    ----------
+    params : Params
+    seed : int
+        Seed of the walks.
+    walks : uint32 array, shape (n,)
+        ω: walks from each vertex; 0 for dangling ones.
+    arrivals : int64 array, shape (n,)
+        ω_I: walks that end at each vertex.
+    src_begin : int64 array, shape (n + 1,)
+        Start of the start list of each end.
+    starts : int32 array, shape (entries,)
+        Start lists: vertices with more than one walk to this end first, both parts ascending.
+    frequent_begin : int64 array, shape (n + 1,)
+        Start of the frequencies of each end.
+    frequencies : uint32 array
+        Number of walks, for the starts with more than one.
+    hubs : int32 array or None
+        Vertices at which more than 8ψ walks end, ascending (the H of the paper), where asked for.
+    forward : tuple of arrays
+        The same by start: row starts (int64, n + 1), ends (int32), frequencies (uint32). Derived.
+    """
+
+    params: Params
+    seed: int
+    walks: np.ndarray
+    arrivals: np.ndarray
+    src_begin: np.ndarray
+    starts: np.ndarray
+    frequent_begin: np.ndarray
+    frequencies: np.ndarray
+    hubs: np.ndarray | None = None
+    forward: tuple[np.ndarray, np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+
+    @property
+    def total(self) -> int:
+        """Number of walks."""
+        return int(self.walks.sum(dtype=np.int64))
+
+    def with_forward(self) -> "Index":
+        """Return the index with its forward rows."""
+        if self.forward is not None:
+            return self
+        from gpukit.kpar.cpu import forward_rows
+
+        rows = forward_rows(len(self.walks), self.src_begin, self.starts, self.frequent_begin, self.frequencies)
+        return Index(**{**vars(self), "forward": rows})
+
+
+def walk_counts(graph: Graph, order: np.ndarray, constants: Constants, *, adaptive: bool = True) -> np.ndarray:
+    """Return ω (uint32): a(v)·⌈d_out(v)·√(ψ/(m·δ_min))⌉ walks of each vertex.
+
+    Parameters
+    ----------
+    graph : Graph
+    order : int32 array
+        The PRO-rank list. From its top a(v) is 8 until half of the budget (a fifth of all walks) is used, then 4 until
+        three quarters, then 2; a vertex that would go over a limit gets the next factor.
+    constants : Constants
+    adaptive : bool
+        Whether a(v) may be above 1 (off: the ablation without adaptive thresholds, kPAR_I).
+
+    Raises
+    ------
+    UsageError
+        If a vertex would get 2**32 walks or more.
+    """
+    degrees = np.diff(graph.indptr)
+    distinct, which = np.unique(degrees, return_inverse=True)
+    per_edge = constants.walks_per_edge()
+    needed = [-(-int(degree) * per_edge >> 64) if degree else 0 for degree in distinct]
+    if max(needed, default=0) * FACTORS[0] > _MAX_WALKS:
+        raise UsageError(f"a vertex would need {max(needed)} walks; a larger epsilon needs fewer")
+    walks = np.array(needed, np.int64)[which] if len(distinct) else np.zeros(0, np.int64)
+    if adaptive:
+        budget = int(walks.sum()) * BUDGET[0] // BUDGET[1]
+        used = first = 0
+        base = walks.copy()
+        for factor, limit in zip(FACTORS, (budget // 2, 3 * budget // 4, budget), strict=True):
+            added = np.cumsum((factor - 1) * base[order[first:]])
+            fitting = int(np.searchsorted(added, limit - used, side="right"))
+            walks[order[first : first + fitting]] *= factor
+            used += int(added[fitting - 1]) if fitting else 0
+            first += fitting
+    return walks.astype(np.uint32)
+
+
+def build_index(
+    graph: Graph,
+    order: np.ndarray,
+    params: Params | None = None,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    hubs: bool = False,
+    adaptive: bool = True,
+) -> Index:
+    """Draw the walks of every vertex and store where they end.
+
+    Walk j of vertex v is a function of (graph, α, seed, v, j) alone.
+
+    Parameters
+    ----------
+    graph : Graph
+    order : int32 array
+        The PRO-rank list (:func:`gpukit.kpar.rank.rank`).
+    params : Params, optional
+    seed : int
+    threads : int
+        CPU threads; the index does not depend on it.
+    hubs : bool
+        Whether to list the vertices at which more than 8ψ walks end.
+    adaptive : bool
+        See :func:`walk_counts`.
+
+    Returns
+    -------
+    Index
+        With its forward rows.
+
+    Raises
+    ------
+    UsageError
+        Like :func:`walk_counts`.
+    """
+    from gpukit.kpar.cpu import invert_rows, pack_rows, walk_rows
+
+    params = params or Params()
+    constants = Constants.of(graph.n, graph.m, params)
+    walks = walk_counts(graph, order, constants, adaptive=adaptive)
+    places = _offsets(walks)
+    ends, freqs = np.empty(places[-1], np.int32), np.empty(places[-1], np.uint32)
+    lengths = np.zeros(graph.n, np.int64)
+    blocks = np.searchsorted(places, np.linspace(0, places[-1], threads * _BLOCKS_PER_THREAD + 1))
+    blocks[0], blocks[-1] = 0, graph.n
+    common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK))
+
+    def draw(block: int) -> None:
+        walk_rows(*common, walks, places, blocks[block], blocks[block + 1], ends, freqs, lengths)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(draw, range(len(blocks) - 1)))
+    row_begin = _offsets(lengths)
+    packed_ends, packed_freqs = np.empty(row_begin[-1], np.int32), np.empty(row_begin[-1], np.uint32)
+    pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs)
+    src_begin, starts, frequent_begin, frequencies, arrivals = invert_rows(
+        graph.n, row_begin, packed_ends, packed_freqs
+    )
+    high = np.flatnonzero(arrivals > constants.hub_threshold()).astype(np.int32) if hubs else None
+    forward = (row_begin, packed_ends, packed_freqs)
+    return Index(
+        params, seed, walks, arrivals, src_begin, starts, frequent_begin, frequencies, high, forward
+    )
+
+
+def _offsets(counts: np.ndarray) -> np.ndarray:
+    """Return prefix sums (int64) that begin with 0."""
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets

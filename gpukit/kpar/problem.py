@@ -1,0 +1,254 @@
+"""What kPAR is asked, the constants that follow from it, and what it answers."""
+
+from dataclasses import dataclass, field
+from decimal import Context, Decimal, localcontext
+
+import numpy as np
+
+from gpukit.errors import UsageError
+
+SCALE_BITS = 62
+ONE = 1 << SCALE_BITS
+"""Fixed-point one: probabilities of a query are uint64 in units of 2**-62."""
+
+MAX_EPSILON = 0.5
+SHORTEST_UNION = 9
+
+_CONTEXT = Context(prec=40)
+_DELTA_TOP = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class Params:
+    """What decides index and answers.
+
+    Attributes
+    ----------
+    alpha : float
+        Probability in (0, 1) that a walk stops at a vertex with out-edges.
+    epsilon : float
+        Relative error in (0, 0.5] of Definition 1.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+
+    alpha: float = 0.2
+    epsilon: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (0 < self.alpha < 1 and 0 < self.go_on < 1 << 32):
+            raise UsageError(f"alpha is {self.alpha}; a stop probability inside (0, 1) is needed, 0.2 is usual")
+        if not 0 < self.epsilon <= MAX_EPSILON:
+            raise UsageError(f"epsilon is {self.epsilon}; (0, {MAX_EPSILON}] is allowed: the bounds need it")
+
+    @property
+    def go_on(self) -> int:
+        """Probability of going on, in units of 2**-32."""
+        with localcontext(_CONTEXT):
+            return int(((1 - Decimal(repr(self.alpha))) * 2**32).to_integral_value())
+
+
+def check_k(k: int, n: int) -> None:
+    """Check the length of an answer; raises UsageError."""
+    if not 1 <= k <= n:
+        raise UsageError(f"-k is {k}; 1 to {n} (the number of vertices) are allowed")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One value of δ: the bound of a walk's worth, and the coefficients of the bounds on π.
+
+    Attributes
+    ----------
+    delta : float
+        δ.
+    rho : int
+        ρ(δ) in units of 2**-62: residue a walk may stand for.
+    upper, lower : tuple of 3 float
+        (a, b, d): UB = π̂ + a + √(b + d·Y), LB = max(π°, π̂ + a - √(b + d·Y)).
+    """
+
+    delta: float
+    rho: int
+    upper: tuple[float, float, float]
+    lower: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants of a graph size and :class:`Params` (in ``decimal``: the same on every host).
+
+    δ_min is 16/n but at most 0.01, so that the guarantee says something on graphs under 1,600 vertices too.
+
+    Attributes
+    ----------
+    n, m : int
+        Vertices and edges.
+    params : Params
+    log_term : Decimal
+        ln(2/p'_f), with p'_f = p_f/(n·log₂ n) and p_f = 1/n per query.
+    psi, delta_min, delta_end : Decimal
+        ψ, the δ of the index, and the δ at which the relative error is ε/2.
+    """
+
+    n: int
+    m: int
+    params: Params
+    log_term: Decimal
+    psi: Decimal
+    delta_min: Decimal
+    delta_end: Decimal
+
+    @classmethod
+    def of(cls, n: int, m: int, params: Params) -> "Constants":
+        """Return the constants for n vertices and m edges."""
+        with localcontext(_CONTEXT):
+            e, size = Decimal(repr(params.epsilon)), Decimal(max(n, 1))
+            # Below 512 vertices the schedule may be longer than log₂ n, and the union bound must cover all of it.
+            union = max(size.ln() / Decimal(2).ln(), Decimal(SHORTEST_UNION))
+            log_term = (2 * size * size * union).ln()
+            top = 2 * e / 3 + 2
+            delta_min = min(16 / size, _DELTA_TOP)
+            delta_end = delta_min * (top / (4 * (e / 3 + 2))) ** 2
+            return cls(n, m, params, log_term, top * log_term / (e * e), delta_min, delta_end)
+
+    def walks_per_edge(self) -> int:
+        """Return √(ψ/(m·δ_min)) in units of 2**-64: walks of a vertex for each of its out-edges, before rounding."""
+        with localcontext(_CONTEXT):
+            return int((self.psi / (max(self.m, 1) * self.delta_min)).sqrt() * 2**64)
+
+    def hub_threshold(self) -> int:
+        """Return 8ψ: vertices at which more walks end may be kept apart (the H of the paper)."""
+        return int(8 * self.psi)
+
+    def schedule(self, k: int) -> list[Step]:
+        """Return the values of δ for answers of length k, falling, the last one δ_end."""
+        with localcontext(_CONTEXT):
+            log_n = Decimal(max(self.n, 2)).ln()
+            deltas = [max(self.delta_min, 1 / (10 * k * log_n))]
+            while deltas[-1] > self.delta_end:
+                deltas.append(max(deltas[-1] / 2, self.delta_end))
+            return [self._step(delta) for delta in deltas]
+
+    def _step(self, delta: Decimal) -> Step:
+        with localcontext(_CONTEXT):
+            rho = (delta * self.delta_min).sqrt() / self.psi
+            c = rho * self.log_term
+            upper = (float(4 * c / 3), float(16 * c * c / 9), float(2 * c))
+            lower = (float(2 * c / 3), float(4 * c * c / 9), float(2 * c))
+            return Step(float(delta), int(rho * ONE), upper, lower)
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """Queries: a distribution over vertices each, most often a single vertex.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (queries + 1,)
+        Start of each query in the other two.
+    vertices : int32 array
+        Internal ids, ascending and distinct within a query.
+    mass : uint64 array
+        Start probabilities in units of 2**-62; they sum to 2**62 in each query.
+    """
+
+    offsets: np.ndarray
+    vertices: np.ndarray
+    mass: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @classmethod
+    def single(cls, vertices) -> "Sources":
+        """Return one query for each vertex."""
+        vertices = np.asarray(vertices, np.int32)
+        return cls(np.arange(len(vertices) + 1, dtype=np.int64), vertices, np.full(len(vertices), ONE, np.uint64))
+
+    @classmethod
+    def weighted(cls, vertices, weights) -> "Sources":
+        """Return one query that starts at a vertex with probability proportional to its weight.
+
+        Parameters
+        ----------
+        vertices : sequence of int
+            Internal ids; weights of one named twice are added.
+        weights : sequence of int
+            Positive whole numbers.
+
+        Raises
+        ------
+        UsageError
+            If there is no vertex or a weight is not positive.
+        """
+        total: dict[int, int] = {}
+        for vertex, weight in zip(vertices, weights, strict=True):
+            if weight <= 0:
+                raise UsageError(f"a source has weight {weight}; positive weights are allowed")
+            total[int(vertex)] = total.get(int(vertex), 0) + int(weight)
+        if not total:
+            raise UsageError("a query needs at least one source")
+        order = sorted(total)
+        whole = sum(total.values())
+        mass = [total[vertex] * ONE // whole for vertex in order]
+        # What rounding down leaves, fewer units than there are sources, goes to the first ones.
+        for place in range(ONE - sum(mass)):
+            mass[place] += 1
+        kept = [place for place, units in enumerate(mass) if units]
+        return cls(
+            np.array([0, len(kept)], np.int64),
+            np.array([order[place] for place in kept], np.int32),
+            np.array([mass[place] for place in kept], np.uint64),
+        )
+
+
+TRACE = (
+    "step",
+    "rounds",
+    "frontier",
+    "edges",
+    "touched",
+    "candidates",
+    "entries",
+    "forward",
+    "failed_at",
+)
+"""Columns of a trace, one row a value of δ: its number, synchronous rounds, vertices and edges pushed, vertices met,
+candidates, index entries read, whether forward rows were read, and the first position the stop test refused (0: none)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Answers of a batch of queries.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (queries + 1,)
+        Start of each answer.
+    nodes : int32 array
+        Internal ids, by falling score, then by id.
+    scores : uint64 array
+        π̂ in units of 2**-62.
+    steps : int32 array, shape (queries,)
+        Number of values of δ each query went through.
+    traces : list of int64 array (steps, len(TRACE)), one a query
+        What each step did.
+    schedule : list of Step
+        The values of δ.
+    """
+
+    offsets: np.ndarray
+    nodes: np.ndarray
+    scores: np.ndarray
+    steps: np.ndarray
+    traces: list[np.ndarray] = field(repr=False)
+    schedule: list[Step] = field(repr=False)
+
+    def answer(self, query: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return nodes (int32) and scores (float64) of one query."""
+        part = slice(self.offsets[query], self.offsets[query + 1])
+        return self.nodes[part], self.scores[part] / float(ONE)
