@@ -130,6 +130,14 @@ def walk_rows(indptr, indices, go_on, seed, tag, walks, places, first, last, end
 
 
 @numba.njit(nogil=True, cache=True)
+def walk_arrivals(indptr, indices, go_on, seed, tag, walks, first, last, arrivals):
+    """Count in ``arrivals`` (int64, n) where the walks of the vertices first … last - 1 end, and keep nothing else."""
+    for v in range(first, last):
+        for j in range(int64(walks[v])):
+            arrivals[walk_end(indptr, indices, go_on, seed, tag, j, v)] += 1
+
+
+@numba.njit(nogil=True, cache=True)
 def pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs):
     """Copy rows with gaps between them (from ``places``) end to end (from ``row_begin``)."""
     for v in range(len(lengths)):

@@ -1,7 +1,9 @@
 """The index of inverted random walks (section 3.3 of the paper): how many walks, and the doubled CSR of their ends."""
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,9 @@ BUDGET = (1, 5)
 """More walks for the head of the PRO-rank list: factors, and the share of all walks they may add."""
 
 _BLOCKS_PER_THREAD = 8
+BYTES_PER_WALK = 24
+"""Upper bound of the room a walk takes in the rows: while they are made, and afterwards."""
+
 _MAX_WALKS = 2**32 - 1
 
 
@@ -41,6 +46,8 @@ class Index:
         Number of walks, for the starts with more than one.
     hubs : int32 array or None
         Vertices at which more than 8ψ walks end, ascending (the H of the paper), where asked for.
+    light : bool
+        Whether only ω and ω_I are kept; walks are then drawn again when a query needs them, with the same answers.
     forward : tuple of arrays
         The same by start: row starts (int64, n + 1), ends (int32), frequencies (uint32). Derived.
     """
@@ -54,7 +61,17 @@ class Index:
     frequent_begin: np.ndarray
     frequencies: np.ndarray
     hubs: np.ndarray | None = None
+    light: bool = False
     forward: tuple[np.ndarray, np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, params: Params, seed: int, arrays: Mapping[str, np.ndarray], *, light: bool) -> "Index":
+        """Return the index with the given arrays by name, those of the rows left out where it is light."""
+        index = _light(params, seed, arrays["walks"], arrays["arrivals"], arrays.get("hubs"))
+        rows: dict[str, Any] = {
+            name: arrays[name] for name in ("src_begin", "starts", "frequent_begin", "frequencies") if not light
+        }
+        return index if light else replace(index, light=False, forward=None, **rows)
 
     @property
     def total(self) -> int:
@@ -68,7 +85,7 @@ class Index:
         from gpukit.kpar.cpu import forward_rows
 
         rows = forward_rows(len(self.walks), self.src_begin, self.starts, self.frequent_begin, self.frequencies)
-        return Index(**{**vars(self), "forward": rows})
+        return replace(self, forward=rows)
 
 
 def walk_counts(graph: Graph, order: np.ndarray, constants: Constants, *, adaptive: bool = True) -> np.ndarray:
@@ -118,6 +135,7 @@ def build_index(
     threads: int = 1,
     hubs: bool = False,
     adaptive: bool = True,
+    memory: int | None = None,
 ) -> Index:
     """Draw the walks of every vertex and store where they end.
 
@@ -136,33 +154,48 @@ def build_index(
         Whether to list the vertices at which more than 8ψ walks end.
     adaptive : bool
         See :func:`walk_counts`.
+    memory : int, optional
+        Bytes that the rows may take, both ways. If all ends were distinct and they took more, the index is light.
 
     Returns
     -------
     Index
-        With its forward rows.
+        With its forward rows, unless it is light.
 
     Raises
     ------
     UsageError
         Like :func:`walk_counts`.
     """
-    from gpukit.kpar.cpu import invert_rows, pack_rows, walk_rows
+    from gpukit.kpar.cpu import invert_rows, pack_rows, walk_arrivals, walk_rows
 
     params = params or Params()
     constants = Constants.of(graph.n, graph.m, params)
     walks = walk_counts(graph, order, constants, adaptive=adaptive)
     places = _offsets(walks)
-    ends, freqs = np.empty(places[-1], np.int32), np.empty(places[-1], np.uint32)
-    lengths = np.zeros(graph.n, np.int64)
     blocks = np.searchsorted(places, np.linspace(0, places[-1], threads * _BLOCKS_PER_THREAD + 1))
     blocks[0], blocks[-1] = 0, graph.n
     common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK))
+    pool = ThreadPoolExecutor(threads)
+    if memory is not None and BYTES_PER_WALK * int(places[-1]) > memory:
+        parts = [np.zeros(graph.n, np.int64) for _ in range(threads)]
+
+        def count(block: int) -> None:
+            part = parts.pop()
+            walk_arrivals(*common, walks, blocks[block], blocks[block + 1], part)
+            parts.append(part)
+
+        with pool:
+            list(pool.map(count, range(len(blocks) - 1)))
+        arrivals = np.sum(parts, axis=0)
+        return _light(params, seed, walks, arrivals, _hubs(arrivals, constants) if hubs else None)
+    ends, freqs = np.empty(places[-1], np.int32), np.empty(places[-1], np.uint32)
+    lengths = np.zeros(graph.n, np.int64)
 
     def draw(block: int) -> None:
         walk_rows(*common, walks, places, blocks[block], blocks[block + 1], ends, freqs, lengths)
 
-    with ThreadPoolExecutor(threads) as pool:
+    with pool:
         list(pool.map(draw, range(len(blocks) - 1)))
     row_begin = _offsets(lengths)
     packed_ends, packed_freqs = np.empty(row_begin[-1], np.int32), np.empty(row_begin[-1], np.uint32)
@@ -170,11 +203,20 @@ def build_index(
     src_begin, starts, frequent_begin, frequencies, arrivals = invert_rows(
         graph.n, row_begin, packed_ends, packed_freqs
     )
-    high = np.flatnonzero(arrivals > constants.hub_threshold()).astype(np.int32) if hubs else None
+    high = _hubs(arrivals, constants) if hubs else None
     forward = (row_begin, packed_ends, packed_freqs)
-    return Index(
-        params, seed, walks, arrivals, src_begin, starts, frequent_begin, frequencies, high, forward
-    )
+    return Index(params, seed, walks, arrivals, src_begin, starts, frequent_begin, frequencies, high, False, forward)
+
+
+def _hubs(arrivals: np.ndarray, constants: Constants) -> np.ndarray:
+    return np.flatnonzero(arrivals > constants.hub_threshold()).astype(np.int32)
+
+
+def _light(params: Params, seed: int, walks: np.ndarray, arrivals: np.ndarray, hubs: np.ndarray | None) -> Index:
+    """Return an index without rows."""
+    begin, none, no_freqs = np.zeros(len(walks) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint32)
+    forward = (begin, none, no_freqs)
+    return Index(params, seed, walks, arrivals, begin, none, begin, no_freqs, hubs, True, forward)
 
 
 def _offsets(counts: np.ndarray) -> np.ndarray:

@@ -1,10 +1,12 @@
 """What kPAR is asked, the constants that follow from it, and what it answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
 
 import numpy as np
 
+from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import UsageError
 
 SCALE_BITS = 62
@@ -15,6 +17,7 @@ MAX_EPSILON = 0.5
 SHORTEST_UNION = 9
 
 _CONTEXT = Context(prec=40)
+_LEAST_RHO = 1 << 12
 _DELTA_TOP = Decimal("0.01")
 
 
@@ -137,6 +140,10 @@ class Constants:
         with localcontext(_CONTEXT):
             rho = (delta * self.delta_min).sqrt() / self.psi
             c = rho * self.log_term
+            if rho * ONE < _LEAST_RHO:
+                raise UsageError(
+                    f"epsilon {self.params.epsilon} is too small for {self.n} vertices: 62 bits cannot hold it"
+                )
             upper = (float(4 * c / 3), float(16 * c * c / 9), float(2 * c))
             lower = (float(2 * c / 3), float(4 * c * c / 9), float(2 * c))
             return Step(float(delta), int(rho * ONE), upper, lower)
@@ -168,6 +175,16 @@ class Sources:
         """Return one query for each vertex."""
         vertices = np.asarray(vertices, np.int32)
         return cls(np.arange(len(vertices) + 1, dtype=np.int64), vertices, np.full(len(vertices), ONE, np.uint64))
+
+    @classmethod
+    def together(cls, parts: "Sequence[Sources]") -> "Sources":
+        """Return the queries of several batches as one."""
+        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+        return cls(
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.concatenate([part.vertices for part in parts]),
+            np.concatenate([part.mass for part in parts]),
+        )
 
     @classmethod
     def weighted(cls, vertices, weights) -> "Sources":
@@ -206,6 +223,14 @@ class Sources:
         )
 
 
+def random_vertices(n: int, count: int, seed: int) -> np.ndarray:
+    """Return ``count`` vertices (int32), each uniform on its own; number i is a function of (n, seed, i)."""
+    tag = stream_tag(Stream.BASELINE)
+    words = [draw4(seed, tag, i, 0, 0) for i in range(count)]
+    # 64 of the 128 bits: the bias is below n · 2**-64.
+    return np.array([(int(w[0]) << 32 | int(w[1])) * n >> 64 for w in words], np.int32)
+
+
 TRACE = (
     "step",
     "rounds",
@@ -218,7 +243,8 @@ TRACE = (
     "failed_at",
 )
 """Columns of a trace, one row a value of δ: its number, synchronous rounds, vertices and edges pushed, vertices met,
-candidates, index entries read, whether forward rows were read, and the first position the stop test refused (0: none)."""
+candidates, index entries read, whether forward rows were read, and the first position the stop test refused (0: none,
+-1: not tested)."""
 
 
 @dataclass(frozen=True, eq=False)

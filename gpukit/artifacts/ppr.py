@@ -1,0 +1,95 @@
+"""PageRank, inverted random walks and top-k answers as artifacts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gpukit.artifacts import store
+from gpukit.artifacts.checks import check_irw_rows
+from gpukit.artifacts.store import Artifact, PathLike
+from gpukit.errors import InputError
+
+
+def write_pagerank(
+    path: PathLike,
+    pagerank: np.ndarray,
+    order: np.ndarray,
+    *,
+    alpha: float,
+    rounds: int,
+    remaining: int,
+    graph: str,
+    params: Mapping[str, Any] | None = None,
+) -> str:
+    """Write PageRank (uint64, units of 2**-62) and the PRO-rank list (int32); return the payload digest."""
+    attributes = {"n": len(pagerank), "alpha": alpha, "rounds": rounds, "remaining": remaining, "graph": graph}
+    arrays = {"pagerank": pagerank, "order": order}
+    return store.write(path, "pagerank", arrays, attributes, params=params, inputs={"graph": graph})
+
+
+def read_pagerank(path: PathLike) -> Artifact:
+    """Read PageRank; raises InputError like :func:`gpukit.artifacts.store.read`."""
+    return store.read(path, "pagerank")
+
+
+def write_irw(
+    path: PathLike,
+    arrays: Mapping[str, np.ndarray | None],
+    *,
+    alpha: float,
+    epsilon: float,
+    light: bool,
+    graph: str,
+    seed: int,
+    params: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, str] | None = None,
+    compress: bool = False,
+) -> str:
+    """Write inverted random walks and return the payload digest.
+
+    ``arrays`` are those of the layout by name; None leaves one out.
+    """
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    attributes = {"n": len(kept["walks"]), "alpha": alpha, "epsilon": epsilon, "light": light, "graph": graph}
+    inputs = {"graph": graph, **(inputs or {})}
+    return store.write(path, "irw", kept, attributes, params=params, seed=seed, inputs=inputs, compress=compress)
+
+
+def read_irw(path: PathLike) -> Artifact:
+    """Read inverted random walks; raises InputError like :func:`gpukit.artifacts.store.read`."""
+    artifact = store.read(path, "irw")
+    if artifact.seed is None:
+        raise InputError(f"{path}: inverted random walks need a seed; make them again")
+    try:
+        check_irw_rows(artifact)
+    except InputError as error:
+        raise InputError(f"{path}: {error}; make the file again") from None
+    return artifact
+
+
+def write_topk(
+    path: PathLike,
+    arrays: Mapping[str, np.ndarray],
+    *,
+    n: int,
+    k: int,
+    alpha: float,
+    method: str,
+    graph: str,
+    epsilon: float | None = None,
+    seed: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, str] | None = None,
+) -> str:
+    """Write answers (arrays of the layout by name) and return the payload digest."""
+    attributes: dict[str, Any] = {"n": n, "k": k, "alpha": alpha, "method": method, "graph": graph}
+    if epsilon is not None:
+        attributes["epsilon"] = epsilon
+    inputs = {"graph": graph, **(inputs or {})}
+    return store.write(path, "topk", arrays, attributes, params=params, seed=seed, inputs=inputs)
+
+
+def read_topk(path: PathLike) -> Artifact:
+    """Read answers; raises InputError like :func:`gpukit.artifacts.store.read`."""
+    return store.read(path, "topk")

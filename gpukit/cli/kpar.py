@@ -1,0 +1,356 @@
+"""``gpukit kpar``: top-k personalised PageRank."""
+
+import logging
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpukit.cli.common import (
+    CompressOption,
+    DeviceChoice,
+    DeviceOption,
+    GpusOption,
+    JsonOption,
+    OutOption,
+    Run,
+    SeedOption,
+    ThreadsOption,
+    VerboseOption,
+)
+from gpukit.cli.kpar_output import explained, finish, packed
+from gpukit.cli.sources import read_sources
+from gpukit.errors import DeviceError, InputError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.graph.csr import Graph
+    from gpukit.kpar.index import Index
+
+app = typer.Typer(help="Top-k personalised PageRank.", no_args_is_help=True, add_completion=False)
+
+_log = logging.getLogger("gpukit")
+
+
+class Depth(StrEnum):
+    """Values of ``--depth``."""
+
+    auto = "auto"
+    end = "end"
+
+
+class Baseline(StrEnum):
+    """Values of ``--method``."""
+
+    monte_carlo = "monte-carlo"
+    fora = "fora"
+
+
+GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
+RankOption = Annotated[
+    Path | None, typer.Option("--rank", metavar="PR.h5", help="PageRank by `kpar rank`; computed when not given.")
+]
+AlphaOption = Annotated[float, typer.Option("--alpha", metavar="A", help="Probability that a walk stops, in (0, 1).")]
+EpsilonOption = Annotated[float, typer.Option("--epsilon", metavar="E", help="Relative error, in (0, 0.5].")]
+KOption = Annotated[
+    int | None, typer.Option("-k", metavar="K", help="Length of an answer; 100, or n if smaller, by default.")
+]
+DEFAULT_K = 100
+SourceOption = Annotated[
+    str | None,
+    typer.Option("--source", metavar="ID[:W],…", help="One query: a vertex, or several with weights."),
+]
+SourcesOption = Annotated[
+    Path | None, typer.Option("--sources", metavar="FILE", help="A query a line: ID, or ID:WEIGHT … of a set.")
+]
+RandomOption = Annotated[
+    int | None, typer.Option("--random", metavar="N", help="N queries from random vertices, chosen by --seed.")
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Top-k personalised PageRank."""
+
+
+def _use_device(run: Run, device: DeviceChoice, gpus: int, threads: int | None) -> int:
+    """Take the CPU, say why, and return the number of threads."""
+    if device is DeviceChoice.cuda:
+        raise DeviceError("the GPU path of kpar is not there yet; use --device cpu")
+    chosen = run.use_device("cpu", gpus, threads)
+    if device is DeviceChoice.auto:
+        _log.info("auto takes the CPU: the GPU path of kpar is not there yet")
+        run.device = replace(chosen, reason="auto: the GPU path of kpar is not there yet")
+    return chosen.threads
+
+
+@app.command("rank")
+def rank(
+    graph_file: GraphArgument,
+    out: OutOption,
+    alpha: AlphaOption = 0.2,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Compute PageRank and the PRO-rank list, which says where more walks pay off."""
+    run = Run({"alpha": alpha}, out=out, as_json=as_json, verbose=verbose)
+    _use_device(run, device, gpus, threads)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+
+        graph, graph_digest = read_graph(graph_file), digest(graph_file)
+    with run.phase("rank"):
+        from gpukit.kpar.problem import ONE, Params
+        from gpukit.kpar.rank import rank as compute
+
+        found = compute(graph, Params(alpha=alpha))
+    with run.phase("write"):
+        from gpukit.artifacts import write_pagerank
+
+        facts: dict[str, Any] = {"alpha": alpha, "rounds": found.rounds, "remaining": found.remaining}
+        write_pagerank(out, found.pagerank, found.order, graph=graph_digest, params=run.params, **facts)
+    best = (-found.pagerank.astype("f8")).argsort(kind="stable")[:10]
+    scores = found.pagerank[best] / float(ONE)
+    record = {"rounds": found.rounds, "remaining": found.remaining / ONE}
+    top = {"nodes": graph.original(best), "scores": scores}
+    lines = {"rounds": found.rounds, "largest": [f"{v} ({s:.3g})" for v, s in zip(*top.values(), strict=True)][:3]}
+    run.finish(graph, {**record, "top": top}, lines)
+
+
+@app.command("index")
+def index(
+    graph_file: GraphArgument,
+    out: OutOption,
+    rank_file: RankOption = None,
+    alpha: AlphaOption = 0.2,
+    epsilon: EpsilonOption = 0.5,
+    hubs: Annotated[
+        bool, typer.Option("--hubs", help="Also list the vertices where more than 8ψ walks end (H of the paper).")
+    ] = False,
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive/--uniform", help="More walks for the head of the PRO-rank list, or not.")
+    ] = True,
+    memory: Annotated[
+        int | None,
+        typer.Option("--memory", metavar="MIB", help="Room for the walks; above it queries draw them again."),
+    ] = None,
+    compress: CompressOption = False,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Draw the random walks of every vertex and store where they end."""
+    params = {"alpha": alpha, "epsilon": epsilon, "hubs": hubs, "adaptive": adaptive}
+    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    if memory is not None and memory < 0:
+        raise UsageError(f"--memory is {memory}; at least 0 is needed")
+    threads = _use_device(run, device, gpus, threads)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+
+        graph, inputs = read_graph(graph_file, transpose=rank_file is None), {"graph": digest(graph_file)}
+    from gpukit.kpar.problem import Params
+
+    settings = Params(alpha, epsilon)
+    order = _order(run, graph, settings, rank_file, inputs)
+    with run.phase("walks"):
+        from gpukit.kpar.index import build_index
+
+        room = None if memory is None else memory << 20
+        options: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "memory": room}
+        found = build_index(graph, order, settings, seed=seed, threads=threads, **options)
+    if found.light:
+        _log.info("the walks do not fit into %d MiB: only counts are kept, and queries draw walks again", memory)
+    with run.phase("write"):
+        from gpukit.artifacts import write_irw
+
+        rows = ("src_begin", "starts", "frequent_begin", "frequencies")
+        arrays = {name: None if found.light else getattr(found, name) for name in rows}
+        arrays |= {"walks": found.walks, "arrivals": found.arrivals, "hubs": found.hubs}
+        facts: dict[str, Any] = {"alpha": alpha, "epsilon": epsilon, "light": found.light, "graph": inputs["graph"]}
+        write_irw(out, arrays, seed=seed, params=run.params, inputs=inputs, compress=compress, **facts)
+    record = {"walks": found.total, "entries": len(found.starts), "frequent": len(found.frequencies)}
+    record |= {"light": found.light}
+    if found.hubs is not None:
+        record["hubs"] = len(found.hubs)
+    run.finish(graph, record)
+
+
+def _order(run: Run, graph: "Graph", params: Any, rank_file: Path | None, inputs: dict[str, str]) -> "np.ndarray":
+    """Return the PRO-rank list of a file, or compute it."""
+    if rank_file is None:
+        with run.phase("rank"):
+            from gpukit.kpar.rank import rank as compute
+
+            return compute(graph, params).order
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_pagerank
+
+        found, inputs["rank"] = read_pagerank(rank_file), digest(rank_file)
+    _check_fit(rank_file, found.attributes, inputs["graph"], {"alpha": params.alpha}, "kpar rank")
+    return found.arrays["order"]
+
+
+def _check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, float | None], maker: str) -> None:
+    """Check that an artifact belongs to the graph and to the wanted values; None wants nothing."""
+    if found["graph"] != graph:
+        raise InputError(f"{path} was made on another graph; make it again with `gpukit {maker}` on this one")
+    for name, value in wanted.items():
+        if value is not None and found[name] != value:
+            raise InputError(
+                f"{path} was made with {name} {found[name]}, not {value}; leave --{name} out or make it again"
+            )
+
+
+def _read_index(path: Path, graph: str, alpha: float | None, epsilon: float | None) -> "Index":
+    """Read an index that fits the graph and the parameters."""
+    from gpukit.artifacts import read_irw
+    from gpukit.kpar.index import Index
+    from gpukit.kpar.problem import Params
+
+    file = read_irw(path)
+    _check_fit(path, file.attributes, graph, {"alpha": alpha, "epsilon": epsilon}, "kpar index")
+    params = Params(file.attributes["alpha"], file.attributes["epsilon"])
+    return Index.of(params, int(file.seed or 0), file.arrays, light=file.attributes["light"])
+
+
+@app.command("query")
+def query(
+    graph_file: GraphArgument,
+    index_file: Annotated[Path, typer.Option("--index", metavar="IRW.h5", help="The index by `kpar index`.")],
+    k: KOption = None,
+    source: SourceOption = None,
+    sources_file: SourcesOption = None,
+    random: RandomOption = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", metavar="A", help="Must be that of the index, if given.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", metavar="E", help="Must be that of the index, if given.")
+    ] = None,
+    depth: Annotated[
+        Depth, typer.Option("--depth", help="Stop as soon as the guarantee holds, or halve the error: go to the end.")
+    ] = Depth.auto,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what each step of each query did.")] = False,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Find the k vertices with the largest personalised PageRank of each source."""
+    run = Run({"k": k, "depth": depth.value}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    threads = _use_device(run, device, gpus, threads)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+
+        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
+        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
+        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
+        found = _read_index(index_file, inputs["graph"], alpha, epsilon)
+        inputs["index"] = digest(index_file)
+    run.params |= {"alpha": found.params.alpha, "epsilon": found.params.epsilon}
+    with run.phase("prepare"):
+        from gpukit.kpar.query import Prepared
+        from gpukit.kpar.query import query as answer
+
+        prepared = Prepared.of(graph, found)
+    if found.light:
+        _log.info("%s holds no walks, only counts: they are drawn again, which takes longer", index_file)
+    with run.phase("query"), run.progress("queries") as update:
+        result = answer(prepared, sources, k, threads=threads, to_end=depth is Depth.end, progress=update)
+    extra: dict[str, Any] = {"steps": result.steps}
+    if explain:
+        extra["explain"] = explained(result)
+    finish(run, graph, sources, result, "kpar", inputs, epsilon=found.params.epsilon, extra=extra)
+
+
+@app.command("truth")
+def truth(
+    graph_file: GraphArgument,
+    k: KOption = None,
+    source: SourceOption = None,
+    sources_file: SourcesOption = None,
+    random: RandomOption = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
+    alpha: AlphaOption = 0.2,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Find the exact answers, by the power method until a mass of 1e-10 is left."""
+    run = Run({"k": k, "alpha": alpha}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    _use_device(run, device, gpus, threads)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+        from gpukit.kpar.problem import ONE, Params
+
+        Params(alpha=alpha)
+        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
+        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
+        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
+    with run.phase("power"), run.progress("queries") as update:
+        from gpukit.evaluate.ppr import power_method, top
+
+        vectors = power_method(
+            graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha, progress=update
+        )
+        answers = [(best := top(vector, k), vector[best]) for vector in vectors]
+    finish(run, graph, sources, packed(answers), "truth", inputs)
+
+
+@app.command("baseline")
+def baseline(
+    graph_file: GraphArgument,
+    method: Annotated[Baseline, typer.Option("--method", help="Monte Carlo walks, or FORA+.")] = Baseline.monte_carlo,
+    k: KOption = None,
+    source: SourceOption = None,
+    sources_file: SourcesOption = None,
+    random: RandomOption = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
+    alpha: AlphaOption = 0.2,
+    epsilon: EpsilonOption = 0.5,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Answer by a method the paper compares with."""
+    params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value}
+    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    threads = _use_device(run, device, gpus, threads)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+        from gpukit.kpar.problem import Params
+
+        settings = Params(alpha, epsilon)
+        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
+        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
+        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
+    from gpukit.kpar import baselines
+
+    if method is Baseline.fora:
+        with run.phase("index"):
+            fora = baselines.fora_index(graph, settings, seed=seed)
+        with run.phase("query"):
+            result = baselines.fora(graph, fora, sources, k, threads=threads)
+    else:
+        with run.phase("query"):
+            result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, threads=threads)
+    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon)

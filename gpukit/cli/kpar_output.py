@@ -1,0 +1,96 @@
+"""What commands of ``gpukit kpar`` write and print: answers, their sources, and what each step did."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpukit.cli.common import Run
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.graph.csr import Graph
+    from gpukit.kpar.problem import Result, Sources
+
+
+def explained(result: "Result") -> list[list[dict[str, Any]]]:
+    """Return what each step of each query did, by name."""
+    from gpukit.kpar.problem import TRACE
+
+    return [
+        [
+            {"delta": result.schedule[row[0]].delta, **dict(zip(TRACE[1:], row[1:].tolist(), strict=True))}
+            for row in trace
+        ]
+        for trace in result.traces
+    ]
+
+
+def finish(
+    run: Run,
+    graph: "Graph",
+    sources: "Sources",
+    result: Any,
+    method: str,
+    inputs: dict[str, str],
+    *,
+    epsilon: float | None = None,
+    extra: dict[str, Any] | None = None,
+) -> None:
+    """Write the answers where asked for, and print the record."""
+    if run.out is not None:
+        with run.phase("write"):
+            from gpukit.artifacts import write_topk
+
+            arrays = {
+                "offsets": result.offsets,
+                "nodes": graph.original(result.nodes),
+                "internal": result.nodes,
+                "scores": result.scores,
+                "source_offsets": sources.offsets,
+                "sources": sources.vertices,
+                "source_mass": sources.mass,
+            }
+            facts: dict[str, Any] = {"n": graph.n, "k": run.params["k"], "alpha": run.params["alpha"]}
+            facts |= {"method": method, "graph": inputs["graph"], "epsilon": epsilon}
+            write_topk(run.out, arrays, seed=run.seed, params=run.params, inputs=inputs, **facts)
+    names = [_name(graph, sources, q) for q in range(len(sources))]
+    results: list[dict[str, Any]] = []
+    lines: dict[str, Any] = {}
+    for q, name in enumerate(names):
+        nodes, scores = result.answer(q)
+        originals = graph.original(nodes)
+        results.append({"source": name, "nodes": originals, "scores": scores})
+        if q < 10:
+            best = [f"{v} ({s:.4g})" for v, s in zip(originals[:5], scores[:5], strict=True)]
+            lines[f"from {name}"] = ", ".join(best) + (f", … ({len(nodes)})" if len(nodes) > 5 else "")
+    lines |= {"queries": len(sources)}
+    record = {"results": results, **(extra or {})}
+    for q, steps in enumerate((extra or {}).get("explain", [])[:10]):
+        for number, step in enumerate(steps, 1):
+            told = ", ".join(f"{name} {value:.3g}" for name, value in step.items())
+            lines[f"from {names[q]}, step {number}"] = told
+    run.finish(graph, record, lines)
+
+
+def _name(graph: "Graph", sources: "Sources", q: int) -> int | list[list[float]]:
+    """Return the source of a query as people write it: an original id, or pairs of id and probability."""
+    from gpukit.kpar.problem import ONE
+
+    part = slice(sources.offsets[q], sources.offsets[q + 1])
+    originals, mass = graph.original(sources.vertices[part]).tolist(), sources.mass[part].tolist()
+    if len(originals) == 1:
+        return originals[0]
+    return [[vertex, units / ONE] for vertex, units in zip(originals, mass, strict=True)]
+
+
+def packed(answers: "Sequence[tuple[np.ndarray, np.ndarray]]") -> "Result":
+    """Return (vertices, probabilities) of each query as a result."""
+    import numpy as np
+
+    from gpukit.kpar.problem import ONE, Result
+
+    lengths = [len(nodes) for nodes, _ in answers]
+    nodes = np.concatenate([nodes for nodes, _ in answers]).astype(np.int32)
+    scores = (np.concatenate([scores for _, scores in answers]) * float(ONE)).astype(np.uint64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Result(offsets, nodes, scores, np.zeros(len(answers), np.int32), [], [])

@@ -1,0 +1,178 @@
+"""Judge answers of top-k personalised PageRank: the power method, precision, NDCG and Definition 1 of the kPAR paper.
+
+Floating point and SciPy; nothing here is shared with what finds the answers.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpukit.errors import UsageError
+from gpukit.graph.csr import Graph
+
+TOLERANCE = 1e-10
+"""Mass of a walk distribution that the power method may leave unspread."""
+
+TIE = 1e-9
+BLOCK = 16
+"""Sources whose vectors advance together."""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good the answers of a batch are; means are over queries.
+
+    Attributes
+    ----------
+    queries, k : int
+        Number of queries and length of an answer.
+    precision : float
+        Share of the min(k, reachable) first places taken by vertices whose π reaches the k-th largest (ties are hits).
+    ndcg : float
+        Discounted gain of the answers, gain π, over the best possible.
+    violations, positions : int
+        Positions with π(v*_i) > δ at which Definition 1 fails, and their number.
+    queries_violated : int
+        Queries with at least one of them.
+    max_error : float
+        Largest absolute error of π̂ of a returned vertex.
+    each : list of (precision, ndcg, violations) a query
+    """
+
+    queries: int
+    k: int
+    precision: float
+    ndcg: float
+    violations: int
+    positions: int
+    queries_violated: int
+    max_error: float
+    each: list[tuple[float, float, int]]
+
+
+def power_method(
+    graph: Graph,
+    offsets: np.ndarray,
+    vertices: np.ndarray,
+    mass: np.ndarray,
+    alpha: float,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[np.ndarray]:
+    """Yield the personalised PageRank of each query, exact but for a mass of 1e-10.
+
+    A walk stops with probability alpha at a vertex with out-edges, and for certain at one without.
+
+    Parameters
+    ----------
+    graph : Graph
+    offsets, vertices : int64 and integer arrays
+        Internal ids of the sources, query by query.
+    mass : float64 array
+        Start probabilities; they sum to 1 in each query.
+    alpha : float
+        In (0, 1).
+    progress : callable, optional
+        Called with (queries done, queries).
+
+    Yields
+    ------
+    float64 array, shape (n,)
+    """
+    from scipy.sparse import csr_array
+
+    degrees = np.diff(graph.indptr)
+    stops = np.where(degrees > 0, alpha, 1.0)[:, None]
+    values = np.repeat((1 - alpha) / np.maximum(degrees, 1), degrees)
+    forward = csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n)).T.tocsr()
+    queries = len(offsets) - 1
+    for first in range(0, queries, BLOCK):
+        last = min(first + BLOCK, queries)
+        rest = np.zeros((graph.n, last - first))
+        for q in range(first, last):
+            part = slice(offsets[q], offsets[q + 1])
+            rest[vertices[part], q - first] = mass[part]
+        found = np.zeros_like(rest)
+        while rest.sum(axis=0).max() > TOLERANCE:
+            found += stops * rest
+            rest = forward @ rest
+        for q in range(first, last):
+            if progress is not None:
+                progress(q + 1, queries)
+            yield np.ascontiguousarray(found[:, q - first])
+
+
+def top(values: np.ndarray, k: int) -> np.ndarray:
+    """Return the vertices of the k largest positive values (int64), by falling value, then by id."""
+    order = np.flatnonzero(values > 0)
+    return order[np.argsort(-values[order], kind="stable")][:k]
+
+
+def judge(
+    truths: Iterator[np.ndarray],
+    offsets: np.ndarray,
+    nodes: np.ndarray,
+    scores: np.ndarray,
+    k: int,
+    *,
+    epsilon: float,
+    delta: float,
+) -> Quality:
+    """Compare answers with the truth.
+
+    Parameters
+    ----------
+    truths : iterator of float64 array, shape (n,)
+        π of each query, in order.
+    offsets, nodes, scores : int64, integer and float64 arrays
+        Answers end to end: internal ids and π̂, best first.
+    k : int
+        Length of an answer; a place that an answer leaves empty counts as score 0.
+    epsilon, delta : float
+        Of Definition 1: only places with π(v*_i) > delta are judged by it.
+
+    Returns
+    -------
+    Quality
+
+    Raises
+    ------
+    UsageError
+        If there is no query.
+    """
+    if len(offsets) < 2:
+        raise UsageError("there are no answers to judge; give at least one query")
+    each, positions, worst = [], 0, 0.0
+    for q, truth in enumerate(truths):
+        part = slice(offsets[q], offsets[q + 1])
+        found, estimate = nodes[part][:k].astype(np.int64), scores[part][:k]
+        best = truth[top(truth, k)]
+        reach = len(best)
+        actual = np.zeros(reach)
+        actual[: min(len(found), reach)] = truth[found[:reach]]
+        claimed = np.zeros(reach)
+        claimed[: min(len(found), reach)] = estimate[:reach]
+        hits = int(np.count_nonzero(truth[found[:reach]] >= best[-1] * (1 - TIE))) if reach else 0
+        discount = 1 / np.log2(np.arange(2, reach + 2))
+        judged = best > delta
+        broken = (np.abs(claimed - actual) > epsilon * actual) | (actual < (1 - epsilon) * best) | (actual == 0)
+        each.append(
+            (hits / reach, math.fsum(actual * discount) / math.fsum(best * discount), int((broken & judged).sum()))
+        )
+        positions += int(judged.sum())
+        if len(found):
+            worst = max(worst, float(np.abs(estimate - truth[found]).max()))
+    violations = [one[2] for one in each]
+    return Quality(
+        len(each),
+        k,
+        math.fsum(one[0] for one in each) / len(each),
+        math.fsum(one[1] for one in each) / len(each),
+        sum(violations),
+        positions,
+        sum(1 for count in violations if count),
+        worst,
+        each,
+    )

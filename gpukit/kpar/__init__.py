@@ -1,0 +1,15 @@
+"""kPAR: top-k personalised PageRank (Shi, Yang, Jin, Xiao, Yang, PVLDB 13(1), 2019), on the CPU.
+
+``rank.py`` PageRank and the PRO-rank list (section 3.2); ``index.py`` inverted random walks (3.3); ``problem.py``
+constants, schedule of δ and coefficients of the bounds (3.4, repaired); ``query.py`` batches of queries;
+``query_cpu.py`` adaptive forward push, candidates and estimates (algorithms 2 to 4); ``bounds.py`` the stop test;
+``cpu.py`` the kernels of ranking and indexing; ``baselines.py`` what the paper compares with. The truth and the judge
+are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and where it differs from the text.
+"""
+
+from gpukit.kpar.index import Index, build_index
+from gpukit.kpar.problem import Params, Result, Sources
+from gpukit.kpar.query import Prepared, query
+from gpukit.kpar.rank import Rank, rank
+
+__all__ = ["Index", "Params", "Prepared", "Rank", "Result", "Sources", "build_index", "query", "rank"]

@@ -1,0 +1,136 @@
+"""Top-k personalised PageRank (algorithm 3 of the paper, repaired): batches of queries over all cores."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpukit.device.philox import Stream, stream_tag
+from gpukit.graph.csr import Graph
+from gpukit.kpar.index import Index
+from gpukit.kpar.problem import TRACE, Constants, Result, Sources, check_k
+
+if TYPE_CHECKING:
+    from gpukit.kpar.query_cpu import Workspace
+
+_CHUNK = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A graph and its index, ready for queries: what does not change from one to the next.
+
+    Attributes
+    ----------
+    graph : Graph
+    index : Index
+        With its forward rows, unless it is light.
+    constants : Constants
+    by_arrivals : int32 array, shape (n,)
+        Vertices by falling ω_I, then by id.
+    spaces : list of Workspace
+        Clean workspaces of threads, kept from one batch to the next; for one batch at a time.
+    """
+
+    graph: Graph
+    index: Index
+    constants: Constants
+    by_arrivals: np.ndarray
+    spaces: "list[Workspace]" = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, graph: Graph, index: Index) -> "Prepared":
+        """Prepare queries on ``graph`` with an index that was built on it."""
+        by_arrivals = np.argsort(-index.arrivals, kind="stable").astype(np.int32)
+        return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals)
+
+
+def query(
+    prepared: Prepared,
+    sources: Sources,
+    k: int,
+    *,
+    threads: int = 1,
+    to_end: bool = False,
+    watch: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Answer a batch of top-k queries.
+
+    With probability at least 1 - 1/n for each query, for every i ≤ k with π(v*_i) > δ_min: π̂ of the i-th answer is
+    within ε of its π, and that π is at least 1 - ε of the i-th largest. All queries share the walks of the index,
+    so failures of different queries are not independent.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    sources : Sources
+    k : int
+        Length of each answer, 1 … n; fewer where fewer vertices have a positive score.
+    threads : int
+        CPU threads; answers do not depend on it.
+    to_end : bool
+        Whether to go to the last δ (relative error ε/2) instead of stopping as soon as the bounds allow.
+    watch : bool
+        Whether to check after every round that residues and reserves sum to one, which takes long.
+    progress : callable, optional
+        Called with (queries done, queries).
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    UsageError
+        If k is out of range.
+    RuntimeError
+        If ``watch`` finds a round whose sum is not one.
+    """
+    from gpukit.kpar.query_cpu import answer, workspace
+
+    graph, index, constants = prepared.graph, prepared.index, prepared.constants
+    check_k(k, graph.n)
+    schedule = constants.schedule(k)
+    count = len(sources)
+    nodes, scores = np.empty((count, k), np.int32), np.empty((count, k), np.int64)
+    lengths, steps = np.zeros(count, np.int64), np.zeros(count, np.int32)
+    traces = np.zeros((count, len(schedule), len(TRACE)), np.int64)
+    rhos = np.array([step.rho for step in schedule], np.int64)
+    bounds = np.array([step.upper + step.lower for step in schedule])
+    assert index.forward is not None
+    inputs = (
+        graph.indptr, graph.indices, np.uint64(index.params.go_on), *index.forward, index.src_begin, index.starts,
+        index.frequent_begin, index.frequencies, prepared.by_arrivals, index.light, np.uint64(index.seed),
+        stream_tag(Stream.WALK), sources.offsets, sources.vertices, sources.mass.view(np.int64),
+    )  # fmt: skip
+    settings = (k, rhos, bounds, float(constants.delta_min), index.params.epsilon, to_end, watch)
+    outputs = (nodes, scores, lengths, steps, traces)
+    spaces, workers = prepared.spaces, max(1, min(threads, -(-count // _CHUNK)))
+    while len(spaces) < workers:
+        spaces.append(workspace(index.walks, index.arrivals))
+    done = 0
+
+    def work(first: int) -> None:
+        nonlocal done
+        space = spaces.pop()
+        last = min(first + _CHUNK, count)
+        wrong = answer(*inputs, first, last, *settings, space, *outputs)
+        if wrong:
+            raise RuntimeError(f"{wrong} rounds of the queries {first} to {last - 1} lost or gained mass")
+        spaces.append(space)
+        done += last - first
+        if progress is not None:
+            progress(done, count)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(0, count, _CHUNK)))
+    filled = np.arange(k) < lengths[:, None]
+    offsets = np.zeros(count + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Result(
+        offsets, nodes[filled], scores[filled].view(np.uint64), steps,
+        [traces[q, : steps[q]] for q in range(count)], schedule,
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""``gpukit kpar`` and ``gpukit evaluate ppr``: records, artifacts, exit codes."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from gpukit.artifacts import digest, read_irw, read_metrics, read_pagerank, read_topk, write_graph
+from gpukit.artifacts.verify import verify
+from gpukit.cli.app import main
+from gpukit.errors import InputError
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.kpar import Prepared, Sources, build_index, query, rank
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A graph whose original ids are not its internal ones; id 5 has no edges."""
+    generator = np.random.default_rng(1)
+    u, v = 10 * generator.integers(1, 60, (2, 300))
+    return build_graph(np.append(u, 5), np.append(v, 5), weights=Weights())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, graph):
+    folder = tmp_path_factory.mktemp("kpar")
+    write_graph(folder / "G.h5", graph)
+    assert main(["kpar", "rank", str(folder / "G.h5"), "--out", str(folder / "PR.h5")]) == 0
+    words = ["kpar", "index", str(folder / "G.h5"), "--rank", str(folder / "PR.h5"), "--hubs", "--seed", "7"]
+    assert main([*words, "--out", str(folder / "I.h5")]) == 0
+    return folder
+
+
+def _run(capsys, *words):
+    code = main([*map(str, words)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def _json(capsys, *words):
+    code, out, err = _run(capsys, *words, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_files_are_what_the_functions_return(folder, graph):
+    ranked = rank(graph)
+    stored = read_pagerank(folder / "PR.h5")
+    assert np.array_equal(stored.arrays["pagerank"], ranked.pagerank)
+    assert np.array_equal(stored.arrays["order"], ranked.order)
+    index = build_index(graph, ranked.order, seed=7, hubs=True)
+    stored = read_irw(folder / "I.h5")
+    for name in ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs"):
+        assert np.array_equal(stored.arrays[name], getattr(index, name)), name
+    assert stored.inputs == {"graph": digest(folder / "G.h5"), "rank": digest(folder / "PR.h5")}
+    for name in ("PR.h5", "I.h5"):
+        verify(folder / name)
+
+
+def test_query_record_artifact_and_judge(capsys, folder, graph):
+    (folder / "sources.txt").write_text("# two queries\n20\n\n30:2, 40:1 30\n")
+    words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "-k", 5)
+    record = _json(capsys, *words, "--sources", folder / "sources.txt", "--out", folder / "T.h5", "--explain")
+    assert {"params", "graph", "device", "seed", "time_s", "results", "steps", "explain"} <= record.keys()
+    ready = Prepared.of(graph, build_index(graph, rank(graph).order, seed=7))
+    sources = Sources.together(
+        [Sources.single(graph.internal([20])), Sources.weighted(graph.internal([30, 40]).tolist(), [3, 1])]
+    )
+    found = query(ready, sources, 5)
+    assert [one["source"] for one in record["results"]] == [20, [[30, 0.75], [40, 0.25]]]
+    for q, one in enumerate(record["results"]):
+        nodes, scores = found.answer(q)
+        assert (one["nodes"], one["scores"]) == (graph.original(nodes).tolist(), scores.tolist())
+        assert len(record["explain"][q]) == record["steps"][q]
+        assert {"delta", "rounds", "edges", "candidates", "failed_at"} <= record["explain"][q][0].keys()
+    stored = read_topk(folder / "T.h5")
+    verify(folder / "T.h5")
+    assert np.array_equal(stored.arrays["scores"], found.scores)
+    assert set(stored.inputs) == {"graph", "index", "sources"}
+    judged = _json(capsys, "evaluate", "ppr", folder / "G.h5", "--answers", folder / "T.h5", "--out", folder / "M.h5")
+    assert (judged["violations"], judged["queries"], judged["k"]) == (0, 2, 5)
+    assert judged["precision"] > 0.5 and judged["ndcg"] > 0.99
+    assert list(read_metrics(folder / "M.h5").arrays) == ["precision", "ndcg", "violations"]
+
+
+def test_isolated_source_and_truth(capsys, folder):
+    words = (folder / "G.h5", "--source", 5, "-k", 3)
+    for found in (
+        _json(capsys, "kpar", "query", *words, "--index", folder / "I.h5"),
+        _json(capsys, "kpar", "truth", *words),
+        _json(capsys, "kpar", "baseline", *words),
+    ):
+        assert found["results"] == [{"source": 5, "nodes": [5], "scores": [1.0]}]
+    everything = _json(capsys, "kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--source", 20)
+    assert everything["params"]["k"] == everything["graph"]["n"] < 100
+    truth = _json(capsys, "kpar", "truth", folder / "G.h5", "--random", 4, "-k", 5, "--out", folder / "R.h5")
+    assert len(truth["results"]) == 4
+    judged = _json(capsys, "evaluate", "ppr", folder / "G.h5", "--answers", folder / "R.h5")
+    assert (judged["precision"], judged["violations"]) == (1, 0) and judged["max_error"] < 1e-9
+
+
+def test_light_index_gives_the_same_answers(capsys, folder):
+    code, _, err = _run(capsys, "kpar", "index", folder / "G.h5", "--memory", 0, "--seed", 7, "--out", folder / "L.h5")
+    assert code == 0 and "do not fit" in err
+    verify(folder / "L.h5")
+    words = ("kpar", "query", folder / "G.h5", "--random", 6, "-k", 9)
+    assert (
+        _json(capsys, *words, "--index", folder / "L.h5")["results"]
+        == (_json(capsys, *words, "--index", folder / "I.h5", "--threads", 1)["results"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--source", "77"], 3, "vertex 77 is not in the graph"),
+        (["--source", "20", "-k", "0"], 2, "-k is 0"),
+        (["--source", "20", "-k", "5000"], 2, "-k is 5000"),
+        (["--source", "20:0"], 2, "ID:WEIGHT"),
+        (["--source", "x"], 2, "ID:WEIGHT"),
+        (["--source", ""], 2, "no vertex"),
+        (["--source", "20", "--random", "3"], 2, "one of --source"),
+        ([], 2, "one of --source"),
+        (["--random", "0"], 2, "--random is 0"),
+        (["--sources", "nowhere.txt"], 3, "nowhere.txt"),
+        (["--source", "20", "-k", "5", "--alpha", "0.15"], 3, "alpha 0.2, not 0.15"),
+        (["--source", "20", "-k", "5", "--epsilon", "0.1"], 3, "epsilon 0.5, not 0.1"),
+        (["--source", "20", "-k", "5", "--device", "cuda"], 4, "use --device cpu"),
+    ],
+)
+def test_what_is_wrong_with_a_query(capsys, folder, tmp_path, words, code, says):
+    out = tmp_path / "T.h5"
+    found = _run(capsys, "kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--out", out, *words)
+    assert (found[0], found[1]) == (code, "") and says in found[2]
+    assert found[2].count("error:") == 1 and not out.exists()
+
+
+def test_files_of_another_graph_or_kind(capsys, folder, tmp_path):
+    write_graph(tmp_path / "H.h5", build_graph(np.array([20, 30]), np.array([30, 20]), weights=Weights()))
+    asked = ("--source", 20, "-k", 1)
+    for words in (
+        ("kpar", "query", tmp_path / "H.h5", "--index", folder / "I.h5", *asked),
+        ("kpar", "index", tmp_path / "H.h5", "--rank", folder / "PR.h5", "--out", tmp_path / "I.h5"),
+    ):
+        code, _, err = _run(capsys, *words)
+        assert code == 3 and "another graph" in err
+    code, _, err = _run(capsys, "kpar", "query", folder / "G.h5", "--index", folder / "PR.h5", *asked)
+    assert code == 3 and "pagerank" in err
+    for options in (("--alpha", 0), ("--epsilon", 0.7), ("--memory", -1)):
+        code, _, _ = _run(capsys, "kpar", "index", folder / "G.h5", "--out", tmp_path / "I.h5", *options)
+        assert code == 2 and not (tmp_path / "I.h5").exists()
+
+
+def test_rows_that_would_lead_out_of_the_arrays_are_refused(folder, tmp_path):
+    from gpukit.artifacts import write_irw
+
+    found = read_irw(folder / "I.h5")
+    arrays = dict(found.arrays)
+    moved = arrays["frequent_begin"].copy()
+    moved[1:] = moved[-1]
+    facts = {"alpha": 0.2, "epsilon": 0.5, "graph": found.attributes["graph"], "seed": 7}
+    write_irw(tmp_path / "I.h5", {**arrays, "frequent_begin": moved}, light=False, **facts)
+    with pytest.raises(InputError, match="more frequencies than starts"):
+        read_irw(tmp_path / "I.h5")
+    write_irw(tmp_path / "I.h5", {**arrays, "arrivals": arrays["arrivals"][::-1]}, light=False, **facts)
+    with pytest.raises(InputError, match="do not agree"):
+        verify(tmp_path / "I.h5")
+    with h5py.File(folder / "I.h5") as file:
+        assert file["starts"].chunks is None

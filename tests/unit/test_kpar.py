@@ -1,0 +1,275 @@
+"""kPAR: constants, ranking, index and queries against dense solves, networkx and a plain Python version."""
+
+import math
+
+import numpy as np
+import pytest
+from oracles.ppr import exact, kpar, networkx_ppr
+
+from gpukit.errors import UsageError
+from gpukit.evaluate.ppr import judge, power_method
+from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+from gpukit.kpar.baselines import fora, fora_index, monte_carlo
+from gpukit.kpar.bounds import take_top
+from gpukit.kpar.index import walk_counts
+from gpukit.kpar.problem import ONE, Constants
+
+PARAMS = Params()
+
+
+def prepare(graph, params=PARAMS, **options):
+    return Prepared.of(graph, build_index(graph, rank(graph, params).order, params, **options))
+
+
+def answers(result):
+    return [
+        list(zip(result.nodes[a:b].tolist(), result.scores[a:b].tolist(), strict=True))
+        for a, b in zip(result.offsets, result.offsets[1:], strict=False)
+    ]
+
+
+@pytest.fixture(scope="module")
+def graph(random_graph):
+    return random_graph(300, 1500, 4)
+
+
+@pytest.fixture(scope="module")
+def prepared(graph):
+    return prepare(graph, seed=3)
+
+
+def test_constants_follow_the_formulas():
+    n, m, e = 75_879, 508_837, 0.5
+    constants = Constants.of(n, m, PARAMS)
+    log_term = math.log(2 * n * n * math.log2(n))
+    psi = (2 * e / 3 + 2) * log_term / e**2
+    assert float(constants.log_term) == pytest.approx(log_term, rel=1e-14)
+    assert float(constants.psi) == pytest.approx(psi, rel=1e-14)
+    assert float(constants.delta_min) == pytest.approx(16 / n, rel=1e-14)
+    assert float(constants.delta_min / constants.delta_end) == pytest.approx(13.796, rel=1e-4)
+    assert constants.walks_per_edge() / 2**64 == pytest.approx(math.sqrt(psi / (m * 16 / n)), rel=1e-14)
+    schedule = constants.schedule(10)
+    assert schedule[0].delta == pytest.approx(1 / (100 * math.log(n)), rel=1e-14)
+    assert all(
+        b.delta == max(a.delta / 2, float(constants.delta_end)) for a, b in zip(schedule, schedule[1:], strict=False)
+    )
+    assert schedule[-1].delta == float(constants.delta_end)
+    assert schedule[0].rho == pytest.approx(math.sqrt(schedule[0].delta * 16 / n) / psi * ONE, rel=1e-12)
+
+
+@pytest.mark.parametrize("delta_step", [0, 2, -1])
+def test_bounds_invert_the_concentration_inequality(delta_step):
+    # Theorem 2 on the walk part: with the true value at a bound, the exponent is ln(2/p'_f).
+    constants = Constants.of(5000, 40_000, PARAMS)
+    step = constants.schedule(10)[delta_step]
+    rho, log_term = step.rho / ONE, float(constants.log_term)
+    for walked in (1e-5, 3e-4, 0.01):
+        a, b, d = step.upper
+        gap = a + math.sqrt(b + d * walked)
+        assert gap**2 / (2 * rho * (walked + gap) + 2 * rho * gap / 3) == pytest.approx(log_term, rel=1e-9)
+        a, b, d = step.lower
+        gap = math.sqrt(b + d * walked) - a
+        if gap < walked:
+            assert gap**2 / (2 * rho * (walked - gap) + 2 * rho * gap / 3) == pytest.approx(log_term, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "values", [{"alpha": 0.0}, {"alpha": 1.0}, {"alpha": 1e-12}, {"epsilon": 0.0}, {"epsilon": 0.6}]
+)
+def test_parameters_out_of_range(values):
+    with pytest.raises(UsageError):
+        Params(**values)
+
+
+def test_too_small_an_epsilon_is_refused(graph):
+    with pytest.raises(UsageError, match="62 bits"):
+        Constants.of(10**9, 10**10, Params(epsilon=1e-5)).schedule(10)
+
+
+def test_take_top_breaks_ties_by_id():
+    generator = np.random.default_rng(0)
+    for count, k, most in ((1, 1, 3), (50, 7, 4), (200, 199, 10), (200, 50, 10**6), (64, 64, 1)):
+        ids = generator.permutation(1000)[:count].astype(np.int32)
+        scores = generator.integers(0, most, count)
+        keys, spare = np.empty(count, np.int64), np.empty(count, np.int64)
+        best, spare_ids = np.empty(count, np.int32), np.empty(count, np.int32)
+        take_top(ids, scores, count, k, keys, best, spare, spare_ids)
+        expected = sorted(zip((-scores).tolist(), ids.tolist(), strict=True))[:k]
+        assert list(zip((-keys[:k]).tolist(), best[:k].tolist(), strict=True)) == expected
+
+
+def test_pagerank_agrees_with_networkx_and_sums_to_one(graph):
+    found = rank(graph)
+    assert sum(found.pagerank.tolist()) + found.remaining == ONE
+    assert found.remaining <= 1e-10 * ONE
+    np.testing.assert_allclose(found.pagerank / ONE, networkx_ppr(graph, np.full(graph.n, 1 / graph.n)), atol=2e-10)
+    degrees = np.diff(graph.indptr)
+    score = [found.pagerank[v] / degrees[v] for v in found.order]
+    assert sorted(found.order.tolist()) == np.flatnonzero(degrees).tolist()
+    assert all(a >= b * (1 - 1e-15) for a, b in zip(score, score[1:], strict=False))
+
+
+def test_walk_counts_stay_within_the_budget(graph):
+    order = rank(graph).order
+    constants = Constants.of(graph.n, graph.m, PARAMS)
+    plain = walk_counts(graph, order, constants, adaptive=False).astype(int)
+    more = walk_counts(graph, order, constants).astype(int)
+    degrees = np.diff(graph.indptr)
+    per_edge = math.sqrt(float(constants.psi) / (graph.m * float(constants.delta_min)))
+    assert plain.tolist() == [math.ceil(d * per_edge) for d in degrees]
+    factors = (more[order] // plain[order]).tolist()
+    assert factors == sorted(factors, reverse=True) and {8, 4, 2, 1} == set(factors)
+    assert np.array_equal(more[order], plain[order] * factors)
+    spent = [((more - plain)[more == factor * plain]).sum() for factor in (8, 4, 2)]
+    budget = plain.sum() // 5
+    assert spent[0] <= budget // 2 and sum(spent[:2]) <= 3 * budget // 4 and sum(spent) <= budget
+    assert sum(spent) > 0.95 * budget
+
+
+def test_index_is_the_same_both_ways_and_for_any_number_of_threads(graph, prepared):
+    index = prepared.index
+    begin, ends, freqs = index.forward
+    rows = {}
+    for v in range(graph.n):
+        for i in range(begin[v], begin[v + 1]):
+            rows[int(ends[i]), v] = int(freqs[i])
+    assert sum(rows.values()) == index.total
+    for t in range(graph.n):
+        starts = index.starts[index.src_begin[t] : index.src_begin[t + 1]].tolist()
+        often = index.frequencies[index.frequent_begin[t] : index.frequent_begin[t + 1]].tolist()
+        counts = often + [1] * (len(starts) - len(often))
+        assert {(t, v): c for v, c in zip(starts, counts, strict=True)} == {
+            key: rows[key] for key in rows if key[0] == t
+        }
+        assert starts[: len(often)] == sorted(starts[: len(often)]) and min(often, default=2) >= 2
+        assert starts[len(often) :] == sorted(starts[len(often) :])
+        assert index.arrivals[t] == sum(counts)
+    order = rank(graph).order
+    for threads in (2, 5):
+        other = build_index(graph, order, PARAMS, seed=3, threads=threads)
+        assert all(np.array_equal(getattr(index, name), getattr(other, name)) for name in ("starts", "frequencies"))
+    light = build_index(graph, order, PARAMS, seed=3, threads=2, memory=0)
+    assert light.light and np.array_equal(light.arrivals, index.arrivals)
+
+
+def test_walks_end_where_they_should(graph):
+    # Each vertex's own share of its walks' ends, summed over the index: expectation and variance of independent walks.
+    index = build_index(graph, rank(graph).order, PARAMS, seed=8)
+    expected, variance = np.zeros(graph.n), np.zeros(graph.n)
+    for v in range(graph.n):
+        pi = exact(graph, np.eye(graph.n)[v])
+        expected += index.walks[v] * pi
+        variance += index.walks[v] * pi * (1 - pi)
+    sure = variance < 1e-12
+    assert np.allclose(index.arrivals[sure], expected[sure])
+    z = (index.arrivals[~sure] - expected[~sure]) / np.sqrt(variance[~sure])
+    assert np.abs(z).max() < 5 and abs((z**2).mean() - 1) < 0.4
+
+
+@pytest.mark.parametrize(("n", "m", "key", "epsilon"), [(300, 1500, 4, 0.5), (120, 130, 5, 0.5), (60, 900, 6, 0.2)])
+def test_query_equals_the_plain_version(random_graph, n, m, key, epsilon):
+    graph = random_graph(n, m, key)
+    params = Params(epsilon=epsilon)
+    ready = prepare(graph, params, seed=key)
+    generator = np.random.default_rng(key)
+    vertices = generator.integers(0, n, 6).tolist()
+    sets = [Sources.single([v]) for v in vertices] + [Sources.weighted([3, 1, 3, 8], [1, 5, 1, 10**6])]
+    sources = Sources.together(sets)
+    delta_min = float(ready.constants.delta_min)
+    seen = set()
+    for k, to_end in ((1, False), (10, False), (n // 2, False), (n, False), (10, True)):
+        found = query(ready, sources, k, to_end=to_end, watch=True)
+        schedule = ready.constants.schedule(k)
+        for q, listed in enumerate(answers(found)):
+            start = dict(zip(sets[q].vertices.tolist(), sets[q].mass.tolist(), strict=True))
+            expected, steps = kpar(graph, ready.index, schedule, delta_min, start, k, to_end=to_end)
+            assert (listed, found.steps[q]) == (expected, steps)
+            seen.add(int(found.traces[q][-1, 7]))
+    assert seen == {0, 1}, "only one of inverted lists and forward rows was taken"
+
+
+def test_answers_depend_on_neither_threads_nor_batches_nor_rows(graph, prepared):
+    sources = Sources.single(np.arange(40))
+    whole = answers(query(prepared, sources, 25))
+    assert answers(query(prepared, sources, 25, threads=3)) == whole
+    assert [answers(query(prepared, Sources.single([v]), 25))[0] for v in range(40)] == whole
+    light = prepare(graph, seed=3, memory=0)
+    assert answers(query(light, sources, 25)) == whole
+    assert answers(query(prepare(graph, seed=4), sources, 25)) != whole
+
+
+def test_definition_1_holds(graph, prepared):
+    sources = Sources.single(np.arange(graph.n))
+    delta = float(prepared.constants.delta_min)
+    for k, to_end, epsilon in ((5, False, 0.5), (50, False, 0.5), (50, True, 0.25)):
+        found = query(prepared, sources, k, threads=2, to_end=to_end)
+        truths = power_method(graph, sources.offsets, sources.vertices, sources.mass / ONE, 0.2)
+        quality = judge(truths, found.offsets, found.nodes, found.scores / ONE, k, epsilon=epsilon, delta=delta)
+        assert quality.violations == 0 and quality.positions > 1000
+        assert quality.precision > 0.93 and quality.ndcg > 0.999
+
+
+def test_one_vertex_and_no_edges(make_graph):
+    for n in (1, 4):
+        ready = prepare(make_graph(n, []))
+        found = query(ready, Sources.single(range(n)), n, watch=True)
+        assert answers(found) == [[(v, ONE)] for v in range(n)]
+
+
+def test_dangling_source_returns_itself_alone(make_graph):
+    ready = prepare(make_graph(4, [(0, 1), (2, 1), (2, 0)]))
+    assert answers(query(ready, Sources.single([1, 3]), 3)) == [[(1, ONE)], [(3, ONE)]]
+
+
+@pytest.mark.parametrize("shape", ["star", "clique", "apart", "path"])
+def test_small_shapes_are_close_to_the_truth(make_graph, shape):
+    edges = {
+        "star": [(0, i) for i in range(1, 12)] + [(i, 0) for i in range(1, 12)],
+        "clique": [(i, j) for i in range(12) for j in range(12) if i != j],
+        "apart": [(i, (i + 1) % 6) for i in range(6)] + [(6 + i, 6 + (i + 1) % 6) for i in range(6)],
+        "path": [(i, i + 1) for i in range(11)],
+    }[shape]
+    graph = make_graph(12, edges)
+    ready = prepare(graph)
+    found = query(ready, Sources.single(range(12)), 12, to_end=True, watch=True)
+    for source in range(12):
+        truth = exact(graph, np.eye(12)[source])
+        nodes, scores = found.answer(source)
+        assert set(nodes.tolist()) <= set(np.flatnonzero(truth > 1e-15).tolist())
+        assert np.abs(scores - truth[nodes]).max() < 0.01
+        assert (np.diff(scores) <= 0).all()
+
+
+def test_weighted_sources_are_linear_and_exact(graph):
+    mixed = Sources.weighted([5, 2, 5], [1, 1, 1])
+    assert mixed.vertices.tolist() == [2, 5] and sum(mixed.mass.tolist()) == ONE
+    assert mixed.mass[1] / ONE == pytest.approx(2 / 3, abs=1e-15)
+    for wrong in (([], []), ([1], [0]), ([1], [-1])):
+        with pytest.raises(UsageError):
+            Sources.weighted(*wrong)
+
+
+@pytest.mark.parametrize("k", [0, -1, 301])
+def test_k_out_of_range(prepared, k):
+    with pytest.raises(UsageError, match="1 to 300"):
+        query(prepared, Sources.single([0]), k)
+
+
+@pytest.mark.parametrize("method", ["monte-carlo", "fora"])
+def test_baselines_are_close_to_the_truth(graph, method):
+    sources = Sources.together([Sources.single([7]), Sources.weighted([1, 2], [1, 3])])
+
+    def ask(k, threads):
+        if method == "fora":
+            return fora(graph, fora_index(graph, seed=1), sources, k, threads=threads)
+        return monte_carlo(graph, sources, k, threads=threads, seed=1)
+
+    found = ask(20, 2)
+    assert answers(found) == answers(ask(20, 1))
+    assert [sum(score for _, score in one) for one in answers(ask(graph.n, 1))] == [ONE, ONE]
+    start = np.zeros(graph.n)
+    start[[1, 2]] = 0.25, 0.75
+    for q, truth in enumerate((exact(graph, np.eye(graph.n)[7]), exact(graph, start))):
+        nodes, scores = found.answer(q)
+        assert np.abs(scores - truth[nodes]).max() < 6 * math.sqrt(0.25 / 17_000)
+        assert scores.sum() <= 1
