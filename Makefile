@@ -29,8 +29,14 @@ lint: $(VENV)/.stamp-dev
 gpu-test: $(VENV)/.stamp-gpu
 	$(RUN) pytest tests/gpu
 
-bench: $(VENV)/.stamp-demo
-	$(RUN) gpukit bench
+BENCH := $(patsubst %,results/bench/%.h5,soc-Epinions1 soc-Slashdot0902)
+
+bench: $(VENV)/.stamp-demo $(BENCH)
+	$(RUN) gpukit bench gim $(BENCH) --out results/bench/gim.json
+
+results/bench/%.h5: data/%.txt.gz | $(VENV)/.stamp-demo
+	@mkdir -p $(@D)
+	$(RUN) gpukit graph import $< --out $@
 
 schema: $(VENV)/.stamp-dev
 	$(BIN)/python workflow/schemas/describe.py
@@ -54,7 +60,7 @@ $(VENV)/.stamp-gpu: pyproject.toml | $(BIN)/python
 CUDA ?= cuda13
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "gpukit needs Python 3.11 or newer, and $(PYTHON) is missing or older: try make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(PYTHON) cannot make virtual environments: install its venv package (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }

@@ -1,11 +1,19 @@
 """Artifacts: the HDF5 files that commands read and write. The only part of gpukit that imports h5py.
 
 ``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them, ``atomic.py`` puts a finished file in
-its place, ``graph.py`` and ``results.py`` are the typed fronts; ``verify.py`` (with ``checks.py``), ``diff.py`` and
-``describe.py`` stand behind ``gpukit verify``, ``diff`` and ``inspect``.
+its place, ``graph.py``, ``results.py`` and ``ppr.py`` are the typed fronts; ``verify.py`` (with ``checks.py``),
+``diff.py`` and ``describe.py`` stand behind ``gpukit verify``, ``diff`` and ``inspect``.
 """
 
 from gpukit.artifacts.graph import read_graph, read_tables, write_graph
+from gpukit.artifacts.ppr import (
+    read_irw,
+    read_pagerank,
+    read_topk,
+    write_irw,
+    write_pagerank,
+    write_topk,
+)
 from gpukit.artifacts.results import (
     RRSets,
     SeedSet,
@@ -27,13 +35,19 @@ __all__ = [
     "read",
     "read_graph",
     "read_header",
+    "read_irw",
     "read_metrics",
+    "read_pagerank",
     "read_rrsets",
     "read_seeds",
     "read_tables",
+    "read_topk",
     "write",
     "write_graph",
+    "write_irw",
     "write_metrics",
+    "write_pagerank",
     "write_rrsets",
     "write_seeds",
+    "write_topk",
 ]

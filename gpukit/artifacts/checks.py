@@ -127,10 +127,111 @@ def check_metrics(artifact: Artifact) -> None:
     )
 
 
+def check_pagerank(artifact: Artifact) -> None:
+    """Check the sum of PageRank and that the PRO-rank list names no vertex twice; raises InputError."""
+    a, arrays = artifact.attributes, artifact.arrays
+    _need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
+    _need(0 < a["alpha"] < 1, f"alpha is {a['alpha']}; (0, 1) is allowed")
+    spread = sum(arrays["pagerank"].tolist()) + a["remaining"]
+    _need(not a["n"] or spread == 1 << 62, "PageRank and the remaining mass do not sum to one")
+    _need(len(np.unique(arrays["order"])) == len(arrays["order"]), "the PRO-rank list names a vertex twice")
+
+
+def check_irw(artifact: Artifact) -> None:
+    """Check that start lists ascend and that walks out and in agree with them; raises InputError."""
+    a, arrays = artifact.attributes, artifact.arrays
+    _need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
+    _need(artifact.seed is not None, "inverted random walks need a seed")
+    _need(0 < a["alpha"] < 1 and 0 < a["epsilon"] <= 0.5, "alpha in (0, 1) and epsilon in (0, 0.5] are allowed")
+    walks, arrivals = arrays["walks"], arrays["arrivals"]
+    _need(walks.sum(dtype=np.int64) == arrivals.sum(), "as many walks must end as start")
+    if a["light"]:
+        return
+    check_irw_rows(artifact)
+    begin, often = arrays["src_begin"], np.diff(arrays["frequent_begin"])
+    rows = np.stack([begin[:-1], begin[:-1] + often], axis=1).ravel()
+    rows_ascend(np.append(rows, begin[-1]), arrays["starts"], "starts")
+    weights = np.ones(len(arrays["starts"]), np.int64)
+    place = np.arange(len(arrays["frequencies"])) + np.repeat(begin[:-1] - arrays["frequent_begin"][:-1], often)
+    weights[place] = arrays["frequencies"]
+    _need(not np.any(arrays["frequencies"] < 2), "a frequency must be 2 or more")
+    sums = np.concatenate([[0], np.cumsum(weights)])
+    _need(np.array_equal(np.diff(sums[begin]), arrivals), "start lists and walks that end at a vertex do not agree")
+    out = np.bincount(arrays["starts"], weights, minlength=a["n"])
+    _need(np.array_equal(out.astype(np.int64), walks), "start lists and walks from a vertex do not agree")
+
+
+def check_irw_rows(artifact: Artifact) -> None:
+    """Check that no end has more frequencies than starts, which would lead a kernel out of its arrays.
+
+    Raises
+    ------
+    InputError
+        Also when rows are missing from an index that is not light.
+    """
+    arrays = artifact.arrays
+    if not artifact.attributes["light"]:
+        for name in ("src_begin", "starts", "frequent_begin", "frequencies"):
+            _need(name in arrays, f"an irw that is not light needs the dataset {name}")
+        over = np.diff(arrays["frequent_begin"]) > np.diff(arrays["src_begin"])
+        _need(not over.any(), f"vertex {int(np.argmax(over)) if len(over) else ''} has more frequencies than starts")
+
+
+def check_topk(artifact: Artifact) -> None:
+    """Check lengths, order and repeats of answers, and that sources sum to one; raises InputError."""
+    a, arrays = artifact.attributes, artifact.arrays
+    _need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
+    lengths = np.diff(arrays["offsets"])
+    _need(
+        1 <= a["k"] <= a["n"] and not np.any(lengths > a["k"]), f"answers are longer than k = {a['k']}, or k is wrong"
+    )
+    for q, (start, end) in enumerate(zip(arrays["offsets"][:-1], arrays["offsets"][1:], strict=True)):
+        scores, nodes = arrays["scores"][start:end], arrays["internal"][start:end]
+        _need(not np.any(scores[1:] > scores[:-1]), f"scores of answer {q} do not fall")
+        _need(len(np.unique(nodes)) == len(nodes), f"answer {q} names a vertex twice")
+        part = slice(arrays["source_offsets"][q], arrays["source_offsets"][q + 1])
+        _need(sum(arrays["source_mass"][part].tolist()) == 1 << 62, f"sources of query {q} do not sum to one")
+
+
+def check_egonets(artifact: Artifact) -> None:
+    """Check that ego-networks are undirected simple graphs within their nodes; raises InputError."""
+    arrays = artifact.arrays
+    starts, heads, node_begin = arrays["indptr"], arrays["indices"].astype(np.int64), arrays["node_begin"]
+    _need(is_digest(artifact.attributes["graph"]), "the attribute graph must be a SHA-256")
+    rows_ascend(node_begin, arrays["nodes"], "nodes")
+    rows_ascend(starts, heads, "heads")
+    sizes = np.diff(node_begin)
+    rows = np.repeat(np.arange(len(arrays["nodes"])), np.diff(starts))
+    begin = np.repeat(node_begin[:-1], sizes)[rows]
+    _need(np.all((heads >= 0) & (heads < np.repeat(sizes, sizes)[rows])), "a head lies outside its ego-network")
+    _need(np.all(rows != begin + heads), "a node has an edge to itself")
+    width = max(len(arrays["nodes"]), 1)
+    backwards = (begin + heads) * width + rows
+    _need(np.array_equal(np.sort(backwards), rows * width + begin + heads), "an edge is there in one direction only")
+
+
+def check_diversity(artifact: Artifact) -> None:
+    """Check order, scores and contexts of a structural diversity search; raises InputError."""
+    arrays, a = artifact.arrays, artifact.attributes
+    scores, vertices, offsets = arrays["scores"], arrays["vertices"], arrays["offsets"]
+    _need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
+    _need(a["model"] in ("comp", "core", "truss"), f"unknown model {a['model']!r}; comp, core and truss are allowed")
+    falling = (scores[:-1] > scores[1:]) | ((scores[:-1] == scores[1:]) & (vertices[:-1] < vertices[1:]))
+    _need(falling.all(), "vertices must lie in the order of falling score, then ascending id")
+    _need(np.array_equal(np.diff(arrays["first"]), scores), "scores and numbers of contexts differ")
+    _need(np.all(np.diff(offsets) >= a["k"] + (a["model"] == "core")), "a context has too few members")
+    rows_ascend(offsets, arrays["members"], "members")
+
+
 CHECKS: dict[str, Callable[[Artifact], None]] = {
     "graph": check_graph,
     "rrsets": check_rrsets,
     "seeds": check_seeds,
+    "egonets": check_egonets,
+    "diversity": check_diversity,
+    "pagerank": check_pagerank,
+    "irw": check_irw,
+    "topk": check_topk,
     "metrics": check_metrics,
 }
 

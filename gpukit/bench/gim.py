@@ -14,13 +14,20 @@ from gpukit.gim.run import maximise
 from gpukit.graph.csr import Graph
 
 BYTES_PER_MEMBER = 16 + 32 + 64 + 8
-"""Least memory traffic of a member: its row, a sector of in-neighbours, a table slot read and written, itself stored."""
+"""Least memory traffic of a member: its row, a sector of in-neighbours, a table slot read and written, itself
+stored."""
 
 COPY_BYTES = 1 << 30
 
 
 def measure(
-    graph: Graph, params: Params, device: Device, *, tables: Mapping[str, np.ndarray] | None, repeat: int, bandwidth: float
+    graph: Graph,
+    params: Params,
+    device: Device,
+    *,
+    tables: Mapping[str, np.ndarray] | None,
+    repeat: int,
+    bandwidth: float,
 ) -> dict[str, Any]:
     """Run one configuration ``repeat`` times after a warm-up.
 

@@ -19,6 +19,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("data", "gpukit.cli.data:app", "List and fetch data sets."),
     ("graph", "gpukit.cli.graph:app", "Import, generate and describe graphs."),
     ("gim", "gpukit.cli.gim:app", "Influence maximisation by reverse-reachable sets."),
+    ("kpar", "gpukit.cli.kpar:app", "Top-k personalised PageRank."),
+    ("diversity", "gpukit.cli.diversity:app", "Structural diversity: vertices with many social contexts."),
     ("evaluate", "gpukit.cli.evaluate:app", "Check results by independent methods."),
     ("bench", "gpukit.cli.bench:app", "Time systems side by side."),
     ("report", "gpukit.cli.report:app", "Tables, figures and a page out of run records and artifacts."),
@@ -158,7 +160,8 @@ def explain(error: BaseException) -> tuple[int, str]:
     text = " ".join(str(error).split())
     if isinstance(error, GpukitError):
         return error.exit_code, f"error: {text}"
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    # CPython makes a SystemError of an interrupt that arrives while compiled code runs.
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or isinstance(error.__cause__, KeyboardInterrupt):
         return INTERRUPTED, "interrupted; nothing unfinished was left behind"
     if isinstance(error, BrokenPipeError):
         return INTERRUPTED, ""

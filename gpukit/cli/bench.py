@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from gpukit.cli.common import DeviceChoice, DeviceOption, GpusOption, JsonOption, Run, SeedOption, ThreadsOption, VerboseOption
+from gpukit.cli.common import (
+    DeviceChoice,
+    DeviceOption,
+    GpusOption,
+    JsonOption,
+    Run,
+    SeedOption,
+    ThreadsOption,
+    VerboseOption,
+)
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Time systems side by side.")
 
@@ -20,7 +29,9 @@ def _group() -> None:
 def gim(
     graphs: Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Graphs to run on.")],
     models: Annotated[str, typer.Option("--models", help="Diffusion models, with commas between them.")] = "ic,lt",
-    bounds: Annotated[str, typer.Option("--bounds", help="Of opim, imm, imm-fresh; with commas between them.")] = "opim,imm",
+    bounds: Annotated[
+        str, typer.Option("--bounds", help="Of opim, imm, imm-fresh; with commas between them.")
+    ] = "opim,imm",
     k: Annotated[int, typer.Option("-k", help="Seeds.")] = 50,
     epsilon: Annotated[float, typer.Option("--epsilon", help="Approximation error, in (0, 1).")] = 0.05,
     min_sets: Annotated[int, typer.Option("--min-sets", help="Least number of RR sets.")] = 0,
@@ -63,8 +74,8 @@ def gim(
                 record["runs"].append({"graph": facts, **found, "peak_memory": peak_memory(where)})
                 spent = found["algorithm_ms"]
                 lines[f"{path.stem} {model} {bound}"] = (
-                    f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f}), {found['rr_sets']:,} RR sets, "
-                    f"sampling floor {100 * found['floor_share']:.0f} %"
+                    f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f}), {found['rr_sets']:,} RR sets"
+                    f", sampling floor {100 * found['floor_share']:.0f} %"
                 )
     if out is not None:
         out.write_text(json.dumps(record, indent=1) + "\n")

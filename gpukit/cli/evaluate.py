@@ -108,6 +108,62 @@ def spread(
     _report(run, graph, sizes, curve)
 
 
+@app.command("ppr")
+def ppr(
+    graph_file: Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")],
+    answers_file: Annotated[Path, typer.Option("--answers", metavar="T.h5", help="Answers by `kpar query`.")],
+    k: Annotated[
+        int | None, typer.Option("-k", metavar="K", help="Judge the first K places; those of the answers by default.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", metavar="E", help="Of Definition 1; that of the answers by default.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", metavar="D", help="Of Definition 1; 16 / n by default.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="M.h5", help="A metrics artifact to write.")] = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Judge top-k personalised PageRank by the power method: precision, NDCG, and Definition 1 of the kPAR paper."""
+    run = Run(out=out, as_json=as_json, verbose=verbose)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph, read_topk
+
+        graph, found = read_graph(graph_file, transpose=False), read_topk(answers_file)
+    a, arrays = found.attributes, found.arrays
+    inputs = {"graph": digest(graph_file), "answers": found.payload}
+    if a["graph"] != inputs["graph"]:
+        raise InputError(f"{answers_file} answers queries on another graph; give the graph it was made on")
+    k = a["k"] if k is None else k
+    epsilon = a.get("epsilon", 0.5) if epsilon is None else epsilon
+    delta = 16 / max(graph.n, 1) if delta is None else delta
+    if not 1 <= k <= a["k"]:
+        raise UsageError(f"-k is {k}; 1 to {a['k']} (the length of the answers) are allowed")
+    if not (0 < epsilon < 1 and delta >= 0):
+        raise UsageError(f"epsilon {epsilon} and delta {delta}: epsilon in (0, 1) and delta at least 0 are allowed")
+    run.params |= {"k": k, "epsilon": epsilon, "delta": delta, "alpha": a["alpha"], "method": a["method"]}
+    with run.phase("judge"), run.progress("queries") as update:
+        from gpukit.evaluate.ppr import judge, power_method
+
+        unit = 2.0**-62
+        starts = (arrays["source_offsets"], arrays["sources"], arrays["source_mass"] * unit)
+        truths = power_method(graph, *starts, a["alpha"], progress=update)
+        answers = (arrays["offsets"], arrays["internal"], arrays["scores"] * unit)
+        quality = judge(truths, *answers, k, epsilon=epsilon, delta=delta)
+    if out is not None:
+        with run.phase("write"):
+            from gpukit.artifacts import write_metrics
+
+            columns = dict(zip(("precision", "ndcg", "violations"), zip(*quality.each, strict=True), strict=True))
+            write_metrics(out, columns, {"method": a["method"]}, params=run.params, inputs=inputs)
+    record = {name: value for name, value in vars(quality).items() if name != "each"}
+    shown = {"precision": f"{quality.precision:.4f}", "NDCG": f"{quality.ndcg:.6f}"}
+    shown["Definition 1 broken"] = f"{quality.violations} of {quality.positions} positions above {delta:.3g}"
+    shown["queries"] = str(quality.queries)
+    run.finish(graph, record, shown)
+
+
 def _report(run: Run, graph: "Graph", sizes: list[int], curve: "list[SpreadEstimate]") -> None:
     """Print the record of a spread evaluation."""
     last = curve[-1]

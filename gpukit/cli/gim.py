@@ -3,15 +3,12 @@
 import hashlib
 import math
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gpukit.cli.common import (
-    CompressOption,
     DeviceChoice,
     DeviceOption,
     GpusOption,
@@ -22,75 +19,40 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.gim_options import (
+    MEMBERS_PER_SET,
+    BlockOption,
+    Bound,
+    GraphArgument,
+    GridOption,
+    KOption,
+    Method,
+    Model,
+    ModelOption,
+    RoundsOption,
+    Sampler,
+    SamplerOption,
+    Samples,
+    Selecting,
+    launch_shape,
+    need_edges,
+    record_of,
+    stored,
+    summary_of,
+)
+from gpukit.cli.gim_shards import sample, select
 from gpukit.cli.vertices import vertex_list, vertex_numbers
-from gpukit.errors import InputError, UsageError
+from gpukit.device.select import Device
+from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpukit.gim import Result
+    from gpukit.gim import Params
     from gpukit.graph.csr import Graph
-
-app = typer.Typer(help="Influence maximisation by reverse-reachable sets.", no_args_is_help=True, add_completion=False)
 
 COST_DECIMALS = 6
 _UNIT = 10**COST_DECIMALS
-_MEMBERS_PER_SET = 20
 
-
-class Model(StrEnum):
-    """Values of ``--model``."""
-
-    ic = "ic"
-    lt = "lt"
-
-
-class Bound(StrEnum):
-    """Values of ``--bound``."""
-
-    opim = "opim"
-    imm = "imm"
-
-
-class Sampler(StrEnum):
-    """Values of ``--sampler``."""
-
-    skip = "skip"
-    scan = "scan"
-
-
-class Samples(StrEnum):
-    """Values of ``--samples``."""
-
-    grid = "grid"
-    fresh = "fresh"
-    original = "original"
-
-
-class Selecting(StrEnum):
-    """Values of ``--selection``."""
-
-    by_index = "index"
-    by_scan = "scan"
-
-
-class Method(StrEnum):
-    """Values of ``--method``."""
-
-    degree = "degree"
-    degree_discount = "degree-discount"
-    random = "random"
-
-
-GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
-KOption = Annotated[int, typer.Option("-k", metavar="K", help="Number of seeds (of each round).")]
-ModelOption = Annotated[Model, typer.Option("--model", help="Independent cascade or linear threshold.")]
-SamplerOption = Annotated[Sampler, typer.Option("--sampler", help="Skip dead edges, or test every edge.")]
-RoundsOption = Annotated[int, typer.Option("--rounds", metavar="T", help="Rounds of seeding, 1 to 255.")]
-BlockOption = Annotated[
-    int | None, typer.Option("--block", metavar="N", help="Threads of a block of the scan sampler on a GPU.")
-]
-GridOption = Annotated[
-    int | None, typer.Option("--grid", metavar="N", help="Blocks of the scan sampler on a GPU; 0: as many as fit.")
-]
+app = typer.Typer(help="Influence maximisation by reverse-reachable sets.", no_args_is_help=True, add_completion=False)
 
 
 @app.callback()
@@ -191,199 +153,36 @@ def run_(
     with run.phase("load"):
         from gpukit.gim import Params, maximise
 
-        same = {"model": model.value, "bound": bound.value, "sampler": sampler.value, "selection": selection.value}
-        maximise(_toy(graph), Params(k=1, epsilon=0.9, min_sets=0, rounds=rounds, **same), chosen)
-    with run.progress("RR sets") as update:
-        result = maximise(
-            graph,
-            Params(
-                k=k,
-                epsilon=epsilon,
-                samples=samples.value,
-                rounds=rounds,
-                min_sets=min_sets,
-                seed=seed,
-                include=forced,
-                exclude=barred,
-                root_weights=weights,
-                costs=prices,
-                budget=budget_units,
-                **same,
-            ),
-            chosen,
-            tables=tables,
-            shape=_shape(block, grid, chosen.kind),
-            timer=run.timer,
-            progress=update,
+        asked = Params(
+            k=k,
+            epsilon=epsilon,
+            model=model.value,
+            bound=bound.value,
+            sampler=sampler.value,
+            samples=samples.value,
+            selection=selection.value,
+            rounds=rounds,
+            min_sets=min_sets,
+            seed=seed,
+            include=forced,
+            exclude=barred,
+            root_weights=weights,
+            costs=prices,
+            budget=budget_units,
         )
+        _load(graph, asked, chosen)
+    shape = launch_shape(block, grid, chosen.kind)
+    with run.progress("RR sets") as update:
+        result = maximise(graph, asked, chosen, tables=tables, shape=shape, timer=run.timer, progress=update)
     with run.phase("write"):
         from gpukit.artifacts import write_seeds
 
         method = f"gim {bound.value}"
         original = graph.original(result.seeds)
-        stored = _stored(run, inputs, result)
-        write_seeds(out, original, result.seeds, n=graph.n, method=method, inputs=inputs, **stored)
-    record = _record(original.tolist(), result)
-    run.finish(graph, {**record, "selection": selection.value}, _summary(record))
-
-
-def _stored(run: Run, inputs: dict[str, str], result: "Result") -> dict[str, Any]:
-    """Return the arguments of ``write_seeds`` that say what is known of the seeds."""
-    return {
-        "graph": inputs["graph"],
-        "gains": result.gains,
-        "rounds": result.rounds,
-        "spread_estimate": result.spread_estimate,
-        "rr_sets": result.rr_sets,
-        "guarantee": {"value": result.guarantee, "kind": result.guarantee_kind},
-        "seed": run.seed,
-        "params": run.params,
-    }
-
-
-def _record(seeds: list[int], result: "Result") -> dict[str, Any]:
-    record: dict[str, Any] = {"seeds": seeds}
-    if result.rounds is not None:
-        record["rounds"] = result.rounds.tolist()
-    record |= result.facts() | {"gains": result.gains.tolist()}
-    record["history"] = [vars(step) for step in result.history]
-    return record
-
-
-def _summary(record: dict[str, Any]) -> dict[str, Any]:
-    """Return what people read."""
-    lines = {"seeds": record["seeds"]}
-    if "rounds" in record:
-        lines["rounds"] = record["rounds"]
-    lines["spread"] = f"{record['spread_estimate']:,.2f} (estimate)"
-    lines["RR sets"] = f"{record['rr_sets']:,}"
-    if record["guarantee"] is None:
-        lines["guarantee"] = "none"
-    else:
-        lines["guarantee"] = f"{record['guarantee']:.4f} of the best possible, {record['guarantee_kind']}"
-    return lines
-
-
-@app.command("sample")
-def sample(
-    graph_file: GraphArgument,
-    out: OutOption,
-    count: Annotated[int, typer.Option("--count", metavar="N", help="Number of sets.")],
-    first: Annotated[int, typer.Option("--first", metavar="I", help="Sample id of the first set.")] = 0,
-    model: ModelOption = Model.ic,
-    sampler: SamplerOption = Sampler.skip,
-    rounds: RoundsOption = 1,
-    block: BlockOption = None,
-    grid: GridOption = None,
-    compress: CompressOption = False,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
-) -> None:
-    """Draw the RR sets of a range of sample ids. A set depends on its id, not on the range, so ranges fit together."""
-    params = {"first": first, "count": count, "model": model.value, "sampler": sampler.value, "rounds": rounds}
-    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    if count < 1 or first < 0 or first + count > 1 << 48:
-        raise UsageError(f"sample ids {first} to {first + count - 1}: give --count >= 1 within 0 to 2^48 - 1")
-    with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph, read_tables
-
-        graph = read_graph(graph_file)
-        inputs = {"graph": digest(graph_file)}
-        tables = read_tables(graph_file) if model == Model.ic and sampler == Sampler.skip else None
-    _need_edges(graph)
-    work = float(_MEMBERS_PER_SET) * count * rounds * (graph.m / graph.n if sampler == Sampler.scan else 1)
-    chosen = run.use_device(device.value, gpus, threads, work=work)
-    from gpukit.worlds.factory import make_collection
-    from gpukit.worlds.reverse import prepare
-
-    reverse = prepare(graph, model.value, sampler.value, tables=tables, rounds=rounds)
-    with run.phase("transfer"):
-        sets = make_collection(reverse, seed, first, chosen, shape=_shape(block, grid, chosen.kind))
-    with run.phase("sampling"):
-        sets.extend(count)
-    with run.phase("transfer"):
-        offsets, members = sets.export()
-    with run.phase("write"):
-        from gpukit.artifacts import write_rrsets
-
-        write_rrsets(
-            out,
-            offsets,
-            members,
-            n=graph.n,
-            m=graph.m,
-            ids=graph.ids,
-            first=first,
-            stream=reverse.stream.name,
-            model=model.value,
-            sampler=sampler.value,
-            graph=inputs["graph"],
-            seed=seed,
-            rounds=rounds,
-            params=run.params,
-            compress=compress,
-        )
-    record = {"rr_sets": count, "members": len(members), "mean_size": len(members) / count}
-    summary = {"RR sets": f"{count:,}", "members": f"{len(members):,}, {len(members) / count:.3f} a set"}
-    run.finish(graph, record, summary)
-
-
-@app.command("select")
-def select(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="RR.h5…", help="RR sets with sample ids that follow each other.")
-    ],
-    out: OutOption,
-    k: KOption,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
-) -> None:
-    """Choose k seeds out of RR sets in files, in whatever order they are given; the CPU does it.
-
-    The estimate comes from the sets that the seeds were chosen from, and there is no guarantee, because nothing says
-    why there are as many sets as there are.
-    """
-    run = Run(out=out, as_json=as_json, verbose=verbose)
-    if device == DeviceChoice.cuda:
-        from gpukit.device.select import choose
-
-        choose("cuda", gpus, threads)  # fails where there is none, as everywhere
-    run.use_device("cpu", threads=threads)
-    with run.phase("read"):
-        from gpukit.artifacts import digest, read_rrsets
-        from gpukit.gim.shards import Shard, join
-        from gpukit.gim.shards import select as choose_seeds
-
-        shards = []
-        for path in files:
-            sets = read_rrsets(path)
-            same = {name: getattr(sets, name) for name in ("graph", "model", "sampler", "rounds", "seed")}
-            shards.append(Shard(str(path), sets.first, sets.offsets, sets.members, tuple(same.items())))
-        offsets, members = join(shards)
-        run.seed = sets.seed
-        first = min(shard.first for shard in shards)
-        run.params = {"k": k, "first": first, "count": len(offsets) - 1}
-        run.params |= {name: value for name, value in same.items() if name not in ("graph", "seed")}
-    with run.phase("selection"):
-        result = choose_seeds(offsets, members, sets.n, sets.rounds, k)
-    with run.phase("write"):
-        from gpukit.artifacts import write_seeds
-
-        inputs = {"graph": sets.graph}
-        if len(files) == 1:
-            inputs["rrsets"] = digest(files[0])
-        original = result.seeds if sets.ids is None else sets.ids[result.seeds]
-        stored = _stored(run, inputs, result)
-        write_seeds(out, original, result.seeds, n=sets.n, method="gim select", **stored)
-    record = _record(original.tolist(), result)
-    run.finish(SimpleNamespace(n=sets.n, m=sets.m), record, _summary(record))
+        known = stored(run, inputs, result)
+        write_seeds(out, original, result.seeds, n=graph.n, method=method, inputs=inputs, **known)
+    record = record_of(original.tolist(), result)
+    run.finish(graph, {**record, "selection": selection.value}, summary_of(record))
 
 
 @app.command("baseline")
@@ -403,7 +202,7 @@ def baseline(
 
         graph = read_graph(graph_file)
         inputs = {"graph": digest(graph_file)}
-    _need_edges(graph)
+    need_edges(graph)
     run.use_device("cpu", threads=1)
     with run.phase("selection"):
         from gpukit.gim import baselines
@@ -422,23 +221,25 @@ def baseline(
     run.finish(graph, {"seeds": original.tolist()})
 
 
-def _toy(graph: "Graph") -> "Graph":
-    """Return one edge with arrays and probabilities of the same kinds, to load compiled code before the clock counts."""
+def _load(graph: "Graph", asked: "Params", device: Device) -> None:
+    """Load compiled code with a run on one edge, before the phases that people compare."""
     import numpy as np
 
+    from gpukit.gim import Params, maximise
     from gpukit.graph.csr import Graph
 
-    explicit = graph.probabilities is not None
-    words = np.zeros(1, np.uint32) if explicit else None
-    return Graph(
-        indptr=np.array([0, 1, 1]), indices=np.ones(1, np.int32), weights=graph.weights, probabilities=words,
-        in_indptr=np.array([0, 0, 1]), in_indices=np.zeros(1, np.int32), in_probabilities=words,
-    )  # fmt: skip
-
-
-def _need_edges(graph: "Graph") -> None:
-    if graph.m == 0:
-        raise InputError("the graph has no edges, so there is no influence to maximise; give one with edges")
+    words = None if graph.probabilities is None else np.zeros(1, np.uint32)
+    edge = Graph(
+        indptr=np.array([0, 1, 1]),
+        indices=np.ones(1, np.int32),
+        weights=graph.weights,
+        probabilities=words,
+        in_indptr=np.array([0, 0, 1]),
+        in_indices=np.zeros(1, np.int32),
+        in_probabilities=words,
+    )
+    same = ("model", "bound", "sampler", "selection", "rounds")
+    maximise(edge, Params(k=1, epsilon=0.9, min_sets=0, **{name: getattr(asked, name) for name in same}), device)
 
 
 def _budget(text: str) -> int:
@@ -458,17 +259,6 @@ def _file_digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _shape(block: int | None, grid: int | None, kind: str) -> Any:
-    """Return the launch shape of the scan sampler; None on the CPU, which has none."""
-    if not (block is None or (1 <= block <= 1024 and block % 32 == 0)) or not (grid is None or 0 <= grid < 2**31):
-        raise UsageError(f"--block {block} --grid {grid}: allowed are multiples of 32 up to 1024, and 0 to 2^31 - 1")
-    if kind == "cpu":
-        return None
-    from gpukit.worlds.collection_cuda import Shape
-
-    return Shape(**{name: value for name, value in (("block", block), ("grid", grid)) if value is not None})
-
-
 def _work(graph: "Graph", k: int, epsilon: float, bound: Bound, sampler: Sampler, min_sets: int) -> float:
     """Estimate the vertex and edge visits of a run, for the choice of the device only: 20 members a set.
 
@@ -479,4 +269,8 @@ def _work(graph: "Graph", k: int, epsilon: float, bound: Bound, sampler: Sampler
     first = 2 * (0.64 * math.sqrt(math.log(6 * graph.n)) + math.sqrt(0.64 * (log_sets + math.log(6 * graph.n)))) ** 2
     sets = first / (0.15 * epsilon**2) if bound == Bound.imm else 2 * first * max(1.0, 16 * (0.05 / epsilon) ** 2)
     scanned = graph.m / graph.n if sampler == Sampler.scan else 1.0
-    return max(sets, min_sets) * _MEMBERS_PER_SET * scanned
+    return max(sets, min_sets) * MEMBERS_PER_SET * scanned
+
+
+app.command("sample")(sample)
+app.command("select")(select)

@@ -22,8 +22,8 @@ class Buffer:
 
     Parameters
     ----------
-    source : numpy array, or shape
-        What to copy to the device, or the shape to make.
+    source : array, or shape
+        What to copy to the device (an array there is taken as it is), or the shape to make.
     dtype : dtype, optional
         Type of a made array.
     fill : int, optional
@@ -40,7 +40,7 @@ class Buffer:
     __slots__ = ("array", "view")
 
     def __init__(self, source: Any, dtype: Any = None, fill: int | None = None) -> None:
-        if isinstance(source, np.ndarray):
+        if hasattr(source, "dtype"):
             self._set(xp.asarray(source))
         elif fill is None:
             self._set(xp.empty(source, dtype))
@@ -101,8 +101,8 @@ def cooperative_grid(kernel: Any, block: int, args: tuple) -> int:
         return 1
     key = (kernel, block, cuda.current_context().device.id)
     if key not in _grids:
-        compiled = kernel.specialize(*args)
-        _grids[key] = compiled.overloads[compiled.signatures[0]].max_cooperative_grid_blocks(block)
+        compiled = kernel.compile(tuple(kernel.typeof_pyval(argument) for argument in args))
+        _grids[key] = compiled.max_cooperative_grid_blocks(block)
     return _grids[key]
 
 

@@ -12,20 +12,22 @@ from decimal import ROUND_CEILING, Context, Decimal, localcontext
 GRID = Decimal("1.01")
 """Base of the grid on which IMM's lower bound lies with ``samples="grid"``."""
 
-_CONTEXT = Context(prec=40)
-_LN2 = _CONTEXT.ln(Decimal(2))
-_SQRT2 = _CONTEXT.sqrt(Decimal(2))
+CONTEXT = Context(prec=40)
+"""Of all arithmetic here, and of what is done with its results."""
+
+_LN2 = CONTEXT.ln(Decimal(2))
+_SQRT2 = CONTEXT.sqrt(Decimal(2))
 _HALF_LN_2PI = Decimal("0.91893853320467274178032973640561763986139747363778")
 _EXACT_CHOICES = 1000
 _BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
 
-GREEDY_RATIO = _CONTEXT.subtract(Decimal(1), _CONTEXT.exp(Decimal(-1)))
+GREEDY_RATIO = CONTEXT.subtract(Decimal(1), CONTEXT.exp(Decimal(-1)))
 """ρ of greedy selection: 1 - 1/e."""
 
 ROUNDS_RATIO = Decimal("0.5")
 """ρ under a partition matroid (several rounds)."""
 
-BUDGET_RATIO = _CONTEXT.divide(GREEDY_RATIO, Decimal(2))
+BUDGET_RATIO = CONTEXT.divide(GREEDY_RATIO, Decimal(2))
 """ρ of the better of ratio greedy and best single element under a budget: (1 - 1/e)/2."""
 
 
@@ -39,7 +41,7 @@ def log_choose(n: int, k: int) -> Decimal:
     """
     if not 0 <= k <= n:
         raise ValueError(f"C({n}, {k})")
-    with localcontext(_CONTEXT):
+    with localcontext(CONTEXT):
         if min(k, n - k) <= _EXACT_CHOICES:
             exact = math.comb(n, k)
             shift = max(0, exact.bit_length() - 160)
@@ -127,7 +129,7 @@ def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
         Start with at least so many sets in both collections together. The sizes stay a fixed sequence of at most i_max
         terms, so the union bound over them holds as it is.
     """
-    with localcontext(_CONTEXT):
+    with localcontext(CONTEXT):
         eps = Decimal(repr(epsilon))
         ratio, share = family.ratio, Decimal(family.mass) / family.least
         log_n = Decimal(family.n).ln()
@@ -158,14 +160,14 @@ def opim_lower(covered: int, sets: int, mass: int, a: Decimal, least: int) -> De
     least : int
         What the seeds reach by themselves.
     """
-    with localcontext(_CONTEXT):
+    with localcontext(CONTEXT):
         root = (covered + 2 * a / 9).sqrt() - (a / 2).sqrt()
         return max((root * root - a / 18) * mass / sets, Decimal(least))
 
 
 def opim_upper(covered: int, sets: int, mass: int, a: Decimal) -> Decimal:
     """Return an upper bound on the optimum, which hits at most ``covered`` of these sets; fails as ``opim_lower``."""
-    with localcontext(_CONTEXT):
+    with localcontext(CONTEXT):
         root = (covered + a / 2).sqrt() + (a / 2).sqrt()
         return min(root * root * mass / sets, Decimal(mass))
 
@@ -188,12 +190,12 @@ class ImmPlan:
 
     def found(self, i: int, covered: int, sets: int) -> bool:
         """Return whether seeds that hit this many sets prove OPT >= x_i: W·F(S) >= (1 + ε')·x_i."""
-        with localcontext(_CONTEXT):
+        with localcontext(CONTEXT):
             return Decimal(covered) * 2**i >= (1 + _SQRT2 * self.epsilon) * sets
 
     def lower(self, covered: int, sets: int) -> Decimal:
         """Return LB = W·F(S)/(1 + ε'), at least L."""
-        with localcontext(_CONTEXT):
+        with localcontext(CONTEXT):
             bound = Decimal(covered) * self.family.mass / sets / (1 + _SQRT2 * self.epsilon)
             return max(bound, Decimal(self.family.least))
 
@@ -204,7 +206,7 @@ class ImmPlan:
 
     def last(self, lower: Decimal, sizes: int = 1) -> int:
         """Return θ = ⌈2W(ρα + β)²/(ε²·LB)⌉, for a failure of 1/(2n) divided by ``sizes``."""
-        with localcontext(_CONTEXT):
+        with localcontext(CONTEXT):
             failure = Decimal(4 * self.family.n * sizes).ln()
             ratio = self.family.ratio
             root = ratio * failure.sqrt() + (ratio * (self.family.log_sets + failure)).sqrt()
@@ -217,7 +219,7 @@ def imm_plan(family: Family, epsilon: float) -> ImmPlan:
     ℓ' ln n = ln 2n with ℓ = 1, so that n = 1 needs no case of its own. The search tries i = 1 … ⌊log₂ n⌋ - 1; with root
     weights up to ⌊log₂(W/L)⌋, and then ln log₂ n becomes the logarithm of that number where it is larger.
     """
-    with localcontext(_CONTEXT):
+    with localcontext(CONTEXT):
         eps = Decimal(repr(epsilon))
         prime = _SQRT2 * eps
         n, mass = family.n, family.mass
@@ -231,7 +233,7 @@ def imm_plan(family: Family, epsilon: float) -> ImmPlan:
 
 def grid_floor(value: Decimal) -> tuple[int, Decimal]:
     """Return the largest j with GRID**j <= value, and GRID**j; value >= 1."""
-    with localcontext(_CONTEXT):
+    with localcontext(CONTEXT):
         j = int(value.ln() / GRID.ln())
         while GRID ** (j + 1) <= value:
             j += 1

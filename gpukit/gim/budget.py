@@ -55,7 +55,7 @@ def choose(
     open_ = ~barred & (costs <= budget)
     single = int(np.where(open_, counts, -1).argmax()) if open_.any() else -1
     single_gain = int(counts[single]) if single >= 0 else 0
-    most = after_forced + _knapsack(counts, costs, open_, budget)
+    most = min(len(offsets) - 1, after_forced + _knapsack(counts, costs, open_, budget))
     seeds: list[int] = []
     gains: list[int] = []
     left, total, spacing = budget, after_forced, 1

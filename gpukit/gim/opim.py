@@ -58,7 +58,7 @@ def opim(
         with timer.phase("bounds"):
             own = problem.own_weight(choice.seeds)
             lower = opim_lower(hit, size, family.mass, plan.a, own)
-            # The seeds' own coverage is below any bound on the best one: if it rules a certificate out, so does the bound.
+            # No bound on the best coverage is below the seeds' own; if that rules a certificate out, so does the bound.
             doubtful = choice.most is None
             upper = opim_upper(choice.covered if choice.most is None else choice.most, size, family.mass, plan.a)
         if doubtful and (problem.unique or lower >= plan.target * upper or size >= plan.cap):

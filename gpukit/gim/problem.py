@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import InputError, UsageError
-from gpukit.gim.bounds import BUDGET_RATIO, GREEDY_RATIO, ROUNDS_RATIO, Family, log_choose
+from gpukit.gim.bounds import BUDGET_RATIO, CONTEXT, GREEDY_RATIO, ROUNDS_RATIO, Family, log_choose
 from gpukit.graph.csr import Graph
 
 MAX_COST = 2**31 - 1
@@ -126,7 +126,7 @@ class Problem:
     @property
     def unique(self) -> bool:
         """Whether only one set can be chosen, which then is the best."""
-        return self.costs is None and self._free == self.most - len(self.forced)
+        return self.costs is None and self.most - len(self.forced) in (0, self._free)
 
     @property
     def _free(self) -> int:
@@ -139,7 +139,7 @@ class Problem:
         """Return what the sample sizes need; L is what the k·T heaviest distinct vertices count for as seeds."""
         free, further = self._free, self.most - len(self.forced)
         rounds = self.params.rounds
-        with localcontext(prec=40):
+        with localcontext(CONTEXT):
             if self.costs is None:
                 ratio = GREEDY_RATIO if rounds == 1 else ROUNDS_RATIO
                 log_sets = rounds * log_choose(free, further)

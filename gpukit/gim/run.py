@@ -12,13 +12,14 @@ first id       collection
 """
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
+from gpukit.gim.bounds import CONTEXT
 from gpukit.gim.imm import imm
 from gpukit.gim.opim import Progress, opim
 from gpukit.gim.problem import Params, Problem, Result, Step, pose
@@ -94,17 +95,18 @@ def maximise(
     def beside(first_id: int) -> Collection:
         return make_collection(reverse, params.seed, first_id, device, shape=shape, beside=first)
 
-    if params.bound == "opim":
-        choice, hit, ratio, certified, history = opim(problem, first, beside(JUDGE_FIRST), timer, progress)
-        size = history[-1].sets
-        kind = "certified" if certified else "a priori"
-        return _result(problem, choice, hit, size, 2 * size, float(ratio), kind, history)
-    choice, last, drawn, history = imm(problem, first, lambda: beside(FRESH_FIRST), timer, progress)
-    aim = problem.family.ratio - Decimal(repr(params.epsilon))
-    sound = params.samples != "original"
-    guarantee = (1.0 if problem.unique else max(0.0, float(aim))) if sound else None
-    kind = "a priori" if sound else "none"
-    return _result(problem, choice, choice.covered, last.size, drawn, guarantee, kind, history)
+    with localcontext(CONTEXT):
+        if params.bound == "opim":
+            choice, hit, ratio, certified, history = opim(problem, first, beside(JUDGE_FIRST), timer, progress)
+            size = history[-1].sets
+            kind = "certified" if certified else "a priori"
+            return _result(problem, choice, hit, size, 2 * size, float(ratio), kind, history)
+        choice, last, drawn, history = imm(problem, first, lambda: beside(FRESH_FIRST), timer, progress)
+        aim = problem.family.ratio - Decimal(repr(params.epsilon))
+        sound = params.samples != "original"
+        guarantee = (1.0 if problem.unique else max(0.0, float(aim))) if sound else None
+        kind = "a priori" if sound else "none"
+        return _result(problem, choice, choice.covered, last.size, drawn, guarantee, kind, history)
 
 
 def _result(

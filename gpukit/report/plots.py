@@ -85,7 +85,8 @@ def plot_runtime(rows: list[Row], path: str) -> None:
     labels = [f"{row['graph']} {row['model'].upper()}" for row in rows]
     with _figure(path, "runtime", (5.2, 0.9 + 0.36 * len(rows))) as (figure, axes):
         left = [0.0] * len(rows)
-        for phase, colour in (("sampling", SERIES[0]), ("selection", SERIES[1]), ("other", MUTED)):
+        shown = (("sampling", SERIES[0]), ("selection", SERIES[1]), ("load", GRID), ("other", MUTED))
+        for phase, colour in shown:
             seconds = [row[f"time_{phase}_s"] for row in rows]
             axes.barh(labels, seconds, left=left, height=0.62, color=colour, label=phase, zorder=2)
             left = [a + b for a, b in zip(left, seconds, strict=True)]
@@ -96,7 +97,7 @@ def plot_runtime(rows: list[Row], path: str) -> None:
         axes.set_xlabel("seconds")
         axes.grid(True, axis="x")
         axes.tick_params(axis="y", length=0)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
 @contextmanager

@@ -10,6 +10,9 @@ from gpukit.report.files import read_text, write_text
 
 Row = dict[str, Any]
 
+PHASES = ("sampling", "selection", "load")
+"""The phases of a run that have a column each; what is left of the total is ``other``."""
+
 COLUMNS: dict[str, dict[str, type]] = {
     "runs": {
         "graph": str,
@@ -31,6 +34,7 @@ COLUMNS: dict[str, dict[str, type]] = {
         "threads": int,
         "time_sampling_s": float,
         "time_selection_s": float,
+        "time_load_s": float,
         "time_other_s": float,
         "time_total_s": float,
     },
@@ -129,7 +133,8 @@ def _run(path: str) -> list[Row]:
     record = _record(path)
     try:
         params, device, time = record["params"], record["device"], record["time_s"]
-        sampling, selection, total = (float(time.get(phase, 0.0)) for phase in ("sampling", "selection", "total"))
+        total = float(time["total"])
+        phases = {phase: float(time.get(phase, 0.0)) for phase in PHASES}
         row = {
             "n_vertices": record["graph"]["n"],
             "m_edges": record["graph"]["m"],
@@ -143,10 +148,9 @@ def _run(path: str) -> list[Row]:
             "device_name": device["name"],
             "gpus": len(device["gpus"]) if isinstance(device["gpus"], list) else device["gpus"],
             "threads": device["threads"],
-            "time_sampling_s": round(sampling, 6),
-            "time_selection_s": round(selection, 6),
-            "time_other_s": round(max(total - sampling - selection, 0.0), 6),
-            "time_total_s": round(total, 6),
+            **{f"time_{phase}_s": seconds for phase, seconds in phases.items()},
+            "time_other_s": round(max(total - sum(phases.values()), 0.0), 6),
+            "time_total_s": total,
         }
     except (KeyError, TypeError) as error:
         raise InputError(f"{path} is not a record of `gpukit gim run --json`: {error} is missing or wrong") from None

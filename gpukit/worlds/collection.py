@@ -81,12 +81,14 @@ class CpuCollection:
         self._members = np.empty(0, np.int32)
         self._counts = np.zeros(reverse.elements, np.int32)
         self._pool: ThreadPoolExecutor | None = None
+        self._scratch = [cpu.make_scratch(reverse.rounds) for _ in range(threads)]
 
-    def _draw(self, first: int, count: int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _draw(self, first: int, count: int, counts: np.ndarray, worker: int = 0) -> tuple[np.ndarray, np.ndarray]:
         r = self.reverse
         return cpu.sample(
             r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix,
             r.roots, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT), first, count, counts,
+            self._scratch[worker],
         )  # fmt: skip
 
     def extend(self, size: int) -> None:
@@ -115,7 +117,7 @@ class CpuCollection:
 
         def work(worker: int) -> list[tuple[np.ndarray, np.ndarray]]:
             mine = starts[worker :: self.threads]
-            return [self._draw(self.first + low, min(task, size - low), own[worker]) for low in mine]
+            return [self._draw(self.first + low, min(task, size - low), own[worker], worker) for low in mine]
 
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)

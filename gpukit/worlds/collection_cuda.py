@@ -19,7 +19,7 @@ from gpukit.worlds.reverse import Reverse
 AHEAD = 1 << 15
 """Sets drawn at least: a launch costs as much as these, and later requests find them there."""
 
-SPARE = 1 << 20
+SPARE = 1 << 22
 """Pairs the queue holds beyond what is expected."""
 
 SMALL_GRID = 132
@@ -79,14 +79,13 @@ class CudaCollection:
         self.size = 0
         self._drawn = 0
         self._used = 0
-        self._mean = 16.0
+        self._mean = 32.0
         self._host: _HostSets | None = None
         self._starts, self._sizes = Buffer(AHEAD, np.int64), Buffer(AHEAD, np.int32)
         self._entries = Buffer(1, np.int64)
         self._counts = Buffer(reverse.elements, np.int32, 0)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
-        self._work: dict[str, Buffer] = {}
-        self._queue: tuple[Buffer, ...] | None = None
+        self._work = self.graph.work
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
@@ -156,20 +155,20 @@ class CudaCollection:
         block = 32 if xp is np else kernels.BLOCK
         blocks = 2 if xp is np else min(resident_blocks(block, kernels.REGISTERS), max(1, count // 32))
         room = max(pairs // blocks, 4 * block * r.rounds)
-        if self._queue is None or self._queue[1].array.shape[0] != blocks or self._queue[1].array.shape[1] < room:
-            self._queue = None
-            slots = 1 << (2 * room - 1).bit_length()
-            self._queue = (
-                Buffer(blocks * room, np.uint64), Buffer((blocks, room), np.int32), Buffer(blocks * slots, np.uint64)
-            )  # fmt: skip
-        queue, ranks, table = self._queue
+        work = self._work
+        if "ranks" not in work or work["ranks"].array.shape[0] != blocks or work["ranks"].array.shape[1] < room:
+            for name in ("queue", "ranks", "table"):
+                work.pop(name, None)
+            work["queue"], work["ranks"] = Buffer(blocks * room, np.uint64), Buffer((blocks, room), np.int32)
+            work["table"] = Buffer(blocks << (2 * room - 1).bit_length(), np.uint64)
+        queue, ranks, table = work["queue"], work["ranks"], work["table"]
         self._entries.reserve(self._used + len(queue), self._used)
         group = max(8, min(2 * block // r.rounds, count // (8 * blocks)))
         kernels.sample[blocks, block](
             g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
             g.lt_prefix.view, g.roots.view, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT),
-            self.first + low, count, group, table.view, queue.view, ranks.view, self._sizes.view, self._starts.view, base,
-            self._entries.view, self._used, self._counts.view, self._control.view,
+            self.first + low, count, group, table.view, queue.view, ranks.view, self._sizes.view, self._starts.view,
+            base, self._entries.view, self._used, self._counts.view, self._control.view,
         )  # fmt: skip
 
     def _scan(self, low: int, count: int, pairs: int, base: int) -> None:
@@ -179,10 +178,10 @@ class CudaCollection:
         blocks = max(1, min(blocks, count, self.memory // (8 * (r.elements + words))))
         longest = min(r.elements, max(1024, self.memory // 8 // blocks))
         self._entries.reserve(self._used + pairs, self._used)
-        if self._queue is None or self._queue[0].array.shape != (blocks, words):
-            self._queue = None
-            self._queue = (Buffer((blocks, words), np.uint32, 0), Buffer((blocks, longest), np.int32))
-        visited, found = self._queue
+        if "visited" not in self._work or self._work["visited"].array.shape != (blocks, words):
+            self._work["visited"] = Buffer((blocks, words), np.uint32, 0)
+            self._work["found"] = Buffer((blocks, longest), np.int32)
+        visited, found = self._work["visited"], self._work["found"]
         cuda_scan.sample_scan[blocks, self.shape.block](
             g.indptr.view, g.indices.view, g.accept.view, r.lt_kind, g.lt_prefix.view, g.roots.view, r.n, r.rounds,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, visited.view, found.view,
@@ -223,36 +222,44 @@ class CudaCollection:
             work["start"], work["taken"] = Buffer(most, np.int64), Buffer((4, most), np.int32)
             work["histogram"] = Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32)
             work["inverted"], work["covered"] = Buffer(1, np.int32), Buffer(1, np.int32)
+            work["none"] = Buffer(np.empty(0, np.int32))
         if "snapshot" not in work or len(work["snapshot"]) < picks + 1:
             work["snapshot"] = Buffer((picks + 1, cover_cuda.MOST), np.int32)
         work["inverted"].reserve(self._used, 0)
         work["covered"].reserve(self._drawn, 0)
-        work["state"].array.fill(cover_cuda.FREE)
+        if blocked is not None or len(forced) or "restricted" in work:
+            work["restricted"] = work["state"]
+            work["state"].array.fill(cover_cuda.FREE)
         if blocked is not None:
             work["state"].array[:] = xp.asarray(blocked.astype(np.uint8))
         if len(forced):
             work["state"].array[xp.asarray(forced)] = cover_cuda.FORCED
-        result = Buffer(3 * picks + 1 + cover_cuda.CONTROL, np.int64, 0)
-        seeds = Buffer(picks, np.int32)
-        whole = result.array
-        gains, largest, control = whole[:picks], whole[picks : 2 * picks + 1], whole[2 * picks + 1 :]
-        views = [x if xp is np else cuda.as_cuda_array(x) for x in (gains, largest, control)]
+        length = 3 * picks + 1 + cover_cuda.CONTROL
+        if "result" not in work or len(work["result"]) != length:
+            work["result"] = Buffer(length, np.int64)
+            ends = (0, picks, 2 * picks, 3 * picks + 1, length)
+            for name, low, high in zip(("seeds", "gains", "largest", "control"), ends, ends[1:], strict=False):
+                work[name] = Buffer(work["result"].array[low:high])
+        result = work["result"]
+        result.array.fill(0)
+        wanted = work["none"] if len(forced) == 0 else Buffer(forced.astype(np.int32))
         args = (
             self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
-            self._counts.view, self.size == self._drawn, r.n, r.rounds, k, Buffer(forced.astype(np.int32)).view,
+            self._counts.view, self.size == self._drawn, r.n, r.rounds, k, wanted.view,
             work["state"].view, max(WANTED, 16 * picks), bounds, work["work"].view, work["histogram"].view,
             work["candidates"].view, work["slot"].view, work["start"].view, work["fill"].view, work["inverted"].view,
-            work["covered"].view, work["taken"].view, work["snapshot"].view, seeds.view, *views,
+            work["covered"].view, work["taken"].view, work["snapshot"].view, work["seeds"].view, work["gains"].view,
+            work["largest"].view, work["control"].view,
         )  # fmt: skip
         block = cover_cuda.BLOCK if xp is not np else 32
         most = cooperative_grid(cover_cuda.greedy, block, args)
         cover_cuda.greedy[min(most, max(SMALL_GRID, self._used >> 15)), block](*args)
         host = result.host()
-        if host[2 * picks + 1 + cover_cuda.STATUS] != cover_cuda.DONE:
+        if host[3 * picks + 1 + cover_cuda.STATUS] != cover_cuda.DONE:
             return None
-        sums = host[picks : 2 * picks + 1].copy()
+        sums = host[2 * picks : 3 * picks + 1].copy()
         sums[: len(forced)] = -1
-        return Selection(seeds.host(), host[:picks].copy(), sums if bounds else None)
+        return Selection(host[:picks].astype(np.int32), host[picks : 2 * picks].copy(), sums if bounds else None)
 
     def _select_on_host(self, k: int, forced: np.ndarray, blocked: np.ndarray | None, bounds: bool) -> Selection:
         r = self.reverse
@@ -347,9 +354,11 @@ class CudaCollection:
     def _spill(self) -> None:
         """Move the collection to host memory, where it stays from now on."""
         self._host = _HostSets()
-        self._host.add(*_gathered(self._starts.host(self._drawn), self._sizes.host(self._drawn), self._entries.host(self._used)))
+        self._host.add(
+            *_gathered(self._starts.host(self._drawn), self._sizes.host(self._drawn), self._entries.host(self._used))
+        )
         self._used = 0
-        self._work = {}
+        self._work.clear()
         self._entries = Buffer(1, np.int64)
 
     def _move_to_host(self, batch: int) -> None:
@@ -371,7 +380,8 @@ class Piece:
 class MultiCudaCollection:
     """An RR collection drawn by several GPUs; ids are split among them, and the first GPU selects.
 
-    Sets stay on the GPU that drew them until a selection, coverage or export asks for them; then they move to the first.
+    Sets stay on the GPU that drew them until a selection, coverage or export asks for them; then they move to the
+    first.
 
     Parameters
     ----------
@@ -426,7 +436,9 @@ class MultiCudaCollection:
         if size > self._drawn:
             target = max(size, AHEAD)
             bounds = np.linspace(self._drawn, target, len(self.gpus) + 1).astype(np.int64).tolist()
-            pieces = self._on_each(lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:])
+            pieces = self._on_each(
+                lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:]
+            )
             self._pieces.extend(zip(self._parts, pieces, strict=True))
             self._drawn = target
         self.size = max(self.size, size)
@@ -475,9 +487,10 @@ def check_ids(first: int, size: int) -> None:
 
 
 class DeviceGraph:
-    """The arrays of a :class:`Reverse` on the current GPU."""
+    """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn."""
 
     def __init__(self, reverse: Reverse) -> None:
+        self.work: dict[str, Buffer] = {}
         self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
         self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
         self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)

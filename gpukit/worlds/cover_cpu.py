@@ -1,9 +1,10 @@
 """Greedy maximum coverage over an RR collection on the CPU (Numba). ``cover_cuda.py`` chooses the same seeds on a GPU.
 
 Only the elements in many sets can be chosen or count for the bound, so both work on *candidates*: the elements whose
-current count reaches a limit that leaves enough of them. An inverted index of the candidates finds the sets a seed covers,
-so that all seeds together cost about one pass over the collection. When counts have fallen so far that an element outside
-the candidates could matter, the candidates are chosen again; the result is exactly that of a scan over all elements.
+current count reaches a limit that leaves enough of them. An inverted index of the candidates finds the sets a seed
+covers, so that all seeds together cost about one pass over the collection. When counts have fallen so far that an
+element outside the candidates could matter, the candidates are chosen again; the result is exactly that of a scan over
+all elements.
 """
 
 import numba
@@ -15,7 +16,7 @@ MIN_CANDIDATES = 512
 
 @numba.njit(nogil=True, cache=True)
 def _limit(counts, pool, blocked, wanted):
-    """Return the largest limit that at least ``wanted`` unblocked elements of ``pool`` reach, 0 if there are too few."""
+    """Return the largest limit that at least ``wanted`` unblocked elements of ``pool`` reach, 0 if too few do."""
     highest = 0
     for e in pool:
         highest = max(highest, counts[e])

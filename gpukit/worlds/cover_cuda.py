@@ -1,9 +1,9 @@
 """Greedy maximum coverage over an RR collection on a GPU: the seeds of ``cover_cpu.py``, in one launch.
 
-The same idea: only *candidates*, elements in many sets, can be chosen, and an inverted index of them finds the sets that a
-seed covers; when counts have fallen so far that another element could matter, the candidates are chosen again. Where even
-that does not suffice (all sets are covered, or too many elements are equally frequent) the kernel says ``INCOMPLETE`` and
-the host chooses instead.
+The same idea: only *candidates*, elements in many sets, can be chosen, and an inverted index of them finds the sets
+that a seed covers; when counts have fallen so far that another element could matter, the candidates are chosen again.
+Where even that does not suffice (all sets are covered, or too many elements are equally frequent) the kernel says
+``INCOMPLETE`` and the host chooses instead.
 """
 
 import numba
@@ -22,7 +22,8 @@ EPOCHS = 16
 """How often the candidates are chosen at most; each time twice as many."""
 
 STATUS, CONTROL_EPOCH, CONTROL = 0, 2, 2 + 2 * EPOCHS
-"""Places in ``control``: the outcome; from the second on, for each choice, candidates and their occurrences; its length."""
+"""Places in ``control``: the outcome; from the second on, for each choice, candidates and their occurrences; its
+length."""
 
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
 SMALL, LARGE, LARGE_SET = 0, 1, 256
@@ -115,12 +116,13 @@ def greedy(
 ):  # fmt: skip
     """Choose seeds greedily; cooperative, any grid. Returns what :func:`gpukit.worlds.cover_cpu.greedy` does.
 
-    Copies the counters (or counts the first ``sets`` sets); then for each choice of candidates a histogram of counts, the
-    candidates, and their inverted index (one pass over the members, 8 bytes each); then for each seed one grid barrier:
-    every block keeps the candidates' counts in its shared memory and finds the highest for itself; a warp owns a newly
-    covered set (a block a large one) and takes its members out of the counts, in ``taken`` for candidates, from where all
-    blocks read them after the barrier, and in ``work`` for others. All seeds together cost about one pass over the members with one
-    atomic add each. Last, block b sums the k largest marginal counts of prefix b.
+    Copies the counters (or counts the first ``sets`` sets); then for each choice of candidates a histogram of counts,
+    the candidates, and their inverted index (one pass over the members, 8 bytes each); then for each seed one grid
+    barrier: every block keeps the candidates' counts in its shared memory and finds the highest for itself; a warp
+    owns a newly covered set (a block a large one) and takes its members out of the counts, in ``taken`` for
+    candidates, from where all blocks read them after the barrier, and in ``work`` for others. All seeds together cost
+    about one pass over the members with one atomic add each. Last, block b sums the k largest marginal counts of
+    prefix b.
 
     Parameters
     ----------
@@ -152,7 +154,7 @@ def greedy(
     taken : int32 array, shape (4, MOST)
     snapshot : int32 array, shape (k * rounds + 1, MOST)
         Working space; need not be cleared.
-    seeds : int32 array, gains : int64 array, shape (k * rounds,)
+    seeds, gains : int64 arrays, shape (k * rounds,)
     largest : int64 array, shape (k * rounds + 1,)
         Results.
     control : int64 array, shape (CONTROL,)
@@ -165,7 +167,8 @@ def greedy(
     local = cuda.shared.array(BUCKETS, int32)
     room = cuda.shared.array(BUCKETS, int32)
     best = cuda.shared.array(BLOCK, uint64)
-    todo = cuda.shared.array(BLOCK, int32)
+    todo_start = cuda.shared.array(BLOCK, int64)
+    todo_size = cuda.shared.array(BLOCK, int32)
     shared = cuda.shared.array(4, int64)
     elements = len(work)
     for e in range(thread, elements, threads):
@@ -294,20 +297,21 @@ def greedy(
                 i = base + int64(lane) * cuda.gridDim.x + cuda.blockIdx.x
                 if i < end:
                     s = inverted[i]
-                    if covered[s] == 0:
+                    before, start, size = covered[s], starts[s], sizes[s]
+                    if before == 0:
                         covered[s] = 1
-                        if sizes[s] <= LARGE_SET:
-                            todo[cuda.atomic.add(shared, SMALL, 1)] = s
+                        if size <= LARGE_SET:
+                            place = cuda.atomic.add(shared, SMALL, 1)
                         else:
-                            todo[width - 1 - cuda.atomic.add(shared, LARGE, 1)] = s
+                            place = width - 1 - cuda.atomic.add(shared, LARGE, 1)
+                        todo_start[place] = start
+                        todo_size[place] = size
                 cuda.syncthreads()
                 for q in range(lane // 32, shared[SMALL], (width + 31) // 32):
-                    start = starts[todo[q]]
-                    for j in range(start + lane % 32, start + int64(sizes[todo[q]]), 32):
+                    for j in range(todo_start[q] + lane % 32, todo_start[q] + todo_size[q], 32):
                         _take(entries[j] & 0xFFFFFFFF, slot, taken, step & 3, work)
                 for q in range(width - shared[LARGE], width):
-                    start = starts[todo[q]]
-                    for j in range(start + lane, start + int64(sizes[todo[q]]), width):
+                    for j in range(todo_start[q] + lane, todo_start[q] + todo_size[q], width):
                         _take(entries[j] & 0xFFFFFFFF, slot, taken, step & 3, work)
                 cuda.syncthreads()
             step += 1
@@ -338,7 +342,8 @@ def greedy(
 def coverage(entries, used, sets, seeds, position, earliest, totals):
     """Count the sets that the first i seeds cover; cooperative, any grid.
 
-    A thread owns members one by one: 8 bytes and the position of the element read, an atomic minimum where it is a seed.
+    A thread owns members one by one: 8 bytes and the position of the element read, an atomic minimum where it is a
+    seed.
 
     Parameters
     ----------
@@ -380,7 +385,7 @@ KERNELS = {
         greedy,
         (_i64, _i32, _int, _i64, _int, _i32, numba.boolean, _int, _int, _int, _i32, numba.uint8[::1], _int)
         + (numba.boolean, _i32, _i32, _i32, _i32, _i64, _i32, _i32, _i32, *2 * (numba.int32[:, ::1],))
-        + (_i32, _i64, _i64, _i64),
+        + (_i64, _i64, _i64, _i64),
     ),
     "coverage": (coverage, (_i64, _int, _int, _i32, _i32, _i32, _i64)),
 }

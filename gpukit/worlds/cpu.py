@@ -1,7 +1,7 @@
 """Sampling of RR sets on the CPU (Numba). ``cuda.py`` draws the same sets on GPUs.
 
-A batch of sets advances together, level by level: its frontier is one array of (set, element) pairs, so that Philox calls
-vectorise and cache misses overlap; a small hash table of pairs tells which elements a set already has. Element
+A batch of sets advances together, level by level: its frontier is one array of (set, element) pairs, so that Philox
+calls vectorise and cache misses overlap; a small hash table of pairs tells which elements a set already has. Element
 ``round * n + v`` stands for vertex v in a round (a single round but for multi-round influence maximisation).
 """
 
@@ -72,10 +72,25 @@ def _high_word(sample, tag):
     return uint32((s >> uint64(32)) | ((t >> uint64(8)) << uint64(16)) | ((t & uint64(0xFF)) << uint64(24)))
 
 
+def make_scratch(rounds: int) -> tuple[np.ndarray, ...]:
+    """Return the working space of a worker: made once, because fresh memory costs more than a small batch of sets."""
+    pairs = BATCH * max(rounds, 64)
+    slots = max(32 * BATCH, 1 << (2 * BATCH * rounds - 1).bit_length())
+    return (
+        np.empty(pairs, np.int32),
+        np.empty(pairs, np.int32),
+        np.empty(CHILDREN, np.int32),
+        np.zeros(CHILDREN, np.int32),
+        np.empty((9, BATCH), np.uint32),
+        np.empty(CHILDREN, np.int64),
+        np.empty(slots, np.uint64),
+    )
+
+
 @numba.njit(nogil=True, cache=True)
 def sample(
     rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
-    roots, n, rounds, seed, tag, root_tag, first, count, counts,
+    roots, n, rounds, seed, tag, root_tag, first, count, counts, scratch,
 ):  # fmt: skip
     """Draw the RR sets first … first + count - 1.
 
@@ -97,6 +112,8 @@ def sample(
         The sample ids.
     counts : int32 array, shape (n * rounds,)
         Occurrence counters, increased by one for every member.
+    scratch : tuple of arrays
+        Working space of this worker (:func:`make_scratch`).
 
     Returns
     -------
@@ -106,15 +123,12 @@ def sample(
     """
     offsets = np.zeros(count + 1, np.int64)
     packed = np.empty(max(1024, 8 * count * rounds), np.int32)
-    elements = np.empty(BATCH * max(rounds, 64), np.int32)
-    owners = np.empty(len(elements), np.int32)
-    table = _rehashed(np.zeros(32 * BATCH, np.uint64), BATCH * rounds)
-    vertex, low_word, high_word = np.empty(BATCH, np.uint32), np.empty(BATCH, np.uint32), np.empty(BATCH, np.uint32)
-    w0, w1 = np.empty(BATCH, np.uint32), np.empty(BATCH, np.uint32)
-    w2, w3 = np.empty(BATCH, np.uint32), np.empty(BATCH, np.uint32)
-    starts, lengths, metas = np.empty(GROUP, np.int64), np.empty(GROUP, np.uint32), np.empty(GROUP, np.uint32)
-    child, child_owner = np.empty(CHILDREN, np.int64), np.empty(CHILDREN, np.int32)
-    child_shift = np.zeros(CHILDREN, np.int32)
+    elements, owners, child_owner, child_shift, words, child, table = scratch
+    elements, owners = elements[:], owners[:]
+    vertex, low_word, high_word = words[0], words[1], words[2]
+    w0, w1, w2, w3 = words[3], words[4], words[5], words[6]
+    lengths, metas = words[7], words[8]
+    starts = np.empty(GROUP, np.int64)
     more_row, more_item = np.empty(GROUP, np.int64), np.empty(GROUP, np.int64)
     live = np.empty(MAX_LIVE, np.uint32)
     place = np.zeros(BATCH + 1, np.int64)

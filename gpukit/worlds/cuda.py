@@ -1,9 +1,10 @@
 """Sampling of RR sets on a GPU: the sets of ``cpu.py``, to the bit.
 
-A block advances many sets at once. Their frontier is one queue of (set, element) pairs in the block's own part of global
-memory; the block takes as many pairs as it has threads, whatever sets they belong to, and starts new sets when the queue
-runs low, so that all threads stay busy although sets differ in size by five orders of magnitude. A hash table of pairs, also
-the block's own, tells which elements a set already has. Blocks share nothing but the ticket of the next set.
+A block advances many sets at once. Their frontier is one queue of (set, element) pairs in the block's own part of
+global memory; the block takes as many pairs as it has threads, whatever sets they belong to, and starts new sets when
+the queue runs low, so that all threads stay busy although sets differ in size by five orders of magnitude. A hash
+table of pairs, also the block's own, tells which elements a set already has. Blocks share nothing but the ticket of
+the next set.
 """
 
 import numba
@@ -31,7 +32,7 @@ draw_root, live_edges, lt_choice = (for_kernels(f) for f in (rule.draw_root, rul
 
 @cuda.jit(device=True)
 def _insert(table, base, mask, key):
-    """Insert a nonzero key into ``table[base:base + mask + 1]``; return 1 if it was absent, 0 if present, -1 if full."""
+    """Insert a nonzero key into a block's table; return 1 if it was absent, 0 if present, -1 if the table is full."""
     slot = (key * uint64(0x9E3779B97F4A7C15)) >> uint64(32) & mask
     for _ in range(4096):
         found = cuda.atomic.cas(table, base + int64(slot), uint64(0), key)
@@ -66,11 +67,11 @@ def sample(
 ):  # fmt: skip
     """Draw the RR sets first … first + count - 1 and pack them; any grid, 256 threads a block at most.
 
-    A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes the
-    live edges to shared memory. Then it owns one live edge: it reads the tail (one 32-byte sector), does one 64-bit
-    compare-and-swap in the block's table and, for a new element, an atomic add on the size of the set, which is the rank
-    of the element in it. When its sets are done, the block takes a place for all their members at once and writes each
-    there: 12 bytes read, 8 written, one atomic add for the occurrence counter.
+    A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes
+    the live edges to shared memory. Then it owns one live edge: it reads the tail (one 32-byte sector), does one 64-bit
+    compare-and-swap in the block's table and, for a new element, an atomic add on the size of the set, which is the
+    rank of the element in it. When its sets are done, the block takes a place for all their members at once and writes
+    each there: 12 bytes read, 8 written, one atomic add for the occurrence counter.
 
     Parameters
     ----------
@@ -91,8 +92,8 @@ def sample(
     counts : int32 array, shape (n * rounds,)
         Occurrence counters, increased.
     control : int64 array, shape (4,)
-        Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was too
-        small: then neither entries nor counters are of use.
+        Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
+        too small: then neither entries nor counters are of use.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     capacity = ranks.shape[1]
@@ -220,7 +221,24 @@ _int, _seed = numba.int64, numba.uint64
 KERNELS = {
     "sample": (
         sample,
-        (numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32, _u64, _int, _int, _seed, _int, _int, _int, _int, _int)
+        (
+            numba.uint32[:, ::1],
+            _i32,
+            _u32,
+            _u64,
+            _int,
+            _seed,
+            _u32,
+            _u64,
+            _int,
+            _int,
+            _seed,
+            _int,
+            _int,
+            _int,
+            _int,
+            _int,
+        )
         + (_u64, _u64, numba.int32[:, ::1], _i32, _i64, _int, _i64, _int, _i32, _i64),
     ),
 }

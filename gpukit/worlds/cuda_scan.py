@@ -24,11 +24,11 @@ def sample_scan(
     indptr, indices, accept, lt_kind, lt_prefix, roots, n, rounds, seed, tag, root_tag,
     first, count, visited, found, sizes, starts, set_base, entries, entry_base, counts, control,
 ):  # fmt: skip
-    """Draw the RR sets first … first + count - 1 as gIM does (Algorithms 3 to 6, its slips repaired); any grid and block.
+    """Draw the RR sets first … first + count - 1 as gIM does (Algorithms 3 to 6, slips repaired); any grid and block.
 
     A block owns one set at a time (gIM: one warp). Its threads share the in-edges of one frontier vertex: under IC each
-    draws for its edges, under LT each looks for the drawn number among its prefix sums. The first 384 elements of the frontier
-    are in shared memory, the rest in global memory. Reads 8 bytes an in-edge; two barriers a vertex.
+    draws for its edges, under LT each looks for the drawn number among its prefix sums. The first 384 elements of the
+    frontier are in shared memory, the rest in global memory. Reads 8 bytes an in-edge; two barriers a vertex.
 
     Parameters
     ----------
@@ -77,7 +77,11 @@ def sample_scan(
                         hit = uniform <= lt_prefix[e] and (j == 0 or uniform > lt_prefix[e - 1])
                     else:
                         words = draw4(
-                            seed, tag + (t << 8), first + owner, v, (j // MAX_LIVE) * CALLS_PER_ROW + (j % MAX_LIVE >> 2)
+                            seed,
+                            tag + (t << 8),
+                            first + owner,
+                            v,
+                            (j // MAX_LIVE) * CALLS_PER_ROW + (j % MAX_LIVE >> 2),
                         )
                         word = words[0]
                         if j & 3 == 1:

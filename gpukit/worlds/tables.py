@@ -5,7 +5,8 @@ has its own draws, so rows can be sampled in any order and by different threads.
 
 - Equal probabilities (weighted cascade, constant): one row a vertex, or blocks of ``floor(8 / p)`` edges when more than
   8 live edges are expected.
-- Unequal probabilities: in-edges are grouped into classes ``2**-b >= p > 2**-(b+1)``; a class is sampled at ``2**-b`` and
+- Unequal probabilities: in-edges are grouped into classes ``2**-b >= p > 2**-(b+1)``; a class is sampled at ``2**-b``
+and
   an edge accepted with ``p * 2**b``.
 
 A row of at most 4 edges, or with p >= 1/4, is *direct*: one 32-bit draw an edge. Any other row draws its number of live
@@ -101,8 +102,8 @@ class _TableStore:
             offset = len(self.values)
             if offset >= 1 << 24 or (kind not in (EQUAL, OWN) and kind > MAX_LIVE):
                 raise InputError(
-                    f"sampling tables would need {offset} thresholds (at most {1 << 24}); the graph has too many distinct "
-                    "degrees for the skip sampler, use --sampler scan"
+                    f"sampling tables would need {offset} thresholds (at most {1 << 24}); the graph has too many "
+                    "distinct degrees for the skip sampler, use --sampler scan"
                 )
             self.values.extend(values)
             self.meta_of[key] = offset << 8 | kind
@@ -132,13 +133,17 @@ def equal_rows(indptr: np.ndarray, longest: int = 1 << 32) -> np.ndarray:
 
 def _set_meta(rows: np.ndarray, meta_of_length) -> None:
     lengths, inverse = np.unique(rows[:, 1], return_inverse=True)
-    rows[:, 2] = np.array([meta_of_length(int(length)) if length else 0 for length in lengths], dtype=np.uint32)[inverse]
+    rows[:, 2] = np.array([meta_of_length(int(length)) if length else 0 for length in lengths], dtype=np.uint32)[
+        inverse
+    ]
 
 
 def _weighted_cascade(indptr: np.ndarray) -> dict[str, np.ndarray]:
     store = _TableStore()
     rows = equal_rows(indptr)
-    _set_meta(rows, lambda d: store.equal((2 * _TWO32 + d) // (2 * d)) if d <= DIRECT_EDGES else store.binomial(d, 1, d))
+    _set_meta(
+        rows, lambda d: store.equal((2 * _TWO32 + d) // (2 * d)) if d <= DIRECT_EDGES else store.binomial(d, 1, d)
+    )
     return {"rows": rows, "thresholds": store.array()}
 
 
@@ -232,7 +237,9 @@ def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarr
     store = _TableStore()
     kinds, inverse = np.unique(classes.astype(np.int64) << 32 | rows[:, 1], return_inverse=True)
     meta = [
-        OWN if kind >> 32 <= 1 or (kind & 0xFFFFFFFF) <= DIRECT_EDGES else store.binomial(kind & 0xFFFFFFFF, 1, 1 << (kind >> 32))
+        OWN
+        if kind >> 32 <= 1 or (kind & 0xFFFFFFFF) <= DIRECT_EDGES
+        else store.binomial(kind & 0xFFFFFFFF, 1, 1 << (kind >> 32))
         for kind in kinds.tolist()
     ]
     rows[:, 2] = np.array(meta, dtype=np.uint32)[inverse]
@@ -253,8 +260,8 @@ def build_tables(graph: Graph) -> dict[str, np.ndarray]:
         ``rows`` (uint32, (r, 4), r >= n): start, length, meta and next row (0: none) of each row; row v is the first of
         vertex v. ``meta`` is ``offset << 8 | kind`` with kind 0: direct, all edges live with threshold
         ``thresholds[offset]``; 255: direct, edge e with ``accept[e]``; otherwise the number of binomial thresholds at
-        ``offset``. ``thresholds`` (uint64). For unequal probabilities also ``indices`` (int32, (m,)), the in-edges in row
-        order, and ``accept`` (uint32, (m,)), the probability minus one with which a chosen edge is live.
+        ``offset``. ``thresholds`` (uint64). For unequal probabilities also ``indices`` (int32, (m,)), the in-edges in
+        row order, and ``accept`` (uint32, (m,)), the probability minus one with which a chosen edge is live.
 
     Raises
     ------

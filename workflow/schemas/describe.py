@@ -53,6 +53,9 @@ class Gim(Section):
         default=0.1, gt=0, lt=1, description="ε of the guarantee: (1 − 1/e − ε) times the best spread possible."
     )
     bound: Literal["opim", "imm"] = Field(default="opim", description="How many RR sets are enough: OPIM-C or IMM.")
+    min_sets: Annotated[int, Field(ge=0)] = Field(
+        default=100000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
+    )
     sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
 
 

@@ -1,0 +1,281 @@
+"""``gpukit gim``: records, artifacts that do not depend on the machine, shards, and one line for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gpukit.artifacts import digest, read_rrsets, read_seeds, write_graph
+from gpukit.cli.app import explain, main
+from gpukit.gim import Params, baselines, maximise
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Graph, Weights
+from gpukit.worlds.tables import build_tables
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A graph whose original ids are not its internal ones."""
+    generator = np.random.default_rng(1)
+    u, v = 10 * generator.integers(1, 60, (2, 250))
+    return build_graph(u, v, weights=Weights())
+
+
+@pytest.fixture
+def folder(tmp_path, graph, monkeypatch):
+    write_graph(tmp_path / "G.h5", graph, build_tables(graph))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *words):
+    code = main(["gim", *map(str, words)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def good(capsys, *words):
+    code, out, err = run(capsys, *words)
+    assert code == 0, err
+    return out
+
+
+def record(capsys, *words):
+    return json.loads(good(capsys, *words, "--json"))
+
+
+def test_record_and_artifact(capsys, folder, graph):
+    found = record(capsys, "run", "G.h5", "--out", "S.h5", "-k", 4, "--epsilon", 0.2, "--min-sets", 500, "--seed", 3)
+    expected = maximise(graph, Params(k=4, epsilon=0.2, min_sets=500, seed=3))
+    assert found["seeds"] == graph.original(expected.seeds).tolist()
+    assert found["gains"] == expected.gains.tolist()
+    assert {name: found[name] for name in expected.facts()} == expected.facts()
+    assert found["rr_sets"] >= 500 and 0.43 < found["guarantee"] <= 1
+    assert {"params", "graph", "device", "seed", "time_s"} <= found.keys()
+    assert found["graph"] == {"n": graph.n, "m": graph.m}
+    assert {"total", "sampling", "selection", "transfer"} <= found["time_s"].keys()
+    stored = read_seeds(folder / "S.h5")
+    assert stored.seeds.tolist() == found["seeds"] and stored.internal.tolist() == expected.seeds.tolist()
+    assert stored.gains.tolist() == expected.gains.tolist()
+    assert stored.guarantee == {"value": found["guarantee"], "kind": "certified"}
+    assert (stored.spread_estimate, stored.rr_sets, stored.seed) == (found["spread_estimate"], found["rr_sets"], 3)
+    assert stored.graph == digest(folder / "G.h5")
+    assert {"k", "epsilon", "model", "bound", "sampler"} <= stored.params.keys()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--bound", "imm", "--samples", "fresh"],
+        ["--model", "lt", "--rounds", "2"],
+        ["--sampler", "scan", "--exclude", "10,20"],
+    ],
+)
+def test_bytes_do_not_depend_on_the_machine(capsys, folder, words):
+    base = ["run", "G.h5", "-k", 3, "--epsilon", 0.3, "--min-sets", 300, *words]
+    one = record(capsys, *base, "--out", "A.h5", "--threads", 1)
+    for other in (["--threads", 2], ["--selection", "scan"], ["--block", 64, "--grid", 7, "--device", "cpu"]):
+        two = record(capsys, *base, "--out", "B.h5", *other)
+        assert two["seeds"] == one["seeds"]
+        assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
+    good(capsys, *base, "--out", "C.h5", "--seed", 1)
+    assert (folder / "A.h5").read_bytes() != (folder / "C.h5").read_bytes()
+
+
+def test_rounds_in_record_and_artifact(capsys, folder):
+    found = record(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 3, "--min-sets", 500)
+    assert sorted(found["rounds"]) == [0, 0, 1, 1, 2, 2]
+    assert read_seeds(folder / "S.h5").rounds.tolist() == found["rounds"]
+
+
+def test_summary_for_people(capsys, folder):
+    lines = good(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 2, "--min-sets", 500).splitlines()
+    titles = {line.split("  ")[0] for line in lines}
+    assert {"seeds", "rounds", "spread", "RR sets", "guarantee", "graph", "time", "written"} == titles
+    assert "none" in good(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--bound", "imm", "--samples", "original")
+
+
+def test_include_exclude_targets(capsys, folder, graph):
+    ids = graph.original(np.arange(graph.n))
+    (folder / "in.txt").write_text(f"# two\n{ids[5]}\n\n{ids[2]}  # later\n")
+    (folder / "t.txt").write_text(f"{ids[1]} 3\n{ids[7]},4\n")
+    words = ("--include", "in.txt", "--exclude", f"{ids[0]}, {ids[3]}", "--targets", "t.txt")
+    found = record(capsys, "run", "G.h5", "--out", "S.h5", "-k", 4, *words, "--min-sets", 500)
+    weights = np.zeros(graph.n, np.int64)
+    weights[[1, 7]] = 3, 4
+    expected = maximise(graph, Params(k=4, include=[5, 2], exclude=[0, 3], root_weights=weights, min_sets=500))
+    assert found["seeds"] == ids[expected.seeds].tolist()
+    assert found["seeds"][:2] == [ids[5], ids[2]]
+    assert found["spread_estimate"] == expected.spread_estimate <= 7
+    assert (found["params"]["include"], found["params"]["exclude"]) == ([ids[5], ids[2]], [ids[0], ids[3]])
+
+
+def test_budget_and_costs(capsys, folder, graph):
+    ids = graph.original(np.arange(graph.n))
+    (folder / "c.txt").write_text(f"{ids[0]} 0.5\n{ids[4]} 2.000001\n")
+    found = record(capsys, "run", "G.h5", "--out", "S.h5", "--budget", 3.5, "--costs", "c.txt", "--min-sets", 500)
+    costs = np.full(graph.n, 10**6)
+    costs[[0, 4]] = 500_000, 2_000_001
+    expected = maximise(graph, Params(budget=3_500_000, costs=costs, min_sets=500))
+    assert found["seeds"] == ids[expected.seeds].tolist()
+    assert costs[expected.seeds].sum() <= 3_500_000
+
+
+def test_shards_are_the_whole(capsys, folder, graph):
+    words = ("--seed", 9, "--model", "lt")
+    for name, first, count in (("whole", 0, 400), ("a", 0, 150), ("b", 150, 1), ("c", 151, 249)):
+        made = record(capsys, "sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count, *words)
+        assert (made["rr_sets"], made["graph"]) == (count, {"n": graph.n, "m": graph.m})
+    whole = record(capsys, "select", "whole.h5", "--out", "W.h5", "-k", 3)
+    parts = record(capsys, "select", "c.h5", "a.h5", "b.h5", "--out", "P.h5", "-k", 3)
+    for name in ("seeds", "gains", "spread_estimate", "rr_sets", "guarantee", "params", "seed", "graph"):
+        assert whole[name] == parts[name], name
+    assert (whole["rr_sets"], whole["guarantee"], whole["seed"]) == (400, None, 9)
+    assert set(whole["seeds"]) <= set(graph.original(np.arange(graph.n)).tolist())
+    again = record(capsys, "sample", "G.h5", "--out", "d.h5", "--count", 400, *words, "--threads", 2)
+    assert again["members"] == len(read_rrsets(folder / "whole.h5").members)
+    assert (folder / "d.h5").read_bytes() == (folder / "whole.h5").read_bytes()
+    stored = [read_seeds(folder / name) for name in ("W.h5", "P.h5")]
+    assert stored[0].seeds.tolist() == stored[1].seeds.tolist() == whole["seeds"]
+    assert main(["verify", "whole.h5", "W.h5", "P.h5"]) == 0
+
+
+def test_select_over_rounds(capsys, folder):
+    good(capsys, "sample", "G.h5", "--out", "r.h5", "--count", 300, "--rounds", 2)
+    assert sorted(record(capsys, "select", "r.h5", "--out", "S.h5", "-k", 2)["rounds"]) == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("method", ["degree", "degree-discount", "random"])
+def test_baselines(capsys, folder, graph, method):
+    found = record(capsys, "baseline", "G.h5", "--method", method, "-k", 5, "--out", "B.h5", "--seed", 4)
+    function = {"degree": baselines.degree, "degree-discount": baselines.degree_discount}.get(method)
+    expected = baselines.random(graph, 5, 4) if function is None else function(graph, 5)
+    assert found["seeds"] == graph.original(expected).tolist()
+    stored = read_seeds(folder / "B.h5")
+    assert (stored.method, stored.seeds.tolist()) == (method, found["seeds"])
+
+
+RUN = ["run", "G.h5", "--out", "S.h5"]
+SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "line"),
+    [
+        (2, [*RUN, "-k", 0], "k is 0; 1 to"),
+        (2, [*RUN, "-k", 10_000], "k is 10000"),
+        (2, [*RUN, "-k", "x"], "'-k'"),
+        (2, [*RUN], "-k"),
+        (2, [*RUN, "-k", 2, "--budget", 3], "either k"),
+        (2, [*RUN, "-k", 2, "--epsilon", 0], "epsilon"),
+        (2, [*RUN, "-k", 2, "--epsilon", 1], "epsilon"),
+        (2, [*RUN, "-k", 2, "--epsilon", "nan"], "epsilon"),
+        (2, [*RUN, "-k", 2, "--model", "sir"], "sir"),
+        (2, [*RUN, "-k", 2, "--rounds", 0], "rounds"),
+        (2, [*RUN, "-k", 2, "--min-sets", -1], "min_sets"),
+        (2, [*RUN, "-k", 2, "--seed", -1], "seed"),
+        (2, [*RUN, "-k", 2, "--include", "none.txt"], "neither"),
+        (3, [*RUN, "-k", 2, "--include", "7"], "vertex 7 is not in the graph"),
+        (2, [*RUN, "-k", 2, "--include", "10,10"], "twice"),
+        (2, [*RUN, "-k", 2, "--include", "10,20,30"], "k is 2"),
+        (2, [*RUN, "-k", 2, "--include", "10", "--exclude", "10"], "both"),
+        (2, [*RUN, "-k", 2, "--include", str(2**63)], "2^63"),
+        (3, [*RUN, "-k", 2, "--include", "letters.txt"], "line 2"),
+        (3, [*RUN, "-k", 2, "--include", "junk.bin"], "not text"),
+        (3, [*RUN, "-k", 2, "--include", "empty.txt"], "no vertices"),
+        (3, [*RUN, "-k", 2, "--targets", "missing.txt"], "missing.txt"),
+        (3, [*RUN, "-k", 2, "--targets", "one.txt"], "1 columns, 2 are needed"),
+        (3, [*RUN, "-k", 2, "--targets", "letters.txt"], "line 1"),
+        (3, [*RUN, "-k", 2, "--targets", "negative.txt"], "'-1'"),
+        (3, [*RUN, "-k", 2, "--targets", "nan.txt"], "'nan'"),
+        (3, [*RUN, "-k", 2, "--targets", "twice.txt"], "given twice"),
+        (2, [*RUN, "-k", 2, "--costs", "costs.txt"], "budget"),
+        (3, [*RUN, "--budget", 2, "--costs", "fine.txt"], "at most 6 decimals"),
+        (2, [*RUN, "--budget", "x"], "--budget"),
+        (2, [*RUN, "--budget", "nan"], "--budget"),
+        (2, [*RUN, "--budget", 0], "--budget"),
+        (2, [*RUN, "--budget", 0.5], "below the cost"),
+        (2, [*RUN, "-k", 2, "--block", 7], "--block"),
+        (2, [*RUN, "-k", 2, "--threads", 0], "--threads"),
+        (3, ["run", "missing.h5", "--out", "S.h5", "-k", 2], "missing.h5"),
+        (3, ["run", ".", "--out", "S.h5", "-k", 2], "."),
+        (3, ["run", "empty.txt", "--out", "S.h5", "-k", 2], "empty.txt"),
+        (3, ["run", "junk.bin", "--out", "S.h5", "-k", 2], "junk.bin"),
+        (3, ["run", "edgeless.h5", "--out", "S.h5", "-k", 2], "no edges"),
+        (3, ["run", "forward.h5", "--out", "S.h5", "-k", 2], "transpose"),
+        (3, ["run", "bare.h5", "--out", "S.h5", "-k", 2], "probabilities"),
+        (3, ["run", "heavy.h5", "--out", "S.h5", "-k", 2, "--model", "lt"], "at most 1"),
+        (3, ["run", "G.h5", "--out", "none/S.h5", "-k", 2], "no folder"),
+        (3, ["sample", "edgeless.h5", "--out", "S.h5", "--count", 2], "no edges"),
+        (3, ["baseline", "edgeless.h5", "--out", "S.h5", "-k", 2, "--method", "random"], "no edges"),
+        (2, ["baseline", "G.h5", "--out", "S.h5", "-k", 0, "--method", "random"], "k = 0"),
+        (2, [*SAMPLE, "--count", 0], "--count"),
+        (2, [*SAMPLE, "--count", 5, "--first", -1], "sample ids"),
+        (2, [*SAMPLE, "--count", 5, "--first", 2**48 - 4], "2^48"),
+        (3, ["select", "G.h5", "--out", "S.h5", "-k", 2], "G.h5"),
+        (3, ["select", "r0.h5", "r9.h5", "--out", "S.h5", "-k", 2], "gap"),
+        (3, ["select", "r0.h5", "r0.h5", "--out", "S.h5", "-k", 2], "overlap"),
+        (3, ["select", "r0.h5", "seed.h5", "--out", "S.h5", "-k", 2], "differ in seed"),
+        (3, ["select", "r0.h5", "lt.h5", "--out", "S.h5", "-k", 2], "differ in model"),
+        (2, ["select", "r0.h5", "--out", "S.h5", "-k", 0], "k is 0"),
+    ],
+)
+def test_what_is_wrong_is_one_line(capsys, folder, graph, code, words, line):
+    texts = {"empty": "", "letters": "10\nten\n", "one": "10\n", "negative": "10 -1\n", "nan": "10 nan\n"}
+    texts |= {"twice": "10 1\n10 2\n", "costs": "10 1\n", "fine": "10 0.1234567\n"}
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text)
+    (folder / "junk.bin").write_bytes(bytes(range(256)))
+    write_graph("edgeless.h5", Graph(np.zeros(6, np.int64), np.zeros(0, np.int32)))
+    if "forward.h5" in words:
+        write_graph("forward.h5", Graph(graph.indptr, graph.indices))
+    if "bare.h5" in words:
+        write_graph("bare.h5", build_graph(np.array([0, 1]), np.array([1, 2]), weights=Weights("none")))
+    if "heavy.h5" in words:
+        write_graph("heavy.h5", build_graph(np.array([0, 1]), np.array([2, 2]), weights=Weights("const", 0.9)))
+    if "select" in words:
+        extras = (("r0", []), ("r9", ["--first", 9]), ("seed", ["--first", 5, "--seed", 1]))
+        for name, more in (*extras, ("lt", ["--first", 5, "--model", "lt"])):
+            good(capsys, "sample", "G.h5", "--out", f"{name}.h5", "--count", 5, *more)
+    found, out, err = run(capsys, *words)
+    lines = [text for text in err.splitlines() if "device cpu" not in text]
+    assert found == code, err
+    assert len(lines) == 1 and line in lines[0], err
+    assert out == ""
+    assert not (folder / "S.h5").exists() and not (folder / "R.h5").exists()
+    assert not list(folder.glob(".*tmp"))
+
+
+def test_cuda_without_a_gpu_fails(capsys, folder, monkeypatch):
+    from gpukit.device import select
+
+    monkeypatch.setattr(select, "detect", lambda: ((), "no driver"))
+    good(capsys, "sample", "G.h5", "--out", "r.h5", "--count", 5)
+    for words in (["run", "G.h5"], ["select", "r.h5"]):
+        code, _, err = run(capsys, *words, "--out", "S.h5", "-k", 2, "--device", "cuda")
+        assert code == 4 and "cannot use a GPU" in err
+    assert run(capsys, *RUN, "-k", 2, "--min-sets", 10)[0] == 0
+
+
+def test_ctrl_c(capsys, folder, monkeypatch):
+    """Interrupted while it draws sets: exit code 5, one line, no output."""
+    from gpukit.worlds.collection import CpuCollection
+
+    extend = CpuCollection.extend
+
+    def interrupted(self, size):
+        if size > 1000:
+            raise KeyboardInterrupt
+        extend(self, size)
+
+    monkeypatch.setattr(CpuCollection, "extend", interrupted)
+    code, out, err = run(capsys, *RUN, "-k", 2, "--min-sets", 10_000)
+    assert (code, out) == (5, "")
+    assert err.splitlines()[1:] == ["gpukit: interrupted; nothing unfinished was left behind"]
+    assert {path.name for path in folder.iterdir()} == {"G.h5"}
+
+
+def test_ctrl_c_inside_compiled_code():
+    error = SystemError("CPUDispatcher returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+    assert explain(error) == explain(KeyboardInterrupt())

@@ -1,0 +1,31 @@
+"""Influence maximisation in the simulator: the answers of the CPU. Bounds, rounds and kernels; tiny graphs only."""
+
+import numpy as np
+import pytest
+
+from gpukit.gim import Params, maximise
+
+CASES = [
+    Params(k=2, epsilon=0.5, min_sets=0),
+    Params(k=2, epsilon=0.9, model="lt", min_sets=0),
+    Params(k=1, rounds=2, epsilon=0.9, min_sets=0),
+    Params(k=2, epsilon=0.9, bound="imm", samples="fresh", include=[5], exclude=[0], min_sets=0),
+    Params(budget=4, epsilon=0.9, min_sets=0),
+]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    from gpukit.worlds import collection_cuda, cover_cuda
+
+    monkeypatch.setattr(collection_cuda, "AHEAD", 64)
+    monkeypatch.setattr(collection_cuda, "SPARE", 1000)
+    monkeypatch.setattr(cover_cuda, "MOST", 256)
+
+
+@pytest.mark.parametrize("params", CASES, ids=range(len(CASES)))
+def test_simulator_equals_the_cpu(make_graph, simulator, params):
+    graph = make_graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)])
+    cpu, gpu = maximise(graph, params), maximise(graph, params, simulator)
+    assert np.array_equal(cpu.seeds, gpu.seeds) and np.array_equal(cpu.gains, gpu.gains)
+    assert cpu.facts() == gpu.facts() and cpu.history == gpu.history

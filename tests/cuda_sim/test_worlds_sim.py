@@ -1,0 +1,83 @@
+"""The kernels of worlds in the simulator give the sets, seeds and counts of the CPU."""
+
+import numpy as np
+import pytest
+
+from gpukit.graph.csr import Weights
+from gpukit.worlds.collection import CpuCollection
+from gpukit.worlds.reverse import prepare
+
+NONE = np.empty(0, np.int32)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Launch little: the simulator runs about 10,000 threads a second."""
+    from gpukit.worlds import collection_cuda, cover_cuda
+
+    monkeypatch.setattr(collection_cuda, "AHEAD", 16)
+    monkeypatch.setattr(collection_cuda, "SPARE", 500)
+    monkeypatch.setattr(cover_cuda, "MOST", 128)
+
+
+def pair(graph, model, sampler, rounds=1, **options):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(graph, model, sampler, rounds=rounds)
+    return CpuCollection(reverse, 5), CudaCollection(reverse, 5, **options)
+
+
+def check_equal(cpu, gpu):
+    for a, b in zip(cpu.export(), gpu.export(), strict=True):
+        assert np.array_equal(a, b)
+    assert cpu.members() == gpu.members()
+
+
+@pytest.mark.parametrize(
+    ("model", "sampler", "rounds", "weights"),
+    [
+        ("ic", "skip", 1, Weights()),
+        ("ic", "skip", 2, Weights("const", 0.2)),
+        ("ic", "skip", 1, Weights("trivalency", seed=2)),
+        ("lt", "skip", 2, Weights()),
+        ("ic", "scan", 1, Weights("trivalency", seed=2)),
+        ("lt", "scan", 1, Weights()),
+    ],
+)
+def test_sets_equal_the_cpu(simulator, random_graph, model, sampler, rounds, weights):
+    cpu, gpu = pair(random_graph(40, 260, 1, weights), model, sampler, rounds)
+    for size in (16, 30):
+        cpu.extend(size)
+        gpu.extend(size)
+    check_equal(cpu, gpu)
+
+
+def test_selection_and_coverage_equal_the_cpu(simulator, random_graph):
+    cpu, gpu = pair(random_graph(40, 200, 3), "ic", "skip", rounds=2)
+    cpu.extend(12)
+    gpu.extend(12)
+    forced, blocked = np.array([7, 43], np.int32), np.zeros(80, np.bool_)
+    blocked[:5] = True
+    for options in ({"forced": NONE}, {"forced": forced, "blocked": blocked}):
+        expected = cpu.select(2, bounds=True, **options)
+        found = gpu.select(2, bounds=True, **options)
+        assert np.array_equal(expected.seeds, found.seeds)
+        assert np.array_equal(expected.gains, found.gains)
+        assert np.array_equal(expected.largest, found.largest)
+    assert np.array_equal(cpu.coverage(expected.seeds), gpu.coverage(expected.seeds))
+
+
+def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
+    from gpukit.worlds.collection_cuda import MultiCudaCollection
+
+    cpu, gpu = pair(random_graph(30, 120, 2), "ic", "skip", memory=600)
+    split = MultiCudaCollection(cpu.reverse, 5, gpus=(0, 0))
+    for size in (10, 33):
+        for collection in (cpu, gpu, split):
+            collection.extend(size)
+    assert gpu._host is not None
+    check_equal(cpu, gpu)
+    check_equal(cpu, split)
+    expected = cpu.select(2, forced=NONE)
+    for other in (gpu, split):
+        assert np.array_equal(expected.seeds, other.select(2, forced=NONE).seeds)

@@ -1,0 +1,48 @@
+"""Influence maximisation on a GPU: the answers of the CPU, to the bit, for any launch shape."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpukit.gim import Params, maximise
+from gpukit.graph.csr import Weights
+
+CASES = [
+    Params(k=10, epsilon=0.1),
+    Params(k=10, epsilon=0.1, model="lt", min_sets=0),
+    Params(k=10, epsilon=0.2, bound="imm", min_sets=0),
+    Params(k=10, epsilon=0.2, bound="imm", samples="fresh", model="lt", min_sets=0),
+    Params(k=4, rounds=3, epsilon=0.2, min_sets=0),
+    Params(k=4, rounds=3, epsilon=0.2, bound="imm", model="lt", min_sets=0),
+    Params(k=10, include=[7, 3], exclude=[1, 2], min_sets=20_000),
+    Params(k=10, root_weights=np.arange(3000), min_sets=20_000),
+    Params(budget=300, costs=np.arange(3000) % 41 + 1, min_sets=20_000),
+]
+SCHEMES = {"wc": Weights(), "const": Weights("const", 0.05), "trivalency": Weights("trivalency", seed=1)}
+
+
+def same(one, other):
+    assert np.array_equal(one.seeds, other.seeds) and np.array_equal(one.gains, other.gains)
+    assert one.facts() == other.facts() and one.history == other.history
+
+
+@pytest.mark.parametrize("params", CASES, ids=range(len(CASES)))
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("sampler", ["skip", "scan"])
+def test_gpu_equals_the_cpu(random_graph, gpu, params, scheme, sampler):
+    if params.model == "lt" and scheme != "wc":
+        pytest.skip("weights of this scheme sum to more than LT allows")
+    graph = random_graph(3000, 20_000, 4, SCHEMES[scheme])
+    params = replace(params, sampler=sampler, seed=5)
+    same(maximise(graph, params), maximise(graph, params, gpu))
+
+
+@pytest.mark.parametrize("block", [32, 128])
+@pytest.mark.parametrize("grid", [0, 1, 500])
+def test_launch_shapes_change_nothing(random_graph, gpu, block, grid):
+    from gpukit.worlds.collection_cuda import Shape
+
+    graph = random_graph(3000, 20_000, 4)
+    params = Params(k=10, sampler="scan", min_sets=5000)
+    same(maximise(graph, params), maximise(graph, params, gpu, shape=Shape(block, grid)))

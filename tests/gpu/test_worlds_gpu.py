@@ -1,0 +1,85 @@
+"""RR sets, selection and coverage on real GPUs are those of the CPU, for any launch shape, memory and number of
+GPUs."""
+
+import numpy as np
+import pytest
+
+from gpukit.graph.csr import Weights
+from gpukit.worlds.collection import CpuCollection
+from gpukit.worlds.reverse import prepare
+
+NONE = np.empty(0, np.int32)
+CASES = [
+    ("ic", Weights()),
+    ("ic", Weights("const", 0.15)),
+    ("ic", Weights("trivalency", seed=1)),
+    ("lt", Weights()),
+    ("lt", Weights("const", 0.02)),
+]
+
+
+def check_equal(cpu, gpu):
+    for a, b in zip(cpu.export(), gpu.export(), strict=True):
+        assert np.array_equal(a, b)
+    expected, found = (collection.select(10, forced=NONE, bounds=True) for collection in (cpu, gpu))
+    assert np.array_equal(expected.seeds, found.seeds)
+    assert np.array_equal(expected.gains, found.gains)
+    assert np.array_equal(expected.largest, found.largest)
+    assert np.array_equal(cpu.coverage(expected.seeds), gpu.coverage(expected.seeds))
+
+
+@pytest.mark.parametrize(("model", "weights"), CASES)
+@pytest.mark.parametrize("sampler", ["skip", "scan"])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_equals_the_cpu(random_graph, gpu, model, weights, sampler, rounds):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(3000, 20_000, 6, weights), model, sampler, rounds=rounds)
+    cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
+    for size in (500, 2000):
+        cpu.extend(size)
+        cuda.extend(size)
+        check_equal(cpu, cuda)
+
+
+def test_launch_shapes_of_the_scan_sampler(random_graph, gpu):
+    from gpukit.worlds.collection_cuda import CudaCollection, Shape
+
+    reverse = prepare(random_graph(3000, 20_000, 6), "ic", "scan")
+    cpu = CpuCollection(reverse, 5)
+    cpu.extend(1000)
+    for shape in (Shape(32, 7), Shape(64, 300), Shape(128, 1)):
+        cuda = CudaCollection(reverse, 5, shape=shape)
+        cuda.extend(1000)
+        check_equal(cpu, cuda)
+
+
+def test_little_memory_spills_and_gives_the_same(random_graph, gpu):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(3000, 20_000, 6, Weights("const", 0.12)), "ic")
+    cpu, cuda = CpuCollection(reverse, 5), CudaCollection(reverse, 5, memory=1 << 21)
+    for size in (40_000, 60_000):
+        cpu.extend(size)
+        cuda.extend(size)
+    assert cuda._host is not None
+    check_equal(cpu, cuda)
+
+
+@pytest.mark.parametrize("memory", [None, 1 << 21])
+def test_several_gpus_give_the_same(random_graph, gpu, memory):
+    """On one GPU the parts share it; with more, each has its own."""
+    from gpukit.device.select import detect
+    from gpukit.worlds.collection_cuda import MultiCudaCollection
+
+    reverse = prepare(random_graph(3000, 20_000, 6), "ic")
+    count = len(detect()[0])
+    cpu = CpuCollection(reverse, 5)
+    several = MultiCudaCollection(reverse, 5, gpus=tuple(range(count)) if count > 1 else (0, 0, 0), memory=memory)
+    for size in (300, 50_000, 70_000):
+        cpu.extend(size)
+        several.extend(size)
+    check_equal(cpu, several)
+    cpu.extend(90_000)
+    several.extend(90_000)
+    check_equal(cpu, several)

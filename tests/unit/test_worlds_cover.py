@@ -1,0 +1,82 @@
+"""Greedy coverage on the CPU against a greedy over explicit sets."""
+
+import numpy as np
+import pytest
+from oracles.coverage import covered, greedy_rounds
+
+from gpukit.worlds.cover_cpu import coverage, greedy
+
+NONE = np.empty(0, np.int32)
+
+
+def random_sets(key, n, rounds, count, largest):
+    """Return explicit sets over n * rounds elements, skewed to low ids, and their packed form."""
+    generator = np.random.default_rng(key)
+    sets = []
+    for _ in range(count):
+        size = generator.integers(0, largest + 1)
+        sets.append(sorted(set((n * rounds * generator.random(size) ** 3).astype(int).tolist())))
+    offsets = np.cumsum([0] + [len(members) for members in sets], dtype=np.int64)
+    members = np.array([e for group in sets for e in group], np.int32)
+    return sets, offsets, members
+
+
+def run(offsets, members, n, rounds, k, forced=NONE, blocked=None, bounds=True):
+    counts = np.bincount(members, minlength=n * rounds).astype(np.int32)
+    barred = np.zeros(n * rounds, np.bool_) if blocked is None else blocked.copy()
+    return greedy(offsets, members, counts, n, rounds, k, forced, barred, bounds)
+
+
+@pytest.mark.parametrize("key", range(4))
+@pytest.mark.parametrize(
+    ("n", "rounds", "k", "count"), [(30, 1, 6, 60), (700, 1, 6, 800), (25, 3, 4, 80), (5, 1, 5, 3)]
+)
+def test_equals_the_explicit_greedy(key, n, rounds, k, count):
+    sets, offsets, members = random_sets(key, n, rounds, count, 9)
+    seeds, gains, largest = run(offsets, members, n, rounds, k)
+    expected, totals = greedy_rounds(sets, n, rounds, k)
+    assert seeds.tolist() == expected
+    assert np.cumsum(gains).tolist() == totals
+    for i in range(len(seeds) + 1):
+        left = [group for group in sets if not set(group) & set(seeds[:i].tolist())]
+        marginal = np.bincount([e for group in left for e in group], minlength=n * rounds).reshape(rounds, n)
+        assert largest[i] == np.sort(marginal, axis=1)[:, ::-1][:, :k].sum()
+
+
+def test_forced_come_first_and_blocked_never():
+    sets, offsets, members = random_sets(3, 40, 1, 200, 6)
+    blocked = np.zeros(40, np.bool_)
+    blocked[:4] = True
+    forced = np.array([39, 38], np.int32)
+    seeds, gains, largest = run(offsets, members, 40, 1, 6, forced, blocked)
+    assert seeds[:2].tolist() == [39, 38] and not set(seeds.tolist()) & {0, 1, 2, 3}
+    assert largest[:2].tolist() == [-1, -1] and largest[2] > 0
+    assert gains.sum() == covered(sets, seeds.tolist())
+
+
+def test_all_sets_covered_before_the_last_seed():
+    """Further seeds gain nothing and are the lowest ids left."""
+    offsets, members = np.array([0, 1, 2], np.int64), np.array([7, 7], np.int32)
+    seeds, gains, largest = run(offsets, members, 10, 1, 4)
+    assert seeds.tolist() == [7, 0, 1, 2]
+    assert gains.tolist() == [2, 0, 0, 0]
+    assert largest.tolist() == [2, 0, 0, 0, 0]
+
+
+def test_fewer_elements_than_seeds():
+    blocked = np.array([False, True, True, False])
+    seeds, gains, _ = run(np.array([0, 2], np.int64), np.array([0, 3], np.int32), 4, 1, 4, blocked=blocked)
+    assert seeds.tolist() == [0, 3] and gains.tolist() == [1, 0]
+
+
+def test_no_sets():
+    seeds, gains, largest = run(np.zeros(1, np.int64), NONE, 5, 1, 2)
+    assert seeds.tolist() == [0, 1] and gains.tolist() == [0, 0] and largest.tolist() == [0, 0, 0]
+
+
+def test_coverage_counts_prefixes():
+    sets, offsets, members = random_sets(8, 50, 1, 300, 7)
+    seeds = np.array([5, 0, 33, 12], np.int32)
+    position = np.full(50, 4, np.int32)
+    position[seeds] = np.arange(4)
+    assert coverage(offsets, members, position, 4).tolist() == [covered(sets, seeds[:i].tolist()) for i in range(5)]
