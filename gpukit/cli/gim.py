@@ -82,7 +82,7 @@ def run_(
     rounds: RoundsOption = 1,
     min_sets: Annotated[
         int, typer.Option("--min-sets", metavar="N", help="Fewest RR sets, all collections together.")
-    ] = 100_000,
+    ] = 200_000,
     include: Annotated[
         str | None, typer.Option("--include", metavar="A,B,…|FILE", help="Vertices that must be seeds.")
     ] = None,

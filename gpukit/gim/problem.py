@@ -68,7 +68,7 @@ class Params:
     samples: str = "grid"
     selection: str = "index"
     rounds: int = 1
-    min_sets: int = 100_000
+    min_sets: int = 200_000
     seed: int = 0
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()

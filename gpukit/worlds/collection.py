@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,12 @@ from gpukit.worlds.reverse import Reverse
 
 TASK = 8192
 """Sets a worker draws at a time."""
+
+PARALLEL = 60_000
+"""Members from which on waking other threads pays: about 3 ms of work."""
+
+EXPECTED_SIZE = 8
+"""Members of a set before any was drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +86,16 @@ class CpuCollection:
         self.size = 0
         self._offsets = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
-        self._counts = np.zeros(reverse.elements, np.int32)
+        self._counts = [np.zeros(reverse.elements, np.int32) for _ in range(threads)]
         self._pool: ThreadPoolExecutor | None = None
         self._scratch = [cpu.make_scratch(reverse.rounds) for _ in range(threads)]
 
-    def _draw(self, first: int, count: int, counts: np.ndarray, worker: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def _draw(self, first: int, count: int, worker: int = 0) -> tuple[np.ndarray, np.ndarray]:
         r = self.reverse
         return cpu.sample(
             r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix,
-            r.roots, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT), first, count, counts,
-            self._scratch[worker],
+            r.roots, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT), first, count,
+            self._counts[worker], self._scratch[worker],
         )  # fmt: skip
 
     def extend(self, size: int) -> None:
@@ -97,8 +104,9 @@ class CpuCollection:
             return
         if self.first + size > MAX_SAMPLE_ID:
             raise UsageError(f"sample ids up to {self.first + size} are needed, allowed are ids below 2**48")
-        if self.threads == 1 or size - self.size <= cpu.BATCH:
-            pieces = [self._draw(self.first + self.size, size - self.size, self._counts)]
+        mean = self._offsets[-1] / self.size if self.size else EXPECTED_SIZE
+        if self.threads == 1 or (size - self.size) * mean < PARALLEL:
+            pieces = [self._draw(self.first + self.size, size - self.size)]
         else:
             pieces = self._draw_parallel(size)
         offsets, members = [self._offsets], [self._members[: self._offsets[-1]]]
@@ -109,21 +117,27 @@ class CpuCollection:
         self.size = size
 
     def _draw_parallel(self, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Draw in tasks; each worker counts for itself and the counts are added up."""
+        """Draw in tasks, each worker with its own counters; an interrupt ends them at the next task."""
         count = size - self.size
         task = min(TASK, max(cpu.BATCH, -(-count // (2 * self.threads))))
         starts = range(self.size, size, task)
-        own = [np.zeros_like(self._counts) for _ in range(self.threads)]
+        stop = Event()
 
         def work(worker: int) -> list[tuple[np.ndarray, np.ndarray]]:
-            mine = starts[worker :: self.threads]
-            return [self._draw(self.first + low, min(task, size - low), own[worker], worker) for low in mine]
+            drawn = []
+            for low in starts[worker :: self.threads]:
+                if stop.is_set():
+                    break
+                drawn.append(self._draw(self.first + low, min(task, size - low), worker))
+            return drawn
 
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)
-        drawn = list(self._pool.map(work, range(self.threads)))
-        for counts in own:
-            self._counts += counts
+        try:
+            drawn = list(self._pool.map(work, range(self.threads)))
+        except BaseException:
+            stop.set()
+            raise
         return [drawn[i % self.threads][i // self.threads] for i in range(len(starts))]
 
     def members(self) -> int:
@@ -136,8 +150,11 @@ class CpuCollection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
         r = self.reverse
         barred = np.zeros(r.elements, np.bool_) if blocked is None else blocked.copy()
+        counts = self._counts[0].copy()
+        for more in self._counts[1:]:
+            counts += more
         seeds, gains, largest = cover_cpu.greedy(
-            self._offsets, self._members, self._counts.copy(), r.n, r.rounds, k, forced.astype(np.int32), barred, bounds
+            self._offsets, self._members, counts, r.n, r.rounds, k, forced.astype(np.int32), barred, bounds
         )
         return Selection(seeds, gains, largest if bounds else None)
 

@@ -126,8 +126,8 @@ def test_wiki_vote_sample_and_threads(wiki, wiki_networks, model):
     assert np.array_equal(found, scores(three, everyone, params))
     assert np.all(bounds(one, params) >= found)
     generator = np.random.default_rng(1)
-    heaviest = one.order[np.argsort(-one.cost, kind="stable")[: 2 if model == "truss" else 20]]
-    sample = np.concatenate([heaviest, generator.choice(wiki.n, 100, replace=False)])
+    heaviest = one.order[np.argsort(-one.cost, kind="stable")[: 1 if model == "truss" else 10]]
+    sample = np.concatenate([heaviest, generator.choice(wiki.n, 40, replace=False)])
     reference = oracle.as_networkx(wiki)
     listed = contexts(one, sample, found[sample], params)
     for place, v in enumerate(sample.tolist()):

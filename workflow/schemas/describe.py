@@ -54,7 +54,7 @@ class Gim(Section):
     )
     bound: Literal["opim", "imm"] = Field(default="opim", description="How many RR sets are enough: OPIM-C or IMM.")
     min_sets: Annotated[int, Field(ge=0)] = Field(
-        default=100000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
+        default=200000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
     )
     sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
 

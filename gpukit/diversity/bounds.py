@@ -1,0 +1,45 @@
+"""How many contexts an ego-network can have at most: scalar rules for CPU and GPU (ALGORITHMS.md, section 5)."""
+
+import numba
+
+COMP, CORE, TRUSS = 0, 1, 2
+CODES = {"comp": COMP, "core": CORE, "truss": TRUSS}
+"""Number of each model in kernels."""
+
+SMALLEST_K = {"comp": 1, "core": 1, "truss": 2}
+"""Smallest meaningful k; a 2-truss needs an edge, a 1-core a neighbour, a 1-component a vertex."""
+
+
+@numba.njit(nogil=True, cache=True)
+def least_degree(model, k):
+    """Return the degree in the ego-network (the support of the edge to the centre) that every context member has."""
+    if model == COMP:
+        return 1 if k > 1 else 0
+    return k if model == CORE else k - 1
+
+
+@numba.njit(nogil=True, cache=True)
+def least_size(model, k):
+    """Return the fewest members of a context."""
+    return k + 1 if model == CORE else k
+
+
+@numba.njit(nogil=True, cache=True)
+def upper_bound(model, k, members, degree_sum):
+    """Return the most contexts that possible members with this sum of degrees can form.
+
+    Parameters
+    ----------
+    model : int
+        One of COMP, CORE, TRUSS.
+    k : int
+    members : int
+        Neighbours of the centre that have :func:`least_degree`.
+    degree_sum : int
+        Sum of their degrees in the ego-network: at least twice the edges between them.
+    """
+    size = least_size(model, k)
+    most = members // size
+    # Twice the edges that a context needs: those of a tree, or a degree of k or k - 1 at each member.
+    edges = 2 * (k - 1) if model == COMP else size * least_degree(model, k)
+    return min(most, degree_sum // edges) if edges > 0 else most

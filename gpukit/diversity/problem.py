@@ -1,0 +1,126 @@
+"""What structural diversity search is asked, the graph in the form its kernels want, and what it answers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpukit.diversity.bounds import CODES, SMALLEST_K
+from gpukit.errors import UsageError
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Graph, Weights
+
+MAX_K = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Params:
+    """What decides the answer.
+
+    Attributes
+    ----------
+    model : str
+        What counts as a social context of v: in the graph that v's neighbours induce, a connected component with k or
+        more vertices (``comp``), one of the maximal subgraph of degrees >= k (``core``), or one of the maximal subgraph
+        whose edges lie in >= k - 2 of its triangles (``truss``; parts that share a vertex are one).
+    k : int
+        Threshold, at least 1 (``truss``: 2) and below 2**31.
+
+    Raises
+    ------
+    UsageError
+        If one is out of range.
+    """
+
+    model: str = "truss"
+    k: int = 4
+
+    def __post_init__(self) -> None:
+        if self.model not in CODES:
+            raise UsageError(f"model {self.model!r} is unknown; choose comp, core or truss")
+        if not SMALLEST_K[self.model] <= self.k <= MAX_K:
+            raise UsageError(f"-k is {self.k}; {SMALLEST_K[self.model]} to {MAX_K} are allowed for {self.model}")
+
+    @property
+    def code(self) -> int:
+        """Number of the model in kernels."""
+        return CODES[self.model]
+
+
+@dataclass(frozen=True, eq=False)
+class Contexts:
+    """The social contexts of some vertices.
+
+    Attributes
+    ----------
+    first : int64 array, shape (vertices + 1,)
+        First context of each vertex, and the number of contexts.
+    offsets : int64 array, shape (contexts + 1,)
+        Start of each context in ``members``.
+    members : int32 array
+        Internal ids, ascending in a context; the contexts of a vertex ascend by their first member.
+    """
+
+    first: np.ndarray
+    offsets: np.ndarray
+    members: np.ndarray
+
+    def of(self, place: int) -> list[np.ndarray]:
+        """Return the contexts of the vertex at a place, each an int32 array of members."""
+        rows = range(self.first[place], self.first[place + 1])
+        return [self.members[self.offsets[row] : self.offsets[row + 1]] for row in rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The t vertices of most contexts.
+
+    Attributes
+    ----------
+    vertices : int32 array, shape (t,)
+        Internal ids, by falling score, equal scores by ascending id.
+    scores : int32 array, shape (t,)
+        Number of contexts of each.
+    contexts : Contexts
+        Of the vertices, in the same order.
+    scored : int
+        Ego-networks that were looked into; the upper bounds ruled the others out.
+    """
+
+    vertices: np.ndarray
+    scores: np.ndarray
+    contexts: Contexts
+    scored: int
+
+
+def check_t(t: int, n: int) -> None:
+    """Check the length of an answer; raises UsageError."""
+    if not 1 <= t <= n:
+        raise UsageError(f"-t is {t}; 1 to {n} (the number of vertices) are allowed")
+
+
+def as_undirected(graph: Graph, symmetrise: bool = False) -> Graph:
+    """Return a graph with every edge in both directions.
+
+    Parameters
+    ----------
+    graph : Graph
+    symmetrise : bool
+        Whether a directed graph may be made undirected: its edges lose their direction.
+
+    Raises
+    ------
+    UsageError
+        If the graph is directed and ``symmetrise`` is false.
+    """
+    if graph.undirected:
+        return graph
+    if not symmetrise:
+        raise UsageError(
+            "the graph is directed, structural diversity is defined on undirected graphs; give --undirected to ignore "
+            "the directions, or import the edge list with --undirected"
+        )
+    tails = np.repeat(np.arange(graph.n, dtype=np.int64), np.diff(graph.indptr))
+    built = build_graph(
+        tails, graph.indices, weights=Weights("none"), undirected=True, ids=False, n=graph.n, transpose=False
+    )
+    return Graph(built.indptr, built.indices, graph.ids, Weights("none"), undirected=True)

@@ -1,0 +1,187 @@
+"""Scores and contexts of chosen vertices: the network that kernels walk, and the spread of work over threads."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gpukit.diversity import cpu
+from gpukit.diversity.problem import Contexts, Params
+from gpukit.graph.csr import Graph
+
+TASKS_PER_THREAD = 16
+SUPPORT_BYTES = 1 << 30
+"""Room for the counters of threads that count triangles together."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """An undirected graph with its vertices by rank (degree rising, then id) and the support of each edge.
+
+    Attributes
+    ----------
+    indptr : int64 array, shape (n + 1,)
+    indices : int32 array, shape (m,)
+        Neighbours by rank, ascending in a row.
+    up : int64 array, shape (n,)
+        Place of the first neighbour of higher rank.
+    support : int32 array, shape (m,)
+        Triangles of each edge, in both rows: the degree of one end in the ego-network of the other.
+    order, rank : int32 arrays, shape (n,)
+        Internal id of each rank, and rank of each internal id.
+    threads : int
+        CPU threads to use.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    up: np.ndarray
+    support: np.ndarray
+    order: np.ndarray
+    rank: np.ndarray
+    threads: int
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.order)
+
+    @cached_property
+    def cost(self) -> np.ndarray:
+        """Estimated work of each ego-network by rank (int64): the degree and its edges."""
+        totals = np.zeros(len(self.support) + 1, np.int64)
+        np.cumsum(self.support, out=totals[1:])
+        return (totals[self.indptr[1:]] - totals[self.indptr[:-1]]) // 2 + np.diff(self.indptr)
+
+    def _rooms(self) -> tuple[np.ndarray, np.ndarray, tuple]:
+        """Return what a thread needs for itself: marks, local vertices, local edges."""
+        widest = int(np.diff(self.indptr).max(initial=0))
+        return (
+            np.zeros(self.n, np.int32),
+            np.empty((5, widest + 2), np.int32),
+            cpu.edge_space(int(self.cost.max(initial=0))),
+        )
+
+    def _rows(self) -> tuple[np.ndarray, ...]:
+        return self.indptr, self.indices, self.up, self.support
+
+
+def build_network(graph: Graph, threads: int = 1) -> Network:
+    """Rename the vertices of an undirected graph by rank and count the triangles of each edge.
+
+    Each thread counts for its own range of lowest ranks into its own counters; the sum is the same for any number.
+    """
+    order = np.argsort(np.diff(graph.indptr), kind="stable").astype(np.int32)
+    rank = np.empty(graph.n, np.int32)
+    rank[order] = np.arange(graph.n, dtype=np.int32)
+    indptr, indices, up = cpu.rename(graph.indptr, graph.indices, order, rank)
+    workers = max(1, min(threads, SUPPORT_BYTES // (4 * len(indices) + 1)))
+    higher = indptr[1:] - up
+    cuts = _cuts(higher * higher, workers)
+
+    def count(part: int) -> np.ndarray:
+        support = np.zeros(len(indices), np.int32)
+        cpu.count_triangles(cuts[part], cuts[part + 1], indptr, indices, up, np.zeros(graph.n, np.int64), support)
+        return support
+
+    with ThreadPoolExecutor(workers) as pool:
+        counted = list(pool.map(count, range(workers)))
+    support = counted[0]
+    for other in counted[1:]:
+        support += other
+    cpu.mirror(indptr, indices, up, support)
+    return Network(indptr, indices, up, support, order, rank, threads)
+
+
+def bounds(network: Network, params: Params) -> np.ndarray:
+    """Return an upper bound of the score of each vertex (int32, n), by internal id."""
+    return cpu.upper_bounds(params.code, params.k, network.indptr, network.support)[network.rank]
+
+
+def scores(network: Network, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
+    """Return the number of contexts of each vertex.
+
+    Parameters
+    ----------
+    network : Network
+    vertices : integer array
+        Internal ids, each once.
+    params : Params
+    progress : callable, optional
+        Called as ``progress(done, total)`` with numbers of vertices.
+
+    Returns
+    -------
+    int32 array
+        In the order of the vertices; the same for any number of threads.
+    """
+    ranks = network.rank[vertices]
+    result = np.zeros(network.n, np.int32)
+    cost = network.cost[ranks]
+    heavy_first = np.argsort(-cost, kind="stable")
+    tasks = TASKS_PER_THREAD * network.threads if network.threads > 1 else 1
+    cuts = _cuts(cost[heavy_first], tasks)
+    parts = [ranks[heavy_first[a:b]] for a, b in zip(cuts[:-1], cuts[1:], strict=True) if b > a]
+    _share(network, parts, params, result, progress, len(ranks))
+    return result[ranks]
+
+
+def _share(
+    network: Network,
+    parts: list[np.ndarray],
+    params: Params,
+    result: np.ndarray,
+    progress: Progress | None,
+    total: int,
+) -> None:
+    """Score parts of vertices by threads that each take the next part, the heaviest first."""
+    waiting = iter(parts)
+    done = [0]
+
+    def work() -> None:
+        rooms = network._rooms()
+        for part in waiting:  # one `next` is one bytecode: no two threads get the same part
+            cpu.score_vertices(part, params.code, params.k, *network._rows(), *rooms, result)
+            done[0] += len(part)
+            if progress is not None:
+                progress(done[0], total)
+
+    workers = max(1, min(network.threads, len(parts)))
+    with ThreadPoolExecutor(workers) as pool:
+        for task in [pool.submit(work) for _ in range(workers)]:
+            task.result()
+
+
+def contexts(network: Network, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
+    """Return the members of the contexts of vertices whose scores are known.
+
+    Parameters
+    ----------
+    network : Network
+    vertices : integer array
+        Internal ids.
+    counts : integer array
+        The score of each.
+    params : Params
+    """
+    ranks = network.rank[vertices]
+    first = np.zeros(len(ranks) + 1, np.int64)
+    np.cumsum(counts, out=first[1:])
+    room = int(np.diff(network.indptr)[ranks[np.asarray(counts) > 0]].sum())
+    members = np.empty(room, np.int32)
+    settings = (ranks, params.code, params.k, *network._rows(), *network._rooms())
+    offsets = cpu.list_contexts(*settings, network.order, first, members)
+    return Contexts(first, offsets, members[: offsets[-1]].copy())
+
+
+def _cuts(cost: np.ndarray, parts: int) -> np.ndarray:
+    """Return the ends (int64, parts + 1) of ranges of about equal cost."""
+    running = np.cumsum(cost, dtype=np.int64)
+    total = int(running[-1]) if len(running) else 0
+    cuts = np.searchsorted(running, np.arange(parts + 1) * total // parts, side="left")
+    cuts[0], cuts[-1] = 0, len(cost)
+    return cuts
