@@ -1,14 +1,11 @@
-"""An RR collection on a GPU, and one spread over several: the sets, seeds and counts of the CPU collection."""
+"""An RR collection on a GPU: the sets, seeds and counts of the CPU collection."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, on_gpu, resident_blocks, xp
+from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, resident_blocks, xp
 from gpukit.device.philox import MAX_SAMPLE_ID, Stream
 from gpukit.errors import DeviceError, UsageError
 from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan
@@ -375,103 +372,6 @@ class Piece:
     sets_end: int
     used: int
     used_end: int
-
-
-class MultiCudaCollection:
-    """An RR collection drawn by several GPUs; ids are split among them, and the first GPU selects.
-
-    Sets stay on the GPU that drew them until a selection, coverage or export asks for them; then they move to the
-    first.
-
-    Parameters
-    ----------
-    reverse, seed, first, shape, memory
-        As for :class:`CudaCollection`; ``memory`` counts for each GPU.
-    gpus : sequence of int
-        CUDA device numbers, at least one; the first must be current.
-    graph : dict, optional
-        Graph arrays by GPU, filled and shared with other collections.
-    """
-
-    def __init__(
-        self,
-        reverse: Reverse,
-        seed: int,
-        first: int = 0,
-        *,
-        gpus: Sequence[int],
-        shape: Shape | None = None,
-        memory: int | None = None,
-        graph: "dict[int, DeviceGraph] | None" = None,
-    ) -> None:
-        self.reverse, self.first, self.size = reverse, first, 0
-        self.gpus = tuple(gpus)
-        self.graph: dict[int, DeviceGraph] = {} if graph is None else graph
-        self._pool = ThreadPoolExecutor(1 if xp is np else len(self.gpus))  # the simulator runs one kernel at a time
-
-        def build(gpu: int) -> CudaCollection:
-            if gpu not in self.graph:
-                self.graph[gpu] = DeviceGraph(reverse)
-            return CudaCollection(reverse, seed, first, shape=shape, memory=memory, graph=self.graph[gpu])
-
-        self._parts = self._on_each(build, self.gpus)
-        self._whole = build(self.gpus[0])
-        self._pieces: list[tuple[CudaCollection, Piece]] = []
-        self._drawn = 0
-
-    def _on_each(self, function: Callable, *arguments: Sequence) -> list:
-        """Call ``function`` once a GPU, in a thread where that GPU is current."""
-
-        def call(gpu: int, *rest: Any) -> Any:
-            with on_gpu(gpu):
-                result = function(*rest)
-                cuda.synchronize()
-                return result
-
-        return list(self._pool.map(call, self.gpus, *arguments))
-
-    def extend(self, size: int) -> None:
-        """Draw sets until there are ``size``."""
-        check_ids(self.first, size)
-        if size > self._drawn:
-            target = max(size, AHEAD)
-            bounds = np.linspace(self._drawn, target, len(self.gpus) + 1).astype(np.int64).tolist()
-            pieces = self._on_each(
-                lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:]
-            )
-            self._pieces.extend(zip(self._parts, pieces, strict=True))
-            self._drawn = target
-        self.size = max(self.size, size)
-
-    def _gathered(self) -> CudaCollection:
-        """Return the collection on the first GPU, with all sets in the order of their ids."""
-        for part, piece in self._pieces:
-            self._whole.take_over(part, piece)
-        if self._pieces:
-            for part in self._parts:
-                self._whole.take_counts(part)
-        self._on_each(lambda part: part.clear(), self._parts)
-        self._pieces.clear()
-        self._whole.size = self.size
-        return self._whole
-
-    def members(self) -> int:
-        """Return the number of members of all sets."""
-        return self._gathered().members()
-
-    def select(
-        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
-    ) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
-        return self._gathered().select(k, forced=forced, blocked=blocked, bounds=bounds)
-
-    def coverage(self, seeds: np.ndarray) -> np.ndarray:
-        """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
-        return self._gathered().coverage(seeds)
-
-    def export(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
-        return self._gathered().export()
 
 
 def check_ids(first: int, size: int) -> None:

@@ -68,7 +68,7 @@ def test_selection_and_coverage_equal_the_cpu(simulator, random_graph):
 
 
 def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
-    from gpukit.worlds.collection_cuda import MultiCudaCollection
+    from gpukit.worlds.collection_gpus import MultiCudaCollection
 
     cpu, gpu = pair(random_graph(30, 120, 2), "ic", "skip", memory=600)
     split = MultiCudaCollection(cpu.reverse, 5, gpus=(0, 0))

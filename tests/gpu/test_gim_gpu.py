@@ -22,7 +22,7 @@ CASES = [
 SCHEMES = {"wc": Weights(), "const": Weights("const", 0.05), "trivalency": Weights("trivalency", seed=1)}
 
 
-def same(one, other):
+def check_same(one, other):
     assert np.array_equal(one.seeds, other.seeds) and np.array_equal(one.gains, other.gains)
     assert one.facts() == other.facts() and one.history == other.history
 
@@ -35,7 +35,7 @@ def test_gpu_equals_the_cpu(random_graph, gpu, params, scheme, sampler):
         pytest.skip("weights of this scheme sum to more than LT allows")
     graph = random_graph(3000, 20_000, 4, SCHEMES[scheme])
     params = replace(params, sampler=sampler, seed=5)
-    same(maximise(graph, params), maximise(graph, params, gpu))
+    check_same(maximise(graph, params), maximise(graph, params, gpu))
 
 
 @pytest.mark.parametrize("block", [32, 128])
@@ -45,4 +45,4 @@ def test_launch_shapes_change_nothing(random_graph, gpu, block, grid):
 
     graph = random_graph(3000, 20_000, 4)
     params = Params(k=10, sampler="scan", min_sets=5000)
-    same(maximise(graph, params), maximise(graph, params, gpu, shape=Shape(block, grid)))
+    check_same(maximise(graph, params), maximise(graph, params, gpu, shape=Shape(block, grid)))
