@@ -1,7 +1,7 @@
 """Live-edge worlds: the rule (IC, LT), sampling tables, reverse sampling of RR sets, greedy coverage.
 
 ``rule.py`` decides which in-edges are live and is compiled for both devices; ``tables.py`` and ``reverse.py`` prepare
-what it reads. ``cpu.py`` and ``cuda.py`` draw the same sets, ``cover_cpu.py`` and ``cover_cuda.py`` choose the same seeds
-from them, and ``cuda_scan.py`` is the sampler of the gIM paper. ``collection.py`` holds the sets on the CPU,
+what it reads. ``cpu.py`` and ``cuda.py`` draw the same sets, ``cover_cpu.py`` and ``cover_cuda.py`` choose the same
+seeds from them, and ``cuda_scan.py`` is the sampler of the gIM paper. ``collection.py`` holds the sets on the CPU,
 ``collection_cuda.py`` on a GPU, ``collection_gpus.py`` on several; ``factory.py`` picks one.
 """

@@ -1,0 +1,50 @@
+"""Imports go one way: cli, then systems and services, then worlds, then graph and device, then errors."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "gpukit"
+SYSTEMS = {"gim", "imgpu", "kpar", "merit", "diversity"}
+BASE = {"errors", "graph", "device", "worlds"}
+ALLOWED = {
+    "errors": set(),
+    "device": {"errors"},
+    "graph": {"errors", "device"},
+    "worlds": {"errors", "device", "graph"},
+    "datasets": {"errors", "graph", "device"},
+    "artifacts": {"errors", "graph", "device"},
+    "evaluate": BASE,
+    "report": BASE | {"artifacts"},
+    "bench": BASE | SYSTEMS | {"artifacts", "evaluate"},
+    "cli": BASE | SYSTEMS | {"artifacts", "datasets", "evaluate", "bench", "report"},
+} | {system: BASE | {"evaluate"} for system in SYSTEMS}
+"""What each room may import beside itself."""
+
+OWN_LIBRARIES = {"h5py": {"artifacts"}, "typer": {"cli"}, "snakemake": set()}
+"""Libraries that only some rooms may import."""
+
+FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT)
+
+
+def imported(path):
+    """Return every module that a file names in an import, wherever it stands."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_one_way(path):
+    room = path.relative_to(ROOT).parts[0]
+    for name in imported(path):
+        parts = name.split(".")
+        if parts[0] == "gpukit" and len(parts) > 1 and (ROOT / parts[1]).is_dir():
+            assert parts[1] == room or parts[1] in ALLOWED[room], f"{path} imports {name}"
+        if parts[0] in OWN_LIBRARIES:
+            assert room in OWN_LIBRARIES[parts[0]], f"{path} imports {name}"
