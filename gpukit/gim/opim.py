@@ -7,7 +7,7 @@ from gpukit.device.timing import PhaseTimer
 from gpukit.gim.bounds import opim_lower, opim_plan, opim_upper
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
-from gpukit.worlds.collection import Collection
+from gpukit.worlds.collection import Collection, extend_both
 
 Progress = Callable[[int, int], None]
 
@@ -50,8 +50,7 @@ def opim(
     while True:
         progress(selecting.size + judging.size, 2 * size)
         with timer.phase("sampling"):
-            selecting.extend(size)
-            judging.extend(size)
+            extend_both(selecting, judging, size)
         choice = choose(selecting, problem, timer, bounds=hopeful)
         with timer.phase("selection"):
             hit = int(judging.coverage(choice.seeds)[-1])

@@ -104,8 +104,7 @@ class CpuCollection:
             return
         if self.first + size > MAX_SAMPLE_ID:
             raise UsageError(f"sample ids up to {self.first + size} are needed, allowed are ids below 2**48")
-        mean = self._offsets[-1] / self.size if self.size else EXPECTED_SIZE
-        if self.threads == 1 or (size - self.size) * mean < PARALLEL:
+        if not self.shares(size):
             pieces = [self._draw(self.first + self.size, size - self.size)]
         else:
             pieces = self._draw_parallel(size)
@@ -115,6 +114,17 @@ class CpuCollection:
             members.append(piece_members)
         self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
         self.size = size
+
+    def shares(self, size: int) -> bool:
+        """Return whether drawing up to ``size`` sets is work enough for several threads."""
+        mean = self._offsets[-1] / self.size if self.size else EXPECTED_SIZE
+        return self.threads > 1 and bool((size - self.size) * mean >= PARALLEL)
+
+    def workers(self) -> ThreadPoolExecutor:
+        """Return the pool of worker threads, made when first needed."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads)
+        return self._pool
 
     def _draw_parallel(self, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Draw in tasks, each worker with its own counters; an interrupt ends them at the next task."""
@@ -131,10 +141,8 @@ class CpuCollection:
                 drawn.append(self._draw(self.first + low, min(task, size - low), worker))
             return drawn
 
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads)
         try:
-            drawn = list(self._pool.map(work, range(self.threads)))
+            drawn = list(self.workers().map(work, range(self.threads)))
         except BaseException:
             stop.set()
             raise
@@ -169,3 +177,14 @@ class CpuCollection:
         members = self._members.copy()
         cover_cpu.sort_sets(self._offsets, members)
         return self._offsets, members
+
+
+def extend_both(first: Collection, second: Collection, size: int) -> None:
+    """Draw two collections up to ``size`` sets: by two threads where one alone is too little work to share."""
+    if isinstance(first, CpuCollection) and first.threads > 1 and not first.shares(size):
+        other = first.workers().submit(second.extend, size)
+        first.extend(size)
+        other.result()
+    else:
+        first.extend(size)
+        second.extend(size)
