@@ -66,6 +66,18 @@ class Collection(Protocol):
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
 
 
+def check_ids(first: int, size: int) -> None:
+    """Refuse sample ids of 2**48 and more.
+
+    Raises
+    ------
+    UsageError
+        If ``first + size`` is above 2**48.
+    """
+    if first + size > MAX_SAMPLE_ID:
+        raise UsageError(f"sample ids up to {first + size} are needed, allowed are ids below 2**48")
+
+
 class CpuCollection:
     """An RR collection in host memory, drawn by threads.
 
@@ -102,8 +114,7 @@ class CpuCollection:
         """Draw sets until there are ``size``."""
         if size <= self.size:
             return
-        if self.first + size > MAX_SAMPLE_ID:
-            raise UsageError(f"sample ids up to {self.first + size} are needed, allowed are ids below 2**48")
+        check_ids(self.first, size)
         if not self.shares(size):
             pieces = [self._draw(self.first + self.size, size - self.size)]
         else:

@@ -6,11 +6,11 @@ import numpy as np
 from numba import cuda
 
 from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, resident_blocks, xp
-from gpukit.device.philox import MAX_SAMPLE_ID, Stream
-from gpukit.errors import DeviceError, UsageError
+from gpukit.device.philox import Stream
+from gpukit.errors import DeviceError
 from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan
 from gpukit.worlds import cuda as kernels
-from gpukit.worlds.collection import Selection
+from gpukit.worlds.collection import Selection, check_ids
 from gpukit.worlds.reverse import Reverse
 
 AHEAD = 1 << 15
@@ -144,6 +144,7 @@ class CudaCollection:
         control = self._control.host()
         if control[kernels.OVERFLOW]:
             self._counts.array[:] = before
+            self._work.pop("visited", None)  # bits of elements that found no place are still set
             return None
         return int(control[kernels.MEMBER_TAIL])
 
@@ -372,18 +373,6 @@ class Piece:
     sets_end: int
     used: int
     used_end: int
-
-
-def check_ids(first: int, size: int) -> None:
-    """Refuse sample ids of 2**48 and more.
-
-    Raises
-    ------
-    UsageError
-        If ``first + size`` is above 2**48.
-    """
-    if first + size > MAX_SAMPLE_ID:
-        raise UsageError(f"sample ids up to {first + size} are needed, allowed are ids below 2**48")
 
 
 class DeviceGraph:

@@ -9,8 +9,8 @@ from numba import cuda
 
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.worlds import collection_cuda
-from gpukit.worlds.collection import Selection
-from gpukit.worlds.collection_cuda import CudaCollection, DeviceGraph, Piece, Shape, check_ids
+from gpukit.worlds.collection import Selection, check_ids
+from gpukit.worlds.collection_cuda import CudaCollection, DeviceGraph, Piece, Shape
 from gpukit.worlds.reverse import Reverse
 
 
