@@ -44,7 +44,8 @@ class MultiCudaCollection:
         self.reverse, self.first, self.size = reverse, first, 0
         self.gpus = tuple(gpus)
         self.graph: dict[int, DeviceGraph] = {} if graph is None else graph
-        self._pool = ThreadPoolExecutor(1 if xp is np else len(self.gpus))  # the simulator runs one kernel at a time
+        # One thread a GPU, because parts on the same one share its working space; the simulator runs one kernel at a time.
+        self._pool = ThreadPoolExecutor(1 if xp is np else len(set(self.gpus)))
 
         def build(gpu: int) -> CudaCollection:
             if gpu not in self.graph:

@@ -83,3 +83,16 @@ def test_several_gpus_give_the_same(random_graph, gpu, memory):
     cpu.extend(90_000)
     several.extend(90_000)
     check_equal(cpu, several)
+
+
+def test_sets_larger_than_their_place_are_drawn_again(random_graph, gpu):
+    """Sets of nearly all 3,000 vertices meet places for 1,024: fewer blocks with larger places must give the same."""
+    from gpukit.worlds.collection_cuda import CudaCollection, Shape
+
+    reverse = prepare(random_graph(3000, 60_000, 6, Weights("const", 0.3)), "ic", "scan")
+    cpu = CpuCollection(reverse, 5)
+    cpu.extend(60)
+    cuda = CudaCollection(reverse, 5, shape=Shape(32, 64), memory=1 << 22)
+    cuda.append(0, 60)
+    cuda.size = 60
+    check_equal(cpu, cuda)
