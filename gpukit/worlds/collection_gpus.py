@@ -44,7 +44,7 @@ class MultiCudaCollection:
         self.reverse, self.first, self.size = reverse, first, 0
         self.gpus = tuple(gpus)
         self.graph: dict[int, DeviceGraph] = {} if graph is None else graph
-        # One thread a GPU, because parts on the same one share its working space; the simulator runs one kernel at a time.
+        # A thread a GPU: parts on one share its working space. The simulator runs one kernel at a time.
         self._pool = ThreadPoolExecutor(1 if xp is np else len(set(self.gpus)))
 
         def build(gpu: int) -> CudaCollection:
