@@ -17,7 +17,7 @@ import typer
 from gpukit.device import lease
 from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import DeviceError, InputError, UsageError
 
 MAX_SEED = 2**64 - 1
 
@@ -137,6 +137,23 @@ class Run:
         )
         _log.info("device %s: %s (%s)", device.kind, where, device.reason)
         return device
+
+    def use_cpu(self, system: str, requested: DeviceChoice, gpus: int = 1, threads: int | None = None) -> int:
+        """Take the CPU for a system that has no GPU path yet, say why, and return the number of threads.
+
+        Raises
+        ------
+        DeviceError
+            If a GPU is asked for.
+        """
+        missing = f"the GPU path of {system} is not there yet"
+        if requested is DeviceChoice.cuda:
+            raise DeviceError(f"{missing}; use --device cpu")
+        device = self.use_device("cpu", gpus, threads)
+        if requested is DeviceChoice.auto:
+            _log.info("auto takes the CPU: %s", missing)
+            self.device = replace(device, reason=f"auto: {missing}")
+        return device.threads
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[int, int], None]]:

@@ -1,6 +1,5 @@
 """``gpukit diversity``: ego-networks, and the vertices with the most social contexts."""
 
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +18,6 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 from gpukit.cli.vertices import vertex_list
-from gpukit.errors import DeviceError
 
 app = typer.Typer(help="Structural diversity: vertices with many social contexts.", no_args_is_help=True)
 
@@ -40,16 +38,6 @@ def _group() -> None:
     """Structural diversity: vertices with many social contexts."""
 
 
-def _use_device(run: Run, device: DeviceChoice, gpus: int, threads: int | None) -> int:
-    """Take the CPU, say why, and return the number of threads."""
-    if device is DeviceChoice.cuda:
-        raise DeviceError("the GPU path of diversity is not there yet; use --device cpu")
-    chosen = run.use_device("cpu", gpus, threads)
-    if device is DeviceChoice.auto:
-        run.device = replace(chosen, reason="auto: the GPU path of diversity is not there yet")
-    return chosen.threads
-
-
 @app.command("egos")
 def egos(
     graph_file: GraphArgument,
@@ -67,7 +55,7 @@ def egos(
 ) -> None:
     """Write ego-networks in CSR, in ascending order of their centres."""
     run = Run({"undirected": undirected}, out=out, as_json=as_json, verbose=verbose)
-    workers = _use_device(run, device, gpus, threads)
+    workers = run.use_cpu("diversity", device, gpus, threads)
     with run.phase("read"):
         import numpy as np
 
@@ -109,7 +97,7 @@ def search_(
     """Find the t vertices with the most social contexts, and these contexts."""
     params = {"model": model.value, "k": k, "t": t, "undirected": undirected}
     run = Run(params, out=out, as_json=as_json, verbose=verbose)
-    workers = _use_device(run, device, gpus, threads)
+    workers = run.use_cpu("diversity", device, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph, write
         from gpukit.diversity import Params, as_undirected, build_network, search

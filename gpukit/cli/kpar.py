@@ -1,7 +1,6 @@
 """``gpukit kpar``: top-k personalised PageRank."""
 
 import logging
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +21,7 @@ from gpukit.cli.common import (
 )
 from gpukit.cli.kpar_output import explained, finish, packed
 from gpukit.cli.sources import read_sources
-from gpukit.errors import DeviceError, InputError, UsageError
+from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,17 +75,6 @@ def _group() -> None:
     """Top-k personalised PageRank."""
 
 
-def _use_device(run: Run, device: DeviceChoice, gpus: int, threads: int | None) -> int:
-    """Take the CPU, say why, and return the number of threads."""
-    if device is DeviceChoice.cuda:
-        raise DeviceError("the GPU path of kpar is not there yet; use --device cpu")
-    chosen = run.use_device("cpu", gpus, threads)
-    if device is DeviceChoice.auto:
-        _log.info("auto takes the CPU: the GPU path of kpar is not there yet")
-        run.device = replace(chosen, reason="auto: the GPU path of kpar is not there yet")
-    return chosen.threads
-
-
 @app.command("rank")
 def rank(
     graph_file: GraphArgument,
@@ -100,7 +88,7 @@ def rank(
 ) -> None:
     """Compute PageRank and the PRO-rank list, which says where more walks pay off."""
     run = Run({"alpha": alpha}, out=out, as_json=as_json, verbose=verbose)
-    _use_device(run, device, gpus, threads)
+    run.use_cpu("kpar", device, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
 
@@ -153,7 +141,7 @@ def index(
     run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
     if memory is not None and memory < 0:
         raise UsageError(f"--memory is {memory}; at least 0 is needed")
-    threads = _use_device(run, device, gpus, threads)
+    threads = run.use_cpu("kpar", device, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
 
@@ -251,7 +239,7 @@ def query(
 ) -> None:
     """Find the k vertices with the largest personalised PageRank of each source."""
     run = Run({"k": k, "depth": depth.value}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    threads = _use_device(run, device, gpus, threads)
+    threads = run.use_cpu("kpar", device, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
 
@@ -294,7 +282,7 @@ def truth(
 ) -> None:
     """Find the exact answers, by the power method until a mass of 1e-10 is left."""
     run = Run({"k": k, "alpha": alpha}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    _use_device(run, device, gpus, threads)
+    run.use_cpu("kpar", device, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
         from gpukit.kpar.problem import ONE, Params
@@ -334,7 +322,7 @@ def baseline(
     """Answer by a method the paper compares with."""
     params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value}
     run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    threads = _use_device(run, device, gpus, threads)
+    threads = run.use_cpu("kpar", device, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
         from gpukit.kpar.problem import Params
