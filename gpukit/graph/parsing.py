@@ -61,6 +61,9 @@ def _parse_fast(form: Format, text: bytes) -> Chunk | None:
             return None
         text = text.replace(b",", b" ")
     columns = list(range(3 if form.weights else 2))
+    # Asked for a float, pandas also takes truth values; the other parser refuses them and names the line.
+    if form.weights and any(part in text for part in (b"rue", b"RUE", b"alse", b"ALSE")):
+        return None
     try:
         table = pd.read_csv(
             io.BytesIO(text),
