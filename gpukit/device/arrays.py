@@ -49,7 +49,7 @@ class Buffer:
 
     def _set(self, array: Any) -> None:
         self.array = array
-        self.view = array if xp is np else cuda.as_cuda_array(array)
+        self.view = array if xp is np else cuda.as_cuda_array(array, sync=False)
 
     def __len__(self) -> int:
         return len(self.array)

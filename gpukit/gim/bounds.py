@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 
 GRID = Decimal("1.01")
-"""Base of the grid on which IMM's lower bound lies with ``samples="grid"``."""
+"""Base of the grid of levels, the lower bounds on the optimum that IMM tries to prove."""
 
 CONTEXT = Context(prec=40)
 """Of all arithmetic here, and of what is done with its results."""
@@ -181,15 +181,19 @@ class ImmPlan:
     family : Family
     epsilon : Decimal
     search : tuple of int
-        θ_i = ⌈λ'/x_i⌉ for x_i = W/2^i, i = 1, 2, …
+        As printed: θ_i = ⌈λ'/x_i⌉ for x_i = W/2^i, i = 1, 2, …
+    bottom, top : int
+        Levels: the largest j with GRID**j <= L, and with GRID**j <= W.
     """
 
     family: Family
     epsilon: Decimal
     search: tuple[int, ...]
+    bottom: int
+    top: int
 
     def found(self, i: int, covered: int, sets: int) -> bool:
-        """Return whether seeds that hit this many sets prove OPT >= x_i: W·F(S) >= (1 + ε')·x_i."""
+        """Return whether seeds that hit this many sets prove OPT >= x_i as printed: W·F(S) >= (1 + ε')·x_i."""
         with localcontext(CONTEXT):
             return Decimal(covered) * 2**i >= (1 + _SQRT2 * self.epsilon) * sets
 
@@ -199,10 +203,34 @@ class ImmPlan:
             bound = Decimal(covered) * self.family.mass / sets / (1 + _SQRT2 * self.epsilon)
             return max(bound, Decimal(self.family.least))
 
-    def sizes(self) -> int:
-        """Return M, the number of possible sizes of the last collection with ``samples="grid"``."""
-        top, bottom = grid_floor(Decimal(self.family.mass))[0], grid_floor(Decimal(self.family.least))[0]
-        return top - bottom + 1 + len(self.search)
+    @property
+    def levels(self) -> int:
+        """M, the number of levels."""
+        return self.top - self.bottom + 1
+
+    @property
+    def pilot(self) -> int:
+        """Sets to guess a level from: an eighth of what the top level asks for."""
+        return -(-self.proof(self.top) // 8)
+
+    def guess(self, covered: int, sets: int) -> int:
+        """Return the level of W·F(S)/(1 + ε')²: one factor is what a proof needs, the other leaves room for chance."""
+        with localcontext(CONTEXT):
+            aim = self.lower(covered, sets) / (1 + _SQRT2 * self.epsilon)
+            return max(grid_floor(max(aim, Decimal(1)))[0], self.bottom)
+
+    def proof(self, level: int) -> int:
+        """Return σ_j, the sets that can prove OPT >= GRID**j, for a failure of 1/(2n) over all levels together."""
+        with localcontext(CONTEXT):
+            prime = _SQRT2 * self.epsilon
+            share = self.family.mass / GRID**level
+            logs = self.family.log_sets + Decimal(2 * self.family.n * self.levels).ln()
+            return _ceiling((2 + 2 * prime / 3) * logs * share / (prime * prime))
+
+    def proves(self, level: int, covered: int, sets: int) -> bool:
+        """Return whether seeds that hit this many of σ_j or more sets prove OPT >= GRID**j."""
+        with localcontext(CONTEXT):
+            return Decimal(covered) * self.family.mass >= (1 + _SQRT2 * self.epsilon) * GRID**level * sets
 
     def last(self, lower: Decimal, sizes: int = 1) -> int:
         """Return θ = ⌈2W(ρα + β)²/(ε²·LB)⌉, for a failure of 1/(2n) divided by ``sizes``."""
@@ -212,23 +240,26 @@ class ImmPlan:
             root = ratio * failure.sqrt() + (ratio * (self.family.log_sets + failure)).sqrt()
             return _ceiling(2 * self.family.mass * root * root / (self.epsilon**2 * lower))
 
+    def enough(self, level: int) -> int:
+        """Return N_j, the sets that prove OPT >= GRID**j and, if that holds, are enough to choose from."""
+        return max(self.proof(level), self.last(GRID**level, self.levels))
+
 
 def imm_plan(family: Family, epsilon: float) -> ImmPlan:
-    """Return the sizes of IMM's search phase, and what its last phase needs.
+    """Return the sizes of IMM.
 
-    ℓ' ln n = ln 2n with ℓ = 1, so that n = 1 needs no case of its own. The search tries i = 1 … ⌊log₂ n⌋ - 1; with root
-    weights up to ⌊log₂(W/L)⌋, and then ln log₂ n becomes the logarithm of that number where it is larger.
+    ℓ' ln n = ln 2n with ℓ = 1, so that n = 1 needs no case of its own. The printed search tries i = 1 … ⌊log₂ n⌋ - 1;
+    with root weights up to ⌊log₂(W/L)⌋, and then ln log₂ n becomes the logarithm of that number where it is larger.
     """
     with localcontext(CONTEXT):
         eps = Decimal(repr(epsilon))
         prime = _SQRT2 * eps
         n, mass = family.n, family.mass
         steps = n.bit_length() - 2 if mass == n else (mass // family.least).bit_length() - 1
-        if steps < 1:
-            return ImmPlan(family, eps, ())
-        trials = max(Decimal(n).ln() / _LN2, Decimal(steps))
+        trials = max(Decimal(n).ln() / _LN2, Decimal(steps)) if steps > 0 else Decimal(1)
         whole = (2 + 2 * prime / 3) * (family.log_sets + Decimal(2 * n).ln() + trials.ln()) / (prime * prime)
-        return ImmPlan(family, eps, tuple(_ceiling(whole * 2**i) for i in range(1, steps + 1)))
+        search = tuple(_ceiling(whole * 2**i) for i in range(1, steps + 1))
+        return ImmPlan(family, eps, search, grid_floor(Decimal(family.least))[0], grid_floor(Decimal(mass))[0])
 
 
 def grid_floor(value: Decimal) -> tuple[int, Decimal]:

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from gpukit.device.timing import PhaseTimer
-from gpukit.gim.bounds import opim_lower, opim_plan, opim_upper
+from gpukit.gim.bounds import OpimPlan, opim_lower, opim_plan, opim_upper
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
 from gpukit.worlds.collection import Collection, extend_both
 
 Progress = Callable[[int, int], None]
+
+LOOSE = Decimal("1.12")
+"""The bound on the best coverage over the seeds' own, as a guess."""
 
 
 def opim(
@@ -51,9 +54,9 @@ def opim(
         progress(selecting.size + judging.size, 2 * size)
         with timer.phase("sampling"):
             extend_both(selecting, judging, size)
-        choice = choose(selecting, problem, timer, bounds=hopeful)
-        with timer.phase("selection"):
-            hit = int(judging.coverage(choice.seeds)[-1])
+        choice = choose(selecting, problem, timer, bounds=hopeful, judge=judging)
+        assert choice.hit is not None
+        hit = choice.hit
         with timer.phase("bounds"):
             own = problem.own_weight(choice.seeds)
             lower = opim_lower(hit, size, family.mass, plan.a, own)
@@ -71,7 +74,21 @@ def opim(
             return choice, hit, ratio, True, history
         if size >= plan.cap:
             return choice, hit, plan.target, False, history
-        size *= 2
         with timer.phase("bounds"):
-            likely = opim_lower(2 * hit, size, family.mass, plan.a, own)
-            hopeful = likely >= plan.target * opim_upper(2 * choice.covered, size, family.mass, plan.a)
+            size, hopeful = _next_size(plan, family.mass, size, choice.covered, hit, own)
+
+
+def _next_size(plan: OpimPlan, mass: int, size: int, covered: int, hit: int, own: int) -> tuple[int, bool]:
+    """Return the least doubling that will probably do, and whether there is one before the cap.
+
+    The bounds hold at all doublings at once, so passing over some is as sound as trying them. The seeds' shares of the
+    two collections are taken to meet in the middle, and to come closer as the square root of the size.
+    """
+    middle, half_gap, factor = Decimal(covered + hit) / 2, Decimal(covered - hit) / 2, 1
+    while factor * size < plan.cap:
+        factor *= 2
+        whole, apart = factor * middle, Decimal(factor).sqrt() * half_gap
+        lower = opim_lower(int(whole - apart), factor * size, mass, plan.a, own)
+        if lower >= plan.target * opim_upper(int(LOOSE * (whole + apart)), factor * size, mass, plan.a):
+            return factor * size, True
+    return 2 * size, False

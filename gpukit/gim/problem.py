@@ -252,7 +252,7 @@ class Step:
     Attributes
     ----------
     phase : str
-        ``opim``, or ``search`` and ``last`` of IMM.
+        ``opim``, or ``pilot``, ``search`` and ``last`` of IMM.
     sets : int
         Sets in the collection that seeds were chosen from.
     covered : int

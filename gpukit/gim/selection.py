@@ -21,11 +21,14 @@ class Choice:
         Sets each newly covered.
     most : int or None
         Upper bound Λ₁ᵘ on what any allowed set covers, where asked for.
+    hit : int or None
+        Sets of the judging collection that the seeds cover.
     """
 
     seeds: np.ndarray
     gains: np.ndarray
     most: int | None
+    hit: int | None = None
 
     @property
     def covered(self) -> int:
@@ -33,8 +36,10 @@ class Choice:
         return int(self.gains.sum())
 
 
-def choose(collection: Collection, problem: Problem, timer: PhaseTimer, *, bounds: bool) -> Choice:
-    """Choose seeds greedily and bound what any other choice covers.
+def choose(
+    collection: Collection, problem: Problem, timer: PhaseTimer, *, bounds: bool, judge: Collection | None = None
+) -> Choice:
+    """Choose seeds greedily and bound what any other choice covers; count their hits in ``judge``, if given.
 
     With k seeds a round, any allowed set O covers at most Λ(S_i) + the k largest marginal counts given S_i (of each
     round), for every greedy prefix S_i that holds the forced vertices; the least of these is the bound. Source: Tang et
@@ -43,11 +48,14 @@ def choose(collection: Collection, problem: Problem, timer: PhaseTimer, *, bound
     params = problem.params
     if problem.costs is None and params.selection == "index":
         with timer.phase("selection"):
-            found = collection.select(problem.most, forced=problem.forced, blocked=problem.blocked, bounds=bounds)
-            if not bounds:
-                return Choice(found.seeds, found.gains, None)
-            assert found.largest is not None
-            return Choice(found.seeds, found.gains, _least_bound(found.gains, found.largest, len(problem.forced)))
+            found = collection.select(
+                problem.most, forced=problem.forced, blocked=problem.blocked, bounds=bounds, judge=judge
+            )
+            most = None
+            if bounds:
+                assert found.largest is not None
+                most = _least_bound(found.gains, found.largest, len(problem.forced))
+            return Choice(found.seeds, found.gains, most, found.hit)
     with timer.phase("transfer"):
         offsets, members = collection.export()
     n, rounds = collection.reverse.n, collection.reverse.rounds
@@ -60,13 +68,14 @@ def choose(collection: Collection, problem: Problem, timer: PhaseTimer, *, bound
             seeds, gains, most = budget.choose(
                 offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left
             )
-            return Choice(seeds, gains, most)
-        from gpukit.gim import scan
+        else:
+            from gpukit.gim import scan
 
-        seeds, gains, largest = scan.greedy(
-            offsets, members, counts, n, rounds, problem.most, problem.forced, blocked.copy(), bounds
-        )
-        return Choice(seeds, gains, _least_bound(gains, largest, len(problem.forced)) if bounds else None)
+            seeds, gains, largest = scan.greedy(
+                offsets, members, counts, n, rounds, problem.most, problem.forced, blocked.copy(), bounds
+            )
+            most = _least_bound(gains, largest, len(problem.forced)) if bounds else None
+        return Choice(seeds, gains, most, None if judge is None else int(judge.coverage(seeds)[-1]))
 
 
 def _least_bound(gains: np.ndarray, largest: np.ndarray, forced: int) -> int:

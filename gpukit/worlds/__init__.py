@@ -2,6 +2,7 @@
 
 ``rule.py`` decides which in-edges are live and is compiled for both devices; ``tables.py`` and ``reverse.py`` prepare
 what it reads. ``cpu.py`` and ``cuda.py`` draw the same sets, ``cover_cpu.py`` and ``cover_cuda.py`` choose the same
-seeds from them, and ``cuda_scan.py`` is the sampler of the gIM paper. ``collection.py`` holds the sets on the CPU,
-``collection_cuda.py`` on a GPU, ``collection_gpus.py`` on several; ``factory.py`` picks one.
+seeds from them; on a GPU ``cuda_walk.py`` draws the sets of LT faster, and ``cuda_scan.py`` as the gIM paper does.
+``collection.py`` holds the sets on the CPU, ``collection_cuda.py`` on a GPU, ``collection_gpus.py`` on several;
+``factory.py`` picks one.
 """

@@ -1,7 +1,9 @@
 """An RR collection: sets of consecutive sample ids that grow, are counted, covered and exported, on one device."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import zip_longest
 from threading import Event
 from typing import Protocol
 
@@ -34,11 +36,14 @@ class Selection:
         Sets each newly covered.
     largest : int64 array, shape (s + 1,), or None
         Sum of the k largest marginal counts (of each round) given the first i seeds; -1 before the forced ones.
+    hit : int or None
+        Sets that the seeds cover of the collection that judges them.
     """
 
     seeds: np.ndarray
     gains: np.ndarray
     largest: np.ndarray | None
+    hit: int | None = None
 
 
 class Collection(Protocol):
@@ -51,13 +56,22 @@ class Collection(Protocol):
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
 
+    def extending(self, size: int) -> Iterator[None]:
+        """Do the same, with stops where the host would wait for the device."""
+
     def members(self) -> int:
         """Return the number of members of all sets."""
 
     def select(
-        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
+        self,
+        k: int,
+        *,
+        forced: np.ndarray,
+        blocked: np.ndarray | None = None,
+        bounds: bool = False,
+        judge: "Collection | None" = None,
     ) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
@@ -126,6 +140,11 @@ class CpuCollection:
         self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
         self.size = size
 
+    def extending(self, size: int) -> Iterator[None]:
+        """Do the same; there is nothing to wait for."""
+        self.extend(size)
+        return iter(())
+
     def shares(self, size: int) -> bool:
         """Return whether drawing up to ``size`` sets is work enough for several threads."""
         mean = self._offsets[-1] / self.size if self.size else EXPECTED_SIZE
@@ -164,9 +183,15 @@ class CpuCollection:
         return int(self._offsets[-1])
 
     def select(
-        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
+        self,
+        k: int,
+        *,
+        forced: np.ndarray,
+        blocked: np.ndarray | None = None,
+        bounds: bool = False,
+        judge: "Collection | None" = None,
     ) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
         r = self.reverse
         barred = np.zeros(r.elements, np.bool_) if blocked is None else blocked.copy()
         counts = self._counts[0].copy()
@@ -175,7 +200,9 @@ class CpuCollection:
         seeds, gains, largest = cover_cpu.greedy(
             self._offsets, self._members, counts, r.n, r.rounds, k, forced.astype(np.int32), barred, bounds
         )
-        return Selection(seeds, gains, largest if bounds else None)
+        return Selection(
+            seeds, gains, largest if bounds else None, None if judge is None else int(judge.coverage(seeds)[-1])
+        )
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
@@ -191,11 +218,15 @@ class CpuCollection:
 
 
 def extend_both(first: Collection, second: Collection, size: int) -> None:
-    """Draw two collections up to ``size`` sets: by two threads where one alone is too little work to share."""
+    """Draw two collections up to ``size`` sets, one beside the other where that is faster.
+
+    Two CPU threads draw one each where one alone is too little work to share; on a GPU the second launch is prepared
+    while the first runs.
+    """
     if isinstance(first, CpuCollection) and first.threads > 1 and not first.shares(size):
         other = first.workers().submit(second.extend, size)
         first.extend(size)
         other.result()
     else:
-        first.extend(size)
-        second.extend(size)
+        for _ in zip_longest(first.extending(size), second.extending(size)):
+            pass

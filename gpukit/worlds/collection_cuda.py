@@ -1,6 +1,7 @@
 """An RR collection on a GPU: the sets, seeds and counts of the CPU collection."""
 
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import cuda
@@ -8,9 +9,9 @@ from numba import cuda
 from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, resident_blocks, xp
 from gpukit.device.philox import Stream
 from gpukit.errors import DeviceError
-from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan
+from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan, cuda_walk
 from gpukit.worlds import cuda as kernels
-from gpukit.worlds.collection import Selection, check_ids
+from gpukit.worlds.collection import Collection, Selection, check_ids
 from gpukit.worlds.reverse import Reverse
 
 AHEAD = 1 << 15
@@ -22,11 +23,15 @@ SPARE = 1 << 22
 SMALL_GRID = 132
 """Blocks of the selection at least: few make its barriers cheap, a large collection gets more."""
 
-WANTED = 2048
-"""Candidates that the selection aims at."""
+WANTED, MANY = 2048, 1 << 23
+"""Candidates that the selection aims at, and the members from which it takes as many as there is room for: choosing
+them again costs a pass over the members."""
 
 PAIR_BYTES = 12 + 32 + 8
 """Device memory for a queued pair: queue, hash table (at most), and its place in the collection."""
+
+WALK_ROOM = 5
+"""Places in the logs of walks for an expected member; they take less memory than ``PAIR_BYTES`` counts."""
 
 MEMBER_BYTES = 12
 """Device memory that a member of the collection takes: itself, its set, its place in the inverted index."""
@@ -77,6 +82,7 @@ class CudaCollection:
         self._drawn = 0
         self._used = 0
         self._mean = 32.0
+        self._deep = False
         self._host: _HostSets | None = None
         self._starts, self._sizes = Buffer(AHEAD, np.int64), Buffer(AHEAD, np.int32)
         self._entries = Buffer(1, np.int64)
@@ -86,13 +92,23 @@ class CudaCollection:
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
+        for _ in self.extending(size):
+            pass
+
+    def extending(self, size: int) -> Iterator[None]:
+        """Draw sets until there are ``size``, and stop after each launch, when the host could do something else."""
         check_ids(self.first, size)
         if size > self._drawn:
-            self.append(self._drawn, max(size, AHEAD) - self._drawn)
+            yield from self._appending(self._drawn, max(size, AHEAD) - self._drawn)
         self.size = max(self.size, size)
 
     def append(self, low: int, count: int) -> None:
-        """Draw the sets with ids ``first + low`` … and number them after those there are, in as many batches as fit."""
+        """Draw the sets with ids ``first + low`` … and number them after those there are."""
+        for _ in self._appending(low, count):
+            pass
+
+    def _appending(self, low: int, count: int) -> Iterator[None]:
+        """Draw in as many batches as fit, and stop after each launch."""
         batch = count
         while count > 0:
             batch = min(batch, count)
@@ -101,7 +117,7 @@ class CudaCollection:
             if expected > room and batch > 1:
                 batch = max(1, int(batch * room / expected))
                 expected = room
-            done = self._draw(low, batch, min(expected, room))
+            done = yield from self._drawing(low, batch, min(expected, room))
             if done is None:
                 if expected < room:
                     self._mean *= 4
@@ -133,16 +149,22 @@ class CudaCollection:
             left = self.memory
         return max(1 << 10, min(left // PAIR_BYTES, 2**31 - 1))
 
-    def _draw(self, low: int, count: int, pairs: int) -> int | None:
-        """Draw sets after those there are; return their members, or None if they did not fit."""
+    def _drawing(self, low: int, count: int, pairs: int) -> Generator[None, None, int | None]:
+        """Draw sets after those there are, stop once; return their members, or None if they did not fit."""
         base = 0 if self._host is not None else self._drawn
         self._starts.reserve(base + count, base)
         self._sizes.reserve(base + count, base)
         self._control.array.fill(0)
         before = self._counts.array.copy()
-        (self._scan if self.reverse.sampler == "scan" else self._skip)(low, count, pairs, base)
+        r = self.reverse
+        walks = (r.model, r.sampler, r.rounds, self._deep) == ("lt", "skip", 1, False)
+        sampler = self._walk if walks else self._scan if r.sampler == "scan" else self._skip
+        sampler(low, count, pairs, base)
+        yield
         control = self._control.host()
-        if control[kernels.OVERFLOW]:
+        self._deep |= bool(control[kernels.OVERFLOW] == cuda_walk.DEEP)
+        short = walks and (control[kernels.TICKET] < count or control[kernels.MEMBER_TAIL] > pairs)
+        if control[kernels.OVERFLOW] or short:
             self._counts.array[:] = before
             self._work.pop("visited", None)  # bits of elements that found no place are still set
             return None
@@ -167,6 +189,24 @@ class CudaCollection:
             g.lt_prefix.view, g.roots.view, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT),
             self.first + low, count, group, table.view, queue.view, ranks.view, self._sizes.view, self._starts.view,
             base, self._entries.view, self._used, self._counts.view, self._control.view,
+        )  # fmt: skip
+
+    def _walk(self, low: int, count: int, pairs: int, base: int) -> None:
+        r, g = self.reverse, self.graph
+        block = 32 if xp is np else cuda_walk.BLOCK
+        most = 2 if xp is np else cuda_walk.BLOCKS * cuda.current_context().device.MULTIPROCESSOR_COUNT
+        blocks = min(most, -(-count // block))
+        room = WALK_ROOM * pairs // (blocks * block)
+        work = self._work
+        if "log" not in work or work["log"].array.shape[0] != blocks * block or work["log"].array.shape[1] < room:
+            work.pop("log", None)
+            work["log"] = Buffer((blocks * block, room), np.uint64)
+        self._entries.reserve(self._used + pairs, self._used)
+        cuda_walk.walk[blocks, block](
+            g.rows.view, g.indices.view, r.lt_kind, np.uint64(r.lt_constant), g.lt_prefix.view, g.roots.view, r.n,
+            np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, work["log"].view,
+            self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view,
+            self._control.view,
         )  # fmt: skip
 
     def _scan(self, low: int, count: int, pairs: int, base: int) -> None:
@@ -199,28 +239,35 @@ class CudaCollection:
         return self._sizes.host(self.size).astype(np.int64)
 
     def select(
-        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
+        self,
+        k: int,
+        *,
+        forced: np.ndarray,
+        blocked: np.ndarray | None = None,
+        bounds: bool = False,
+        judge: Collection | None = None,
     ) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
-        result = None if self._host is not None else self._select_on_device(k, forced, blocked, bounds)
-        return result or self._select_on_host(k, forced, blocked, bounds)
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
+        on_device = judge if isinstance(judge, CudaCollection) and judge._host is None else None
+        result = None if self._host is not None else self._select_on_device(k, forced, blocked, bounds, on_device)
+        if result is None:
+            result, on_device = self._select_on_host(k, forced, blocked, bounds), None
+        if judge is not None and on_device is None:
+            result = replace(result, hit=int(judge.coverage(result.seeds)[-1]))
+        return result
 
     def _select_on_device(
-        self, k: int, forced: np.ndarray, blocked: np.ndarray | None, bounds: bool
+        self,
+        k: int,
+        forced: np.ndarray,
+        blocked: np.ndarray | None,
+        bounds: bool,
+        judge: "CudaCollection | None",
     ) -> Selection | None:
         """Return None if the candidates did not suffice."""
         r = self.reverse
         picks = k * r.rounds
         work = self._work
-        if "work" not in work:
-            most = cover_cuda.MOST
-            work["work"], work["slot"] = Buffer(r.elements, np.int32), Buffer(r.elements, np.int32)
-            work["state"] = Buffer(r.elements, np.uint8, 0)
-            work["candidates"], work["fill"] = Buffer(most, np.int32), Buffer(most, np.int32)
-            work["start"], work["taken"] = Buffer(most, np.int64), Buffer((4, most), np.int32)
-            work["histogram"] = Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32)
-            work["inverted"], work["covered"] = Buffer(1, np.int32), Buffer(1, np.int32)
-            work["none"] = Buffer(np.empty(0, np.int32))
         if "snapshot" not in work or len(work["snapshot"]) < picks + 1:
             work["snapshot"] = Buffer((picks + 1, cover_cuda.MOST), np.int32)
         work["inverted"].reserve(self._used, 0)
@@ -232,32 +279,38 @@ class CudaCollection:
             work["state"].array[:] = xp.asarray(blocked.astype(np.uint8))
         if len(forced):
             work["state"].array[xp.asarray(forced)] = cover_cuda.FORCED
-        length = 3 * picks + 1 + cover_cuda.CONTROL
+        length = 4 * picks + 2 + cover_cuda.CONTROL
         if "result" not in work or len(work["result"]) != length:
             work["result"] = Buffer(length, np.int64)
-            ends = (0, picks, 2 * picks, 3 * picks + 1, length)
-            for name, low, high in zip(("seeds", "gains", "largest", "control"), ends, ends[1:], strict=False):
+            ends = (0, picks, 2 * picks, 3 * picks + 1, 4 * picks + 2, length)
+            for name, low, high in zip(("seeds", "gains", "largest", "first", "control"), ends, ends[1:], strict=False):
                 work[name] = Buffer(work["result"].array[low:high])
         result = work["result"]
         result.array.fill(0)
         wanted = work["none"] if len(forced) == 0 else Buffer(forced.astype(np.int32))
+        aim = max(WANTED if self._used < MANY else cover_cuda.MOST, 16 * picks)
         args = (
             self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
             self._counts.view, self.size == self._drawn, r.n, r.rounds, k, wanted.view,
-            work["state"].view, max(WANTED, 16 * picks), bounds, work["work"].view, work["histogram"].view,
-            work["candidates"].view, work["slot"].view, work["start"].view, work["fill"].view, work["inverted"].view,
+            work["state"].view, aim, bounds, work["work"].view, work["histogram"].view, work["candidates"].view,
+            work["marks"].view, work["slot"].view, work["start"].view, work["fill"].view, work["inverted"].view,
             work["covered"].view, work["taken"].view, work["snapshot"].view, work["seeds"].view, work["gains"].view,
             work["largest"].view, work["control"].view,
         )  # fmt: skip
         block = cover_cuda.BLOCK if xp is not np else 32
         most = cooperative_grid(cover_cuda.greedy, block, args)
         cover_cuda.greedy[min(most, max(SMALL_GRID, self._used >> 15)), block](*args)
+        if judge is not None:
+            judge._cover(work["seeds"], work["first"])
         host = result.host()
-        if host[3 * picks + 1 + cover_cuda.STATUS] != cover_cuda.DONE:
+        if host[4 * picks + 2 + cover_cuda.STATUS] != cover_cuda.DONE:
             return None
         sums = host[2 * picks : 3 * picks + 1].copy()
         sums[: len(forced)] = -1
-        return Selection(host[:picks].astype(np.int32), host[picks : 2 * picks].copy(), sums if bounds else None)
+        return Selection(
+            host[:picks].astype(np.int32), host[picks : 2 * picks].copy(), sums if bounds else None,
+            None if judge is None else int(host[3 * picks + 1 : 4 * picks + 1].sum()),
+        )  # fmt: skip
 
     def _select_on_host(self, k: int, forced: np.ndarray, blocked: np.ndarray | None, bounds: bool) -> Selection:
         r = self.reverse
@@ -275,19 +328,21 @@ class CudaCollection:
             position = np.full(self.reverse.elements, len(seeds), np.int32)
             position[seeds] = np.arange(len(seeds), dtype=np.int32)
             return cover_cpu.coverage(*self._host.sets(self.size), position, len(seeds))
-        work = self._work
-        if "position" not in work:
-            work["position"] = Buffer(self.reverse.elements, np.int32, 2**31 - 1)
-            work["earliest"] = Buffer(1, np.int32)
-        work["earliest"].reserve(self._drawn, 0)
         totals = Buffer(len(seeds) + 1, np.int64, 0)
+        self._cover(Buffer(seeds.astype(np.int64)), totals)
+        return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
+
+    def _cover(self, seeds: Buffer, totals: Buffer) -> None:
+        """Count the sets by the first of the seeds, on the device, that they hold; ``totals`` is zero before."""
+        work = self._work
+        work["earliest"].reserve(self._drawn, 0)
         args = (
-            self._entries.view, self._used, self.size, Buffer(seeds.astype(np.int32)).view,
-            work["position"].view, work["earliest"].view, totals.view,
+            self._entries.view, self._used, self.size, seeds.view, work["position"].view, work["earliest"].view,
+            totals.view,
         )  # fmt: skip
         block = cover_cuda.BLOCK if xp is not np else 32
-        cover_cuda.coverage[cooperative_grid(cover_cuda.coverage, block, args), block](*args)
-        return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
+        most = cooperative_grid(cover_cuda.coverage, block, args)
+        cover_cuda.coverage[min(most, max(SMALL_GRID, self._used >> 15)), block](*args)
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
@@ -356,7 +411,9 @@ class CudaCollection:
             *_gathered(self._starts.host(self._drawn), self._sizes.host(self._drawn), self._entries.host(self._used))
         )
         self._used = 0
-        self._work.clear()
+        for name in ("queue", "ranks", "table", "log", "visited", "found"):
+            self._work.pop(name, None)
+        self._work["inverted"] = Buffer(1, np.int32)
         self._entries = Buffer(1, np.int64)
 
     def _move_to_host(self, batch: int) -> None:
@@ -379,10 +436,26 @@ class DeviceGraph:
     """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn."""
 
     def __init__(self, reverse: Reverse) -> None:
-        self.work: dict[str, Buffer] = {}
         self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
         self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
         self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
+        elements, most = reverse.elements, cover_cuda.MOST
+        self.work: dict[str, Buffer] = {
+            "work": Buffer(elements, np.int32),
+            "slot": Buffer(elements, np.int32),
+            "marks": Buffer((elements + 31) // 32, np.uint32),
+            "state": Buffer(elements, np.uint8, cover_cuda.FREE),
+            "position": Buffer(elements, np.int32, 2**31 - 1),
+            "candidates": Buffer(most, np.int32),
+            "fill": Buffer(most, np.int32),
+            "start": Buffer(most, np.int64),
+            "taken": Buffer((4, most), np.int32),
+            "histogram": Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32),
+            "inverted": Buffer(1, np.int32),
+            "covered": Buffer(1, np.int32),
+            "earliest": Buffer(1, np.int32),
+            "none": Buffer(0, np.int32),
+        }
 
 
 class _HostSets:

@@ -1,6 +1,6 @@
 """An RR collection drawn by several GPUs: the sets, seeds and counts of the CPU collection."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -9,7 +9,7 @@ from numba import cuda
 
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.worlds import collection_cuda
-from gpukit.worlds.collection import Selection, check_ids
+from gpukit.worlds.collection import Collection, Selection, check_ids
 from gpukit.worlds.collection_cuda import CudaCollection, DeviceGraph, Piece, Shape
 from gpukit.worlds.reverse import Reverse
 
@@ -81,6 +81,11 @@ class MultiCudaCollection:
             self._drawn = target
         self.size = max(self.size, size)
 
+    def extending(self, size: int) -> Iterator[None]:
+        """Do the same at once: every GPU is busy with one collection already."""
+        self.extend(size)
+        return iter(())
+
     def _gathered(self) -> CudaCollection:
         """Return the collection on the first GPU, with all sets in the order of their ids."""
         for part, piece in self._pieces:
@@ -98,10 +103,18 @@ class MultiCudaCollection:
         return self._gathered().members()
 
     def select(
-        self, k: int, *, forced: np.ndarray, blocked: np.ndarray | None = None, bounds: bool = False
+        self,
+        k: int,
+        *,
+        forced: np.ndarray,
+        blocked: np.ndarray | None = None,
+        bounds: bool = False,
+        judge: Collection | None = None,
     ) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
-        return self._gathered().select(k, forced=forced, blocked=blocked, bounds=bounds)
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
+        # Both collections move to the first GPU, which does the rest at once.
+        judge = judge._gathered() if isinstance(judge, MultiCudaCollection) else judge
+        return self._gathered().select(k, forced=forced, blocked=blocked, bounds=bounds, judge=judge)
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""

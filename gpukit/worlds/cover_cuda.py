@@ -7,7 +7,7 @@ Where even that does not suffice (all sets are covered, or too many elements are
 """
 
 import numba
-from numba import cuda, int32, int64, uint64
+from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.device.select import register_limit
 
@@ -99,30 +99,65 @@ def _largest(snapshot, row, candidates, total, n, round_, k, histogram, shared):
 
 
 @cuda.jit(device=True)
-def _take(element, slot, taken, turn, work):
-    """Take one occurrence of an element out of the counts."""
-    place = slot[element]
-    if place >= 0:
-        cuda.atomic.add(taken, (turn, place), 1)
-    else:
-        cuda.atomic.add(work, element, -1)
+def _place(entries, at, end, marks, slot):
+    """Return the candidate that an entry below ``end`` names, or -1.
+
+    The loads do not depend on a branch, so that the caller can have several under way. The bits of a million elements
+    fit in the cache of a multiprocessor, their slots do not.
+    """
+    element = entries[min(at, end - 1)] & 0xFFFFFFFF
+    marked = at < end and marks[element >> 5] >> uint32(element & 31) & uint32(1) != uint32(0)
+    place = slot[element if marked else 0]
+    return place if marked else int32(-1)
+
+
+@cuda.jit(device=True)
+def _take(entries, start, end, lane, stride, marks, slot, taken, turn):
+    """Take the candidates in entries start … end - 1 out of the counts; ``stride`` threads, four loads each at once."""
+    for at in range(start + lane, end, 4 * stride):
+        a = _place(entries, at, end, marks, slot)
+        b = _place(entries, at + stride, end, marks, slot)
+        c = _place(entries, at + 2 * stride, end, marks, slot)
+        d = _place(entries, at + 3 * stride, end, marks, slot)
+        if a >= 0:
+            cuda.atomic.add(taken, (turn, a), 1)
+        if b >= 0:
+            cuda.atomic.add(taken, (turn, b), 1)
+        if c >= 0:
+            cuda.atomic.add(taken, (turn, c), 1)
+        if d >= 0:
+            cuda.atomic.add(taken, (turn, d), 1)
+
+
+@cuda.jit(device=True)
+def _list(entries, at, end, marks, slot, sets, covered, list_fill):
+    """Return the candidate that an entry names and a place in its list, or -1 if its set does not count."""
+    c = _place(entries, at, end, marks, slot)
+    s = entries[min(at, end - 1)] >> 32
+    place = int32(0)
+    if c >= 0:
+        if s < sets and covered[s] == 0:
+            place = cuda.atomic.add(list_fill, c, 1)
+        else:
+            c = int32(-1)
+    return c, place
 
 
 @cuda.jit(cache=True, **register_limit(64))
 def greedy(
     starts, sizes, sets, entries, used, counts, whole, n, rounds, k, forced, state, wanted, bounds,
-    work, histogram, candidates, slot, list_start, list_fill, inverted, covered, taken, snapshot,
+    work, histogram, candidates, marks, slot, list_start, list_fill, inverted, covered, taken, snapshot,
     seeds, gains, largest, control,
 ):  # fmt: skip
     """Choose seeds greedily; cooperative, any grid. Returns what :func:`gpukit.worlds.cover_cpu.greedy` does.
 
-    Copies the counters (or counts the first ``sets`` sets); then for each choice of candidates a histogram of counts,
-    the candidates, and their inverted index (one pass over the members, 8 bytes each); then for each seed one grid
-    barrier: every block keeps the candidates' counts in its shared memory and finds the highest for itself; a warp
-    owns a newly covered set (a block a large one) and takes its members out of the counts, in ``taken`` for
-    candidates, from where all blocks read them after the barrier, and in ``work`` for others. All seeds together cost
-    about one pass over the members with one atomic add each. Last, block b sums the k largest marginal counts of
-    prefix b.
+    For each choice of candidates: copies the counters, or counts the sets that are not covered (one pass over the
+    members, an atomic add each); a histogram of counts, the candidates, and their inverted index (one pass over the
+    members, 8 bytes and a bit each); then for each seed one grid barrier: every block keeps the candidates' counts in
+    its shared memory and finds the highest for itself; a warp owns a newly covered set (a block a large one) and takes
+    the candidates in it out of the counts, in ``taken``, from where all blocks read them after the barrier. All seeds
+    together cost about one pass over the members, with an atomic add for each candidate. Last, block b sums the k
+    largest marginal counts of prefix b.
 
     Parameters
     ----------
@@ -147,6 +182,7 @@ def greedy(
     bounds : bool
         Whether to fill ``largest``.
     work, slot : int32 arrays, shape (n * rounds,)
+    marks : uint32 array, shape (⌈n * rounds / 32⌉,)
     candidates, list_fill : int32 arrays, list_start : int64 array, shape (MOST,)
     histogram : int32 array, shape (256 * EPOCHS,)
     inverted : int32 array, shape (used,)
@@ -171,24 +207,28 @@ def greedy(
     todo_size = cuda.shared.array(BLOCK, int32)
     shared = cuda.shared.array(4, int64)
     elements = len(work)
-    for e in range(thread, elements, threads):
-        work[e] = counts[e] if whole else 0
     for s in range(thread, sets, threads):
         covered[s] = 0
     for b in range(thread, BUCKETS * EPOCHS, threads):
         histogram[b] = 0
-    grid.sync()
-    if not whole:
-        for i in range(thread, used, threads):
-            if entries[i] >> 32 < sets:
-                cuda.atomic.add(work, entries[i] & 0xFFFFFFFF, 1)
-        grid.sync()
     for b in range(lane, BUCKETS, width):
         room[b] = k
     picks = k * rounds
     step, epoch, status = 0, 0, RUNNING
     bucket = BUCKETS
     while status == RUNNING:
+        fresh = whole and epoch == 0
+        for e in range(thread, elements, threads):
+            work[e] = counts[e] if fresh else 0
+        for w in range(thread, len(marks), threads):
+            marks[w] = uint32(0)
+        grid.sync()
+        if not fresh:
+            for i in range(thread, used, threads):
+                s = entries[i] >> 32
+                if s < sets and covered[s] == 0:
+                    cuda.atomic.add(work, entries[i] & 0xFFFFFFFF, 1)
+            grid.sync()
         for b in range(lane, BUCKETS, width):
             local[b] = 0
         cuda.syncthreads()
@@ -217,11 +257,11 @@ def greedy(
         limit = _bucket_floor(bucket)
         candidates_at, tail_at = CONTROL_EPOCH + 2 * epoch, CONTROL_EPOCH + 2 * epoch + 1
         for e in range(thread, elements, threads):
-            slot[e] = -1
             if (state[e] == FREE and work[e] >= limit) or state[e] == FORCED:
                 c = cuda.atomic.add(control, candidates_at, 1)
                 candidates[c] = e
                 slot[e] = c
+                cuda.atomic.or_(marks, e >> 5, uint32(1) << uint32(e & 31))
                 list_fill[c] = 0
                 list_start[c] = cuda.atomic.add(control, tail_at, int64(work[e]))
         for c in range(thread, 4 * MOST, threads):
@@ -230,12 +270,13 @@ def greedy(
         total = control[candidates_at]
         for c in range(lane, total, width):
             current[c] = work[candidates[c]]
-        for i in range(thread, used, threads):
-            c = slot[entries[i] & 0xFFFFFFFF]
+        for i in range(thread, used, 2 * threads):
+            c, place = _list(entries, i, used, marks, slot, sets, covered, list_fill)
+            d, other = _list(entries, i + threads, used, marks, slot, sets, covered, list_fill)
             if c >= 0:
-                s = entries[i] >> 32
-                if s < sets and covered[s] == 0:
-                    inverted[list_start[c] + int64(cuda.atomic.add(list_fill, c, 1))] = s
+                inverted[list_start[c] + int64(place)] = entries[i] >> 32
+            if d >= 0:
+                inverted[list_start[d] + int64(other)] = entries[i + threads] >> 32
         grid.sync()
         epoch_first = step
         while True:
@@ -308,11 +349,11 @@ def greedy(
                         todo_size[place] = size
                 cuda.syncthreads()
                 for q in range(lane // 32, shared[SMALL], (width + 31) // 32):
-                    for j in range(todo_start[q] + lane % 32, todo_start[q] + todo_size[q], 32):
-                        _take(entries[j] & 0xFFFFFFFF, slot, taken, step & 3, work)
+                    start = todo_start[q]
+                    _take(entries, start, start + todo_size[q], lane % 32, 32, marks, slot, taken, step & 3)
                 for q in range(width - shared[LARGE], width):
-                    for j in range(todo_start[q] + lane, todo_start[q] + todo_size[q], width):
-                        _take(entries[j] & 0xFFFFFFFF, slot, taken, step & 3, work)
+                    start = todo_start[q]
+                    _take(entries, start, start + todo_size[q], lane, width, marks, slot, taken, step & 3)
                 cuda.syncthreads()
             step += 1
             grid.sync()
@@ -328,12 +369,8 @@ def greedy(
                     largest[row] = sum_
         epoch += 1
         if status == RUNNING:
-            if cuda.blockIdx.x == 0:
-                for c in range(lane, total, width):
-                    work[candidates[c]] = current[c]
             if limit <= 1 or epoch == EPOCHS:
                 status = INCOMPLETE
-            grid.sync()
     if thread == 0:
         control[STATUS] = status
 
@@ -349,7 +386,7 @@ def coverage(entries, used, sets, seeds, position, earliest, totals):
     ----------
     entries, used, sets
         As in :func:`greedy`.
-    seeds : int32 array
+    seeds : int64 array
         The sequence.
     position : int32 array, shape (n * rounds,)
         All 2**31 - 1 at the start and at the end.
@@ -384,9 +421,10 @@ KERNELS = {
     "greedy": (
         greedy,
         (_i64, _i32, _int, _i64, _int, _i32, numba.boolean, _int, _int, _int, _i32, numba.uint8[::1], _int)
-        + (numba.boolean, _i32, _i32, _i32, _i32, _i64, _i32, _i32, _i32, *2 * (numba.int32[:, ::1],))
+        + (numba.boolean, _i32, _i32, _i32, numba.uint32[::1], _i32, _i64, _i32, _i32, _i32)
+        + (numba.int32[:, ::1], numba.int32[:, ::1])
         + (_i64, _i64, _i64, _i64),
     ),
-    "coverage": (coverage, (_i64, _int, _int, _i32, _i32, _i32, _i64)),
+    "coverage": (coverage, (_i64, _int, _int, _i64, _i32, _i32, _i64)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -39,6 +39,8 @@ def check_equal(cpu, gpu):
         ("ic", "skip", 1, Weights()),
         ("ic", "skip", 2, Weights("const", 0.2)),
         ("ic", "skip", 1, Weights("trivalency", seed=2)),
+        ("lt", "skip", 1, Weights()),
+        ("lt", "skip", 1, Weights("const", 0.03)),
         ("lt", "skip", 2, Weights()),
         ("ic", "scan", 1, Weights("trivalency", seed=2)),
         ("lt", "scan", 1, Weights()),
@@ -50,6 +52,24 @@ def test_sets_equal_the_cpu(simulator, random_graph, model, sampler, rounds, wei
         cpu.extend(size)
         gpu.extend(size)
     check_equal(cpu, gpu)
+
+
+def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypatch):
+    """A long path with a circle at its end, and circles; the general kernel takes over where a stack is too low."""
+    from gpukit.worlds import collection_cuda, cuda_walk
+
+    monkeypatch.setattr(collection_cuda, "SPARE", 1)
+    edges = [(v, v - 1) for v in range(1, 70)] + [(60, 69), (70, 71), (71, 72), (72, 70), (73, 73 + 1), (74, 73)]
+    graph = make_graph(75, edges)
+    for levels in (32, 2):
+        monkeypatch.setattr(cuda_walk, "LEVELS", levels)
+        cpu, gpu = pair(graph, "lt", "skip")
+        gpu._mean = 1.0
+        for size in (16, 40):
+            cpu.extend(size)
+            gpu.extend(size)
+        check_equal(cpu, gpu)
+        assert gpu._deep == (levels == 2)
 
 
 def test_selection_and_coverage_equal_the_cpu(simulator, random_graph):
@@ -65,6 +85,16 @@ def test_selection_and_coverage_equal_the_cpu(simulator, random_graph):
         assert np.array_equal(expected.gains, found.gains)
         assert np.array_equal(expected.largest, found.largest)
     assert np.array_equal(cpu.coverage(expected.seeds), gpu.coverage(expected.seeds))
+
+
+def test_seeds_in_more_sets_than_there_are_threads(simulator, make_graph):
+    cpu, gpu = pair(make_graph(30, [(0, v) for v in range(1, 20)] + [(20, v) for v in range(21, 30)]), "ic", "skip")
+    for collection in (cpu, gpu):
+        collection.extend(150)
+    expected, found = (collection.select(4, forced=NONE, bounds=True) for collection in (cpu, gpu))
+    assert expected.gains[0] > 64
+    for name in ("seeds", "gains", "largest"):
+        assert np.array_equal(getattr(expected, name), getattr(found, name))
 
 
 def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):

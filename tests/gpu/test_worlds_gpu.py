@@ -42,6 +42,18 @@ def test_equals_the_cpu(random_graph, gpu, model, weights, sampler, rounds):
         check_equal(cpu, cuda)
 
 
+def test_seeds_in_more_sets_than_there_are_threads(make_graph, gpu):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    graph = make_graph(60, [(0, v) for v in range(1, 40)] + [(40, v) for v in range(41, 60)])
+    reverse = prepare(graph, "ic")
+    cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
+    for collection in (cpu, cuda):
+        collection.extend(900_000)
+    assert cpu.select(1, forced=NONE).gains[0] > 2 * 264 * 512
+    check_equal(cpu, cuda)
+
+
 def test_launch_shapes_of_the_scan_sampler(random_graph, gpu):
     from gpukit.worlds.collection_cuda import CudaCollection, Shape
 

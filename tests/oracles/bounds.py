@@ -134,6 +134,34 @@ def imm_final_size(n: int, k: int, epsilon, lower_bound) -> int:
         return _ceil(2 * n * root**2 / (_decimal(epsilon) ** 2 * _decimal(lower_bound)))
 
 
+@dataclass(frozen=True)
+class Levels:
+    """Sizes by level j, the lower bound 1.01**j: to prove it, and to prove it and choose."""
+
+    proof: dict[int, int]
+    enough: dict[int, int]
+
+
+def imm_levels(n: int, k: int, epsilon) -> Levels:
+    """Return the sizes of the guided search, from the printed formulas with ln log2 n replaced by ln M.
+
+    M is the number of levels from the least optimum, k, to n; the last phase's failure is divided by M too.
+    """
+    constants = imm(n, k, epsilon)
+    levels = range(grid_floor(k)[0], grid_floor(n)[0] + 1)
+    with localcontext() as context:
+        context.prec = DIGITS
+        eps, many, subsets = _decimal(epsilon), Decimal(len(levels)).ln(), log_subsets(n, k)
+        prime, logs = constants.epsilon_prime, constants.ell * Decimal(n).ln()
+        whole = (2 + 2 * prime / 3) * (subsets + logs + many) * n / prime**2
+        alpha = (logs + Decimal(2).ln() + many).sqrt()
+        beta = (ratio() * (subsets + logs + Decimal(2).ln() + many)).sqrt()
+        final = 2 * n * (ratio() * alpha + beta) ** 2 / eps**2
+        values = {j: Decimal("1.01") ** j for j in levels}
+        proof = {j: _ceil(whole / value) for j, value in values.items()}
+        return Levels(proof, {j: max(proof[j], _ceil(final / value)) for j, value in values.items()})
+
+
 def grid_floor(value, base="1.01") -> tuple[int, Decimal]:
     """Return the largest j with base**j <= value (value >= 1), and base**j."""
     with localcontext() as context:

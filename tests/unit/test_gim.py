@@ -1,13 +1,14 @@
 """Influence maximisation against exhaustive search over tiny graphs, where every spread is known exactly."""
 
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pytest
-from oracles.bounds import grid_floor, imm, imm_final_size, imm_search_sizes, opim
+from oracles.bounds import imm, imm_final_size, imm_levels, imm_search_sizes, opim
 from oracles.statistics import check_mean
 from oracles.worlds import rounds_spread, spread
 
@@ -86,7 +87,8 @@ def test_sizes_are_those_of_the_formulas(cascade):
     plan = opim(8, 2, 0.02)
     found = maximise(cascade, Params(k=2, epsilon=0.02, min_sets=0))
     sizes = [step.sets for step in found.history]
-    assert sizes == [plan.theta_0 * 2**i for i in range(len(sizes))]
+    assert sizes[0] == plan.theta_0 and sizes == sorted(set(sizes))
+    assert set(sizes) <= {plan.theta_0 * 2**i for i in range(plan.i_max)}
     assert found.rr_sets == 2 * sizes[-1]
     assert all(step.upper is None or step.lower / step.upper < 0.632 - 0.02 for step in found.history[:-1])
     assert found.guarantee >= 0.632 - 0.02
@@ -97,7 +99,7 @@ def test_bounds_left_out_change_nothing(random_graph, monkeypatch):
     cases = [Params(k=5, epsilon=epsilon, min_sets=sets) for epsilon in (0.02, 0.1, 0.4) for sets in (0, 3000)]
     fast = [maximise(graph, case) for case in cases]
     choose = opim_module.choose
-    monkeypatch.setattr(opim_module, "choose", lambda *words, bounds: choose(*words, bounds=True))
+    monkeypatch.setattr(opim_module, "choose", lambda *words, bounds, **more: choose(*words, bounds=True, **more))
     for one, other in zip(fast, (maximise(graph, case) for case in cases), strict=True):
         assert one.seeds.tolist() == other.seeds.tolist()
         assert (one.rr_sets, one.guarantee, one.lower, one.upper) == (
@@ -174,26 +176,49 @@ def test_unit_costs_are_a_number_of_seeds(cascade):
     assert by_budget.seeds.tolist() == maximise(cascade, Params(k=3, min_sets=1000)).seeds.tolist()
 
 
-@pytest.mark.parametrize("samples", ["grid", "fresh", "original"])
-def test_imm_sizes(random_graph, samples):
-    graph = random_graph(60, 150, 2)
-    found = maximise(graph, Params(k=3, epsilon=0.3, bound="imm", samples=samples, min_sets=0))
+def test_printed_imm_sizes(random_graph):
+    found = maximise(random_graph(60, 150, 2), Params(k=3, epsilon=0.3, bound="imm", samples="original", min_sets=0))
     *search, last = found.history
-    sizes = imm_search_sizes(60, 3, 0.3)[: len(search)]
-    assert [step.sets for step in search] == sizes
+    assert [step.sets for step in search] == imm_search_sizes(60, 3, 0.3)[: len(search)]
     factor = 1 + imm(60, 3, 0.3).epsilon_prime
     scores = [60 * step.covered / step.sets for step in search]
     assert all(score < float(factor) * 60 / 2 ** (i + 1) for i, score in enumerate(scores[:-1]))
     assert scores[-1] >= float(factor) * 60 / 2 ** len(search)
     lower = 60 * Fraction(search[-1].covered, search[-1].sets) / Fraction(str(factor))
-    printed = imm_final_size(60, 3, 0.3, float(lower))
-    if samples == "grid":
-        assert last.sets >= max(imm_final_size(60, 3, 0.3, grid_floor(float(lower))[1]), sizes[-1])
+    assert abs(last.sets - imm_final_size(60, 3, 0.3, float(lower))) <= 1
+    assert found.rr_sets == last.sets
+    assert (found.guarantee, found.guarantee_kind) == (None, "none")
+
+
+@pytest.mark.parametrize("samples", ["grid", "fresh"])
+@pytest.mark.parametrize("case", [(60, 150, 3, 0.3), (400, 500, 2, 0.2), (400, 500, 1, 0.7), (30, 2, 3, 0.3)])
+def test_guided_imm_sizes(random_graph, samples, case):
+    """The last level tried is proved, or the lowest; no other was; the sizes are the oracle's for these levels."""
+    n, edges, k, epsilon = case
+    found = maximise(random_graph(n, edges, 2), Params(k=k, epsilon=epsilon, bound="imm", samples=samples, min_sets=0))
+    levels = imm_levels(n, k, epsilon)
+    factor = 1 + imm(n, k, epsilon).epsilon_prime
+    wanted = levels.enough if samples == "grid" else levels.proof
+    pilot, *search = found.history if samples == "grid" else found.history[:-1]
+    assert pilot.phase == "pilot" and 8 * (pilot.sets - 1) < levels.proof[max(levels.proof)] <= 8 * pilot.sets
+    proved = []
+    for step in search:
+        level = max(j for j, size in wanted.items() if size >= step.sets)
+        assert wanted[level] == step.sets
+        proved.append(n * Fraction(step.covered, step.sets) >= Fraction(str(factor * Decimal("1.01") ** level)))
+    assert not any(proved[:-1])
+    lowest = bool(search) and search[-1].sets == wanted[min(wanted)]
+    assert not search or proved[-1] or lowest
+    last = found.history[-1]
+    if samples == "fresh":
+        step = (search or [pilot])[-1]
+        lower = max(k, n * Fraction(step.covered, step.sets) / Fraction(str(factor))) if not lowest else k
+        assert abs(last.sets - imm_final_size(n, k, epsilon, float(lower))) <= 1 or lowest
+        assert found.rr_sets == last.sets + step.sets
     else:
-        assert abs(last.sets - printed) <= 1
-    assert found.rr_sets == last.sets + (sizes[-1] if samples == "fresh" else 0)
-    expected = {"original": (None, "none")}.get(samples, (pytest.approx(0.63212 - 0.3, abs=1e-5), "a priori"))
-    assert (found.guarantee, found.guarantee_kind) == expected
+        assert found.rr_sets == last.sets
+    assert found.guarantee == pytest.approx(max(0, 0.63212 - epsilon), abs=1e-5)
+    assert found.guarantee_kind == "a priori"
 
 
 def test_fresh_sets_are_not_the_search_sets(random_graph):

@@ -3,7 +3,6 @@
 from decimal import Decimal
 from math import comb
 
-import numpy as np
 import pytest
 from oracles import bounds as oracle
 
@@ -120,22 +119,33 @@ def test_imm_stops_where_the_paper_does():
     assert plan.lower(0, sets) == 5
 
 
-def test_grid_counts_every_size_that_can_come_out():
-    """The union bound divides by the number of grid values between L and W plus the number of search sizes."""
-    for n, k, epsilon in ((200, 7, 0.3), (1000, 1, 0.001), (64, 64, 0.5)):
-        plan = imm_plan(family(n, k), epsilon)
-        values = [k, n, *np.geomspace(k, n, 4000)]
-        reached = {grid_floor(Decimal(float(value)))[0] for value in values if k <= value <= n}
-        assert plan.sizes() == len(reached) + len(plan.search)
+@pytest.mark.parametrize("case", [case for case in CASES if case[0] >= 4])
+def test_levels(case):
+    n, k, epsilon = case
+    plan, expected = imm_plan(family(n, k), epsilon), oracle.imm_levels(n, k, epsilon)
+    assert (plan.bottom, plan.top, plan.levels) == (min(expected.proof), max(expected.proof), len(expected.proof))
+    for level in {plan.bottom, (plan.bottom + plan.top) // 2, plan.top}:
+        assert plan.proof(level) == expected.proof[level]
+        assert plan.enough(level) == expected.enough[level]
+        sets = plan.proof(level)
+        hits = (1 + Decimal(2).sqrt() * Decimal(repr(epsilon))) * Decimal("1.01") ** level * sets / n
+        assert not plan.proves(level, int(hits), sets) or hits == int(hits)
+        assert plan.proves(level, int(hits) + 1, sets)
 
 
-def test_grid_asks_for_more_than_the_printed_size():
+def test_guess_leaves_room():
     plan = imm_plan(family(75879, 50), 0.05)
-    lower = Decimal("11432.1")
-    (j, value), (exact_j, exact) = grid_floor(lower), oracle.grid_floor(lower)
-    assert j == exact_j and abs(value - exact) < Decimal("1e-30")
-    extra = plan.last(grid_floor(lower)[1], plan.sizes()) / plan.last(lower)
-    assert 1.01 < extra < 1.08
+    factor = (1 + Decimal(2).sqrt() * Decimal("0.05")) ** 2
+    level = plan.guess(4000, 32768)
+    assert Decimal("1.01") ** level <= Decimal(4000) * 75879 / 32768 / factor < Decimal("1.01") ** (level + 1)
+    assert plan.guess(0, 32768) == plan.bottom
+
+
+def test_levels_ask_for_few_more_sets_than_printed():
+    plan = imm_plan(family(75879, 50), 0.05)
+    level, value = grid_floor(Decimal("11432.1"))
+    assert oracle.grid_floor("11432.1")[0] == level
+    assert 1.01 < plan.enough(level) / plan.last(Decimal("11432.1")) < 1.08
 
 
 def test_weighted_search_reaches_the_least_optimum():

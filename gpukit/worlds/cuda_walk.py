@@ -1,0 +1,133 @@
+"""Sampling of LT sets on a GPU: the sets of ``cpu.py``, to the bit, for one round.
+
+Under LT every vertex has one live in-edge at most, so an RR set is a walk, and since the choice of a vertex in a sample
+is a function of both, a walk that comes back to a vertex goes round in a circle from there. A thread owns a walk and
+needs no set of visited vertices: a stack of the smallest hashes met so far finds the circle within one turn (Nivasch,
+"Cycle detection using a stack", IPL 2004), and the walk itself, still at hand, tells where the circle begins.
+"""
+
+import numba
+from numba import cuda, int32, int64, uint32, uint64
+
+from gpukit.device.select import for_kernels, register_limit
+from gpukit.worlds import rule
+from gpukit.worlds.cuda import MEMBER_TAIL, OVERFLOW, TICKET
+
+BLOCK, REGISTERS = 128, 64
+"""Threads in a block, and the registers each may take."""
+
+BLOCKS = 8
+"""Blocks on a multiprocessor: enough walks at a time to hide the latency of memory."""
+
+LEVELS = 24
+"""Height of a stack; a walk of t steps needs about ln t."""
+
+DEEP = 2
+"""``OVERFLOW`` where a stack was too low."""
+
+draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice))
+
+
+@cuda.jit(cache=True, **register_limit(REGISTERS))
+def walk(
+    rows, indices, lt_kind, lt_constant, lt_prefix, roots, n, seed, tag, root_tag, first, count, log, sizes, starts,
+    set_base, entries, entry_base, counts, control,
+):  # fmt: skip
+    """Draw the RR sets first … first + count - 1 of the LT model and pack them; any grid.
+
+    A thread owns one walk at a time and appends it to its own row of ``log``: a step reads the vertex's row (16 bytes)
+    and its tail (a 32-byte sector), one after the other, and writes 8 bytes. In the end a block takes a place for all
+    its members at once, and a warp copies the log of a thread: 8 bytes read and written, one atomic add for the
+    occurrence counter.
+
+    Parameters
+    ----------
+    rows … root_tag, first, count
+        As in :func:`gpukit.worlds.cpu.sample`.
+    log : uint64 array, shape (threads, c)
+        Working space: set << 32 | vertex. A thread whose log is half full starts no further walk.
+    sizes, starts, set_base, entries, entry_base, counts, control
+        As in :func:`gpukit.worlds.cuda.sample`. ``TICKET`` ends below ``count`` where the logs were too small for all
+        walks, ``OVERFLOW`` is set where one was too small for a walk, and is DEEP where a stack was.
+    """
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    thread = cuda.grid(1)
+    capacity = log.shape[1]
+    least = cuda.shared.array((LEVELS, BLOCK), uint32)
+    when = cuda.shared.array((LEVELS, BLOCK), int32)
+    used_by = cuda.shared.array(BLOCK, int64)
+    base_of = cuda.shared.array(BLOCK, int64)
+    used, begin, depth = int64(0), int64(0), 0
+    ticket, v = int64(-1), int64(0)
+    while True:
+        # One loop over steps, not one over walks around one over steps: a warp would wait for its longest walk.
+        if ticket < 0:
+            if 2 * used > capacity:
+                break
+            ticket = int64(cuda.atomic.add(control, TICKET, 1))
+            if ticket >= count:
+                break
+            begin, depth = used, 0
+            v = int64(draw_root(n, roots, seed, root_tag, first + ticket))
+        mixed = uint32(uint64(v) * uint64(0x9E3779B1))
+        while depth > 0 and least[depth - 1, lane] > mixed:
+            depth -= 1
+        circle, chosen = int64(0), int64(-1)
+        if depth > 0 and least[depth - 1, lane] == mixed:
+            circle = used - begin - int64(when[depth - 1, lane])
+        elif depth == LEVELS or used == capacity:
+            control[OVERFLOW] = DEEP if depth == LEVELS else 1
+        else:
+            least[depth, lane] = mixed
+            when[depth, lane] = int32(used - begin)
+            depth += 1
+            log[thread, used] = uint64(ticket) << uint64(32) | uint64(v)
+            used += 1
+            start, length = int64(rows[v, 0]), int64(rows[v, 1])
+            chosen = lt_choice(lt_kind, length, start, lt_constant, lt_prefix, seed, tag, first + ticket, v)
+            if chosen >= 0:
+                v = int64(indices[start + chosen])
+        if chosen < 0:
+            if circle > 0:
+                used -= circle
+                while used > begin and log[thread, used - 1] == log[thread, used - 1 + circle]:
+                    used -= 1
+                used += circle
+            sizes[set_base + ticket] = int32(used - begin)
+            ticket = int64(-1)
+    used_by[lane] = used
+    cuda.syncthreads()
+    if lane == 0:
+        total = int64(0)
+        for i in range(width):
+            base_of[i] = total
+            total += used_by[i]
+        total = int64(entry_base) + cuda.atomic.add(control, MEMBER_TAIL, total)
+        for i in range(width):
+            base_of[i] += total
+    cuda.syncthreads()
+    for owner in range(lane // 32, width, (width + 31) // 32):
+        row = thread - lane + owner
+        for i in range(lane % 32, used_by[owner], 32):
+            found = log[row, i]
+            s = set_base + int64(found >> uint64(32))
+            v = int64(found & uint64(0xFFFFFFFF))
+            place = base_of[owner] + i
+            if i == 0 or log[row, i - 1] >> uint64(32) != found >> uint64(32):
+                starts[s] = place
+            if place < len(entries):
+                entries[place] = s << 32 | v
+            cuda.atomic.add(counts, v, 1)
+
+
+_u32, _u64, _i32, _i64 = numba.uint32[::1], numba.uint64[::1], numba.int32[::1], numba.int64[::1]
+_int, _seed = numba.int64, numba.uint64
+
+KERNELS = {
+    "walk": (
+        walk,
+        (numba.uint32[:, ::1], _i32, _int, _seed, _u32, _u64, _int, _seed, _int, _int, _int, _int)
+        + (numba.uint64[:, ::1], _i32, _i64, _int, _i64, _int, _i32, _i64),
+    ),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
