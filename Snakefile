@@ -19,6 +19,8 @@ pathvars:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/gim.smk"
+include: "workflow/rules/kpar.smk"
+include: "workflow/rules/diversity.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
 

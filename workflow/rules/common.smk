@@ -7,8 +7,21 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 GRAPHS = {entry["name"]: entry for entry in config["graphs"]}
-INSTANCES = [(name, model) for name, entry in GRAPHS.items() for model in entry["models"]]
+INSTANCES = [(name, model) for name, entry in GRAPHS.items() if "gim" in entry["systems"] for model in entry["models"]]
 METHODS = ["gim", *config["baselines"]]
+RANKED = [name for name, entry in GRAPHS.items() if "kpar" in entry["systems"]]
+RANKINGS = ["kpar", *config["kpar"]["baselines"]]
+CIRCLES = [
+    (name, model)
+    for name, entry in GRAPHS.items()
+    if "diversity" in entry["systems"]
+    for model in config["diversity"]["models"]
+]
+
+# What the report shows, by the labels it goes by: each system's rules add theirs.
+TABLES = {}
+FIGURES = {}
+ARTIFACTS = [f"<results>/graphs/{name}.h5" for name in GRAPHS]
 
 if len(GRAPHS) < len(config["graphs"]):
     raise WorkflowError("config: two graphs have the same name; names are file names, so each must be its own")
@@ -41,6 +54,10 @@ wildcard_constraints:
     model="ic|lt",
     method="|".join(METHODS),
     shard="[0-9]+",
+    k="[0-9]+",
+    ranking="kpar|fora|monte-carlo",
+    circle="comp|core|truss",
+    quantity="time|precision|ndcg",
 
 
 def edges(wildcards):
@@ -62,19 +79,14 @@ def seeds(wildcards):
     return f"<results>/seeds/{wildcards.graph}/{wildcards.method}{suffix}.h5"
 
 
+def directions(wildcards):
+    """Return the option that makes a directed graph undirected, for systems that need it so."""
+    return "" if GRAPHS[wildcards.graph]["undirected"] else "--undirected"
+
+
 def workers(wildcards, threads):
     """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
     return threads or config["threads"]
-
-
-def per_instance(pattern):
-    """Return the paths of a pattern with {graph} and {model}, for every instance."""
-    return [pattern.format(graph=graph, model=model) for graph, model in INSTANCES]
-
-
-def per_method(pattern):
-    """Return the paths of a pattern with {graph}, {model} and {method}, for every instance and method."""
-    return [pattern.format(graph=g, model=m, method=method) for g, m in INSTANCES for method in METHODS]
 
 
 def labelled(labels, paths):

@@ -40,8 +40,17 @@ class GraphEntry(Section):
         pattern=r"^(wc|trivalency|file|const:[0-9.]+([eE]-?[0-9]+)?)$",
         description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency` or `file`.",
     )
+    systems: list[Literal["gim", "kpar", "diversity"]] = Field(
+        default=["gim", "kpar", "diversity"],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="What to run on it.",
+    )
     models: list[Literal["ic", "lt"]] = Field(
-        default=["ic"], min_length=1, json_schema_extra={"uniqueItems": True}, description="Diffusion models to run."
+        default=["ic"],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="Diffusion models of gIM to run.",
     )
 
 
@@ -57,6 +66,39 @@ class Gim(Section):
         default=200000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
     )
     sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
+
+
+class Kpar(Section):
+    """Parameters of `gpukit kpar`."""
+
+    k: list[Positive] = Field(
+        default=[10, 100, 500, 1000],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="Lengths of an answer; no graph may have fewer vertices.",
+    )
+    alpha: float = Field(default=0.2, gt=0, lt=1, description="Probability that a walk stops at a vertex.")
+    epsilon: float = Field(default=0.5, gt=0, le=0.5, description="Relative error ε of the guarantee.")
+    sources: Positive = Field(default=50, description="Random sources to ask from, the same for every k and method.")
+    baselines: list[Literal["fora", "monte-carlo"]] = Field(
+        default=["fora"], json_schema_extra={"uniqueItems": True}, description="Methods to compare with."
+    )
+
+
+class Diversity(Section):
+    """Parameters of `gpukit diversity search`; directions of edges are ignored, and the report says so."""
+
+    models: list[Literal["comp", "core", "truss"]] = Field(
+        default=["comp", "core", "truss"],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="What counts as a social context.",
+    )
+    k: Annotated[int, Field(ge=2)] = Field(default=4, description="Threshold of the models.")
+    t: Positive = Field(default=100, description="Number of vertices to find; no graph may have fewer.")
+    check: Annotated[int, Field(ge=0)] = Field(
+        default=5000, description="Random vertices outside an answer that its check looks into."
+    )
 
 
 class Evaluate(Section):
@@ -98,9 +140,11 @@ class Config(Section):
     baselines: list[Literal["degree", "degree-discount", "random"]] = Field(
         default=["degree", "degree-discount", "random"],
         json_schema_extra={"uniqueItems": True},
-        description="Simple seed sets to compare with.",
+        description="Simple seed sets to compare gIM with.",
     )
     evaluate: Evaluate
+    kpar: Kpar
+    diversity: Diversity
     shards: Shards
 
 
@@ -139,7 +183,14 @@ def page() -> str:
     sections = [("Top level", "", whole)]
     sections += [
         (f"`{key}`{' entries' if key == 'graphs' else ''}", whole["$defs"][name]["description"], whole["$defs"][name])
-        for key, name in (("graphs", "GraphEntry"), ("gim", "Gim"), ("evaluate", "Evaluate"), ("shards", "Shards"))
+        for key, name in (
+            ("graphs", "GraphEntry"),
+            ("gim", "Gim"),
+            ("evaluate", "Evaluate"),
+            ("kpar", "Kpar"),
+            ("diversity", "Diversity"),
+            ("shards", "Shards"),
+        )
     ]
     for title, text, part in sections:
         lines += ["", f"## {title}", ""]
