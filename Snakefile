@@ -22,6 +22,14 @@ include: "workflow/rules/gim.smk"
 include: "workflow/rules/kpar.smk"
 include: "workflow/rules/diversity.smk"
 include: "workflow/rules/evaluate.smk"
+
+
+if PAPER:
+
+    include: "workflow/rules/paper_common.smk"
+    include: "workflow/rules/paper.smk"
+
+
 include: "workflow/rules/report.smk"
 
 
@@ -31,7 +39,8 @@ report: "workflow/report/workflow.rst"
 rule all:
     default_target: True
     input:
-        page="<results>/report.html",
+        page=[] if PAPER == "gim" else "<results>/report.html",
+        paper=[f"<results>/items/{item}.{form}" for item in (ITEMS if PAPER else []) for form in ("tsv", "svg")],
 
 
 rule sharded:

@@ -1,11 +1,14 @@
 """``gpukit report``: tables, figures and the page of the workflow."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpukit.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpukit.report.records import Row
 
 app = typer.Typer(help="Tables, figures and a report page out of run records and artifacts.", no_args_is_help=True)
 plot = typer.Typer(help="Draw a figure out of a table.", no_args_is_help=True)
@@ -30,7 +33,16 @@ class Table(StrEnum):
     diversity_runs = "diversity-runs"
     diversity_top = "diversity-top"
     diversity_checks = "diversity-checks"
+    graphs = "graphs"
+    gim_cells = "gim-cells"
     artifacts = "artifacts"
+
+
+class Paper(StrEnum):
+    """The papers whose tables and figures can be rebuilt."""
+
+    gim = "gim"
+    kpar = "kpar"
 
 
 class Quantity(StrEnum):
@@ -153,12 +165,37 @@ def page(
 ) -> None:
     """Write one self-contained HTML page about every system whose tables are given."""
     from gpukit.report.page import write_page
+
+    write_page(out, _read(table), dict(_labelled(figure)))
+
+
+@app.command("paper")
+def paper(
+    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim or kpar.")],
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="A table or figure of it, as table-2.")],
+    table: Annotated[list[str], typer.Option(metavar="KIND=FILE", help="A table it is made of; repeat it.")],
+    printed: Annotated[str, typer.Option(metavar="PRINTED.tsv", help="The values that the paper prints.")],
+    out: Annotated[str, typer.Option(help="The TSV file to write.")],
+    figure: Annotated[str, typer.Option(help="The SVG file to write.")],
+) -> None:
+    """Rebuild a table or figure of a paper: what was measured beside what the paper prints."""
+    from gpukit.report import paper as papers
+    from gpukit.report.files import write_text
+
+    rows = papers.rebuild(name.value, item, _read(table), printed)
+    papers.plot_item(name.value, item, rows, figure)
+    lines = ["\t".join(papers.COLUMNS), *("\t".join(str(row[column]) for column in papers.COLUMNS) for row in rows)]
+    write_text(out, "\n".join(lines) + "\n")
+
+
+def _read(tables: list[str]) -> "dict[str, list[Row]]":
+    """Read the tables of KIND=FILE arguments."""
     from gpukit.report.tables import KINDS, read_table
 
-    named = dict(_labelled(table))
+    named = dict(_labelled(tables))
     if unknown := sorted(set(named) - set(KINDS)):
         raise UsageError(f"--table {unknown[0]}: there is no such kind of table; choose from {', '.join(KINDS)}")
-    write_page(out, {kind: read_table(kind, path) for kind, path in named.items()}, dict(_labelled(figure)))
+    return {kind: read_table(kind, path) for kind, path in named.items()}
 
 
 def _labelled(records: list[str]) -> list[tuple[str, str]]:

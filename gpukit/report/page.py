@@ -12,7 +12,7 @@ from gpukit import __version__
 from gpukit.errors import InputError, UsageError
 from gpukit.report import diversity, gim, kpar
 from gpukit.report.files import read_text, write_text
-from gpukit.report.records import Row
+from gpukit.report.records import Row, device_name
 from gpukit.report.style import VARIABLES
 
 if TYPE_CHECKING:
@@ -116,17 +116,11 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
     text = environment.get_template("page.html.j2").render(
         sections=sections,
         graphs=list(dict.fromkeys(row["graph"] for row in every if "graph" in row)),
-        devices=sorted({_device(row) for row in every if "device_name" in row}),
+        devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)
-
-
-def _device(run: Row) -> str:
-    if run["gpus"]:
-        return f"{run['gpus']} × {run['device_name']}"
-    return f"{run['device_name']}, {run['threads']} thread{'s' if run['threads'] != 1 else ''}"
 
 
 def _versions() -> dict[str, str]:

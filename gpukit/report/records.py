@@ -69,6 +69,13 @@ def device_columns(record: Mapping[str, Any]) -> Row:
     return {"device": device["kind"], "device_name": device["name"], "gpus": gpus, "threads": device["threads"]}
 
 
+def device_name(row: Row) -> str:
+    """Return what people call the device of a row with the columns of :data:`DEVICE`."""
+    if row["gpus"]:
+        return f"{row['gpus']} × {row['device_name']}"
+    return f"{row['device_name']}, {row['threads']} thread{'s' if row['threads'] != 1 else ''}"
+
+
 def phase_columns(record: Mapping[str, Any], phases: tuple[str, ...]) -> Row:
     """Return the seconds of some phases, of all the others together, and in total."""
     time = record["time_s"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
-from gpukit.report import diversity, gim, kpar
+from gpukit.report import diversity, gim, kpar, paper
 from gpukit.report.files import read_text, write_text
 from gpukit.report.records import Kind, Row
 
@@ -26,6 +26,7 @@ KINDS: dict[str, Kind] = {
     **gim.KINDS,
     **kpar.KINDS,
     **diversity.KINDS,
+    **paper.KINDS,
     "artifacts": Kind({"file": str, "kind": str, "seed": str, "payload_sha256": str}, (), _artifact),
 }
 """The kinds of tables by name."""

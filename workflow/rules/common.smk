@@ -6,25 +6,33 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-GRAPHS = {entry["name"]: entry for entry in config["graphs"]}
-INSTANCES = [(name, model) for name, entry in GRAPHS.items() if "gim" in entry["systems"] for model in entry["models"]]
+PAPER = config["paper"]
+SCALE = config["scales"][config["scale"]] if PAPER else {}
+GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
 METHODS = ["gim", *config["baselines"]]
-RANKED = [name for name, entry in GRAPHS.items() if "kpar" in entry["systems"]]
 RANKINGS = ["kpar", *config["kpar"]["baselines"]]
-CIRCLES = [
-    (name, model)
-    for name, entry in GRAPHS.items()
-    if "diversity" in entry["systems"]
-    for model in config["diversity"]["models"]
-]
+
+
+def on(system):
+    """Return the graphs that a system works on; the experiments of a paper on gIM have rules of their own."""
+    if PAPER:
+        return list(GRAPHS) if system == PAPER != "gim" else []
+    return [name for name, entry in GRAPHS.items() if system in entry["systems"]]
+
+
+INSTANCES = [(name, model) for name in on("gim") for model in GRAPHS[name]["models"]]
+RANKED = on("kpar")
+CIRCLES = [(name, model) for name in on("diversity") for model in config["diversity"]["models"]]
 
 # What the report shows, by the labels it goes by: each system's rules add theirs.
 TABLES = {}
 FIGURES = {}
 ARTIFACTS = [f"<results>/graphs/{name}.h5" for name in GRAPHS]
 
-if len(GRAPHS) < len(config["graphs"]):
+if len(GRAPHS) < len(SCALE.get("graphs", config["graphs"])):
     raise WorkflowError("config: two graphs have the same name; names are file names, so each must be its own")
+if any(sum(map(bool, (entry["edges"], entry["generate"], entry["fetch"]))) != 1 for entry in GRAPHS.values()):
+    raise WorkflowError("config: each graph needs one of edges, generate and fetch")
 if max(config["evaluate"]["prefixes"]) > config["gim"]["k"]:
     raise WorkflowError(
         f"config: evaluate.prefixes goes up to {max(config['evaluate']['prefixes'])} seeds, but gim.k is "
@@ -61,7 +69,9 @@ wildcard_constraints:
 
 
 def edges(wildcards):
-    """Return the edge list of a graph: as configured, or beside the Snakefile if it is not there."""
+    """Return the edge list of a graph: fetched, as configured, or beside the Snakefile if it is not there."""
+    if GRAPHS[wildcards.graph]["fetch"]:
+        return f"<results>/fetched/{GRAPHS[wildcards.graph]['fetch']}.gz"
     path = Path(GRAPHS[wildcards.graph]["edges"])
     shipped = Path(workflow.basedir) / path
     return str(shipped if not path.exists() and shipped.exists() else path)

@@ -25,11 +25,12 @@ rule table:
         mem_mb=1000,
         runtime="5m",
     params:
+        kind=lambda wildcards: "gim-cells" if wildcards.kind.startswith("cells-") else wildcards.kind,
         records=lambda wildcards, input: labelled(TABLES[wildcards.kind], input.records),
     message:
         "Table of {wildcards.kind}"
     shell:
-        "python -m gpukit report table {wildcards.kind} {params.records:q} --out {output.table:q} > {log:q} 2>&1"
+        "python -m gpukit report table {params.kind} {params.records:q} --out {output.table:q} > {log:q} 2>&1"
 
 
 rule table_artifacts:

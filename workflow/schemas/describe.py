@@ -31,14 +31,22 @@ class GraphEntry(Section):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Name in file names, tables and the report; unique."
     )
     edges: str = Field(
-        min_length=1,
+        default="",
         description="Edge list; a relative path is looked up in the working directory, then beside the Snakefile.",
+    )
+    generate: str = Field(
+        default="",
+        description="In place of `edges`: model and options of `gpukit graph generate`, a stand-in for a graph that is "
+        "not at hand. Every table says so.",
+    )
+    fetch: str = Field(
+        default="", description="In place of `edges`: name of a data set that `gpukit data fetch` downloads."
     )
     undirected: bool = Field(default=False, description="Whether each line stands for an edge in both directions.")
     weights: str = Field(
         default="wc",
-        pattern=r"^(wc|trivalency|file|const:[0-9.]+([eE]-?[0-9]+)?)$",
-        description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency` or `file`.",
+        pattern=r"^(wc|none|trivalency|file|const:[0-9.]+([eE]-?[0-9]+)?)$",
+        description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency`, `file` or `none`.",
     )
     systems: list[Literal["gim", "kpar", "diversity"]] = Field(
         default=["gim", "kpar", "diversity"],
@@ -120,6 +128,33 @@ class Shards(Section):
     sets: Positive = Field(default=50000, description="RR sets in each file.")
 
 
+class Experiment(Section):
+    """The runs of gIM behind a table or figure: every combination of the lists, with every method, on every graph."""
+
+    methods: list[Literal["imm", "ripples", "gim"]] = Field(
+        min_length=1,
+        description="`imm`: one CPU thread; `ripples`: `threads` of the CPU; `gim`: the device of the workflow.",
+    )
+    models: list[Literal["ic", "lt"]] = Field(default=["ic"], min_length=1, description="Diffusion models.")
+    k: list[Positive] = Field(default=[50], min_length=1, description="Numbers of seeds.")
+    epsilon: list[Annotated[float, Field(gt=0, lt=1)]] = Field(default=[0.05], min_length=1, description="Values of ε.")
+    rounds: Positive = Field(default=1, description="Rounds of seeding.")
+    sampler: Literal["skip", "scan"] = Field(default="skip", description="As for `gim`.")
+    block: list[Positive] = Field(default=[32], min_length=1, description="Threads of a block of the scan sampler.")
+    grid: list[Annotated[int, Field(ge=0)]] = Field(default=[0], min_length=1, description="Blocks; 0: as many as fit.")
+    graphs: Literal["all", "density"] = Field(
+        default="all", description="Which graphs of the scale: all but those named `ba-R`, or these alone."
+    )
+
+
+class Scale(Section):
+    """How much of a paper's experiments to run."""
+
+    graphs: list[GraphEntry] = Field(min_length=1, description="The graphs, under the names that the paper prints.")
+    repeats: Positive = Field(default=1, description="Timed runs of each setting.")
+    thin: bool = Field(default=False, description="Whether lists of settings shrink to their first and last value.")
+
+
 class Config(Section):
     """Configuration of the gpukit workflow."""
 
@@ -135,7 +170,9 @@ class Config(Section):
     cuda_env: Literal["cuda12", "cuda13"] = Field(
         default="cuda13", description="Conda environment of GPU jobs under `--sdm conda`."
     )
-    graphs: list[GraphEntry] = Field(min_length=1, description="The graphs.")
+    graphs: list[GraphEntry] = Field(
+        min_length=1, description="The graphs; those of `scales` where a paper is rebuilt."
+    )
     gim: Gim
     baselines: list[Literal["degree", "degree-discount", "random"]] = Field(
         default=["degree", "degree-discount", "random"],
@@ -146,6 +183,16 @@ class Config(Section):
     kpar: Kpar
     diversity: Diversity
     shards: Shards
+    paper: Literal["", "gim", "kpar"] = Field(
+        default="", description="The paper whose tables and figures to rebuild, as in `config/paper`; none by default."
+    )
+    scale: Literal["smoke", "small", "full"] = Field(default="smoke", description="Which of `scales` to run.")
+    scales: dict[Literal["smoke", "small", "full"], Scale] = Field(
+        default={}, description="How much of the paper to run at each scale."
+    )
+    experiments: dict[str, Experiment] = Field(
+        default={}, description="The runs of gIM behind each of its tables and figures."
+    )
 
 
 def schema() -> dict[str, Any]:
@@ -158,6 +205,8 @@ def _type(field: dict[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if "const" in field:
         return f"`{field['const']}`"
+    if field["type"] == "object":
+        return "mapping, see below"
     if field["type"] == "array":
         return f"list of: {_type(field['items'])}" if "$ref" not in field["items"] else "list, see below"
     limits = [
@@ -182,7 +231,11 @@ def page() -> str:
     ]
     sections = [("Top level", "", whole)]
     sections += [
-        (f"`{key}`{' entries' if key == 'graphs' else ''}", whole["$defs"][name]["description"], whole["$defs"][name])
+        (
+            f"`{key}`{' entries' if key in ('graphs', 'scales', 'experiments') else ''}",
+            whole["$defs"][name]["description"],
+            whole["$defs"][name],
+        )
         for key, name in (
             ("graphs", "GraphEntry"),
             ("gim", "Gim"),
@@ -190,6 +243,8 @@ def page() -> str:
             ("kpar", "Kpar"),
             ("diversity", "Diversity"),
             ("shards", "Shards"),
+            ("scales", "Scale"),
+            ("experiments", "Experiment"),
         )
     ]
     for title, text, part in sections:
