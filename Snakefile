@@ -39,8 +39,7 @@ report: "workflow/report/workflow.rst"
 rule all:
     default_target: True
     input:
-        page=[] if PAPER == "gim" else "<results>/report.html",
-        paper=[f"<results>/items/{item}.{form}" for item in (ITEMS if PAPER else []) for form in ("tsv", "svg")],
+        page="<results>/report.html",
 
 
 rule sharded:

@@ -35,6 +35,7 @@ class Table(StrEnum):
     diversity_checks = "diversity-checks"
     graphs = "graphs"
     gim_cells = "gim-cells"
+    items = "items"
     artifacts = "artifacts"
 
 
@@ -61,7 +62,7 @@ def table(
         typer.Argument(
             metavar="[LABEL=]FILE...",
             help="Records (--json output of commands) or artifacts, labelled as the kind needs: GRAPH, GRAPH/MODEL, "
-            "GRAPH/MODEL/METHOD, GRAPH/STEP, GRAPH/METHOD or GRAPH/METHOD/K; no label for artifacts.",
+            "GRAPH/MODEL/METHOD, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K or PAPER/ITEM; no label for artifacts.",
         ),
     ],
     out: Annotated[str, typer.Option(help="The TSV file to write.")],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpukit import __version__
 from gpukit.errors import InputError, UsageError
-from gpukit.report import diversity, gim, kpar
+from gpukit.report import diversity, gim, kpar, paper
 from gpukit.report.files import read_text, write_text
 from gpukit.report.records import Row, device_name
 from gpukit.report.style import VARIABLES
@@ -22,6 +22,7 @@ PACKAGES = ("numba", "numpy", "scipy", "h5py", "snakemake")
 TEMPLATES = Path(__file__).with_name("templates")
 
 SECTIONS = (
+    ("paper", "items", paper.section, "What does the paper say?", "Its tables and figures, rebuilt"),
     ("gim", "runs", gim.section, "Who should hear it first?", "Influence maximisation by gIM"),
     ("kpar", "kpar-queries", kpar.section, "Who matters most to whom?", "Top-k personalised PageRank by kPAR"),
     (
@@ -76,7 +77,8 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
         Rows by the kind of table; see :data:`gpukit.report.tables.KINDS`. ``artifacts`` is always needed.
     figures : mapping of str to str
         Paths of SVG files: ``spread/GRAPH/MODEL`` and ``runtime``; ``kpar-time/GRAPH``, ``kpar-precision/GRAPH``,
-        ``kpar-ndcg/GRAPH`` and ``arrivals``; ``ego/GRAPH/MODEL``, ``scores`` and ``diversity-time``.
+        ``kpar-ndcg/GRAPH`` and ``arrivals``; ``ego/GRAPH/MODEL``, ``scores`` and ``diversity-time``;
+        ``item/ITEM`` of a paper.
 
     Raises
     ------
@@ -115,7 +117,7 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
     every = [row for rows in tables.values() for row in rows]
     text = environment.get_template("page.html.j2").render(
         sections=sections,
-        graphs=list(dict.fromkeys(row["graph"] for row in every if "graph" in row)),
+        graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and row.get("ours") != "NA")),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),

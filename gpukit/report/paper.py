@@ -8,7 +8,7 @@ repeats.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import mean, stdev
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
 from gpukit.report.figure import draw, legend
@@ -16,6 +16,9 @@ from gpukit.report.files import read_text
 from gpukit.report.kpar import query_ms
 from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, phase_columns, phase_types, record_of
 from gpukit.report.style import MARKERS, MUTED, SERIES
+
+if TYPE_CHECKING:
+    from gpukit.report.page import Parts
 
 Tables = Mapping[str, list[Row]]
 
@@ -213,6 +216,43 @@ COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit"
 """Columns of a rebuilt item; NA where there is no value."""
 
 NA = "NA"
+
+
+def _rows(path: str) -> list[Row]:
+    header, *lines = read_text(path).splitlines() or [""]
+    if header.split("\t") != list(COLUMNS):
+        raise InputError(
+            f"{path} is not a table by `gpukit report paper`: its first line must name {', '.join(COLUMNS)}"
+        )
+    rows = [dict(zip(COLUMNS, line.split("\t"), strict=False)) for line in lines]
+    return [{name: row.get(name, "") for name in COLUMNS[1:]} for row in rows]
+
+
+KINDS["items"] = Kind(dict.fromkeys(("publication", *COLUMNS), str), ("publication", "item"), _rows)
+
+
+def section(parts: "Parts") -> dict[str, Any]:
+    """Return what the template ``paper.html.j2`` shows, out of the table ``items``."""
+    items: dict[str, dict[str, Any]] = {}
+    for row in parts.rows("items"):
+        wanted = _item(row["publication"], row["item"])
+        item = items.setdefault(
+            row["item"],
+            {
+                "name": row["item"].replace("-", " "),
+                "anchor": f"item-{row['item']}",
+                "title": wanted.title,
+                "axis": wanted.axis,
+                "figure": parts.figure(f"item/{row['item']}"),
+                "rows": [],
+            },
+        )
+        item["rows"].append(row | {"name": NAMES.get(row["method"], row["method"])})
+    for item in items.values():
+        item["stand_ins"] = {row["graph"]: row["data"] for row in item["rows"] if row["data"].startswith("stand-in")}
+    settings = {row["setting"] for row in parts.rows("items")}
+    devices = sorted({setting.rpartition("; ")[2] for setting in settings if "; " in setting})
+    return {"items": list(items.values()), "devices": devices}
 
 
 def rebuild(paper: str, item: str, tables: Tables, printed_file: str) -> list[Row]:

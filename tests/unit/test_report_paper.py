@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from test_report import Checker
 
 from gpukit.errors import InputError, UsageError
+from gpukit.report.page import write_page
 from gpukit.report.paper import COLUMNS, ITEMS, NA, plot_item, rebuild
 from gpukit.report.tables import make_table
 
@@ -104,6 +106,30 @@ def test_repeats_are_one_row_beside_the_printed_value(tmp_path):
     plot_item("gim", "table-2", rows, str(tmp_path / "x.svg"))
     text = (tmp_path / "x.svg").read_text()
     assert "synthetic stand-ins: 1 of 3 graphs" in text and "gIM in the paper" in text and "SKIM in the paper" in text
+
+
+def test_page_shows_ours_beside_the_paper(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER + "table-2\ttoy\tgim\t\ttime\ts\t0.5\ntable-2\tfar\tskim\t\ttime\ts\t9\n")
+    cells = [cell("toy", "gim", 1.0), cell("toy", "gim", 3.0, repeat=1), cell("big", "gim", 4.0)]
+    rows = rebuild("gim", "table-2", {"graphs": GRAPHS, "gim-cells": cells}, str(tmp_path / "p.tsv"))
+    lines = ["\t".join(COLUMNS), *("\t".join(str(row[name]) for name in COLUMNS) for row in rows)]
+    (tmp_path / "table-2.tsv").write_text("\n".join(lines) + "\n")
+    plot_item("gim", "table-2", rows, str(tmp_path / "x.svg"))
+    items = make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
+    assert [row["ours"] for row in items] == [row["ours"] for row in rows]
+    artifacts = [{"file": "x.h5", "kind": "graph", "seed": "1", "payload_sha256": "0" * 64}]
+    out = tmp_path / "page.html"
+    write_page(str(out), {"items": items, "artifacts": artifacts}, {"item/table-2": str(tmp_path / "x.svg")})
+    text = " ".join(out.read_text().split())
+    found = Checker(out.read_text())
+    assert all(reference.startswith("#") and reference[1:] in found.ids for reference in found.references)
+    assert '<td>2.00 <span class="muted">± 1.41</span></td><td>0.5</td>' in text
+    assert "big is a stand-in: rmat, vertices 9." in text and "<td></td><td>9</td>" in text
+    assert "Ours was taken on c, 1 thread;" in text
+    assert "Answers on toy, big." in text and "was checked by" not in text
+    (tmp_path / "table-2.tsv").write_text("graph\n")
+    with pytest.raises(InputError, match="is not a table by `gpukit report paper`"):
+        make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
 
 
 def test_figures_have_an_axis(tmp_path):

@@ -61,6 +61,7 @@ def test_a_paper_runs_on_tiny_graphs(tmp_path):
     ]
     assert ours["paper"] == "0.131" and float(ours["ours"]) > 0 and ours["repeats"] == "2"
     assert ours["data"].startswith("stand-in: er")
+    assert (tmp_path / "results/report.html").read_text().count("<svg") == 3
 
 
 def test_a_graph_has_one_origin(tmp_path):

@@ -1,4 +1,6 @@
 # The tables and figures of a paper: `--configfile config/paper/NAME.yaml`.
+TABLES["items"] = {f"{PAPER}/{item}": f"<results>/items/{item}.tsv" for item in ITEMS}
+FIGURES |= {f"item/{item}": f"<results>/items/{item}.svg" for item in ITEMS}
 TABLES["graphs"] = {name: f"<results>/graphs/{name}.json" for name in GRAPHS}
 if PAPER == "gim":
     TABLES |= {

@@ -7,6 +7,10 @@ PLOTS = {
 }
 
 
+# Cells are what the items of a paper are made of; the page shows the items.
+PAGE_TABLES = [*(kind for kind in TABLES if not kind.startswith("cells-")), "artifacts"]
+
+
 rule table:
     input:
         records=lambda wildcards: list(TABLES[wildcards.kind].values()),
@@ -149,7 +153,7 @@ rule plot_ego:
 
 rule report_page:
     input:
-        tables=[f"<results>/tables/{kind}.tsv" for kind in [*TABLES, "artifacts"]],
+        tables=[f"<results>/tables/{kind}.tsv" for kind in PAGE_TABLES],
         figures=list(FIGURES.values()),
     output:
         page="<results>/report.html",
@@ -164,7 +168,7 @@ rule report_page:
         mem_mb=1000,
         runtime="5m",
     params:
-        tables=lambda wildcards, input: [f"--table={one}" for one in labelled([*TABLES, "artifacts"], input.tables)],
+        tables=lambda wildcards, input: [f"--table={one}" for one in labelled(PAGE_TABLES, input.tables)],
         figures=lambda wildcards, input: [f"--figure={one}" for one in labelled(FIGURES, input.figures)],
     message:
         "The report page"
