@@ -9,7 +9,8 @@ from test_report import Checker
 
 from gpukit.errors import InputError, UsageError
 from gpukit.report.page import write_page
-from gpukit.report.paper import COLUMNS, ITEMS, NA, plot_item, rebuild
+from gpukit.report.paper import COLUMNS, NA, plot_item, rebuild
+from gpukit.report.paper_items import ITEMS
 from gpukit.report.tables import make_table
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpukit.report.paper import ITEMS
+from gpukit.report.paper_items import ITEMS
 
 ROOT = Path(__file__).resolve().parents[2]
 
