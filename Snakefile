@@ -19,7 +19,17 @@ pathvars:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/gim.smk"
+include: "workflow/rules/kpar.smk"
+include: "workflow/rules/diversity.smk"
 include: "workflow/rules/evaluate.smk"
+
+
+if PAPER:
+
+    include: "workflow/rules/paper_common.smk"
+    include: "workflow/rules/paper.smk"
+
+
 include: "workflow/rules/report.smk"
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import ComparisonFailed, InputError, UsageError
 
 if TYPE_CHECKING:
     from gpukit.evaluate import SpreadEstimate
@@ -162,6 +163,55 @@ def ppr(
     shown["Definition 1 broken"] = f"{quality.violations} of {quality.positions} positions above {delta:.3g}"
     shown["queries"] = str(quality.queries)
     run.finish(graph, record, shown)
+
+
+@app.command("diversity")
+def diversity(
+    graph_file: Annotated[Path, typer.Argument(metavar="G.h5", help="The graph; directions of edges are ignored.")],
+    answers_file: Annotated[Path, typer.Option("--answers", metavar="D.h5", help="The answer by `diversity search`.")],
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", metavar="N", help="Look into N random vertices beside the answer; all by default."),
+    ] = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Check structural diversity from its definitions: scores, contexts, order, and that no better vertex was missed.
+
+    Exit code 1 if something is wrong.
+    """
+    run = Run({"sample": sample}, seed=seed, as_json=as_json, verbose=verbose)
+    if sample is not None and sample < 0:
+        raise UsageError(f"--sample is {sample}; at least 0 is needed")
+    with run.phase("read"):
+        import numpy as np
+
+        from gpukit.artifacts import digest, read, read_graph
+
+        graph, found = read_graph(graph_file, transpose=False), read(answers_file, "diversity")
+        a, arrays = found.attributes, found.arrays
+        if a["graph"] != digest(graph_file):
+            raise InputError(f"{answers_file} was found on another graph; give the graph it was made on")
+        members = np.split(graph.internal(arrays["members"]), arrays["offsets"][1:-1])
+        contexts = [[part.tolist() for part in members[i:j]] for i, j in pairwise(arrays["first"])]
+    run.params |= {"model": a["model"], "k": a["k"]}
+    with run.phase("check"), run.progress("ego-networks") as update:
+        from gpukit.evaluate.diversity import judge
+
+        others = np.setdiff1d(np.arange(graph.n), arrays["internal"])
+        if sample is not None and sample < len(others):
+            others = np.random.default_rng(seed).choice(others, sample, replace=False)
+        answer = (arrays["internal"], arrays["scores"], contexts)
+        verdict = judge(graph, a["model"], a["k"], *answer, others, progress=update)
+    record: dict[str, Any] = {"listed": verdict.listed, "checked": verdict.checked}
+    kinds = ("wrong_scores", "wrong_contexts", "misplaced", "missed")
+    record |= {kind: graph.original(getattr(verdict, kind)).tolist() for kind in kinds}
+    shown = {kind.replace("_", " "): len(record[kind]) for kind in kinds}
+    run.finish(graph, record, {"vertices listed": verdict.listed, "others checked": f"{verdict.checked:,}", **shown})
+    if verdict.wrong:
+        first = graph.original(verdict.wrong[:1])[0]
+        raise ComparisonFailed(f"{answers_file} is wrong about {len(verdict.wrong)} vertices, vertex {first} for one")
 
 
 def _report(run: Run, graph: "Graph", sizes: list[int], curve: "list[SpreadEstimate]") -> None:

@@ -1,15 +1,21 @@
 """``gpukit report``: tables, figures and the page of the workflow."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpukit.errors import UsageError
 
+if TYPE_CHECKING:
+    from gpukit.report.records import Row
+
 app = typer.Typer(help="Tables, figures and a report page out of run records and artifacts.", no_args_is_help=True)
 plot = typer.Typer(help="Draw a figure out of a table.", no_args_is_help=True)
 app.add_typer(plot, name="plot")
+
+OutOption = Annotated[str, typer.Option(help="The SVG file to write.")]
+GraphOption = Annotated[str, typer.Option(help="The graph to draw.")]
 
 
 class Table(StrEnum):
@@ -18,7 +24,34 @@ class Table(StrEnum):
     runs = "runs"
     seeds = "seeds"
     spread = "spread"
+    kpar_times = "kpar-times"
+    kpar_index = "kpar-index"
+    kpar_arrivals = "kpar-arrivals"
+    kpar_queries = "kpar-queries"
+    kpar_quality = "kpar-quality"
+    kpar_answers = "kpar-answers"
+    diversity_runs = "diversity-runs"
+    diversity_top = "diversity-top"
+    diversity_checks = "diversity-checks"
+    graphs = "graphs"
+    gim_cells = "gim-cells"
+    items = "items"
     artifacts = "artifacts"
+
+
+class Paper(StrEnum):
+    """The papers whose tables and figures can be rebuilt."""
+
+    gim = "gim"
+    kpar = "kpar"
+
+
+class Quantity(StrEnum):
+    """What `plot kpar` draws against k."""
+
+    time = "time"
+    precision = "precision"
+    ndcg = "ndcg"
 
 
 @app.command("table")
@@ -28,8 +61,8 @@ def table(
         list[str],
         typer.Argument(
             metavar="[LABEL=]FILE...",
-            help="GRAPH/MODEL=run.json for runs, GRAPH/MODEL=S.h5 for seeds, GRAPH/MODEL/METHOD=M.h5 for spread, "
-            "FILE for artifacts.",
+            help="Records (--json output of commands) or artifacts, labelled as the kind needs: GRAPH, GRAPH/MODEL, "
+            "GRAPH/MODEL/METHOD, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K or PAPER/ITEM; no label for artifacts.",
         ),
     ],
     out: Annotated[str, typer.Option(help="The TSV file to write.")],
@@ -44,52 +77,126 @@ def table(
 @plot.command("spread")
 def plot_spread(
     table: Annotated[str, typer.Argument(metavar="SPREAD.tsv", help="A table of kind spread.")],
-    graph: Annotated[str, typer.Option(help="The graph to draw.")],
+    graph: GraphOption,
     model: Annotated[str, typer.Option(help="The diffusion model to draw: ic or lt.")],
-    out: Annotated[str, typer.Option(help="The SVG file to write.")],
+    out: OutOption,
 ) -> None:
     """Draw the spread of each method against the number of seeds, with error bars."""
-    from gpukit.report import plots
+    from gpukit.report import gim
     from gpukit.report.tables import read_table
 
-    plots.plot_spread(read_table("spread", table), graph, model, out)
+    gim.plot_spread(read_table("spread", table), graph, model, out)
 
 
 @plot.command("runtime")
 def plot_runtime(
-    table: Annotated[str, typer.Argument(metavar="RUNS.tsv", help="A table of kind runs.")],
-    out: Annotated[str, typer.Option(help="The SVG file to write.")],
+    table: Annotated[str, typer.Argument(metavar="RUNS.tsv", help="A table of kind runs.")], out: OutOption
 ) -> None:
-    """Draw where the time of the runs went."""
-    from gpukit.report import plots
+    """Draw where the time of the gIM runs went."""
+    from gpukit.report import gim
     from gpukit.report.tables import read_table
 
-    plots.plot_runtime(read_table("runs", table), out)
+    gim.plot_runtime(read_table("runs", table), out)
+
+
+@plot.command("kpar")
+def plot_kpar(
+    table: Annotated[str, typer.Argument(metavar="TABLE.tsv", help="Of kind kpar-queries (time) or kpar-quality.")],
+    graph: GraphOption,
+    quantity: Annotated[Quantity, typer.Option(help="What to draw against k.")],
+    out: OutOption,
+) -> None:
+    """Draw time, precision or NDCG of top-k queries against k, a line for each method."""
+    from gpukit.report import kpar
+    from gpukit.report.tables import read_table
+
+    kpar.plot_curve(read_table(kpar.QUANTITIES[quantity.value][0], table), graph, quantity.value, out)
+
+
+@plot.command("arrivals")
+def plot_arrivals(
+    table: Annotated[str, typer.Argument(metavar="ARRIVALS.tsv", help="A table of kind kpar-arrivals.")], out: OutOption
+) -> None:
+    """Draw how many walks of a kPAR index end at how many vertices."""
+    from gpukit.report import kpar
+    from gpukit.report.tables import read_table
+
+    kpar.plot_arrivals(read_table("kpar-arrivals", table), out)
+
+
+@plot.command("scores")
+def plot_scores(
+    table: Annotated[str, typer.Argument(metavar="TOP.tsv", help="A table of kind diversity-top.")], out: OutOption
+) -> None:
+    """Draw how many vertices of the answers have how many circles."""
+    from gpukit.report import diversity
+    from gpukit.report.tables import read_table
+
+    diversity.plot_scores(read_table("diversity-top", table), out)
+
+
+@plot.command("diversity-time")
+def plot_diversity_time(
+    table: Annotated[str, typer.Argument(metavar="RUNS.tsv", help="A table of kind diversity-runs.")], out: OutOption
+) -> None:
+    """Draw where the time of the structural diversity searches went."""
+    from gpukit.report import diversity
+    from gpukit.report.tables import read_table
+
+    diversity.plot_time(read_table("diversity-runs", table), out)
+
+
+@plot.command("ego")
+def plot_ego(
+    egos: Annotated[str, typer.Argument(metavar="E.h5", help="Ego-networks by `diversity egos`.")],
+    answers: Annotated[str, typer.Option(metavar="D.h5", help="The answer by `diversity search`.")],
+    out: OutOption,
+) -> None:
+    """Draw the ego-network of the first vertex of an answer, coloured by circle."""
+    from gpukit.report import ego
+
+    ego.plot_ego(egos, answers, out)
 
 
 @app.command("page")
 def page(
-    runs: Annotated[str, typer.Option(help="Table of kind runs.")],
-    seeds: Annotated[str, typer.Option(help="Table of kind seeds.")],
-    spread: Annotated[str, typer.Option(help="Table of kind spread.")],
-    artifacts: Annotated[str, typer.Option(help="Table of kind artifacts.")],
-    runtime: Annotated[str, typer.Option(help="The figure of `plot runtime`.")],
-    curve: Annotated[list[str], typer.Option(metavar="GRAPH/MODEL=FILE", help="A figure of `plot spread`; repeat it.")],
+    table: Annotated[list[str], typer.Option(metavar="KIND=FILE", help="A table; repeat it.")],
+    figure: Annotated[list[str], typer.Option(metavar="NAME=FILE", help="A figure, as spread/GRAPH/MODEL; repeat it.")],
     out: Annotated[str, typer.Option(help="The HTML file to write.")],
 ) -> None:
-    """Write one self-contained HTML page: findings, figures, tables, provenance."""
+    """Write one self-contained HTML page about every system whose tables are given."""
     from gpukit.report.page import write_page
-    from gpukit.report.tables import read_table
 
-    write_page(
-        out,
-        runs=read_table("runs", runs),
-        seeds=read_table("seeds", seeds),
-        spread=read_table("spread", spread),
-        artifacts=read_table("artifacts", artifacts),
-        curves=_labelled(curve),
-        runtime=runtime,
-    )
+    write_page(out, _read(table), dict(_labelled(figure)))
+
+
+@app.command("paper")
+def paper(
+    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim or kpar.")],
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="A table or figure of it, as table-2.")],
+    table: Annotated[list[str], typer.Option(metavar="KIND=FILE", help="A table it is made of; repeat it.")],
+    printed: Annotated[str, typer.Option(metavar="PRINTED.tsv", help="The values that the paper prints.")],
+    out: Annotated[str, typer.Option(help="The TSV file to write.")],
+    figure: Annotated[str, typer.Option(help="The SVG file to write.")],
+) -> None:
+    """Rebuild a table or figure of a paper: what was measured beside what the paper prints."""
+    from gpukit.report import paper as papers
+    from gpukit.report.files import write_text
+
+    rows = papers.rebuild(name.value, item, _read(table), printed)
+    papers.plot_item(name.value, item, rows, figure)
+    lines = ["\t".join(papers.COLUMNS), *("\t".join(str(row[column]) for column in papers.COLUMNS) for row in rows)]
+    write_text(out, "\n".join(lines) + "\n")
+
+
+def _read(tables: list[str]) -> "dict[str, list[Row]]":
+    """Read the tables of KIND=FILE arguments."""
+    from gpukit.report.tables import KINDS, read_table
+
+    named = dict(_labelled(tables))
+    if unknown := sorted(set(named) - set(KINDS)):
+        raise UsageError(f"--table {unknown[0]}: there is no such kind of table; choose from {', '.join(KINDS)}")
+    return {kind: read_table(kind, path) for kind, path in named.items()}
 
 
 def _labelled(records: list[str]) -> list[tuple[str, str]]:

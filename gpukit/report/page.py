@@ -3,76 +3,109 @@
 import math
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpukit import __version__
 from gpukit.errors import InputError, UsageError
+from gpukit.report import diversity, gim, kpar, paper
 from gpukit.report.files import read_text, write_text
-from gpukit.report.style import METHODS, MODELS, VARIABLES
-from gpukit.report.tables import Row
+from gpukit.report.records import Row, device_name
+from gpukit.report.style import VARIABLES
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 PACKAGES = ("numba", "numpy", "scipy", "h5py", "snakemake")
-TEMPLATE = Path(__file__).with_name("page.html.j2")
+TEMPLATES = Path(__file__).with_name("templates")
+
+SECTIONS = (
+    ("paper", "items", paper.section, "What does the paper say?", "Its tables and figures, rebuilt"),
+    ("gim", "runs", gim.section, "Who should hear it first?", "Influence maximisation by gIM"),
+    ("kpar", "kpar-queries", kpar.section, "Who matters most to whom?", "Top-k personalised PageRank by kPAR"),
+    (
+        "diversity",
+        "diversity-runs",
+        diversity.section,
+        "Whose friends fall into the most circles?",
+        "Structural diversity search",
+    ),
+)
+"""Name, the table whose presence asks for the section, what fills its template, title and subtitle."""
 
 
-def write_page(
-    path: str,
-    *,
-    runs: list[Row],
-    seeds: list[Row],
-    spread: list[Row],
-    artifacts: list[Row],
-    curves: Sequence[tuple[str, str]],
-    runtime: str,
-) -> None:
-    """Write the page.
+class Parts:
+    """The tables and figures a page is made of.
+
+    Parameters
+    ----------
+    tables : mapping of str to list of dict
+        Rows by the kind of table.
+    figures : mapping of str to str
+        Paths of SVG files by name.
+    """
+
+    def __init__(self, tables: Mapping[str, list[Row]], figures: Mapping[str, str]) -> None:
+        self.tables = tables
+        self.figures = figures
+
+    def rows(self, kind: str) -> list[Row]:
+        """Return the rows of a table; raises UsageError if it was not given."""
+        if kind not in self.tables:
+            raise UsageError(f"no table of {kind}; add --table {kind}=FILE")
+        return self.tables[kind]
+
+    def figure(self, name: str) -> "Markup":
+        """Return a figure as an element for the page; raises UsageError if it was not given."""
+        from markupsafe import Markup
+
+        if name not in self.figures:
+            raise UsageError(f"no figure for {name}; add --figure {name}=FILE")
+        return Markup(_inline(self.figures[name], f"f{list(self.figures).index(name)}"))
+
+
+def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str, str]) -> None:
+    """Write the page: a section for each system whose tables are there, and the provenance.
 
     Parameters
     ----------
     path : str
         The HTML file to write.
-    runs, seeds, spread, artifacts : list of dict
-        The tables of these kinds; see :data:`gpukit.report.tables.COLUMNS`.
-    curves : sequence of (label, path)
-        The figure of each instance, an SVG file, labelled GRAPH/MODEL.
-    runtime : str
-        The figure of the run times, an SVG file.
+    tables : mapping of str to list of dict
+        Rows by the kind of table; see :data:`gpukit.report.tables.KINDS`. ``artifacts`` is always needed.
+    figures : mapping of str to str
+        Paths of SVG files: ``spread/GRAPH/MODEL`` and ``runtime``; ``kpar-time/GRAPH``, ``kpar-precision/GRAPH``,
+        ``kpar-ndcg/GRAPH`` and ``arrivals``; ``ego/GRAPH/MODEL``, ``scores`` and ``diversity-time``;
+        ``item/ITEM`` of a paper.
 
     Raises
     ------
     InputError
-        If a figure is missing or no SVG, or the spread of an instance is not in the table.
+        If a figure is missing or no SVG, or a table lacks rows that another has.
     UsageError
-        If jinja2 is not installed, or a run has no figure.
+        If jinja2 is not installed, or a table or figure was not given.
     """
     try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
         raise UsageError("the page needs the package jinja2; install gpukit[report]") from None
-    figures = dict(curves)
-    instances = []
-    for number, run in enumerate(runs, start=1):
-        instance = (run["graph"], run["model"])
-        label = "/".join(instance)
-        if label not in figures:
-            raise UsageError(f"no figure for {label}; add --curve {label}=FILE")
-        curve = _curve(spread, *instance)
-        instances.append(
-            {
-                "anchor": f"instance-{number}",
-                "run": run,
-                "model": MODELS.get(run["model"], run["model"]),
-                "curve": curve,
-                "seeds": [row["vertex"] for row in seeds if (row["graph"], row["model"]) == instance],
-                "figure": Markup(_inline(figures[label], f"c{number}")),
-                **_finding(run, curve),
-            }
-        )
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    parts = Parts(tables, figures)
+    sections = [
+        {"name": name, "title": title, "subtitle": subtitle, "data": section(parts)}
+        for name, table, section, title, subtitle in SECTIONS
+        if tables.get(table)
+    ]
+    if not sections:
+        raise UsageError("there is nothing to show; give at least the tables of one system")
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {
         "count": _count,
         "number": _number,
@@ -81,58 +114,15 @@ def write_page(
         "mean": _mean,
         "error": _error,
     }
-    text = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        instances=instances,
-        graphs=list(dict.fromkeys(run["graph"] for run in runs)),
-        devices=sorted({_device(run) for run in runs}),
-        artifacts=artifacts,
-        runtime=Markup(_inline(runtime, "rt")),
+    every = [row for rows in tables.values() for row in rows]
+    text = environment.get_template("page.html.j2").render(
+        sections=sections,
+        graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and row.get("ours") != "NA")),
+        devices=sorted({device_name(row) for row in every if "device_name" in row}),
+        artifacts=parts.rows("artifacts"),
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)
-
-
-def _curve(spread: list[Row], graph: str, model: str) -> list[dict[str, Any]]:
-    """Return the methods of an instance in the order of the legend, each with its points by rising k; gIM is first."""
-    curve: list[dict[str, Any]] = []
-    for method, name in METHODS.items():
-        points = [row for row in spread if (row["graph"], row["model"], row["method"]) == (graph, model, method)]
-        if points:
-            curve.append({"method": method, "name": name, "points": sorted(points, key=lambda point: point["k"])})
-    if not curve or curve[0]["method"] != "gim":
-        raise InputError(f"the table of spreads has no rows of gim on {graph} under {model}")
-    for other in curve[1:]:
-        if [point["k"] for point in other["points"]] != [point["k"] for point in curve[0]["points"]]:
-            raise InputError(
-                f"{other['method']} and gim differ in the numbers of seeds evaluated on {graph} under {model}"
-            )
-    return curve
-
-
-def _finding(run: Row, curve: list[dict[str, Any]]) -> dict[str, Any]:
-    """Compare gIM with the best other method, and its own estimate with the simulation; two standard errors decide."""
-    best = curve[0]["points"][-1]
-    finding: dict[str, Any] = {"best": best, "share": best["spread_vertices"] / run["n_vertices"], "rival": None}
-    if curve[1:]:
-        rival = max(curve[1:], key=lambda method: method["points"][-1]["spread_vertices"])
-        point = rival["points"][-1]
-        gain = best["spread_vertices"] - point["spread_vertices"]
-        finding |= {
-            "rival": rival["name"],
-            "gain": gain / point["spread_vertices"],
-            "measurable": abs(gain) > 2 * (best["stderr_vertices"] ** 2 + point["stderr_vertices"] ** 2) ** 0.5,
-        }
-    if best["k"] == run["k"]:
-        finding["deviation"] = run["spread_estimate_vertices"] / best["spread_vertices"] - 1
-    else:
-        finding["deviation"] = None
-    return finding
-
-
-def _device(run: Row) -> str:
-    if run["gpus"]:
-        return f"{run['gpus']} × {run['device_name']}"
-    return f"{run['device_name']}, {run['threads']} thread{'s' if run['threads'] != 1 else ''}"
 
 
 def _versions() -> dict[str, str]:
@@ -194,4 +184,4 @@ def _share(value: float) -> str:
 
 def _percent(value: float) -> str:
     """Format a share; small ones keep a digit after the point."""
-    return f"{100 * value:.1f} %" if abs(value) < 0.1 else f"{100 * value:.0f} %"
+    return f"{100 * value:.1f} %" if abs(value) < 0.1 or 0.9 < abs(value) < 1 else f"{100 * value:.0f} %"

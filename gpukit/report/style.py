@@ -6,16 +6,24 @@ METHODS = {
     "degree": "highest degree",
     "random": "random",
 }
-"""Methods in the order of legends and tables, with the names for people."""
+"""Seed choices in the order of legends and tables, with the names for people."""
 
 MODELS = {"ic": "independent cascade", "lt": "linear threshold"}
+
+RANKINGS = {"kpar": "kPAR", "fora": "FORA+", "monte-carlo": "Monte Carlo", "truth": "power method"}
+"""Ways to find the top k in the order of legends and tables."""
+
+CIRCLES = {"comp": "components", "core": "cores", "truss": "trusses"}
+"""Notions of a social context."""
 
 INK = "#1f2328"
 MUTED = "#59636e"
 GRID = "#d5dae0"
 PAPER = "#ffffff"
-SERIES = ("#1b6ac9", "#b45309", "#1a7f37", "#7d5ba6")
-"""Four hues that keep a contrast of at least 4.5 on white; lines differ in marker too, not by hue alone."""
+SERIES = ("#1b6ac9", "#b45309", "#1a7f37", "#7d5ba6", "#b3246b", "#0b7285")
+"""Hues that keep a contrast of at least 4.5 on white; lines and dots differ in marker too, not by hue alone."""
+
+MARKERS = ("o", "s", "^", "D")
 
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper"} | {
     colour: f"--series-{number}" for number, colour in enumerate(SERIES, start=1)

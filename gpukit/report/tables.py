@@ -1,65 +1,44 @@
 """Tidy tables: one row an observation, units in the column names, tabs between columns."""
 
-import json
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
+from gpukit.report import diversity, gim, kpar, paper
 from gpukit.report.files import read_text, write_text
+from gpukit.report.records import Kind, Row
 
-Row = dict[str, Any]
 
-PHASES = ("sampling", "selection", "load")
-"""The phases of a run that have a column each; what is left of the total is ``other``."""
+def _artifact(path: str) -> list[Row]:
+    from gpukit.artifacts import read_header
 
-COLUMNS: dict[str, dict[str, type]] = {
-    "runs": {
-        "graph": str,
-        "model": str,
-        "n_vertices": int,
-        "m_edges": int,
-        "k": int,
-        "epsilon": float,
-        "bound": str,
-        "sampler": str,
-        "seed": int,
-        "rr_sets": int,
-        "spread_estimate_vertices": float,
-        "guarantee": float,
-        "guarantee_kind": str,
-        "device": str,
-        "device_name": str,
-        "gpus": int,
-        "threads": int,
-        "time_sampling_s": float,
-        "time_selection_s": float,
-        "time_load_s": float,
-        "time_other_s": float,
-        "time_total_s": float,
-    },
-    "seeds": {"graph": str, "model": str, "rank": int, "vertex": int},
-    "spread": {
-        "graph": str,
-        "model": str,
-        "method": str,
-        "k": int,
-        "spread_vertices": float,
-        "stderr_vertices": float,
-        "runs": int,
-    },
-    "artifacts": {"file": str, "kind": str, "seed": str, "payload_sha256": str},
+    header = read_header(path)
+    return [
+        {
+            "file": path,
+            "kind": header.kind,
+            "seed": "" if header.seed is None else header.seed,
+            "payload_sha256": header.payload,
+        }
+    ]
+
+
+KINDS: dict[str, Kind] = {
+    **gim.KINDS,
+    **kpar.KINDS,
+    **diversity.KINDS,
+    **paper.KINDS,
+    "artifacts": Kind({"file": str, "kind": str, "seed": str, "payload_sha256": str}, (), _artifact),
 }
-"""The columns of each table with their types; a guarantee of ``nan`` is none."""
+"""The kinds of tables by name."""
 
 
-def write_table(kind: str, rows: Iterable[Mapping[str, Any]], path: str) -> None:
+def write_table(kind: str, rows: Iterable[Mapping[str, object]], path: str) -> None:
     """Write rows as a TSV file.
 
     Parameters
     ----------
     kind : str
-        A key of :data:`COLUMNS`.
+        A key of :data:`KINDS`.
     rows : iterable of mapping
         The values of every column of that kind.
     path : str
@@ -70,7 +49,7 @@ def write_table(kind: str, rows: Iterable[Mapping[str, Any]], path: str) -> None
     InputError
         If the file cannot be written.
     """
-    columns = list(COLUMNS[kind])
+    columns = list(KINDS[kind].columns)
     lines = ["\t".join(columns), *("\t".join(str(row[column]) for column in columns) for row in rows)]
     write_text(path, "\n".join(lines) + "\n")
 
@@ -83,7 +62,7 @@ def read_table(kind: str, path: str) -> list[Row]:
     InputError
         If the file is missing, has other columns or a value of another type.
     """
-    columns = COLUMNS[kind]
+    columns = KINDS[kind].columns
     header, *lines = read_text(path).splitlines() or [""]
     if header.split("\t") != list(columns):
         raise InputError(f"{path} is not a table of {kind}: its first line must name {', '.join(columns)}")
@@ -103,11 +82,9 @@ def make_table(kind: str, records: Sequence[tuple[str, str]]) -> list[Row]:
     Parameters
     ----------
     kind : str
-        A key of :data:`COLUMNS`.
+        A key of :data:`KINDS`.
     records : sequence of (label, path)
-        What to read. Labels are GRAPH/MODEL for ``runs`` and ``seeds``, GRAPH/MODEL/METHOD for ``spread``; a table
-        of ``artifacts`` names files by their paths. Files are the ``--json`` output of ``gpukit gim run`` for ``runs``
-        and artifacts otherwise.
+        What to read: JSON output of commands or artifacts, labelled as the kind says.
 
     Returns
     -------
@@ -119,91 +96,13 @@ def make_table(kind: str, records: Sequence[tuple[str, str]]) -> list[Row]:
     InputError
         If a file is missing, broken or of the wrong kind, or a label has the wrong form.
     """
-    parts, read = _READERS[kind]
+    wanted = KINDS[kind]
     rows: list[Row] = []
     for label, path in records:
-        names = dict(zip(parts, label.split("/"), strict=False))
-        if parts and (label.count("/") != len(parts) - 1 or not all(names.values())):
-            raise InputError(f"label {label!r}: a table of {kind} needs {'/'.join(p.upper() for p in parts)}=FILE")
-        rows.extend(names | row for row in read(path))
+        names = dict(zip(wanted.labels, label.split("/"), strict=False))
+        if wanted.labels and (label.count("/") != len(wanted.labels) - 1 or not all(names.values())):
+            form = "/".join(part.upper() for part in wanted.labels)
+            raise InputError(f"label {label!r}: a table of {kind} needs {form}=FILE")
+        typed = {name: wanted.columns[name](text) for name, text in names.items()}
+        rows.extend(typed | row for row in wanted.read(path))
     return rows
-
-
-def _run(path: str) -> list[Row]:
-    record = _record(path)
-    try:
-        params, device, time = record["params"], record["device"], record["time_s"]
-        total = float(time["total"])
-        phases = {phase: float(time.get(phase, 0.0)) for phase in PHASES}
-        row = {
-            "n_vertices": record["graph"]["n"],
-            "m_edges": record["graph"]["m"],
-            **{name: params[name] for name in ("k", "epsilon", "bound", "sampler")},
-            "seed": record["seed"],
-            "rr_sets": record["rr_sets"],
-            "spread_estimate_vertices": record["spread_estimate"],
-            "guarantee": math.nan if record["guarantee"] is None else record["guarantee"],
-            "guarantee_kind": record["guarantee_kind"],
-            "device": device["kind"],
-            "device_name": device["name"],
-            "gpus": len(device["gpus"]) if isinstance(device["gpus"], list) else device["gpus"],
-            "threads": device["threads"],
-            **{f"time_{phase}_s": seconds for phase, seconds in phases.items()},
-            "time_other_s": round(max(total - sum(phases.values()), 0.0), 6),
-            "time_total_s": total,
-        }
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{path} is not a record of `gpukit gim run --json`: {error} is missing or wrong") from None
-    return [row]
-
-
-def _record(path: str) -> dict[str, Any]:
-    try:
-        record = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path} is not JSON (line {error.lineno}); give the `--json` output of a run") from None
-    if not isinstance(record, dict):
-        raise InputError(f"{path} is not a JSON object; give the `--json` output of a run")
-    return record
-
-
-def _seeds(path: str) -> list[Row]:
-    from gpukit.artifacts import read_seeds
-
-    return [{"rank": rank, "vertex": int(vertex)} for rank, vertex in enumerate(read_seeds(path).seeds, start=1)]
-
-
-def _spread(path: str) -> list[Row]:
-    from gpukit.artifacts import read_metrics
-
-    columns = read_metrics(path).arrays
-    try:
-        k, spread, stderr, runs = (columns[name] for name in ("k", "spread", "stderr", "runs"))
-    except KeyError as error:
-        raise InputError(f"{path} has no {error}; give the metrics of `gpukit evaluate spread`") from None
-    return [
-        {"k": int(a), "spread_vertices": float(b), "stderr_vertices": float(c), "runs": int(d)}
-        for a, b, c, d in zip(k, spread, stderr, runs, strict=True)
-    ]
-
-
-def _artifact(path: str) -> list[Row]:
-    from gpukit.artifacts import read_header
-
-    header = read_header(path)
-    return [
-        {
-            "file": path,
-            "kind": header.kind,
-            "seed": "" if header.seed is None else header.seed,
-            "payload_sha256": header.payload,
-        }
-    ]
-
-
-_READERS: dict[str, tuple[tuple[str, ...], Callable[[str], list[Row]]]] = {
-    "runs": (("graph", "model"), _run),
-    "seeds": (("graph", "model"), _seeds),
-    "spread": (("graph", "model", "method"), _spread),
-    "artifacts": ((), _artifact),
-}

@@ -10,8 +10,8 @@ import pytest
 from gpukit.artifacts import write_metrics, write_seeds
 from gpukit.cli.report import _labelled
 from gpukit.errors import InputError, UsageError
+from gpukit.report.gim import plot_runtime, plot_spread
 from gpukit.report.page import write_page
-from gpukit.report.plots import plot_runtime, plot_spread
 from gpukit.report.tables import make_table, read_table, write_table
 
 RECORD = {
@@ -52,8 +52,8 @@ def page(tables, folder):
     plot_spread(read_table("spread", tables["spread"]), "toy", "ic", str(folder / "curve.svg"))
     plot_runtime(read_table("runs", tables["runs"]), str(folder / "runtime.svg"))
     contents = {kind: read_table(kind, path) for kind, path in tables.items()}
-    curves = [("toy/ic", str(folder / "curve.svg"))]
-    write_page(str(folder / "page.html"), **contents, curves=curves, runtime=str(folder / "runtime.svg"))
+    figures = {"spread/toy/ic": str(folder / "curve.svg"), "runtime": str(folder / "runtime.svg")}
+    write_page(str(folder / "page.html"), contents, figures)
     return (folder / "page.html").read_text(encoding="utf-8")
 
 
@@ -215,11 +215,16 @@ def test_page_needs_every_figure_and_method(tables, tmp_path):
     page(tables, tmp_path)
     contents = {kind: read_table(kind, path) for kind, path in tables.items()}
     figure = str(tmp_path / "curve.svg")
+    figures = {"spread/toy/ic": figure, "runtime": figure}
     out = str(tmp_path / "x.html")
-    with pytest.raises(UsageError, match="--curve toy/ic=FILE"):
-        write_page(out, **contents, curves=[], runtime=figure)
+    with pytest.raises(UsageError, match="add --figure spread/toy/ic=FILE"):
+        write_page(out, contents, {"runtime": figure})
+    with pytest.raises(UsageError, match="add --table seeds=FILE"):
+        write_page(out, {kind: rows for kind, rows in contents.items() if kind != "seeds"}, figures)
+    with pytest.raises(UsageError, match="at least the tables of one system"):
+        write_page(out, {"artifacts": contents["artifacts"]}, figures)
     with pytest.raises(InputError, match="is not an SVG file"):
-        write_page(out, **contents, curves=[("toy/ic", tables["runs"])], runtime=figure)
+        write_page(out, contents, figures | {"spread/toy/ic": tables["runs"]})
     with pytest.raises(InputError, match="degree and gim differ in the numbers of seeds"):
         spread = [row for row in contents["spread"] if (row["method"], row["k"]) != ("degree", 1)]
-        write_page(out, **contents | {"spread": spread}, curves=[("toy/ic", figure)], runtime=figure)
+        write_page(out, contents | {"spread": spread}, figures)

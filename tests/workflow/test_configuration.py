@@ -56,6 +56,12 @@ def config():
         ("gim", {"k": 0}, "0 is less than the minimum of 1"),
         ("", {"device": "gpu"}, "'gpu' is not one of"),
         ("", {"baselines": ["pagerank"]}, "'pagerank' is not one of"),
+        ("", {"graphs": [{"name": "x", "edges": "x.txt", "systems": ["pagerank"]}]}, "'pagerank' is not one of"),
+        ("kpar", {"epsilon": 0.6}, "0.6 is greater than the maximum of 0.5"),
+        ("kpar", {"k": []}, "should be non-empty"),
+        ("kpar", {"source": 5}, "'source' was unexpected"),
+        ("diversity", {"models": ["clique"]}, "'clique' is not one of"),
+        ("diversity", {"k": 1}, "1 is less than the minimum of 2"),
     ],
 )
 def test_a_wrong_value_is_refused(config, section, override, complaint):
@@ -96,8 +102,10 @@ def test_a_wrong_file_stops_the_workflow(tmp_path, override, complaint):
 def test_gpus_are_used_when_they_are_granted(tmp_path, options, expected):
     done = dry_run(tmp_path, *options)
     assert done.returncode == 0, done.stdout
-    commands = [line for line in done.stdout.splitlines() if "gim run" in line or "evaluate spread" in line]
-    assert len(commands) == 1 + 6 + 24  # the warm-up, the runs and the evaluations
+    wanted = ("gim run", "evaluate spread", "kpar rank", "kpar index", "kpar query", "diversity search")
+    commands = [line for line in done.stdout.splitlines() if any(one in line for one in wanted)]
+    # The runs and the evaluations of gIM; rank, index and queries of kPAR; the searches; and a warm-up of each system.
+    assert len(commands) == 6 + 24 + 2 * (1 + 1 + 4) + 9 + 3
     assert all(expected in line for line in commands)
 
 

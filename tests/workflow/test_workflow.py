@@ -16,6 +16,8 @@ CONFIG = {
     "gim": {"k": 3, "epsilon": 0.3, "min_sets": 2000},
     "baselines": ["degree", "random"],
     "evaluate": {"prefixes": [1, 3], "runs": 400},
+    "kpar": {"k": [2, 10], "sources": 5},
+    "diversity": {"k": 2, "t": 4, "check": 10},
     "shards": {"count": 2, "sets": 500},
 }
 
@@ -63,7 +65,8 @@ def test_every_rule_is_described():
     for rule in rules:
         missing = wanted - set(re.findall(r"^    (\w+):", rule, flags=re.MULTILINE))
         name = rule.partition(":")[0]
-        assert missing <= ({"input"} if name == "warm_up" else set()), f"{name} lacks {sorted(missing)}"
+        sourceless = name.endswith("warm_up") or name in ("generate_graph", "fetch_graph")
+        assert missing <= ({"input"} if sourceless else set()), f"{name} lacks {sorted(missing)}"
 
 
 def test_results_are_there_and_sensible(finished):
@@ -83,8 +86,43 @@ def test_results_are_there_and_sensible(finished):
         ("tiny", "lt", "30", "92"),
     ]
     page = (results / "report.html").read_text()
-    assert "tiny" in page and page.count("<svg") == 3
+    figures = 3 + 4 + 5  # of gIM, of kPAR, of structural diversity
+    assert "tiny" in page and page.count("<svg") == figures == len(list((results / "figures").glob("*.svg")))
     assert (results / "seeds/tiny/sharded-lt.h5").stat().st_size > 0
+
+
+def test_personalised_pagerank_is_there_and_sensible(finished):
+    tables = finished / "results/tables"
+    quality = {(r["method"], int(r["k"])): r for r in rows(tables / "kpar-quality.tsv")}
+    assert set(quality) == {(method, k) for method in ("kpar", "fora") for k in (2, 10)}
+    assert all(float(r["precision"]) > 0.8 and r["violations"] == "0" and r["queries"] == "5" for r in quality.values())
+    assert {(r["method"], r["k"]) for r in rows(tables / "kpar-queries.tsv")} >= {("truth", "10"), ("kpar", "2")}
+    best = rows(tables / "kpar-answers.tsv")
+    assert all(r["vertex"] == r["source"] for r in best if r["place"] == "1"), "a walk stops at its source with 0.2"
+
+
+def test_structural_diversity_is_there_and_right(finished):
+    tables = finished / "results/tables"
+    top = {r["model"]: (r["vertex"], r["score"]) for r in reversed(rows(tables / "diversity-top.tsv"))}
+    assert top == {"comp": ("107", "1"), "core": ("100", "0"), "truss": ("107", "1")}
+    checks = rows(tables / "diversity-checks.tsv")
+    assert len(checks) == 3
+    assert all(r[kind] == "0" for r in checks for kind in ("wrong_scores", "wrong_contexts", "misplaced", "missed"))
+    runs = rows(tables / "diversity-runs.tsv")
+    assert {(r["m_edges"], r["directions"]) for r in runs} == {("46", "none")}
+    picture = (finished / "results/figures/ego-tiny-comp.svg").read_text()
+    assert "vertex 107: 18 friends" in picture
+
+
+def test_systems_are_chosen_graph_by_graph(finished, tmp_path):
+    (tmp_path / "tiny.txt").write_text((finished / "tiny.txt").read_text())
+    graphs = [CONFIG["graphs"][0] | {"systems": ["diversity"], "undirected": False}]
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(CONFIG | {"graphs": graphs}))
+    done = snakemake(tmp_path, "-n", "-p", "--cores", "1", "--configfile", str(tmp_path / "mine.yaml"))
+    text = done.stdout + done.stderr
+    assert done.returncode == 0, text
+    assert "gpukit diversity search" in text and "-k 2 -t 4 --undirected" in text
+    assert "gim run" not in text and "kpar query" not in text
 
 
 def test_second_run_does_nothing(finished):

@@ -6,12 +6,33 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-GRAPHS = {entry["name"]: entry for entry in config["graphs"]}
-INSTANCES = [(name, model) for name, entry in GRAPHS.items() for model in entry["models"]]
+PAPER = config["paper"]
+SCALE = config["scales"][config["scale"]] if PAPER else {}
+GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
 METHODS = ["gim", *config["baselines"]]
+RANKINGS = ["kpar", *config["kpar"]["baselines"]]
 
-if len(GRAPHS) < len(config["graphs"]):
+
+def on(system):
+    """Return the graphs that a system works on; the experiments of a paper on gIM have rules of their own."""
+    if PAPER:
+        return list(GRAPHS) if system == PAPER != "gim" else []
+    return [name for name, entry in GRAPHS.items() if system in entry["systems"]]
+
+
+INSTANCES = [(name, model) for name in on("gim") for model in GRAPHS[name]["models"]]
+RANKED = on("kpar")
+CIRCLES = [(name, model) for name in on("diversity") for model in config["diversity"]["models"]]
+
+# What the report shows, by the labels it goes by: each system's rules add theirs.
+TABLES = {}
+FIGURES = {}
+ARTIFACTS = [f"<results>/graphs/{name}.h5" for name in GRAPHS]
+
+if len(GRAPHS) < len(SCALE.get("graphs", config["graphs"])):
     raise WorkflowError("config: two graphs have the same name; names are file names, so each must be its own")
+if any(sum(map(bool, (entry["edges"], entry["generate"], entry["fetch"]))) != 1 for entry in GRAPHS.values()):
+    raise WorkflowError("config: each graph needs one of edges, generate and fetch")
 if max(config["evaluate"]["prefixes"]) > config["gim"]["k"]:
     raise WorkflowError(
         f"config: evaluate.prefixes goes up to {max(config['evaluate']['prefixes'])} seeds, but gim.k is "
@@ -41,10 +62,16 @@ wildcard_constraints:
     model="ic|lt",
     method="|".join(METHODS),
     shard="[0-9]+",
+    k="[0-9]+",
+    ranking="kpar|fora|monte-carlo",
+    circle="comp|core|truss",
+    quantity="time|precision|ndcg",
 
 
 def edges(wildcards):
-    """Return the edge list of a graph: as configured, or beside the Snakefile if it is not there."""
+    """Return the edge list of a graph: fetched, as configured, or beside the Snakefile if it is not there."""
+    if GRAPHS[wildcards.graph]["fetch"]:
+        return f"<results>/fetched/{GRAPHS[wildcards.graph]['fetch']}.gz"
     path = Path(GRAPHS[wildcards.graph]["edges"])
     shipped = Path(workflow.basedir) / path
     return str(shipped if not path.exists() and shipped.exists() else path)
@@ -62,19 +89,14 @@ def seeds(wildcards):
     return f"<results>/seeds/{wildcards.graph}/{wildcards.method}{suffix}.h5"
 
 
+def directions(wildcards):
+    """Return the option that makes a directed graph undirected, for systems that need it so."""
+    return "" if GRAPHS[wildcards.graph]["undirected"] else "--undirected"
+
+
 def workers(wildcards, threads):
     """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
     return threads or config["threads"]
-
-
-def per_instance(pattern):
-    """Return the paths of a pattern with {graph} and {model}, for every instance."""
-    return [pattern.format(graph=graph, model=model) for graph, model in INSTANCES]
-
-
-def per_method(pattern):
-    """Return the paths of a pattern with {graph}, {model} and {method}, for every instance and method."""
-    return [pattern.format(graph=g, model=m, method=method) for g, m in INSTANCES for method in METHODS]
 
 
 def labelled(labels, paths):

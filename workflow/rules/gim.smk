@@ -1,3 +1,18 @@
+if INSTANCES:
+    TABLES["runs"] = {f"{graph}/{model}": f"<results>/runs/{graph}/gim-{model}.json" for graph, model in INSTANCES}
+    TABLES["seeds"] = {f"{graph}/{model}": f"<results>/seeds/{graph}/gim-{model}.h5" for graph, model in INSTANCES}
+    TABLES["spread"] = {
+        f"{graph}/{model}/{method}": f"<results>/spread/{graph}/{model}/{method}.h5"
+        for graph, model in INSTANCES
+        for method in METHODS
+    }
+    FIGURES["runtime"] = "<results>/figures/runtime.svg"
+    FIGURES |= {
+        f"spread/{graph}/{model}": f"<results>/figures/spread-{graph}-{model}.svg" for graph, model in INSTANCES
+    }
+    ARTIFACTS += [*TABLES["seeds"].values(), *TABLES["spread"].values()]
+
+
 # The first run after an installation compiles the kernels: better a run that nobody times.
 rule warm_up:
     output:

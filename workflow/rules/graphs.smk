@@ -1,3 +1,6 @@
+STAND_INS = [name for name, entry in GRAPHS.items() if entry["generate"]]
+
+
 rule import_graph:
     input:
         edges=edges,
@@ -8,6 +11,8 @@ rule import_graph:
         "<logs>/graphs/{graph}.log",
     benchmark:
         "<benchmarks>/graphs/{graph}.tsv"
+    wildcard_constraints:
+        graph="|".join(re.escape(name) for name in GRAPHS if name not in STAND_INS) or "-",
     conda:
         CPU_ENV
     threads: 1
@@ -22,3 +27,49 @@ rule import_graph:
     shell:
         "python -m gpukit graph import {input.edges:q} --out {output.graph:q} {params.options} --seed {params.seed}"
         " --threads {threads} --json > {output.record:q} 2> {log:q}"
+
+
+rule generate_graph:
+    output:
+        graph="<results>/graphs/{graph}.h5",
+        record="<results>/graphs/{graph}.json",
+    log:
+        "<logs>/graphs/{graph}.log",
+    benchmark:
+        "<benchmarks>/graphs/{graph}.tsv"
+    wildcard_constraints:
+        graph="|".join(map(re.escape, STAND_INS)) or "-",
+    conda:
+        CPU_ENV
+    threads: config["threads"]
+    resources:
+        mem_mb=8000,
+        runtime="2h",
+    params:
+        model=lambda wildcards: GRAPHS[wildcards.graph]["generate"],
+        weights=lambda wildcards: GRAPHS[wildcards.graph]["weights"],
+        seed=config["seed"],
+    message:
+        "Generating a stand-in for {wildcards.graph}"
+    shell:
+        "python -m gpukit graph generate {params.model} --out {output.graph:q} --weights {params.weights} --seed {params.seed}"
+        " --threads {threads} --json > {output.record:q} 2> {log:q}"
+
+
+rule fetch_graph:
+    output:
+        edges="<results>/fetched/{dataset}.gz",
+    log:
+        "<logs>/graphs/fetch-{dataset}.log",
+    benchmark:
+        "<benchmarks>/graphs/fetch-{dataset}.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="12h",
+    message:
+        "Fetching {wildcards.dataset}"
+    shell:
+        "python -m gpukit data fetch {wildcards.dataset:q} --out {output.edges:q} > {log:q} 2>&1"

@@ -1,12 +1,27 @@
-rule table_runs:
+# Figures that need nothing but a table.
+PLOTS = {
+    "runtime": "runs",
+    "arrivals": "kpar-arrivals",
+    "scores": "diversity-top",
+    "diversity-time": "diversity-runs",
+}
+
+
+# Cells are what the items of a paper are made of; the page shows the items.
+PAGE_TABLES = [*(kind for kind in TABLES if not kind.startswith("cells-")), "artifacts"]
+
+
+rule table:
     input:
-        records=per_instance("<results>/runs/{graph}/gim-{model}.json"),
+        records=lambda wildcards: list(TABLES[wildcards.kind].values()),
     output:
-        table=report("<results>/tables/runs.tsv", caption="../report/runs.rst", category="Tables"),
+        table=report("<results>/tables/{kind}.tsv", caption="../report/table.rst", category="Tables"),
     log:
-        "<logs>/report/table-runs.log",
+        "<logs>/report/table-{kind}.log",
     benchmark:
-        "<benchmarks>/report/table-runs.tsv"
+        "<benchmarks>/report/table-{kind}.tsv"
+    wildcard_constraints:
+        kind="|".join(TABLES),
     conda:
         CPU_ENV
     threads: 1
@@ -14,66 +29,19 @@ rule table_runs:
         mem_mb=1000,
         runtime="5m",
     params:
-        records=lambda wildcards, input: labelled(per_instance("{graph}/{model}"), input.records),
+        kind=lambda wildcards: "gim-cells" if wildcards.kind.startswith("cells-") else wildcards.kind,
+        records=lambda wildcards, input: labelled(TABLES[wildcards.kind], input.records),
     message:
-        "Table of the gIM runs"
+        "Table of {wildcards.kind}"
     shell:
-        "python -m gpukit report table runs {params.records:q} --out {output.table:q} > {log:q} 2>&1"
-
-
-rule table_seeds:
-    input:
-        seeds=per_instance("<results>/seeds/{graph}/gim-{model}.h5"),
-    output:
-        table=report("<results>/tables/seeds.tsv", caption="../report/seeds.rst", category="Tables"),
-    log:
-        "<logs>/report/table-seeds.log",
-    benchmark:
-        "<benchmarks>/report/table-seeds.tsv"
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
-    params:
-        records=lambda wildcards, input: labelled(per_instance("{graph}/{model}"), input.seeds),
-    message:
-        "Table of the seeds that gIM chose"
-    shell:
-        "python -m gpukit report table seeds {params.records:q} --out {output.table:q} > {log:q} 2>&1"
-
-
-rule table_spread:
-    input:
-        metrics=per_method("<results>/spread/{graph}/{model}/{method}.h5"),
-    output:
-        table=report("<results>/tables/spread.tsv", caption="../report/spread.rst", category="Tables"),
-    log:
-        "<logs>/report/table-spread.log",
-    benchmark:
-        "<benchmarks>/report/table-spread.tsv"
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
-    params:
-        records=lambda wildcards, input: labelled(per_method("{graph}/{model}/{method}"), input.metrics),
-    message:
-        "Table of the spreads"
-    shell:
-        "python -m gpukit report table spread {params.records:q} --out {output.table:q} > {log:q} 2>&1"
+        "python -m gpukit report table {params.kind} {params.records:q} --out {output.table:q} > {log:q} 2>&1"
 
 
 rule table_artifacts:
     input:
-        graphs=expand("<results>/graphs/{graph}.h5", graph=GRAPHS),
-        seeds=per_instance("<results>/seeds/{graph}/gim-{model}.h5"),
-        metrics=per_method("<results>/spread/{graph}/{model}/{method}.h5"),
+        artifacts=ARTIFACTS,
     output:
-        table=report("<results>/tables/artifacts.tsv", caption="../report/artifacts.rst", category="Tables"),
+        table=report("<results>/tables/artifacts.tsv", caption="../report/table.rst", category="Tables"),
     log:
         "<logs>/report/table-artifacts.log",
     benchmark:
@@ -87,7 +55,30 @@ rule table_artifacts:
     message:
         "Table of the artifacts and their digests"
     shell:
-        "python -m gpukit report table artifacts {input:q} --out {output.table:q} > {log:q} 2>&1"
+        "python -m gpukit report table artifacts {input.artifacts:q} --out {output.table:q} > {log:q} 2>&1"
+
+
+rule plot:
+    input:
+        table=lambda wildcards: f"<results>/tables/{PLOTS[wildcards.figure]}.tsv",
+    output:
+        figure=report("<results>/figures/{figure}.svg", caption="../report/figure.rst", category="Figures"),
+    log:
+        "<logs>/report/plot-{figure}.log",
+    benchmark:
+        "<benchmarks>/report/plot-{figure}.tsv"
+    wildcard_constraints:
+        figure="|".join(PLOTS),
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="5m",
+    message:
+        "Figure: {wildcards.figure}"
+    shell:
+        "python -m gpukit report plot {wildcards.figure} {input.table:q} --out {output.figure:q} > {log:q} 2>&1"
 
 
 rule plot_spread:
@@ -95,7 +86,7 @@ rule plot_spread:
         table="<results>/tables/spread.tsv",
     output:
         figure=report(
-            "<results>/figures/spread-{graph}-{model}.svg", caption="../report/spread.rst", category="Figures"
+            "<results>/figures/spread-{graph}-{model}.svg", caption="../report/figure.rst", category="Figures"
         ),
     log:
         "<logs>/report/plot-spread-{graph}-{model}.log",
@@ -114,15 +105,17 @@ rule plot_spread:
         " --out {output.figure:q} > {log:q} 2>&1"
 
 
-rule plot_runtime:
+rule plot_kpar:
     input:
-        table="<results>/tables/runs.tsv",
+        table=lambda wildcards: f"<results>/tables/kpar-{'queries' if wildcards.quantity == 'time' else 'quality'}.tsv",
     output:
-        figure=report("<results>/figures/runtime.svg", caption="../report/runtime.rst", category="Figures"),
+        figure=report(
+            "<results>/figures/kpar-{quantity}-{graph}.svg", caption="../report/figure.rst", category="Figures"
+        ),
     log:
-        "<logs>/report/plot-runtime.log",
+        "<logs>/report/plot-kpar-{quantity}-{graph}.log",
     benchmark:
-        "<benchmarks>/report/plot-runtime.tsv"
+        "<benchmarks>/report/plot-kpar-{quantity}-{graph}.tsv"
     conda:
         CPU_ENV
     threads: 1
@@ -130,19 +123,38 @@ rule plot_runtime:
         mem_mb=1000,
         runtime="5m",
     message:
-        "Figure: where the time of the gIM runs went"
+        "Figure: {wildcards.quantity} of kPAR against k on {wildcards.graph}"
     shell:
-        "python -m gpukit report plot runtime {input.table:q} --out {output.figure:q} > {log:q} 2>&1"
+        "python -m gpukit report plot kpar {input.table:q} --graph {wildcards.graph:q} --quantity {wildcards.quantity}"
+        " --out {output.figure:q} > {log:q} 2>&1"
+
+
+rule plot_ego:
+    input:
+        egos="<results>/diversity/{graph}/{circle}-ego.h5",
+        answers="<results>/diversity/{graph}/{circle}.h5",
+    output:
+        figure=report("<results>/figures/ego-{graph}-{circle}.svg", caption="../report/figure.rst", category="Figures"),
+    log:
+        "<logs>/report/plot-ego-{graph}-{circle}.log",
+    benchmark:
+        "<benchmarks>/report/plot-ego-{graph}-{circle}.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="5m",
+    message:
+        "Picture: the friends of the first vertex of {wildcards.graph} by {wildcards.circle}"
+    shell:
+        "python -m gpukit report plot ego {input.egos:q} --answers {input.answers:q} --out {output.figure:q} > {log:q} 2>&1"
 
 
 rule report_page:
     input:
-        runs="<results>/tables/runs.tsv",
-        seeds="<results>/tables/seeds.tsv",
-        spread="<results>/tables/spread.tsv",
-        artifacts="<results>/tables/artifacts.tsv",
-        runtime="<results>/figures/runtime.svg",
-        curves=per_instance("<results>/figures/spread-{graph}-{model}.svg"),
+        tables=[f"<results>/tables/{kind}.tsv" for kind in PAGE_TABLES],
+        figures=list(FIGURES.values()),
     output:
         page="<results>/report.html",
     log:
@@ -156,11 +168,9 @@ rule report_page:
         mem_mb=1000,
         runtime="5m",
     params:
-        curves=lambda wildcards, input: [
-            f"--curve={record}" for record in labelled(per_instance("{graph}/{model}"), input.curves)
-        ],
+        tables=lambda wildcards, input: [f"--table={one}" for one in labelled(PAGE_TABLES, input.tables)],
+        figures=lambda wildcards, input: [f"--figure={one}" for one in labelled(FIGURES, input.figures)],
     message:
         "The report page"
     shell:
-        "python -m gpukit report page --runs {input.runs:q} --seeds {input.seeds:q} --spread {input.spread:q}"
-        " --artifacts {input.artifacts:q} --runtime {input.runtime:q} {params.curves:q} --out {output.page:q} > {log:q} 2>&1"
+        "python -m gpukit report page {params.tables:q} {params.figures:q} --out {output.page:q} > {log:q} 2>&1"

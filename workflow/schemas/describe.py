@@ -31,17 +31,34 @@ class GraphEntry(Section):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Name in file names, tables and the report; unique."
     )
     edges: str = Field(
-        min_length=1,
+        default="",
         description="Edge list; a relative path is looked up in the working directory, then beside the Snakefile.",
+    )
+    generate: str = Field(
+        default="",
+        description="In place of `edges`: model and options of `gpukit graph generate`, a stand-in for a graph that is "
+        "not at hand. Every table says so.",
+    )
+    fetch: str = Field(
+        default="", description="In place of `edges`: name of a data set that `gpukit data fetch` downloads."
     )
     undirected: bool = Field(default=False, description="Whether each line stands for an edge in both directions.")
     weights: str = Field(
         default="wc",
-        pattern=r"^(wc|trivalency|file|const:[0-9.]+([eE]-?[0-9]+)?)$",
-        description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency` or `file`.",
+        pattern=r"^(wc|none|trivalency|file|const:[0-9.]+([eE]-?[0-9]+)?)$",
+        description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency`, `file` or `none`.",
+    )
+    systems: list[Literal["gim", "kpar", "diversity"]] = Field(
+        default=["gim", "kpar", "diversity"],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="What to run on it.",
     )
     models: list[Literal["ic", "lt"]] = Field(
-        default=["ic"], min_length=1, json_schema_extra={"uniqueItems": True}, description="Diffusion models to run."
+        default=["ic"],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="Diffusion models of gIM to run.",
     )
 
 
@@ -57,6 +74,39 @@ class Gim(Section):
         default=200000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
     )
     sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
+
+
+class Kpar(Section):
+    """Parameters of `gpukit kpar`."""
+
+    k: list[Positive] = Field(
+        default=[10, 100, 500, 1000],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="Lengths of an answer; no graph may have fewer vertices.",
+    )
+    alpha: float = Field(default=0.2, gt=0, lt=1, description="Probability that a walk stops at a vertex.")
+    epsilon: float = Field(default=0.5, gt=0, le=0.5, description="Relative error ε of the guarantee.")
+    sources: Positive = Field(default=50, description="Random sources to ask from, the same for every k and method.")
+    baselines: list[Literal["fora", "monte-carlo"]] = Field(
+        default=["fora"], json_schema_extra={"uniqueItems": True}, description="Methods to compare with."
+    )
+
+
+class Diversity(Section):
+    """Parameters of `gpukit diversity search`; directions of edges are ignored, and the report says so."""
+
+    models: list[Literal["comp", "core", "truss"]] = Field(
+        default=["comp", "core", "truss"],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="What counts as a social context.",
+    )
+    k: Annotated[int, Field(ge=2)] = Field(default=4, description="Threshold of the models.")
+    t: Positive = Field(default=100, description="Number of vertices to find; no graph may have fewer.")
+    check: Annotated[int, Field(ge=0)] = Field(
+        default=5000, description="Random vertices outside an answer that its check looks into."
+    )
 
 
 class Evaluate(Section):
@@ -78,6 +128,33 @@ class Shards(Section):
     sets: Positive = Field(default=50000, description="RR sets in each file.")
 
 
+class Experiment(Section):
+    """The runs of gIM behind a table or figure: every combination of the lists, with every method, on every graph."""
+
+    methods: list[Literal["imm", "ripples", "gim"]] = Field(
+        min_length=1,
+        description="`imm`: one CPU thread; `ripples`: `threads` of the CPU; `gim`: the device of the workflow.",
+    )
+    models: list[Literal["ic", "lt"]] = Field(default=["ic"], min_length=1, description="Diffusion models.")
+    k: list[Positive] = Field(default=[50], min_length=1, description="Numbers of seeds.")
+    epsilon: list[Annotated[float, Field(gt=0, lt=1)]] = Field(default=[0.05], min_length=1, description="Values of ε.")
+    rounds: Positive = Field(default=1, description="Rounds of seeding.")
+    sampler: Literal["skip", "scan"] = Field(default="skip", description="As for `gim`.")
+    block: list[Positive] = Field(default=[32], min_length=1, description="Threads of a block of the scan sampler.")
+    grid: list[Annotated[int, Field(ge=0)]] = Field(default=[0], min_length=1, description="Blocks; 0: as many as fit.")
+    graphs: Literal["all", "density"] = Field(
+        default="all", description="Which graphs of the scale: all but those named `ba-R`, or these alone."
+    )
+
+
+class Scale(Section):
+    """How much of a paper's experiments to run."""
+
+    graphs: list[GraphEntry] = Field(min_length=1, description="The graphs, under the names that the paper prints.")
+    repeats: Positive = Field(default=1, description="Timed runs of each setting.")
+    thin: bool = Field(default=False, description="Whether lists of settings shrink to their first and last value.")
+
+
 class Config(Section):
     """Configuration of the gpukit workflow."""
 
@@ -93,15 +170,29 @@ class Config(Section):
     cuda_env: Literal["cuda12", "cuda13"] = Field(
         default="cuda13", description="Conda environment of GPU jobs under `--sdm conda`."
     )
-    graphs: list[GraphEntry] = Field(min_length=1, description="The graphs.")
+    graphs: list[GraphEntry] = Field(
+        min_length=1, description="The graphs; those of `scales` where a paper is rebuilt."
+    )
     gim: Gim
     baselines: list[Literal["degree", "degree-discount", "random"]] = Field(
         default=["degree", "degree-discount", "random"],
         json_schema_extra={"uniqueItems": True},
-        description="Simple seed sets to compare with.",
+        description="Simple seed sets to compare gIM with.",
     )
     evaluate: Evaluate
+    kpar: Kpar
+    diversity: Diversity
     shards: Shards
+    paper: Literal["", "gim", "kpar"] = Field(
+        default="", description="The paper whose tables and figures to rebuild, as in `config/paper`; none by default."
+    )
+    scale: Literal["smoke", "small", "full"] = Field(default="smoke", description="Which of `scales` to run.")
+    scales: dict[Literal["smoke", "small", "full"], Scale] = Field(
+        default={}, description="How much of the paper to run at each scale."
+    )
+    experiments: dict[str, Experiment] = Field(
+        default={}, description="The runs of gIM behind each of its tables and figures."
+    )
 
 
 def schema() -> dict[str, Any]:
@@ -114,6 +205,8 @@ def _type(field: dict[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if "const" in field:
         return f"`{field['const']}`"
+    if field["type"] == "object":
+        return "mapping, see below"
     if field["type"] == "array":
         return f"list of: {_type(field['items'])}" if "$ref" not in field["items"] else "list, see below"
     limits = [
@@ -138,8 +231,21 @@ def page() -> str:
     ]
     sections = [("Top level", "", whole)]
     sections += [
-        (f"`{key}`{' entries' if key == 'graphs' else ''}", whole["$defs"][name]["description"], whole["$defs"][name])
-        for key, name in (("graphs", "GraphEntry"), ("gim", "Gim"), ("evaluate", "Evaluate"), ("shards", "Shards"))
+        (
+            f"`{key}`{' entries' if key in ('graphs', 'scales', 'experiments') else ''}",
+            whole["$defs"][name]["description"],
+            whole["$defs"][name],
+        )
+        for key, name in (
+            ("graphs", "GraphEntry"),
+            ("gim", "Gim"),
+            ("evaluate", "Evaluate"),
+            ("kpar", "Kpar"),
+            ("diversity", "Diversity"),
+            ("shards", "Shards"),
+            ("scales", "Scale"),
+            ("experiments", "Experiment"),
+        )
     ]
     for title, text, part in sections:
         lines += ["", f"## {title}", ""]

@@ -1,0 +1,185 @@
+"""Structural diversity in the report: its tables, figures and section of the page."""
+
+from typing import TYPE_CHECKING, Any
+
+from gpukit.errors import InputError
+from gpukit.report.figure import draw_bars
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, phase_columns, phase_types, record_of
+from gpukit.report.style import CIRCLES, GRID, MUTED, SERIES
+
+if TYPE_CHECKING:
+    from gpukit.report.page import Parts
+
+PHASES = ("read", "load", "triangles", "bounds", "scores", "contexts")
+SHOWN = 10
+"""Vertices of an answer that the page lists."""
+
+
+def _runs(path: str) -> list[Row]:
+    with record_of(path, "diversity search") as record:
+        params, top = record["params"], record["top"]
+        row = {
+            "n_vertices": record["graph"]["n"],
+            "m_edges": record["graph"]["m"] // 2,
+            "directions": "ignored" if params["undirected"] else "none",
+            "k": params["k"],
+            "t": params["t"],
+            "score_best": top[0]["score"],
+            "score_last": top[-1]["score"],
+            "scored_vertices": record["scored"],
+            **device_columns(record),
+            **phase_columns(record, PHASES),
+        }
+    return [row]
+
+
+def _top(path: str) -> list[Row]:
+    from gpukit.artifacts import read
+
+    a = read(path, "diversity").arrays
+    sizes = (a["offsets"][1:] - a["offsets"][:-1]).tolist()
+    return [
+        {
+            "rank": rank,
+            "vertex": int(vertex),
+            "score": int(score),
+            "sizes": " ".join(map(str, sorted(sizes[first:last], reverse=True))),
+        }
+        for rank, (vertex, score, first, last) in enumerate(
+            zip(a["vertices"], a["scores"], a["first"][:-1], a["first"][1:], strict=True), start=1
+        )
+    ]
+
+
+def _checks(path: str) -> list[Row]:
+    kinds = ("wrong_scores", "wrong_contexts", "misplaced", "missed")
+    with record_of(path, "evaluate diversity") as record:
+        counts = {kind: len(record[kind]) for kind in kinds}
+        return [{"listed": record["listed"], "checked_others": record["checked"], **counts}]
+
+
+_INSTANCE: dict[str, type] = {"graph": str, "model": str}
+
+KINDS = {
+    "diversity-runs": Kind(
+        {
+            **_INSTANCE,
+            "n_vertices": int,
+            "m_edges": int,
+            "directions": str,
+            "k": int,
+            "t": int,
+            "score_best": int,
+            "score_last": int,
+            "scored_vertices": int,
+            **DEVICE,
+            **phase_types(PHASES),
+        },
+        ("graph", "model"),
+        _runs,
+    ),
+    "diversity-top": Kind(
+        {**_INSTANCE, "rank": int, "vertex": int, "score": int, "sizes": str}, ("graph", "model"), _top
+    ),
+    "diversity-checks": Kind(
+        {**_INSTANCE, "listed": int, "checked_others": int}
+        | dict.fromkeys(("wrong_scores", "wrong_contexts", "misplaced", "missed"), int),
+        ("graph", "model"),
+        _checks,
+    ),
+}
+"""The tables. ``sizes`` are the members of each context, the largest first."""
+
+
+def plot_scores(rows: list[Row], path: str) -> None:
+    """Draw how many of the listed vertices have how many contexts.
+
+    Parameters
+    ----------
+    rows : list of dict
+        A table of kind ``diversity-top``.
+    path : str
+        The SVG file to write.
+
+    Raises
+    ------
+    InputError
+        If the table has no rows.
+    UsageError
+        If matplotlib is not installed.
+    """
+    if not rows:
+        raise InputError("the table of vertices has no rows; there is nothing to draw")
+    labels = list(dict.fromkeys((row["graph"], row["model"]) for row in rows))
+    levels = sorted({row["score"] for row in rows})
+    shown, rest = levels[: len(SERIES) - 1], levels[len(SERIES) - 1 :]
+    groups = [([score], f"{score}") for score in shown]
+    if rest:
+        groups.append((rest, f"{rest[0]} to {rest[-1]}" if len(rest) > 1 else f"{rest[0]}"))
+    parts = []
+    for (scores, name), colour in zip(groups, SERIES, strict=False):
+        counts = [
+            sum(1 for row in rows if (row["graph"], row["model"]) == label and row["score"] in scores)
+            for label in labels
+        ]
+        parts.append((f"{name} circle{'' if name == '1' else 's'}", colour, counts))
+    draw_bars(path, "scores", [" ".join(label) for label in labels], parts, axis="vertices of the answer")
+
+
+def plot_time(rows: list[Row], path: str) -> None:
+    """Draw the seconds of each search by phase as stacked bars.
+
+    Parameters
+    ----------
+    rows : list of dict
+        A table of kind ``diversity-runs``.
+    path : str
+        The SVG file to write.
+
+    Raises
+    ------
+    InputError
+        If the table has no rows.
+    UsageError
+        If matplotlib is not installed.
+    """
+    if not rows:
+        raise InputError("the table of runs has no rows; there is nothing to draw")
+    shown = dict(zip(("triangles", "bounds", "scores", "contexts"), SERIES, strict=False))
+    parts = [(phase, colour, [row[f"time_{phase}_s"] for row in rows]) for phase, colour in shown.items()]
+    parts.append(("load", GRID, [row["time_load_s"] for row in rows]))
+    parts.append(("files and other", MUTED, [row["time_read_s"] + row["time_other_s"] for row in rows]))
+    labels = [f"{row['graph']} {row['model']}" for row in rows]
+    draw_bars(path, "diversity-time", labels, parts, axis="seconds", total="{:.2f} s", columns=3)
+
+
+def section(parts: "Parts") -> dict[str, Any]:
+    """Return what the template ``diversity.html.j2`` shows, out of the tables whose names begin with ``diversity``."""
+    checks = {(row["graph"], row["model"]): row for row in parts.rows("diversity-checks")}
+    top = parts.rows("diversity-top")
+    graphs: dict[str, dict[str, Any]] = {}
+    for run in parts.rows("diversity-runs"):
+        instance = (run["graph"], run["model"])
+        vertices = [row for row in top if (row["graph"], row["model"]) == instance][:SHOWN]
+        if instance not in checks or not vertices:
+            raise InputError(f"the tables of checks and of vertices lack rows of {run['model']} on {run['graph']}")
+        graph = graphs.setdefault(
+            run["graph"], {"name": run["graph"], "anchor": f"diversity-{len(graphs) + 1}", "run": run, "models": []}
+        )
+        check = checks[instance]
+        graph["models"].append(
+            {
+                "model": run["model"],
+                "name": CIRCLES[run["model"]],
+                "run": run,
+                "check": check,
+                "wrong": sum(check[kind] for kind in ("wrong_scores", "wrong_contexts", "misplaced", "missed")),
+                "top": vertices,
+                "figure": parts.figure(f"ego/{'/'.join(instance)}"),
+            }
+        )
+    return {
+        "graphs": list(graphs.values()),
+        "scores": parts.figure("scores"),
+        "time": parts.figure("diversity-time"),
+    }

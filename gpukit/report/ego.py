@@ -1,0 +1,175 @@
+"""A picture of one ego-network: the friends of a vertex, coloured by circle."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpukit.errors import InputError
+from gpukit.report.figure import draw, legend
+from gpukit.report.style import GRID, INK, MARKERS, MUTED, PAPER, SERIES
+
+MOST = 600
+"""Neighbours that are drawn at most; the caption says so where there are more."""
+
+ROUNDS = 400
+
+
+def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
+    """Draw the ego-network of the first vertex of an answer, each of its contexts in a colour.
+
+    Parameters
+    ----------
+    egos_file : str
+        An ``egonets`` artifact that has this vertex among its centres.
+    answers_file : str
+        A ``diversity`` artifact.
+    path : str
+        The SVG file to write.
+
+    Raises
+    ------
+    InputError
+        If a file is broken, or the ego-network is not in it.
+    UsageError
+        If matplotlib is not installed.
+    """
+    from gpukit.artifacts import read
+
+    egos, answer = read(egos_file, "egonets").arrays, read(answers_file, "diversity")
+    a = answer.arrays
+    centre = int(a["vertices"][0])
+    at = np.flatnonzero(egos["centres"] == centre)
+    if not len(at):
+        raise InputError(f"{egos_file} has no ego-network of vertex {centre}; write it with `gpukit diversity egos`")
+    rows = slice(int(egos["node_begin"][at[0]]), int(egos["node_begin"][at[0] + 1]))
+    nodes, indptr = egos["nodes"][rows], egos["indptr"][rows.start : rows.stop + 1]
+    tails = np.repeat(np.arange(len(nodes)), np.diff(indptr))
+    edges = np.stack((tails, egos["indices"][indptr[0] : indptr[-1]]), axis=1).astype(np.int64)
+    circle = np.full(len(nodes), -1)
+    for number in range(int(a["first"][1])):
+        members = a["members"][a["offsets"][number] : a["offsets"][number + 1]]
+        places = np.searchsorted(nodes, members)
+        if np.any(nodes[np.minimum(places, len(nodes) - 1)] != members):
+            raise InputError(
+                f"{egos_file} and {answers_file} are of different graphs: vertex {centre} has other friends"
+            )
+        circle[places] = number
+    kept = np.sort(np.lexsort((np.arange(len(nodes)), -np.diff(indptr), circle < 0))[:MOST])
+    place = np.full(len(nodes), -1)
+    place[kept] = np.arange(len(kept))
+    edges = place[edges[edges[:, 0] < edges[:, 1]]]
+    title = f"vertex {centre}: {len(nodes):,} friends"
+    if len(kept) < len(nodes):
+        title += f", {len(kept):,} of them drawn"
+    _draw(edges[(edges >= 0).all(axis=1)], circle[kept], title, path)
+
+
+def lay_out(edges: np.ndarray, circle: np.ndarray) -> np.ndarray:
+    """Place the vertices of a graph: edges pull, vertices push each other away, and circles keep together.
+
+    Parameters
+    ----------
+    edges : int64 array, shape (m, 2)
+        The ends of each edge, once.
+    circle : int array, shape (n,)
+        The circle of each vertex; -1 is none.
+
+    Returns
+    -------
+    float64 array, shape (n, 2)
+        About one unit between neighbouring vertices, centred.
+    """
+    size = len(circle)
+    if not size:
+        return np.empty((0, 2))
+    # Circle by circle around the clock, at distances that vary: an even start without chance.
+    order = np.argsort(np.where(circle < 0, size, circle), kind="stable")
+    spot = np.empty(size)
+    spot[order] = np.arange(size)
+    turn = 2 * math.pi * spot / size
+    distance = math.sqrt(size) * (0.6 + 0.08 * (7 * spot % 5))
+    position = distance[:, None] * np.stack((np.cos(turn), np.sin(turn)), axis=1)
+    members = [np.flatnonzero(circle == number) for number in np.unique(circle[circle >= 0])]
+    for step in range(ROUNDS):
+        gap = position[:, None, :] - position[None, :, :]
+        square = (gap**2).sum(axis=2) + 0.01
+        apart = (circle[:, None] >= 0) & (circle[None, :] >= 0) & (circle[:, None] != circle[None, :])
+        force = (gap * (np.where(apart, 2.0, 1.0) / square)[:, :, None]).sum(axis=1)
+        along = position[edges[:, 1]] - position[edges[:, 0]]
+        together = (circle[edges[:, 0]] == circle[edges[:, 1]]) & (circle[edges[:, 0]] >= 0)
+        pull = along * (np.sqrt((along**2).sum(axis=1)) * np.where(together, 0.12, 0.06))[:, None]
+        np.add.at(force, edges[:, 0], pull)
+        np.add.at(force, edges[:, 1], -pull)
+        for part in members:
+            force[part] += 0.3 * (position[part].mean(axis=0) - position[part])
+        force -= 0.12 * position * np.sqrt((position**2).sum(axis=1, keepdims=True)) / max(math.sqrt(size) / 3, 1.0)
+        length = np.sqrt((force**2).sum(axis=1, keepdims=True)) + 1e-12
+        position = position + force / length * np.minimum(length, 0.08 * math.sqrt(size) * (1 - step / ROUNDS) + 0.002)
+    return np.round(position - position.mean(axis=0), 3)
+
+
+def hull(points: np.ndarray) -> np.ndarray:
+    """Return the corners of the convex hull of points in the plane, counterclockwise (Andrew's monotone chain)."""
+    ordered = sorted({(float(x), float(y)) for x, y in points})
+    halves = []
+    for sequence in (ordered, ordered[::-1]):
+        chain: list[tuple[float, float]] = []
+        for x, y in sequence:
+            while len(chain) > 1:
+                (ax, ay), (bx, by) = chain[-2:]
+                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
+                    break
+                chain.pop()
+            chain.append((x, y))
+        halves += chain[:-1]
+    return np.array(halves or ordered)
+
+
+def _draw(edges: np.ndarray, circle: np.ndarray, title: str, path: str) -> None:
+    """Draw hulls below, then edges, then dots, and a numbered legend."""
+    position = lay_out(edges, circle)
+    dot = float(np.clip(1500 / max(len(circle), 1), 6, 34))
+    margin = 0.035 * max(float(np.ptp(position, axis=0).max(initial=1.0)), 1.0)
+    with draw(path, title, (4.4, 4.4)) as (figure, axes):
+        axes.set_axis_off()
+        axes.set_aspect("equal", adjustable="datalim")
+        inside = (circle[edges[:, 0]] == circle[edges[:, 1]]) & (circle[edges[:, 0]] >= 0)
+        _lines(axes, position, edges[~inside], GRID, 1.0)
+        loose = circle < 0
+        ring: dict[str, Any] = {"color": PAPER, "edgecolors": MUTED, "linewidths": 0.9}
+        axes.scatter(*position[loose].T, s=0.6 * dot, zorder=3, **ring)
+        for number in np.unique(circle[circle >= 0]):
+            colour, marker = SERIES[number % len(SERIES)], MARKERS[number // len(SERIES) % len(MARKERS)]
+            points = position[circle == number]
+            axes.fill(*_around(points, margin).T, color=colour, alpha=0.15, linewidth=0, zorder=1, clip_on=False)
+            _lines(axes, position, edges[inside & (circle[edges[:, 0]] == number)], colour, 0.45)
+            full: dict[str, Any] = {"color": colour, "marker": marker, "edgecolors": PAPER, "linewidths": 0.6}
+            axes.scatter(*points.T, s=dot, zorder=4, **full)
+            axes.scatter([], [], s=32, label=f"circle {number + 1}: {len(points)} friends", **full)
+        if loose.any():
+            axes.scatter([], [], s=24, label=f"in no circle: {loose.sum()}", **ring)
+        axes.margins(0.06)
+        axes.set_title(title, color=INK)
+        legend(figure, axes, columns=2, handletextpad=0.3)
+
+
+def _around(points: np.ndarray, margin: float) -> np.ndarray:
+    """Return the outline of everything within ``margin`` of the convex hull of points."""
+    turn = np.linspace(0, 2 * math.pi, 24, endpoint=False)
+    circle = margin * np.stack((np.cos(turn), np.sin(turn)), axis=1)
+    return hull((hull(points)[:, None, :] + circle).reshape(-1, 2))
+
+
+def _lines(axes: Any, position: np.ndarray, edges: np.ndarray, colour: str, alpha: float) -> None:
+    """Draw edges as one path, which is a tenth of the size of as many lines."""
+    if not len(edges):
+        return
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    codes = np.tile([Path.MOVETO, Path.LINETO], len(edges))
+    patch = PathPatch(Path(position[edges].reshape(-1, 2), codes), facecolor="none", edgecolor=colour, linewidth=0.8)
+    patch.set_alpha(alpha)
+    patch.set_zorder(2)
+    axes.add_patch(patch)

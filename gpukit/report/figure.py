@@ -1,0 +1,114 @@
+"""Figures as SVG. Equal data give equal bytes: no date, no random ids."""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gpukit.errors import UsageError
+from gpukit.report.files import write_text
+from gpukit.report.style import GRID, INK, MUTED, PAPER
+
+
+@contextmanager
+def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
+    """Yield a figure with one pair of axes; write it to ``path`` afterwards.
+
+    Parameters
+    ----------
+    path : str
+        The SVG file to write.
+    name : str
+        What ids in the file are derived from.
+    size : (float, float)
+        Width and height in inches.
+
+    Raises
+    ------
+    UsageError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError("figures need the package matplotlib; install gpukit[report]") from None
+    style: dict[Any, Any] = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": name,
+        "font.size": 9.5,
+        "text.color": INK,
+        "axes.edgecolor": MUTED,
+        "axes.labelcolor": INK,
+        "axes.titlesize": 10.5,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.facecolor": "none",
+        "figure.facecolor": PAPER,
+        "savefig.facecolor": PAPER,
+        "grid.color": GRID,
+        "grid.linewidth": 0.7,
+        "xtick.color": MUTED,
+        "ytick.color": MUTED,
+        "legend.frameon": False,
+        "legend.fontsize": 9.5,
+        "legend.handlelength": 1.6,
+        "legend.columnspacing": 1.4,
+    }
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=size, layout="constrained")
+        yield figure, figure.add_subplot()
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    # The trailing blanks that matplotlib leaves in path data would trip up version control.
+    write_text(path, "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n")
+
+
+def legend(figure: Any, axes: Any, columns: int = 4, **options: Any) -> None:
+    """Set the legend below the axes; ``options`` are those of matplotlib."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, **options)
+
+
+def draw_bars(
+    path: str,
+    name: str,
+    labels: Sequence[str],
+    parts: Sequence[tuple[str, str, Sequence[float]]],
+    *,
+    axis: str,
+    total: str = "",
+    columns: int = 4,
+) -> None:
+    """Draw horizontal bars stacked out of parts.
+
+    Parameters
+    ----------
+    path, name
+        As for :func:`draw`.
+    labels : sequence of str
+        Name of each bar, from above.
+    parts : sequence of (title, colour, values)
+        Values of a part, bar by bar.
+    axis : str
+        What the values are.
+    total : str
+        Format of the sum that is written at the end of a bar; none by default.
+    columns : int
+        Entries in a row of the legend.
+    """
+    with draw(path, name, (5.2, 0.9 + 0.36 * len(labels))) as (figure, axes):
+        left = [0.0] * len(labels)
+        for title, colour, values in parts:
+            axes.barh(labels, values, left=left, height=0.62, color=colour, label=title, zorder=2)
+            left = [a + b for a, b in zip(left, values, strict=True)]
+        if total:
+            for label, end in zip(labels, left, strict=True):
+                text = total.format(end)
+                axes.annotate(text, (end, label), (4, 0), textcoords="offset points", va="center", color=MUTED)
+        axes.set_xlim(0, (1.12 if total else 1.0) * max(left) or 1.0)
+        axes.invert_yaxis()
+        axes.set_xlabel(axis)
+        axes.grid(True, axis="x")
+        axes.tick_params(axis="y", length=0)
+        legend(figure, axes, columns)

@@ -1,0 +1,216 @@
+"""gIM in the report: its tables, figures and section of the page."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from gpukit.errors import InputError, UsageError
+from gpukit.report.figure import draw, draw_bars, legend
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, phase_columns, phase_types, record_of
+from gpukit.report.style import GRID, MARKERS, METHODS, MODELS, MUTED, SERIES
+
+if TYPE_CHECKING:
+    from gpukit.report.page import Parts
+
+PHASES = ("sampling", "selection", "load")
+"""The phases of a run that have a column each."""
+
+
+def _run(path: str) -> list[Row]:
+    with record_of(path, "gim run") as record:
+        params = record["params"]
+        row = {
+            "n_vertices": record["graph"]["n"],
+            "m_edges": record["graph"]["m"],
+            **{name: params[name] for name in ("k", "epsilon", "bound", "sampler")},
+            "seed": record["seed"],
+            "rr_sets": record["rr_sets"],
+            "spread_estimate_vertices": record["spread_estimate"],
+            "guarantee": math.nan if record["guarantee"] is None else record["guarantee"],
+            "guarantee_kind": record["guarantee_kind"],
+            **device_columns(record),
+            **phase_columns(record, PHASES),
+        }
+    return [row]
+
+
+def _seeds(path: str) -> list[Row]:
+    from gpukit.artifacts import read_seeds
+
+    return [{"rank": rank, "vertex": int(vertex)} for rank, vertex in enumerate(read_seeds(path).seeds, start=1)]
+
+
+def _spread(path: str) -> list[Row]:
+    from gpukit.artifacts import read_metrics
+
+    columns = read_metrics(path).arrays
+    try:
+        k, spread, stderr, runs = (columns[name] for name in ("k", "spread", "stderr", "runs"))
+    except KeyError as error:
+        raise InputError(f"{path} has no {error}; give the metrics of `gpukit evaluate spread`") from None
+    return [
+        {"k": int(a), "spread_vertices": float(b), "stderr_vertices": float(c), "runs": int(d)}
+        for a, b, c, d in zip(k, spread, stderr, runs, strict=True)
+    ]
+
+
+_INSTANCE: dict[str, type] = {"graph": str, "model": str}
+
+KINDS = {
+    "runs": Kind(
+        {
+            **_INSTANCE,
+            "n_vertices": int,
+            "m_edges": int,
+            "k": int,
+            "epsilon": float,
+            "bound": str,
+            "sampler": str,
+            "seed": int,
+            "rr_sets": int,
+            "spread_estimate_vertices": float,
+            "guarantee": float,
+            "guarantee_kind": str,
+            **DEVICE,
+            **phase_types(PHASES),
+        },
+        ("graph", "model"),
+        _run,
+    ),
+    "seeds": Kind({**_INSTANCE, "rank": int, "vertex": int}, ("graph", "model"), _seeds),
+    "spread": Kind(
+        {**_INSTANCE, "method": str, "k": int, "spread_vertices": float, "stderr_vertices": float, "runs": int},
+        ("graph", "model", "method"),
+        _spread,
+    ),
+}
+"""The tables; a guarantee of ``nan`` is none."""
+
+
+def plot_spread(rows: list[Row], graph: str, model: str, path: str) -> None:
+    """Draw the spread of each method against the number of seeds.
+
+    Parameters
+    ----------
+    rows : list of dict
+        A table of kind ``spread``.
+    graph, model : str
+        The instance to draw.
+    path : str
+        The SVG file to write.
+
+    Raises
+    ------
+    UsageError
+        If the table has no such instance, or matplotlib is not installed.
+    """
+    chosen = [row for row in rows if (row["graph"], row["model"]) == (graph, model)]
+    if not chosen:
+        raise UsageError(f"the table has no row of graph {graph!r} under model {model!r}")
+    with draw(path, f"spread-{graph}-{model}", (5.2, 3.5)) as (figure, axes):
+        for method, colour, marker in zip(METHODS, SERIES, MARKERS, strict=False):
+            points = sorted((row for row in chosen if row["method"] == method), key=lambda row: row["k"])
+            if points:
+                axes.errorbar(
+                    [row["k"] for row in points],
+                    [row["spread_vertices"] for row in points],
+                    yerr=[2 * row["stderr_vertices"] for row in points],
+                    label=METHODS[method],
+                    color=colour,
+                    marker=marker,
+                    markersize=4.5,
+                    linewidth=1.6,
+                    elinewidth=1.2,
+                    capsize=2.5,
+                    zorder=3 if method == "gim" else 2,
+                )
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("seeds k")
+        axes.set_ylabel("spread, vertices reached")
+        axes.set_title(f"{graph}, {MODELS.get(model, model)}")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(True)
+        legend(figure, axes)
+
+
+def plot_runtime(rows: list[Row], path: str) -> None:
+    """Draw the seconds each run spent on sampling, selection and the rest as stacked bars.
+
+    Parameters
+    ----------
+    rows : list of dict
+        A table of kind ``runs``.
+    path : str
+        The SVG file to write.
+
+    Raises
+    ------
+    InputError
+        If the table has no rows.
+    UsageError
+        If matplotlib is not installed.
+    """
+    if not rows:
+        raise InputError("the table of runs has no rows; there is nothing to draw")
+    labels = [f"{row['graph']} {row['model'].upper()}" for row in rows]
+    shown = (("sampling", SERIES[0]), ("selection", SERIES[1]), ("load", GRID), ("other", MUTED))
+    parts = [(phase, colour, [row[f"time_{phase}_s"] for row in rows]) for phase, colour in shown]
+    draw_bars(path, "runtime", labels, parts, axis="seconds", total="{:.2f} s")
+
+
+def section(parts: "Parts") -> dict[str, Any]:
+    """Return what the template ``gim.html.j2`` shows, out of the tables ``runs``, ``seeds`` and ``spread``."""
+    seeds, spread = parts.rows("seeds"), parts.rows("spread")
+    instances = []
+    for number, run in enumerate(parts.rows("runs"), start=1):
+        instance = (run["graph"], run["model"])
+        curve = _curve(spread, *instance)
+        instances.append(
+            {
+                "anchor": f"instance-{number}",
+                "run": run,
+                "model": MODELS.get(run["model"], run["model"]),
+                "curve": curve,
+                "seeds": [row["vertex"] for row in seeds if (row["graph"], row["model"]) == instance],
+                "figure": parts.figure(f"spread/{'/'.join(instance)}"),
+                **_finding(run, curve),
+            }
+        )
+    return {"instances": instances, "runtime": parts.figure("runtime")}
+
+
+def _curve(spread: list[Row], graph: str, model: str) -> list[dict[str, Any]]:
+    """Return the methods of an instance in the order of the legend, each with its points by rising k; gIM is first."""
+    curve: list[dict[str, Any]] = []
+    for method, name in METHODS.items():
+        points = [row for row in spread if (row["graph"], row["model"], row["method"]) == (graph, model, method)]
+        if points:
+            curve.append({"method": method, "name": name, "points": sorted(points, key=lambda point: point["k"])})
+    if not curve or curve[0]["method"] != "gim":
+        raise InputError(f"the table of spreads has no rows of gim on {graph} under {model}")
+    for other in curve[1:]:
+        if [point["k"] for point in other["points"]] != [point["k"] for point in curve[0]["points"]]:
+            raise InputError(
+                f"{other['method']} and gim differ in the numbers of seeds evaluated on {graph} under {model}"
+            )
+    return curve
+
+
+def _finding(run: Row, curve: list[dict[str, Any]]) -> dict[str, Any]:
+    """Compare gIM with the best other method, and its own estimate with the simulation; two standard errors decide."""
+    best = curve[0]["points"][-1]
+    finding: dict[str, Any] = {"best": best, "share": best["spread_vertices"] / run["n_vertices"], "rival": None}
+    if curve[1:]:
+        rival = max(curve[1:], key=lambda method: method["points"][-1]["spread_vertices"])
+        point = rival["points"][-1]
+        gain = best["spread_vertices"] - point["spread_vertices"]
+        finding |= {
+            "rival": rival["name"],
+            "gain": gain / point["spread_vertices"],
+            "measurable": abs(gain) > 2 * (best["stderr_vertices"] ** 2 + point["stderr_vertices"] ** 2) ** 0.5,
+        }
+    if best["k"] == run["k"]:
+        finding["deviation"] = run["spread_estimate_vertices"] / best["spread_vertices"] - 1
+    else:
+        finding["deviation"] = None
+    return finding

@@ -1,0 +1,203 @@
+"""What the tables and figures of each paper are made of: observations out of the tables of the report.
+
+An observation is of a graph, by a method, at a place x of a figure's axis, of a quantity in a unit.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+from gpukit.report.kpar import query_ms
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, phase_columns, phase_types, record_of
+
+Tables = Mapping[str, list[Row]]
+
+PHASES = ("read", "load", "transfer", "sampling", "selection", "write")
+
+DENSITY = "ba-"
+"""What the names of the graphs of gIM's figure 7 begin with; their density follows."""
+
+NAMES = {"imm": "IMM", "ripples": "Ripples", "curipples": "cuRipples", "skim": "SKIM", "gim": "gIM"}
+NAMES |= {"kpar": "kPAR", "fora": "FORA+", "monte-carlo": "Monte Carlo", "topppr": "TopPPR"}
+"""Methods as people call them."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One value: of a graph, by a method, at x, of a quantity in a unit; ``setting`` says how it was asked for."""
+
+    graph: str
+    method: str
+    x: float | str
+    quantity: str
+    unit: str
+    value: float
+    setting: str = ""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What a printed value goes by."""
+        x = f"{float(self.x):g}" if self.x != "" else ""
+        return self.graph, self.method, x, self.quantity, self.unit
+
+
+def _graphs(path: str) -> list[Row]:
+    with record_of(path, "graph import` or `gpukit graph generate") as record:
+        generator = record.get("generator")
+        shown = {"undirected", "seed", "model"}
+        facts = ", ".join(f"{name} {value}" for name, value in (generator or {}).items() if name not in shown)
+        return [
+            {
+                "data": f"stand-in: {generator['model']}, {facts}" if generator else "real",
+                "n_vertices": record["n"],
+                "m_edges": record["m"] // 2 if record["undirected"] else record["m"],
+            }
+        ]
+
+
+def _cells(path: str) -> list[Row]:
+    with record_of(path, "gim run") as record:
+        return [{"rr_sets": record["rr_sets"], **device_columns(record), **phase_columns(record, PHASES)}]
+
+
+_CELL = {"graph": str, "method": str, "model": str, "k": int, "epsilon": float, "rounds": int, "sampler": str}
+_CELL |= {"block": int, "grid": int, "repeat": int}
+
+KINDS = {
+    "graphs": Kind({"graph": str, "data": str, "n_vertices": int, "m_edges": int}, ("graph",), _graphs),
+    "gim-cells": Kind({**_CELL, "rr_sets": int, **DEVICE, **phase_types(PHASES)}, tuple(_CELL), _cells),
+}
+"""The tables that only papers need: the graphs with where they come from, and runs of gIM with their settings."""
+
+
+def _sizes(tables: Tables) -> Iterator[Observation]:
+    for row in tables["graphs"]:
+        if row["graph"].startswith(DENSITY):
+            continue
+        yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
+        yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
+
+
+def _seconds(row: Row) -> float:
+    """Return the time of a run without reading the graph, loading code and writing the seeds."""
+    return row["time_total_s"] - row["time_read_s"] - row["time_load_s"] - row["time_write_s"]
+
+
+def _setting(row: Row) -> str:
+    asked = f"{row['model']}, k {row['k']}, epsilon {row['epsilon']:g}, rounds {row['rounds']}, {row['sampler']}"
+    return f"{asked}; {device_name(row)}"
+
+
+def _gim_time(tables: Tables, x: str = "") -> Iterator[Observation]:
+    for row in tables["gim-cells"]:
+        at = row[x] if x else ""
+        yield Observation(row["graph"], row["method"], at, "time", "s", _seconds(row), _setting(row))
+
+
+def _gim_speed(tables: Tables, x: str = "") -> Iterator[Observation]:
+    """Yield times, and the ratio of the mean times of imm and of each other method."""
+    times: dict[tuple[str, Any], dict[str, list[float]]] = {}
+    for row in tables["gim-cells"]:
+        times.setdefault((row["graph"], row[x] if x else ""), {}).setdefault(row["method"], []).append(_seconds(row))
+    yield from _gim_time(tables, x)
+    for (graph, at), methods in times.items():
+        for method, spent in methods.items():
+            if method != "imm" and "imm" in methods:
+                yield Observation(graph, method, at, "speed-up over imm", "1", mean(methods["imm"]) / mean(spent))
+
+
+def _gim_shares(tables: Tables) -> Iterator[Observation]:
+    for row in tables["gim-cells"]:
+        for phase in ("sampling", "selection"):
+            share = row[f"time_{phase}_s"] / _seconds(row)
+            yield Observation(row["graph"], row["method"], "", f"share of {phase}", "1", share, _setting(row))
+
+
+def _gim_density(tables: Tables) -> Iterator[Observation]:
+    """Yield speeds on graphs named ``ba-R`` against the density R."""
+    cells = [
+        row | {"graph": "Barabási–Albert", "r": int(row["graph"].rpartition("-")[2])} for row in tables["gim-cells"]
+    ]
+    yield from _gim_speed({"gim-cells": cells}, "r")
+
+
+def _gim_shape(tables: Tables, name: str) -> Iterator[Observation]:
+    """Yield times over those of the first shape of a launch, on each graph."""
+    first: dict[str, list[float]] = {}
+    base = {row["graph"]: row[name] for row in reversed(tables["gim-cells"])}
+    for row in tables["gim-cells"]:
+        if row[name] == base[row["graph"]]:
+            first.setdefault(row["graph"], []).append(_seconds(row))
+    for row in tables["gim-cells"]:
+        value = _seconds(row) / mean(first[row["graph"]])
+        quantity = f"time relative to {name} {base[row['graph']]}"
+        yield Observation(row["graph"], row["method"], row[name], quantity, "1", value, _setting(row))
+
+
+def _preprocessing(tables: Tables) -> Iterator[Observation]:
+    for graph in dict.fromkeys(row["graph"] for row in tables["kpar-times"]):
+        spent = sum(row["time_work_s"] for row in tables["kpar-times"] if row["graph"] == graph)
+        yield Observation(graph, "kpar", "", "preprocessing", "s", spent)
+    for graph in dict.fromkeys(row["graph"] for row in tables["kpar-queries"]):
+        spent = [
+            row["time_index_s"] for row in tables["kpar-queries"] if (row["graph"], row["method"]) == (graph, "fora")
+        ]
+        yield from (Observation(graph, "fora", "", "preprocessing", "s", value) for value in spent)
+    for row in tables["kpar-index"]:
+        yield Observation(row["graph"], "kpar", "", "index", "MB", row["index_bytes"] / 1e6)
+
+
+def _arrivals(tables: Tables) -> Iterator[Observation]:
+    for row in tables["kpar-arrivals"]:
+        yield Observation(row["graph"], "kpar", row["omega_i_walks"], "vertices", "1", row["vertices"])
+
+
+def _query_time(tables: Tables) -> Iterator[Observation]:
+    for row in tables["kpar-queries"]:
+        if row["method"] != "truth":
+            setting = f"{row['queries']} queries; {device_name(row)}"
+            yield Observation(row["graph"], row["method"], row["k"], "time of a query", "ms", query_ms(row), setting)
+
+
+def _query_quality(tables: Tables, name: str) -> Iterator[Observation]:
+    for row in tables["kpar-quality"]:
+        setting = f"{row['queries']} queries, epsilon {row['epsilon']:g}"
+        yield Observation(row["graph"], row["method"], row["k"], name, "1", row[name], setting)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure: title, name of the axis (a figure's), the kinds of table it needs, and what it is made of."""
+
+    title: str
+    axis: str
+    needs: tuple[str, ...]
+    observe: Callable[[Tables], Iterator[Observation]]
+
+
+_CELLS = ("gim-cells",)
+
+ITEMS: dict[str, dict[str, Item]] = {
+    "gim": {
+        "table-1": Item("Graphs", "", (), _sizes),
+        "table-2": Item("Run time, k = 50, ε = 0.05, IC", "", _CELLS, _gim_speed),
+        "table-3": Item("Multi-round influence, k = 10, T = 5", "", _CELLS, _gim_speed),
+        "figure-3": Item("Shares of the run time", "", _CELLS, _gim_shares),
+        "figure-4": Item("Run time against k, IC, ε = 0.1", "seeds k", _CELLS, lambda t: _gim_time(t, "k")),
+        "figure-5": Item("Run time against k, LT, ε = 0.1", "seeds k", _CELLS, lambda t: _gim_time(t, "k")),
+        "figure-6": Item("Run time against ε, k = 50", "ε", _CELLS, lambda t: _gim_time(t, "epsilon")),
+        "figure-7": Item("Run time against density", "edges a vertex r", _CELLS, _gim_density),
+        "figure-8a": Item("Threads of a block", "threads of a block", _CELLS, lambda t: _gim_shape(t, "block")),
+        "figure-8b": Item("Blocks of a grid", "blocks", _CELLS, lambda t: _gim_shape(t, "grid")),
+    },
+    "kpar": {
+        "table-2": Item("Graphs", "", (), _sizes),
+        "table-3": Item("Preprocessing", "", ("kpar-times", "kpar-index", "kpar-queries"), _preprocessing),
+        "figure-3": Item("Vertices with at least ω walks ending there", "walks ω", ("kpar-arrivals",), _arrivals),
+        "figure-6": Item("Time of a query", "k", ("kpar-queries",), _query_time),
+        "figure-7": Item("Precision", "k", ("kpar-quality",), lambda t: _query_quality(t, "precision")),
+        "figure-8": Item("NDCG", "k", ("kpar-quality",), lambda t: _query_quality(t, "ndcg")),
+    },
+}
+"""The items of each paper that can be rebuilt."""

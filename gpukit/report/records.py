@@ -1,0 +1,89 @@
+"""What every table is made from: records of runs, and the description of a kind of table."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from gpukit.errors import InputError
+from gpukit.report.files import read_text
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of table.
+
+    Attributes
+    ----------
+    columns : mapping of str to type
+        Its columns with units in their names, and how a text becomes a value.
+    labels : tuple of str
+        The leading columns: what the label of a record, ``A/B/…``, says of it. Empty: records have no labels.
+    read : callable
+        Returns the rows of one file, without the columns of the label.
+    """
+
+    columns: Mapping[str, type]
+    labels: tuple[str, ...]
+    read: Callable[[str], list[Row]]
+
+
+DEVICE = {"device": str, "device_name": str, "gpus": int, "threads": int}
+"""Columns that say where a run took place."""
+
+
+def read_record(path: str) -> dict[str, Any]:
+    """Return the JSON object that a command printed.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or holds no JSON object.
+    """
+    try:
+        record = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path} is not JSON (line {error.lineno}); give the `--json` output of a run") from None
+    if not isinstance(record, dict):
+        raise InputError(f"{path} is not a JSON object; give the `--json` output of a run")
+    return record
+
+
+@contextmanager
+def record_of(path: str, command: str) -> Iterator[dict[str, Any]]:
+    """Yield the record of a command; what the body then misses in it becomes an InputError that names the command."""
+    record = read_record(path)
+    try:
+        yield record
+    except (KeyError, TypeError, IndexError) as error:
+        raise InputError(f"{path} is not a record of `gpukit {command} --json`: {error} is missing or wrong") from None
+
+
+def device_columns(record: Mapping[str, Any]) -> Row:
+    """Return the columns of :data:`DEVICE`."""
+    device = record["device"]
+    gpus = len(device["gpus"]) if isinstance(device["gpus"], list) else device["gpus"]
+    return {"device": device["kind"], "device_name": device["name"], "gpus": gpus, "threads": device["threads"]}
+
+
+def device_name(row: Row) -> str:
+    """Return what people call the device of a row with the columns of :data:`DEVICE`."""
+    if row["gpus"]:
+        return f"{row['gpus']} × {row['device_name']}"
+    return f"{row['device_name']}, {row['threads']} thread{'s' if row['threads'] != 1 else ''}"
+
+
+def phase_columns(record: Mapping[str, Any], phases: tuple[str, ...]) -> Row:
+    """Return the seconds of some phases, of all the others together, and in total."""
+    time = record["time_s"]
+    total = float(time["total"])
+    spent = {f"time_{phase}_s": float(time.get(phase, 0.0)) for phase in phases}
+    return {**spent, "time_other_s": round(max(total - sum(spent.values()), 0.0), 6), "time_total_s": total}
+
+
+def phase_types(phases: tuple[str, ...]) -> dict[str, type]:
+    """Return the columns of :func:`phase_columns`."""
+    return {f"time_{phase}_s": float for phase in (*phases, "other", "total")}

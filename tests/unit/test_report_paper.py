@@ -1,0 +1,180 @@
+"""Papers rebuilt: what was measured beside what is printed; the printed values as typed agree among themselves."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from test_report import Checker
+
+from gpukit.errors import InputError, UsageError
+from gpukit.report.page import write_page
+from gpukit.report.paper import COLUMNS, NA, plot_item, rebuild
+from gpukit.report.paper_items import ITEMS
+from gpukit.report.tables import make_table
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADER = "item\tgraph\tmethod\tx\tquantity\tunit\tpaper\n"
+GRAPHS = [
+    {"graph": "toy", "data": "real", "n_vertices": 30, "m_edges": 46},
+    {"graph": "big", "data": "stand-in: rmat, vertices 9", "n_vertices": 9, "m_edges": 20},
+    {"graph": "ba-2", "data": "stand-in: ba, attach 2", "n_vertices": 10, "m_edges": 17},
+]
+
+
+def printed(paper):
+    lines = (ROOT / f"workflow/paper/{paper}.tsv").read_text().splitlines()
+    return [dict(zip(lines[0].split("\t"), line.split("\t"), strict=True)) for line in lines[1:]]
+
+
+def cell(graph, method, seconds, **changes):
+    row = {"graph": graph, "method": method, "model": "ic", "k": 50, "epsilon": 0.05, "rounds": 1, "sampler": "skip"}
+    row |= {
+        "block": 32,
+        "grid": 0,
+        "repeat": 0,
+        "rr_sets": 9,
+        "device": "cpu",
+        "device_name": "c",
+        "gpus": 0,
+        "threads": 1,
+    }
+    row |= {f"time_{phase}_s": 1.0 for phase in ("read", "load", "write")}
+    row |= {"time_sampling_s": 0.5 * seconds, "time_selection_s": 0.25 * seconds, "time_total_s": 3.0 + seconds}
+    return row | changes
+
+
+def found(rows, **wanted):
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+@pytest.mark.parametrize("item", ["table-2", "table-3"])
+def test_typed_speed_ups_are_the_ratios_of_the_typed_times(item):
+    rows = found(printed("gim"), item=item)
+    times = {(row["graph"], row["method"]): float(row["paper"]) for row in rows if row["quantity"] == "time"}
+    ratios = [row for row in rows if row["quantity"] == "speed-up over imm"]
+    assert len(ratios) == (24 if item == "table-2" else 6)
+    for row in ratios:
+        graph = row["graph"]
+        ratio = times[graph, "imm"] / times[graph, row["method"]]
+        if (item, graph, row["method"]) == ("table-2", "com-Orkut", "skim"):
+            assert (row["paper"], round(ratio, 2)) == ("7.82", 22.26), "a slip of the paper"
+        else:
+            assert float(row["paper"]) == pytest.approx(ratio, rel=0.004, abs=0.006), row
+
+
+@pytest.mark.parametrize("paper", ITEMS)
+def test_typed_sizes_are_those_of_the_catalogue(paper):
+    catalogue = yaml.safe_load((ROOT / "config/datasets.yaml").read_text())["datasets"]
+    known = {"DBLP": "dblp-613k", "LiveJournal": "soc-LiveJournal1", "Orkut": "com-Orkut", "Twitter": "twitter-2010"}
+    for row in found(printed(paper), item="table-1" if paper == "gim" else "table-2", unit="1"):
+        if row["quantity"] in ("vertices", "edges") and (paper, row["graph"]) != ("kpar", "LiveJournal"):
+            entry = catalogue[known.get(row["graph"], row["graph"])]
+            assert int(row["paper"]) == entry["n" if row["quantity"] == "vertices" else "m"], row
+
+
+@pytest.mark.parametrize("paper", ITEMS)
+def test_typed_values_belong_to_items(paper):
+    rows = printed(paper)
+    later = {"figure-9"} if paper == "kpar" else set()
+    assert {row["item"] for row in rows} <= set(ITEMS[paper]) | later
+    keys = [tuple(row[name] for name in ("item", "graph", "method", "x", "quantity", "unit")) for row in rows]
+    assert len(set(keys)) == len(keys)
+
+
+def test_repeats_are_one_row_beside_the_printed_value(tmp_path):
+    (tmp_path / "p.tsv").write_text(
+        HEADER
+        + "table-2\ttoy\tgim\t\ttime\ts\t0.5\ntable-2\tfar\tskim\t\ttime\ts\t9\ntable-3\ttoy\tgim\t\ttime\ts\t7\n"
+    )
+    cells = [
+        cell("toy", "imm", 8.0),
+        cell("toy", "gim", 1.0),
+        cell("toy", "gim", 3.0, repeat=1),
+        cell("big", "gim", 4.0),
+    ]
+    rows = rebuild("gim", "table-2", {"graphs": GRAPHS, "gim-cells": cells}, str(tmp_path / "p.tsv"))
+    assert all(set(row) == set(COLUMNS) for row in rows)
+    (ours,) = found(rows, graph="toy", method="gim", quantity="time")
+    assert (ours["ours"], ours["ours_sd"], ours["repeats"], ours["paper"]) == ("2", "1.41", 2, "0.5")
+    assert ours["data"] == "real" and "c, 1 thread" in ours["setting"]
+    (speed,) = found(rows, graph="toy", quantity="speed-up over imm")
+    assert (speed["ours"], speed["paper"]) == ("4", NA)
+    (alone,) = found(rows, graph="far")
+    assert (alone["ours"], alone["paper"], alone["repeats"]) == (NA, "9", 0)
+    (stand_in,) = found(rows, graph="big")
+    assert stand_in["data"].startswith("stand-in") and stand_in["ours_sd"] == NA
+    plot_item("gim", "table-2", rows, str(tmp_path / "x.svg"))
+    text = (tmp_path / "x.svg").read_text()
+    assert "synthetic stand-ins: 1 of 3 graphs" in text and "gIM in the paper" in text and "SKIM in the paper" in text
+
+
+def test_page_shows_ours_beside_the_paper(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER + "table-2\ttoy\tgim\t\ttime\ts\t0.5\ntable-2\tfar\tskim\t\ttime\ts\t9\n")
+    cells = [cell("toy", "gim", 1.0), cell("toy", "gim", 3.0, repeat=1), cell("big", "gim", 4.0)]
+    rows = rebuild("gim", "table-2", {"graphs": GRAPHS, "gim-cells": cells}, str(tmp_path / "p.tsv"))
+    lines = ["\t".join(COLUMNS), *("\t".join(str(row[name]) for name in COLUMNS) for row in rows)]
+    (tmp_path / "table-2.tsv").write_text("\n".join(lines) + "\n")
+    plot_item("gim", "table-2", rows, str(tmp_path / "x.svg"))
+    items = make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
+    assert [row["ours"] for row in items] == [row["ours"] for row in rows]
+    artifacts = [{"file": "x.h5", "kind": "graph", "seed": "1", "payload_sha256": "0" * 64}]
+    out = tmp_path / "page.html"
+    write_page(str(out), {"items": items, "artifacts": artifacts}, {"item/table-2": str(tmp_path / "x.svg")})
+    text = " ".join(out.read_text().split())
+    found = Checker(out.read_text())
+    assert all(reference.startswith("#") and reference[1:] in found.ids for reference in found.references)
+    assert '<td>2.00 <span class="muted">± 1.41</span></td><td>0.5</td>' in text
+    assert "big is a stand-in: rmat, vertices 9." in text and "<td></td><td>9</td>" in text
+    assert "Ours was taken on c, 1 thread;" in text
+    assert "Answers on toy, big." in text and "was checked by" not in text
+    (tmp_path / "table-2.tsv").write_text("graph\n")
+    with pytest.raises(InputError, match="is not a table by `gpukit report paper`"):
+        make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
+
+
+def test_figures_have_an_axis(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER)
+    tables = {"graphs": GRAPHS, "gim-cells": [cell("toy", "gim", k / 10, k=k) for k in (10, 100)]}
+    rows = rebuild("gim", "figure-4", tables, str(tmp_path / "p.tsv"))
+    assert [(row["x"], row["ours"], row["paper"]) for row in rows] == [("10", "1", NA), ("100", "10", NA)]
+    tables["gim-cells"] = [cell("toy", "gim", 2.0 * block / 32, block=block) for block in (32, 64)]
+    rows = rebuild("gim", "figure-8a", tables, str(tmp_path / "p.tsv"))
+    assert [(row["x"], row["ours"]) for row in rows] == [("32", "1"), ("64", "2")]
+    tables["gim-cells"] = [
+        cell(f"ba-{r}", method, r * times) for r in (2, 32) for method, times in (("imm", 3), ("gim", 1))
+    ]
+    rows = rebuild("gim", "figure-7", tables, str(tmp_path / "p.tsv"))
+    assert [row["ours"] for row in found(rows, quantity="speed-up over imm")] == ["3", "3"]
+    assert {row["x"] for row in rows} == {"2", "32"}
+    plot_item("gim", "figure-7", rows, str(tmp_path / "x.svg"))
+    assert "edges a vertex r" in (tmp_path / "x.svg").read_text()
+    sizes = rebuild("gim", "table-1", tables, str(tmp_path / "p.tsv"))
+    assert {row["graph"] for row in sizes} == {"toy", "big"}
+
+
+def test_graphs_say_whether_they_are_stand_ins(tmp_path):
+    record = {
+        "n": 10,
+        "m": 34,
+        "undirected": True,
+        "generator": {"model": "ba", "attach": 2, "vertices": 10, "seed": 1},
+    }
+    (tmp_path / "ba.json").write_text(json.dumps(record))
+    (tmp_path / "real.json").write_text(json.dumps({"n": 3, "m": 2, "undirected": False}))
+    rows = make_table("graphs", [("x", str(tmp_path / "ba.json")), ("y", str(tmp_path / "real.json"))])
+    assert [(row["data"], row["m_edges"]) for row in rows] == [("stand-in: ba, attach 2, vertices 10", 17), ("real", 2)]
+
+
+def test_what_is_missing_is_said(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER)
+    with pytest.raises(UsageError, match="gim has no table-9; choose from table-1"):
+        rebuild("gim", "table-9", {"graphs": GRAPHS}, str(tmp_path / "p.tsv"))
+    with pytest.raises(UsageError, match="add --table gim-cells=FILE"):
+        rebuild("gim", "table-2", {"graphs": GRAPHS}, str(tmp_path / "p.tsv"))
+    (tmp_path / "p.tsv").write_text(HEADER + "table-1\ttoy\t\t\tvertices\t1\tmany\n")
+    with pytest.raises(InputError, match="line 2"):
+        rebuild("gim", "table-1", {"graphs": GRAPHS}, str(tmp_path / "p.tsv"))
+    (tmp_path / "p.tsv").write_text("a\tb\n")
+    with pytest.raises(InputError, match="is not a file of printed values"):
+        rebuild("gim", "table-1", {"graphs": GRAPHS}, str(tmp_path / "p.tsv"))

@@ -1,0 +1,213 @@
+"""kPAR and structural diversity in the report: tables out of what the commands print, figures, and the page."""
+
+import json
+
+import numpy as np
+import pytest
+from test_report import Checker
+
+from gpukit.artifacts import read, write_graph
+from gpukit.cli.app import main
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.report import diversity, ego, kpar
+from gpukit.report.page import write_page
+from gpukit.report.tables import make_table, read_table, write_table
+
+FRIENDS = [(1, v) for v in range(2, 12)] + [(2, 3), (2, 4), (3, 4), (5, 6), (6, 7), (5, 7), (7, 8), (10, 11)]
+"""Vertex 1 with two circles for trusses of k = 3, five of its friends in neither."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with records and artifacts of both systems on a graph whose ids are multiples of 10."""
+    path = tmp_path_factory.mktemp("report")
+    u, v = 10 * np.array(FRIENDS).T
+    write_graph(path / "G.h5", build_graph(u, v, weights=Weights("none"), undirected=True))
+    asked = ("--random", 4, "--seed", 3, "--out")
+    for name, words in (
+        ("rank.json", ("kpar", "rank", "G.h5", "--out", "rank.h5")),
+        ("index.json", ("kpar", "index", "G.h5", "--rank", "rank.h5", "--out", "index.h5")),
+        ("kpar.json", ("kpar", "query", "G.h5", "--index", "index.h5", "-k", 5, *asked, "kpar.h5")),
+        ("truth.json", ("kpar", "truth", "G.h5", "-k", 5, *asked, "truth.h5")),
+        ("quality.json", ("evaluate", "ppr", "G.h5", "--answers", "kpar.h5")),
+        ("truss.json", ("diversity", "search", "G.h5", "--model", "truss", "-k", 3, "-t", 4, "--out", "truss.h5")),
+        ("check.json", ("evaluate", "diversity", "G.h5", "--answers", "truss.h5")),
+        ("ego.json", ("diversity", "egos", "G.h5", "--vertices", 10, "--out", "ego.h5")),
+    ):
+        words = [str(path / word) if str(word).endswith(".h5") else str(word) for word in words]
+        with pytest.MonkeyPatch.context() as patch, (path / name).open("w") as stream:
+            patch.setattr("sys.stdout", stream)
+            assert main([*words, "--json"]) == 0
+    return path
+
+
+RECORDS = {
+    "kpar-times": [("toy/rank", "rank.json"), ("toy/index", "index.json")],
+    "kpar-index": [("toy", "index.h5")],
+    "kpar-arrivals": [("toy", "index.h5")],
+    "kpar-queries": [("toy/kpar/5", "kpar.json"), ("toy/truth/5", "truth.json")],
+    "kpar-quality": [("toy/kpar/5", "quality.json")],
+    "kpar-answers": [("toy/kpar", "kpar.h5"), ("toy/truth", "truth.h5")],
+    "diversity-runs": [("toy/truss", "truss.json")],
+    "diversity-top": [("toy/truss", "truss.h5")],
+    "diversity-checks": [("toy/truss", "check.json")],
+    "artifacts": [("", "truss.h5")],
+}
+
+
+@pytest.fixture(scope="module")
+def tables(folder):
+    """Return the rows of every table, written and read again."""
+    found = {}
+    for kind, records in RECORDS.items():
+        path = str(folder / f"{kind}.tsv")
+        write_table(kind, make_table(kind, [(label, str(folder / name)) for label, name in records]), path)
+        found[kind] = read_table(kind, path)
+    return found
+
+
+@pytest.fixture(scope="module")
+def figures(folder, tables):
+    """Return the paths of the figures by name."""
+    names = [f"kpar-{quantity}/toy" for quantity in kpar.QUANTITIES]
+    names += ["arrivals", "scores", "diversity-time", "ego/toy/truss"]
+    paths = {name: str(folder / f"{name.replace('/', '-')}.svg") for name in names}
+    for quantity, (kind, _) in kpar.QUANTITIES.items():
+        kpar.plot_curve(tables[kind], "toy", quantity, paths[f"kpar-{quantity}/toy"])
+    kpar.plot_arrivals(tables["kpar-arrivals"], paths["arrivals"])
+    diversity.plot_scores(tables["diversity-top"], paths["scores"])
+    diversity.plot_time(tables["diversity-runs"], paths["diversity-time"])
+    ego.plot_ego(str(folder / "ego.h5"), str(folder / "truss.h5"), paths["ego/toy/truss"])
+    return paths
+
+
+def test_tables_of_kpar_hold_what_the_commands_said(folder, tables):
+    record = json.loads((folder / "kpar.json").read_text())
+    query, truth = tables["kpar-queries"]
+    assert (query["method"], query["k"], query["queries"], truth["method"]) == ("kpar", 5, 4, "truth")
+    assert query["time_answer_s"] == record["time_s"]["query"]
+    assert truth["time_answer_s"] == json.loads((folder / "truth.json").read_text())["time_s"]["power"]
+    (quality,) = tables["kpar-quality"]
+    judged = json.loads((folder / "quality.json").read_text())
+    assert all(quality[name] == judged[name] for name in ("precision", "ndcg", "violations", "positions"))
+    assert (quality["alpha"], quality["epsilon"]) == (0.2, 0.5)
+    best = [row for row in tables["kpar-answers"] if row["method"] == "kpar"]
+    first = next(one for one in record["results"] if len(one["nodes"]) > 1)
+    assert [row["vertex"] for row in best] == first["nodes"]
+    assert [row["score"] for row in best] == pytest.approx(first["scores"])
+    assert {row["source"] for row in best} == {str(first["source"])}
+    assert [row["step"] for row in tables["kpar-times"]] == ["rank", "index"]
+
+
+def test_arrivals_count_the_walks_of_the_index(folder, tables):
+    arrivals = read(folder / "index.h5", "irw").arrays["arrivals"]
+    rows = tables["kpar-arrivals"]
+    assert rows[0]["omega_i_walks"] == 1 and rows[-1]["omega_i_walks"] == arrivals.max()
+    assert all(row["vertices"] == np.count_nonzero(arrivals >= row["omega_i_walks"]) for row in rows)
+    (size,) = tables["kpar-index"]
+    assert 0 < size["index_bytes"] < (folder / "index.h5").stat().st_size
+
+
+def test_tables_of_diversity_hold_what_the_commands_said(tables):
+    (run,) = tables["diversity-runs"]
+    assert (run["n_vertices"], run["m_edges"], run["k"], run["t"], run["score_best"]) == (11, len(FRIENDS), 3, 4, 2)
+    top = tables["diversity-top"]
+    assert (top[0]["vertex"], top[0]["score"], top[0]["sizes"]) == (10, 2, "3 3")
+    (check,) = tables["diversity-checks"]
+    wrong = sum(check[kind] for kind in ("wrong_scores", "wrong_contexts", "misplaced", "missed"))
+    assert (check["listed"], check["checked_others"], wrong) == (4, 7, 0)
+
+
+@pytest.mark.parametrize("kind", ["kpar-times", "kpar-queries", "kpar-quality", "diversity-runs", "diversity-checks"])
+def test_records_of_other_commands_are_refused(folder, kind):
+    (folder / "empty.json").write_text("{}")
+    with pytest.raises(InputError, match="is not a record of `gpukit"):
+        make_table(kind, [(RECORDS[kind][0][0], str(folder / "empty.json"))])
+
+
+def test_figures_are_equal_from_run_to_run(folder, tables, figures):
+    before = {name: open(path).read() for name, path in figures.items()}
+    kpar.plot_curve(tables["kpar-queries"], "toy", "time", str(folder / "again.svg"))
+    assert (folder / "again.svg").read_text() == before["kpar-time/toy"]
+    ego.plot_ego(str(folder / "ego.h5"), str(folder / "truss.h5"), str(folder / "again.svg"))
+    assert (folder / "again.svg").read_text() == before["ego/toy/truss"]
+
+
+def test_figures_of_nothing_are_refused(folder, tables):
+    out = str(folder / "x.svg")
+    with pytest.raises(UsageError, match="no row of graph 'other'"):
+        kpar.plot_curve(tables["kpar-queries"], "other", "time", out)
+    for draw in (kpar.plot_arrivals, diversity.plot_scores, diversity.plot_time):
+        with pytest.raises(InputError, match="has no rows"):
+            draw([], out)
+
+
+def test_picture_tells_circles_and_what_is_left_out(folder, figures, monkeypatch):
+    text = open(figures["ego/toy/truss"]).read()
+    assert "vertex 10: 10 friends" in text
+    assert "circle 1: 3 friends" in text and "circle 2: 3 friends" in text and "in no circle: 4" in text
+    monkeypatch.setattr(ego, "MOST", 7)
+    ego.plot_ego(str(folder / "ego.h5"), str(folder / "truss.h5"), str(folder / "few.svg"))
+    text = (folder / "few.svg").read_text()
+    assert "vertex 10: 10 friends, 7 of them drawn" in text and "in no circle: 1" in text
+
+
+def test_picture_of_the_wrong_vertex_is_refused(folder):
+    assert main(["diversity", "egos", str(folder / "G.h5"), "--vertices", "20", "--out", str(folder / "E2.h5")]) == 0
+    with pytest.raises(InputError, match="no ego-network of vertex 10"):
+        ego.plot_ego(str(folder / "E2.h5"), str(folder / "truss.h5"), str(folder / "x.svg"))
+
+
+def test_layout_is_finite_and_keeps_vertices_apart():
+    generator = np.random.default_rng(5)
+    for size in (0, 1, 2, 40):
+        circle = generator.integers(-1, 3, size)
+        edges = generator.integers(0, max(size, 1), (2 * size, 2))
+        edges = edges[edges[:, 0] < edges[:, 1]]
+        position = ego.lay_out(edges, circle)
+        assert position.shape == (size, 2) and np.isfinite(position).all()
+        assert len(np.unique(position, axis=0)) == size
+
+
+def test_hull_holds_all_points_and_turns_left():
+    points = np.random.default_rng(2).normal(size=(50, 2)).round(1)
+    corners = ego.hull(points)
+    along = np.roll(corners, -1, axis=0) - corners
+    for corner, (x, y) in zip(corners, along, strict=True):
+        gap = points - corner
+        assert (x * gap[:, 1] - y * gap[:, 0] > -1e-9).all()
+    assert ego.hull(points[:1]).tolist() == points[:1].tolist()
+    assert len(ego.hull(np.array([[0, 0], [1, 1], [2, 2]]))) == 2
+
+
+def test_page_shows_the_systems_that_are_there(folder, tables, figures):
+    out = folder / "page.html"
+    write_page(str(out), tables, figures)
+    text = " ".join(out.read_text().split())
+    found = Checker(out.read_text())
+    assert len(found.ids) == len(set(found.ids))
+    assert all(reference.startswith("#") and reference[1:] in found.ids for reference in found.references)
+    assert "<b>2 trusses</b> among the friends of vertex 10" in text and "(3, 3 members)" in text
+    assert "none of 7 other vertices belongs among them" in text
+    assert "The guarantee held at all" in text and "Who should hear it first?" not in text
+    assert text.count("<svg") == len(figures)
+    broken = tables | {"diversity-checks": [tables["diversity-checks"][0] | {"missed": 3}]}
+    write_page(str(out), broken, figures)
+    assert "The check found mistakes about 3 vertices" in " ".join(out.read_text().split())
+    alone = {kind: rows for kind, rows in tables.items() if not kind.startswith("diversity")}
+    write_page(str(out), alone, figures)
+    assert "the most circles" not in out.read_text()
+
+
+def test_page_needs_what_its_sections_show(folder, tables, figures):
+    out = str(folder / "y.html")
+    with pytest.raises(UsageError, match="add --figure ego/toy/truss=FILE"):
+        write_page(out, tables, {name: path for name, path in figures.items() if not name.startswith("ego")})
+    with pytest.raises(UsageError, match="add --table kpar-quality=FILE"):
+        write_page(out, {kind: rows for kind, rows in tables.items() if kind != "kpar-quality"}, figures)
+    with pytest.raises(InputError, match="lack the rows of kpar or the truth on toy"):
+        write_page(out, tables | {"kpar-queries": tables["kpar-queries"][:1]}, figures)
+    with pytest.raises(InputError, match="lack rows of truss on toy"):
+        write_page(out, tables | {"diversity-checks": []}, figures)

@@ -1,0 +1,71 @@
+"""The papers' configurations plan at every scale, and one of them runs for real on tiny stand-ins."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpukit.report.paper_items import ITEMS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def snakemake(directory: Path, *options: str) -> str:
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "-s",
+        str(ROOT / "Snakefile"),
+        "--directory",
+        str(directory),
+        *options,
+    ]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout[-4000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "full"])
+@pytest.mark.parametrize("paper", ITEMS)
+def test_every_scale_plans_every_item(tmp_path, paper, scale):
+    configuration = str(ROOT / f"config/paper/{paper}.yaml")
+    text = snakemake(tmp_path, "-n", "-p", "--cores", "2", "--configfile", configuration, "--config", f"scale={scale}")
+    for item in ITEMS[paper]:
+        assert f"results/paper/{paper}/items/{item}.tsv" in text
+        assert f"report paper {paper} {item} " in text
+    assert "evaluate spread" not in text
+
+
+def test_a_paper_runs_on_tiny_graphs(tmp_path):
+    graphs = [
+        {"name": "soc-Epinions1", "generate": "er --vertices 60 --edges 300"},
+        {"name": "ba-2", "generate": "ba --vertices 60 --attach 2"},
+    ]
+    cell = {"methods": ["imm", "gim"], "k": [3], "epsilon": [0.3]}
+    mine = {"scales": {"smoke": {"graphs": graphs, "repeats": 2}}}
+    mine |= {"experiments": {"table-2": cell, "figure-7": {**cell, "methods": ["gim"], "graphs": "density"}}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"paper": "gim", "scale": "smoke", **mine}))
+    snakemake(tmp_path, "--cores", "2", "--configfile", str(tmp_path / "mine.yaml"))
+    items = tmp_path / "results/items"
+    assert {path.name for path in items.iterdir()} == {
+        f"{item}.{form}" for item in ("table-1", "table-2", "figure-7") for form in ("tsv", "svg")
+    }
+    with (items / "table-2.tsv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    (ours,) = [
+        row for row in rows if (row["graph"], row["method"], row["quantity"]) == ("soc-Epinions1", "gim", "time")
+    ]
+    assert ours["paper"] == "0.131" and float(ours["ours"]) > 0 and ours["repeats"] == "2"
+    assert ours["data"].startswith("stand-in: er")
+    assert (tmp_path / "results/report.html").read_text().count("<svg") == 3
+
+
+def test_a_graph_has_one_origin(tmp_path):
+    for wrong in ({"name": "x"}, {"name": "x", "edges": "e.txt", "generate": "er --vertices 9 --edges 9"}):
+        (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"graphs": [wrong]}))
+        with pytest.raises(AssertionError, match="one of edges, generate and fetch"):
+            snakemake(tmp_path, "-n", "--cores", "1", "--configfile", str(tmp_path / "mine.yaml"))

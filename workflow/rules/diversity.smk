@@ -1,0 +1,105 @@
+if CIRCLES:
+    TABLES["diversity-runs"] = {
+        f"{graph}/{model}": f"<results>/diversity/{graph}/{model}.json" for graph, model in CIRCLES
+    }
+    TABLES["diversity-top"] = {
+        f"{graph}/{model}": f"<results>/diversity/{graph}/{model}.h5" for graph, model in CIRCLES
+    }
+    TABLES["diversity-checks"] = {
+        f"{graph}/{model}": f"<results>/diversity/{graph}/{model}.check.json" for graph, model in CIRCLES
+    }
+    FIGURES["scores"] = "<results>/figures/scores.svg"
+    FIGURES["diversity-time"] = "<results>/figures/diversity-time.svg"
+    FIGURES |= {f"ego/{graph}/{model}": f"<results>/figures/ego-{graph}-{model}.svg" for graph, model in CIRCLES}
+    ARTIFACTS += list(TABLES["diversity-top"].values())
+
+
+# As for gIM: the runs that count should not be those that compile.
+rule diversity_warm_up:
+    output:
+        graph="<results>/warm-up/diversity-graph.h5",
+        answer="<results>/warm-up/diversity.h5",
+    log:
+        "<logs>/diversity/warm-up.log",
+    benchmark:
+        "<benchmarks>/diversity/warm-up.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=2000,
+        runtime="10m",
+    message:
+        "Compiling the kernels of structural diversity"
+    shell:
+        "(python -m gpukit graph generate er --vertices 64 --edges 512 --out {output.graph:q};"
+        " for model in comp core truss; do python -m gpukit diversity search {output.graph:q} --undirected --out {output.answer:q}"
+        " --model $model -k 3 -t 8 --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}; done)"
+        " > {log:q} 2>&1"
+
+
+rule diversity_search:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=ancient("<results>/warm-up/diversity.h5"),
+    output:
+        answer="<results>/diversity/{graph}/{circle}.h5",
+        record="<results>/diversity/{graph}/{circle}.json",
+    log:
+        "<logs>/diversity/{graph}-{circle}.log",
+    benchmark:
+        "<benchmarks>/diversity/{graph}-{circle}.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        k=config["diversity"]["k"],
+        t=config["diversity"]["t"],
+        directions=directions,
+    message:
+        "The {params.t} vertices of {wildcards.graph} with the most {wildcards.circle} contexts"
+    shell:
+        "python -m gpukit diversity search {input.graph:q} --out {output.answer:q} --model {wildcards.circle}"
+        " -k {params.k} -t {params.t} {params.directions}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+# The ego-network of the first vertex alone: those of all vertices can take many times the space of the graph.
+rule diversity_egos:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        found="<results>/diversity/{graph}/{circle}.json",
+    output:
+        egos="<results>/diversity/{graph}/{circle}-ego.h5",
+        record="<results>/diversity/{graph}/{circle}-ego.json",
+    log:
+        "<logs>/diversity/{graph}-{circle}-ego.log",
+    benchmark:
+        "<benchmarks>/diversity/{graph}-{circle}-ego.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="30m",
+    params:
+        first="""python -c 'import json, sys; print(json.load(sys.stdin)["top"][0]["vertex"])'""",
+        directions=directions,
+    message:
+        "The ego-network of the vertex of {wildcards.graph} with the most {wildcards.circle} contexts"
+    shell:
+        "python -m gpukit diversity egos {input.graph:q} --out {output.egos:q} --vertices $({params.first} < {input.found:q})"
+        " {params.directions}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"

@@ -1,0 +1,218 @@
+if RANKED:
+    MOST = max(config["kpar"]["k"])
+    ANSWERS = {
+        f"{graph}/{ranking}/{k}": f"<results>/kpar/{graph}/{ranking}-{k}"
+        for graph in RANKED
+        for ranking in RANKINGS
+        for k in sorted(config["kpar"]["k"])
+    }
+    INDEXES = {graph: f"<results>/kpar/{graph}/index.h5" for graph in RANKED}
+    TABLES["kpar-times"] = {
+        f"{graph}/{step}": f"<results>/kpar/{graph}/{step}.json" for graph in RANKED for step in ("rank", "index")
+    }
+    TABLES["kpar-index"] = TABLES["kpar-arrivals"] = INDEXES
+    TABLES["kpar-quality"] = {label: f"{path}.quality.json" for label, path in ANSWERS.items()}
+    TABLES["kpar-queries"] = {label: f"{path}.json" for label, path in ANSWERS.items()} | {
+        f"{graph}/truth/{MOST}": f"<results>/kpar/{graph}/truth.json" for graph in RANKED
+    }
+    TABLES["kpar-answers"] = {
+        f"{graph}/{name}": f"<results>/kpar/{graph}/{file}.h5"
+        for graph in RANKED
+        for name, file in (("kpar", f"kpar-{MOST}"), ("truth", "truth"))
+    }
+    FIGURES["arrivals"] = "<results>/figures/arrivals.svg"
+    FIGURES |= {
+        f"kpar-{quantity}/{graph}": f"<results>/figures/kpar-{quantity}-{graph}.svg"
+        for graph in RANKED
+        for quantity in ("time", "precision", "ndcg")
+    }
+    ARTIFACTS += [f"<results>/kpar/{graph}/rank.h5" for graph in RANKED] + list(INDEXES.values())
+    ARTIFACTS += [f"{path}.h5" for path in ANSWERS.values()]
+
+
+# As for gIM: the runs that count should not be those that compile.
+rule kpar_warm_up:
+    output:
+        graph="<results>/warm-up/kpar-graph.h5",
+        rank="<results>/warm-up/kpar-rank.h5",
+        index="<results>/warm-up/kpar-index.h5",
+        answers="<results>/warm-up/kpar.h5",
+    log:
+        "<logs>/kpar/warm-up.log",
+    benchmark:
+        "<benchmarks>/kpar/warm-up.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=2000,
+        runtime="10m",
+    params:
+        baselines=" ".join(config["kpar"]["baselines"]),
+    message:
+        "Compiling the kernels of kPAR"
+    shell:
+        '(where="--device {resources.device} --gpus {resources.gpu} --threads {resources.workers}";'
+        " python -m gpukit graph generate er --vertices 64 --edges 256 --out {output.graph:q};"
+        " python -m gpukit kpar rank {output.graph:q} --out {output.rank:q} $where;"
+        " python -m gpukit kpar index {output.graph:q} --rank {output.rank:q} --out {output.index:q} $where;"
+        " for method in {params.baselines}; do"
+        " python -m gpukit kpar baseline {output.graph:q} --method $method --random 2 -k 2 $where; done;"
+        " python -m gpukit kpar query {output.graph:q} --index {output.index:q} --random 2 -k 2 --out {output.answers:q} $where)"
+        " > {log:q} 2>&1"
+
+
+rule kpar_rank:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=ancient("<results>/warm-up/kpar.h5"),
+    output:
+        rank="<results>/kpar/{graph}/rank.h5",
+        record="<results>/kpar/{graph}/rank.json",
+    log:
+        "<logs>/kpar/{graph}-rank.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-rank.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        alpha=config["kpar"]["alpha"],
+    message:
+        "PageRank of {wildcards.graph}"
+    shell:
+        "python -m gpukit kpar rank {input.graph:q} --out {output.rank:q} --alpha {params.alpha}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+rule kpar_index:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        rank="<results>/kpar/{graph}/rank.h5",
+    output:
+        index="<results>/kpar/{graph}/index.h5",
+        record="<results>/kpar/{graph}/index.json",
+    log:
+        "<logs>/kpar/{graph}-index.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-index.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        alpha=config["kpar"]["alpha"],
+        epsilon=config["kpar"]["epsilon"],
+        seed=config["seed"],
+    message:
+        "Inverted random walks of {wildcards.graph}"
+    shell:
+        "python -m gpukit kpar index {input.graph:q} --rank {input.rank:q} --out {output.index:q} --alpha {params.alpha}"
+        " --epsilon {params.epsilon} --seed {params.seed}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+rule kpar_query:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        index="<results>/kpar/{graph}/index.h5",
+    output:
+        answers="<results>/kpar/{graph}/kpar-{k}.h5",
+        record="<results>/kpar/{graph}/kpar-{k}.json",
+    log:
+        "<logs>/kpar/{graph}-kpar-{k}.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-kpar-{k}.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        sources=config["kpar"]["sources"],
+        seed=config["seed"],
+    message:
+        "kPAR: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
+    shell:
+        "python -m gpukit kpar query {input.graph:q} --index {input.index:q} --random {params.sources} -k {wildcards.k}"
+        " --seed {params.seed} --out {output.answers:q}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+rule kpar_baseline:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=ancient("<results>/warm-up/kpar.h5"),
+    output:
+        answers="<results>/kpar/{graph}/{ranking}-{k}.h5",
+        record="<results>/kpar/{graph}/{ranking}-{k}.json",
+    log:
+        "<logs>/kpar/{graph}-{ranking}-{k}.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-{ranking}-{k}.tsv"
+    wildcard_constraints:
+        ranking="fora|monte-carlo",
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        options=f"--alpha {config['kpar']['alpha']} --epsilon {config['kpar']['epsilon']}",
+        sources=config["kpar"]["sources"],
+        seed=config["seed"],
+    message:
+        "{wildcards.ranking}: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
+    shell:
+        "python -m gpukit kpar baseline {input.graph:q} --method {wildcards.ranking} --random {params.sources}"
+        " -k {wildcards.k} {params.options} --seed {params.seed} --out {output.answers:q}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+rule kpar_truth:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+    output:
+        answers="<results>/kpar/{graph}/truth.h5",
+        record="<results>/kpar/{graph}/truth.json",
+    log:
+        "<logs>/kpar/{graph}-truth.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-truth.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime="2h",
+    params:
+        options=f"-k {max(config['kpar']['k'])} --alpha {config['kpar']['alpha']}",
+        sources=config["kpar"]["sources"],
+        seed=config["seed"],
+    message:
+        "Power method on {wildcards.graph} from {params.sources} sources"
+    shell:
+        "python -m gpukit kpar truth {input.graph:q} --random {params.sources} {params.options} --seed {params.seed}"
+        " --out {output.answers:q} --device cpu --threads {threads} --json > {output.record:q} 2> {log:q}"

@@ -1,0 +1,80 @@
+# The tables and figures of a paper: `--configfile config/paper/NAME.yaml`.
+TABLES["items"] = {f"{PAPER}/{item}": f"<results>/items/{item}.tsv" for item in ITEMS}
+FIGURES |= {f"item/{item}": f"<results>/items/{item}.svg" for item in ITEMS}
+TABLES["graphs"] = {name: f"<results>/graphs/{name}.json" for name in GRAPHS}
+if PAPER == "gim":
+    TABLES |= {
+        f"cells-{item}": {label: f"<results>/cells/{label}.json" for label in cells(item)}
+        for item in config["experiments"]
+    }
+
+
+rule paper_cell:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=ancient("<results>/warm-up/seeds.h5"),
+    output:
+        seeds=f"<results>/cells/{CELL}.h5",
+        record=f"<results>/cells/{CELL}.json",
+    log:
+        f"<logs>/cells/{CELL}.log",
+    benchmark:
+        f"<benchmarks>/cells/{CELL}.tsv"
+    wildcard_constraints:
+        method="imm|ripples|gim",
+        epsilon="[0-9.]+",
+        rounds="[0-9]+",
+        sampler="skip|scan",
+        block="[0-9]+",
+        grid="[0-9]+",
+        repeat="[0-9]+",
+    conda:
+        DEVICE_ENV
+    threads: lambda wildcards: {"imm": 1, "ripples": config["threads"], "gim": THREADS}[wildcards.method]
+    resources:
+        device=lambda wildcards: DEVICE if wildcards.method == "gim" else "cpu",
+        gpu=lambda wildcards: GPUS if wildcards.method == "gim" else 0,
+        workers=workers,
+        mem_mb=8000,
+        runtime="2h",
+    params:
+        shape=lambda wildcards: (
+            f"--block {wildcards.block} --grid {wildcards.grid}" if wildcards.sampler == "scan" else ""
+        ),
+        seed=config["seed"],
+    message:
+        "{wildcards.method} on {wildcards.graph}: {wildcards.model}, k {wildcards.k}, epsilon {wildcards.epsilon}"
+    shell:
+        "python -m gpukit gim run {input.graph:q} --out {output.seeds:q} --bound imm --min-sets 0 --model {wildcards.model}"
+        " -k {wildcards.k} --epsilon {wildcards.epsilon} --rounds {wildcards.rounds} --sampler {wildcards.sampler}"
+        " {params.shape} --seed {params.seed} --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}"
+        " --json > {output.record:q} 2> {log:q}"
+
+
+rule paper_item:
+    input:
+        tables=lambda wildcards: [f"<results>/tables/{name}.tsv" for name in item_tables(wildcards).values()],
+        printed=f"{workflow.basedir}/workflow/paper/{PAPER}.tsv",
+    output:
+        table=report("<results>/items/{item}.tsv", caption="../report/item.rst", category="Paper"),
+        figure=report("<results>/items/{item}.svg", caption="../report/item.rst", category="Paper"),
+    log:
+        "<logs>/report/{item}.log",
+    benchmark:
+        "<benchmarks>/report/{item}.tsv"
+    wildcard_constraints:
+        item="|".join(ITEMS),
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="5m",
+    params:
+        paper=PAPER,
+        tables=lambda wildcards, input: [f"--table={one}" for one in labelled(item_tables(wildcards), input.tables)],
+    message:
+        "{wildcards.item} of the paper"
+    shell:
+        "python -m gpukit report paper {params.paper} {wildcards.item} {params.tables:q} --printed {input.printed:q}"
+        " --out {output.table:q} --figure {output.figure:q} > {log:q} 2>&1"
