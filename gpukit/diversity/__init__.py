@@ -6,7 +6,7 @@
 """
 
 from gpukit.diversity.problem import Contexts, Params, Result, as_undirected
-from gpukit.diversity.scores import Network, bounds, build_network, contexts, scores
+from gpukit.diversity.scores import Network, build_network
 from gpukit.diversity.search import search
 
 __all__ = [
@@ -15,9 +15,6 @@ __all__ = [
     "Params",
     "Result",
     "as_undirected",
-    "bounds",
     "build_network",
-    "contexts",
-    "scores",
     "search",
 ]

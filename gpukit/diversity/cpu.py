@@ -358,6 +358,97 @@ def score_vertices(vertices, model, k, indptr, indices, up, support, mark, nodes
 
 
 @numba.njit(nogil=True, cache=True)
+def _trussness(edges, tails, heads, begin, other, edge_of, support, stack, trussness):
+    """Write the trussness of each edge: edges of the lowest support go first, level by level (``stack``: by support).
+
+    ``support`` is of no use afterwards. A common neighbour is found by a merge of two rows, a triangle once for each of
+    its edges at the start, and once when its first edge goes.
+    """
+    most = 0
+    for e in range(edges):
+        p, p_end = begin[tails[e]], begin[tails[e] + 1]
+        q, q_end = begin[heads[e]], begin[heads[e] + 1]
+        found = 0
+        while p < p_end and q < q_end:
+            x, y = other[p], other[q]
+            found += x == y
+            p += x <= y
+            q += y <= x
+        support[e] = found
+        most = max(most, found)
+        trussness[e] = 0
+    start = np.zeros(most + 2, np.int64)
+    for e in range(edges):
+        start[support[e] + 1] += 1
+    for s in range(1, most + 2):
+        start[s] += start[s - 1]
+    place = np.empty(edges, np.int32)
+    for e in range(edges):
+        place[e] = start[support[e]]
+        stack[place[e]] = e
+        start[support[e]] += 1
+    # Afterwards start[s] is the first place of support s: an edge moves down by a swap with the first of its level.
+    for s in range(most + 1, 0, -1):
+        start[s] = start[s - 1]
+    start[0] = 0
+    for i in range(edges):
+        e = stack[i]
+        level = support[e]
+        trussness[e] = level + 2
+        p, p_end = begin[tails[e]], begin[tails[e] + 1]
+        q, q_end = begin[heads[e]], begin[heads[e] + 1]
+        while p < p_end and q < q_end:
+            x, y = other[p], other[q]
+            if x == y and trussness[edge_of[p]] == 0 and trussness[edge_of[q]] == 0:
+                for f in (edge_of[p], edge_of[q]):
+                    s = support[f]
+                    if s > level:
+                        first = max(start[s], i + 1)
+                        g = stack[first]
+                        stack[place[f]], place[g] = g, place[f]
+                        stack[first], place[f] = f, first
+                        start[s] = first + 1
+                        support[f] = s - 1
+            p += x <= y
+            q += y <= x
+
+
+@numba.njit(nogil=True, cache=True)
+def decompose_vertices(vertices, k, indptr, indices, up, support, mark, nodes, space, places, trussness, scores):
+    """Write the trussness of every edge of ego-networks, and their scores for k.
+
+    Parameters
+    ----------
+    vertices, indptr, indices, up, support, mark, nodes, space, scores
+        See :func:`score_vertices`.
+    k : int
+    places : int64 array, shape (n,)
+        First place of each ego-network's edges, by rank.
+    trussness : int32 array
+        The result; edges by their lower and then their higher local end.
+    """
+    kept, degree, begin = nodes[0], nodes[1], nodes[2]
+    tails, heads, _, stack, other, edge_of = space
+    for v in vertices:
+        count, edges = _extract(v, 1, 1, indptr, indices, up, support, mark, kept, tails, heads)
+        for i in range(count):
+            degree[i] = 0
+        for e in range(edges):
+            degree[tails[e]] += 1
+            degree[heads[e]] += 1
+        _rows(count, edges, tails, heads, degree, begin, other, edge_of)
+        found = trussness[places[v] : places[v] + edges]
+        _trussness(edges, tails, heads, begin, other, edge_of, np.empty(edges, np.int32), stack, found)
+        left = 0
+        for e in range(edges):
+            if found[e] >= k:
+                tails[left] = tails[e]
+                heads[left] = heads[e]
+                left += 1
+        scores[v] = _components(count, left, tails, heads, least_size(TRUSS, k), degree, begin)
+
+
+@numba.njit(nogil=True, cache=True)
 def list_contexts(vertices, model, k, indptr, indices, up, support, mark, nodes, space, order, first, members):
     """Write the contexts of each vertex: ids ascending in a context, contexts by their first member.
 

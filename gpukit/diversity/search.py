@@ -8,20 +8,19 @@ bounds, then batches of twice the size each. 3. Within a batch the work is balan
 import numpy as np
 
 from gpukit.device.timing import PhaseTimer
-from gpukit.diversity.problem import Params, Result, check_t
-from gpukit.diversity.scores import Network, Progress, bounds, contexts, scores
+from gpukit.diversity.problem import Params, Progress, Result, Scorer, check_t
 
 FIRST_BATCH = 1024
 
 
 def search(
-    network: Network, params: Params, t: int, *, timer: PhaseTimer | None = None, progress: Progress | None = None
+    network: Scorer, params: Params, t: int, *, timer: PhaseTimer | None = None, progress: Progress | None = None
 ) -> Result:
     """Return the t vertices of most contexts with these contexts.
 
     Parameters
     ----------
-    network : Network
+    network : Scorer
         Of an undirected graph, see :func:`gpukit.diversity.scores.build_network`.
     params : Params
     t : int
@@ -39,7 +38,7 @@ def search(
     check_t(t, network.n)
     timer = timer or PhaseTimer()
     with timer.phase("bounds"):
-        limits = bounds(network, params)
+        limits = network.bounds(params)
         order = np.argsort(-limits, kind="stable")
         falling = limits[order]
         known = np.zeros(network.n, np.int32)
@@ -49,7 +48,7 @@ def search(
         while done < end:
             upper = min(done + size, end)
             batch = order[done:upper]
-            known[batch] = scores(network, batch, params, progress)
+            known[batch] = network.scores(batch, params, progress)
             done, size = upper, 2 * size
             worth += len(batch)
             if done >= t:
@@ -57,7 +56,7 @@ def search(
         # What was not scored counts as 0: it is, or its bound is at most the t-th score and its id too late.
         top = _top(np.arange(network.n), known, t)
     with timer.phase("contexts"):
-        found = contexts(network, top, known[top], params)
+        found = network.contexts(top, known[top], params)
     return Result(top.astype(np.int32), known[top], found, worth)
 
 

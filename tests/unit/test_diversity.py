@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import diversity as oracle
 
-from gpukit.diversity import Params, as_undirected, bounds, build_network, contexts, scores, search
+from gpukit.diversity import Params, as_undirected, build_network, search
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
@@ -42,11 +42,11 @@ def check_all(graph, model, k, threads=1):
     network, params = build_network(graph, threads), Params(model, k)
     reference = oracle.as_networkx(graph)
     expected = [oracle.contexts(reference, v, model, k) for v in range(graph.n)]
-    found = scores(network, np.arange(graph.n), params)
+    found = network.scores(np.arange(graph.n), params)
     assert found.tolist() == [len(one) for one in expected]
-    listed = contexts(network, np.arange(graph.n), found, params)
+    listed = network.contexts(np.arange(graph.n), found, params)
     assert [[part.tolist() for part in listed.of(v)] for v in range(graph.n)] == expected
-    assert np.all(bounds(network, params) >= found)
+    assert np.all(network.bounds(params) >= found)
     return found
 
 
@@ -122,14 +122,14 @@ def test_wiki_vote_sample_and_threads(wiki, wiki_networks, model):
     assert np.array_equal(one.support, three.support)
     params = Params(model, 4)
     everyone = np.arange(wiki.n)
-    found = scores(one, everyone, params)
-    assert np.array_equal(found, scores(three, everyone, params))
-    assert np.all(bounds(one, params) >= found)
+    found = one.scores(everyone, params)
+    assert np.array_equal(found, three.scores(everyone, params))
+    assert np.all(one.bounds(params) >= found)
     generator = np.random.default_rng(1)
     heaviest = one.order[np.argsort(-one.cost, kind="stable")[: 1 if model == "truss" else 10]]
     sample = np.concatenate([heaviest, generator.choice(wiki.n, 40, replace=False)])
     reference = oracle.as_networkx(wiki)
-    listed = contexts(one, sample, found[sample], params)
+    listed = one.contexts(sample, found[sample], params)
     for place, v in enumerate(sample.tolist()):
         assert [part.tolist() for part in listed.of(place)] == oracle.contexts(reference, v, model, 4)
     for t in (1, 100, 3000, wiki.n):
@@ -139,7 +139,7 @@ def test_wiki_vote_sample_and_threads(wiki, wiki_networks, model):
         assert np.array_equal(answers[0].vertices, answers[1].vertices)
         assert np.array_equal(answers[0].contexts.members, answers[1].contexts.members)
         assert answers[0].scored == answers[1].scored
-    assert search(one, params, 1).scored < np.count_nonzero(bounds(one, params))
+    assert search(one, params, 1).scored < np.count_nonzero(one.bounds(params))
 
 
 def test_bounds_stop_the_search_early():

@@ -1,0 +1,316 @@
+"""Scores, bounds and contexts of chosen vertices on the current GPU: the numbers of :mod:`gpukit.diversity.scores`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, xp
+from gpukit.device.memory import check_budget, readable
+from gpukit.diversity import cuda as kernels
+from gpukit.diversity import network_cuda
+from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size
+from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress, group_members
+from gpukit.errors import DeviceError
+from gpukit.graph.csr import Graph
+
+BLOCK = 256
+"""Threads in a block of a kernel that walks the whole graph."""
+
+ARC_BYTES, VERTEX_BYTES = 44, 40
+"""Device memory that building a network takes for each arc and vertex, sorting space included."""
+
+LISTS_BYTES = 32
+"""Device memory for each arc of the lists of possible members and their edges while they are made."""
+
+WARP_MEMBERS = 32
+"""Egos of up to so many possible members get a warp."""
+
+BLOCK_EDGES, BLOCK_WORDS = 8192, 1 << 16
+"""Egos of up to so many edges and words of the bit matrix get a block; larger ones several."""
+
+LARGEST_TEAM = 32
+
+_SHAPES = ((32, 1), (128, 1), (kernels.BLOCK, 4))
+"""Threads of a block and least blocks of a team, for a warp, a block and many blocks."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Lists:
+    """Possible members of every ego-network and their edges, for one least degree.
+
+    Attributes
+    ----------
+    kept_begin, kept, up_begin, up
+        See :func:`gpukit.diversity.cuda.score_egos`.
+    room : int64 array, shape (n,)
+        Edges among the possible members at most; all edges if the least degree is 1.
+    """
+
+    kept_begin: Buffer
+    kept: Buffer
+    up_begin: Buffer
+    up: Buffer
+    room: Any
+
+
+class CudaNetwork:
+    """An undirected graph on the current GPU, vertices by rank, with the support of each edge.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    memory : int, optional
+        Bytes of device memory to use at most; most of what is free if not given.
+    full : bool
+        Whether :meth:`scores` decomposes every ego-network (trussness by levels, coreness by H-index), as the paper
+        does, instead of removing what is in no context.
+
+    Raises
+    ------
+    DeviceError
+        If the graph does not fit.
+    """
+
+    def __init__(self, graph: Graph, *, memory: int | None = None, full: bool = False) -> None:
+        self.n, self.full = graph.n, full
+        self.memory = int(0.9 * free_memory()) if memory is None else memory
+        needs = {"the graph": ARC_BYTES * graph.m + VERTEX_BYTES * graph.n, "lists": LISTS_BYTES * graph.m}
+        check_budget(needs, self.memory, "the GPU", "use --device cpu")
+        degrees = np.diff(graph.indptr)
+        self.degrees = degrees
+        by_degree = xp.argsort(xp.asarray(degrees), kind="stable")
+        self._order = Buffer(by_degree.astype(np.int32))
+        self._rank = Buffer(graph.n, np.int32)
+        self._rank.array[self._order.array] = xp.arange(graph.n, dtype=np.int32)
+        rows, targets, keys = Buffer(graph.indptr), Buffer(graph.indices), Buffer(graph.m, np.int64)
+        self._over(graph.n * network_cuda.LANES, network_cuda.arc_keys, rows, targets, self._rank, keys)
+        del rows, targets
+        keys.array.sort()
+        self._heads = Buffer((keys.array & 0xFFFFFFFF).astype(np.int32))
+        self._tails = Buffer((keys.array >> 32).astype(np.int32))
+        del keys
+        starts = xp.zeros(graph.n + 1, np.int64)
+        xp.cumsum(xp.asarray(degrees)[by_degree], out=starts[1:])
+        self._indptr = Buffer(starts)
+        self._up, self._support = Buffer(graph.n, np.int64), Buffer(graph.m, np.int32, 0)
+        arcs = (self._indptr, self._tails, self._heads, self._up, self._support)
+        self._over(graph.n, network_cuda.first_higher, self._indptr, self._heads, self._up)
+        self._over(graph.m * network_cuda.LANES, network_cuda.count_triangles, *arcs)
+        self._over(graph.m, network_cuda.mirror, *arcs)
+        self._lists: dict[tuple[int, int], _Lists] = {}
+        self._work: dict[str, Buffer] = {}
+        self._scores = Buffer(graph.n, np.int32, 0)
+        self._none = Buffer(1, np.int32)
+        self.triangles = 0
+        """Triangles of ego-networks seen by full decompositions so far."""
+
+    @property
+    def order(self) -> np.ndarray:
+        """Internal id of each rank (int32, n)."""
+        return self._order.host()
+
+    @staticmethod
+    def _over(threads: int, kernel: Any, *arguments: Any) -> None:
+        """Launch a kernel with about so many threads."""
+        if threads:
+            views = [one.view if isinstance(one, Buffer) else one for one in arguments]
+            blocks = 1 if xp is np else min(-(-threads // BLOCK), 1 << 15)
+            kernel[blocks, 32 if xp is np else BLOCK](*views)
+
+    def support(self) -> np.ndarray:
+        """Return the triangles of each edge (int32, m), by tail and head in ranks."""
+        return self._support.host()
+
+    def cost(self, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return degree and edges (int64) of the ego-network of each vertex."""
+        ranks = self._rank.array[xp.asarray(vertices)]
+        total = xp.zeros(len(self._support) + 1, np.int64)
+        xp.cumsum(self._support.array, out=total[1:])
+        edges = (total[self._indptr.array[ranks + 1]] - total[self._indptr.array[ranks]]) // 2
+        return self.degrees[vertices], Buffer(edges).host()
+
+    def bounds(self, params: Params) -> np.ndarray:
+        """Return an upper bound of the score of each vertex (int32, n), by internal id."""
+        enough = self._support.array >= least_degree(params.code, params.k)
+        members, degrees = self._running(enough), self._running(xp.where(enough, self._support.array, 0))
+        bounds = Buffer(self.n, np.int32)
+        arrays = (params.code, params.k, self._indptr, members, degrees, bounds)
+        self._over(self.n, network_cuda.upper_bounds, *arrays)
+        return Buffer(bounds.array[self._rank.array]).host()
+
+    @staticmethod
+    def _running(numbers: Any) -> Buffer:
+        sums = xp.zeros(len(numbers) + 1, np.int64)
+        xp.cumsum(numbers, out=sums[1:])
+        return Buffer(sums)
+
+    def _lists_of(self, least: int, edge_least: int) -> _Lists:
+        if (least, edge_least) not in self._lists:
+            support, starts = self._support.array, self._indptr.array
+            enough = support >= least
+            kept_begin = self._running(enough).array[starts]
+            degrees = self._running(xp.where(enough, support, 0)).array[starts]
+            higher = (self._heads.array > self._tails.array) & (support >= edge_least)
+            up_begin = self._running(higher).array[starts]
+            self._lists = {
+                (least, edge_least): _Lists(
+                    Buffer(kept_begin),
+                    Buffer(self._heads.array[enough]),
+                    Buffer(up_begin),
+                    Buffer(self._heads.array[higher]),
+                    (degrees[1:] - degrees[:-1]) // 2,
+                )
+            }
+        return self._lists[least, edge_least]
+
+    def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
+        """Return the number of contexts of each vertex (int32).
+
+        Parameters
+        ----------
+        vertices : integer array
+            Internal ids, each once.
+        params : Params
+        progress : callable, optional
+            Called as ``progress(done, total)`` with numbers of vertices.
+        """
+        if self.full and params.model == "truss":
+            return self.decompose(vertices, params).scores
+        ranks = self._rank.array[xp.asarray(vertices)]
+        wanted = kernels.FULL if self.full and params.model == "core" else kernels.SCORE
+        self._score(ranks, xp.zeros(len(ranks), np.int64), params, wanted, self._none)
+        if progress is not None:
+            progress(len(vertices), len(vertices))
+        return Buffer(self._scores.array[ranks]).host()
+
+    def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
+        """Return the members of the contexts of vertices whose scores are known."""
+        found = np.flatnonzero(counts)
+        ranks = self._rank.array[xp.asarray(vertices[found])]
+        lists = self._lists_of(*self._least(params, False))
+        sizes = lists.kept_begin.array[ranks + 1] - lists.kept_begin.array[ranks]
+        begin = self._running(sizes)
+        offsets = begin.host()
+        labels = Buffer(max(1, int(offsets[-1])), np.int32)
+        self._score(ranks, begin.array[:-1], params, kernels.LABEL, labels)
+        starts = np.repeat(Buffer(lists.kept_begin.array[ranks]).host() - offsets[:-1], np.diff(offsets))
+        places = xp.asarray(starts + np.arange(offsets[-1]))
+        members = Buffer(self._order.array[lists.kept.array[places]]).host()
+        owners = np.repeat(found, np.diff(offsets))
+        smallest = least_size(params.code, params.k)
+        return group_members(owners, labels.host(int(offsets[-1])), members, len(vertices), smallest)
+
+    def decompose(self, vertices: np.ndarray, params: Params, *, keep: bool = False) -> EgoTrusses:
+        """Return the trussness of every edge of ego-networks, and the scores that follow.
+
+        Parameters
+        ----------
+        vertices : integer array
+            Internal ids, each once.
+        params : Params
+            Of the model ``truss``.
+        keep : bool
+            Whether to copy the trussness to host memory.
+
+        Raises
+        ------
+        DeviceError
+            If the edges do not fit.
+        """
+        ranks = self._rank.array[xp.asarray(vertices)]
+        lists = self._lists_of(*self._least(params, True))
+        offsets = self._running(lists.room[ranks])
+        edges = int(offsets.array[-1])
+        if 4 * edges > self.memory:
+            raise DeviceError(
+                f"the trussness of {edges:,} ego edges needs {readable(4 * edges)}, the GPU has "
+                f"{readable(self.memory)}; give fewer vertices at a time"
+            )
+        values = Buffer(max(1, edges), np.int32)
+        self._score(ranks, offsets.array[:-1], params, kernels.FULL, values)
+        scores = Buffer(self._scores.array[ranks]).host()
+        return EgoTrusses(offsets.host(), values.host(edges) if keep else None, scores)
+
+    def _least(self, params: Params, whole: bool) -> tuple[int, int]:
+        """Return the least support of a member's edge to the centre, and of an edge between members."""
+        if whole:
+            return 1, 1
+        return least_degree(params.code, params.k), params.k - 1 if params.code == TRUSS else 1
+
+    def _score(self, ranks: Any, outs: Any, params: Params, wanted: int, values: Buffer) -> None:
+        """Score vertices into ``self._scores``: one launch for each size of team."""
+        whole = wanted == kernels.FULL
+        lists = self._lists_of(*self._least(params, whole and params.code == TRUSS))
+        self._scores.array.fill(0)
+        members = lists.kept_begin.array[ranks + 1] - lists.kept_begin.array[ranks]
+        edges = lists.room[ranks]
+        words = (members + 31) >> 5
+        matrix = members * (words + ((words + 31) >> 5)) if params.code != COMP else xp.zeros_like(members)
+        worth = (edges > 0) if whole and params.code == TRUSS else members >= least_size(params.code, params.k)
+        small = members <= WARP_MEMBERS
+        medium = (edges <= BLOCK_EDGES) & (matrix <= BLOCK_WORDS)
+        classes = (worth & small, worth & ~small & medium, worth & ~small & ~medium)
+        facts = [one for part in classes for one in self._facts(part, members, edges, matrix)]
+        known = Buffer(xp.stack(facts)).host().reshape(3, 4)
+        if params.code == TRUSS and known[:, 1].max() > kernels.MOST_MEMBERS:
+            raise DeviceError(
+                f"an ego-network has {known[:, 1].max():,} possible members, the GPU takes {kernels.MOST_MEMBERS:,}; "
+                "use --device cpu"
+            )
+        for part, (block, team), (count, most, longest, widest) in reversed(
+            list(zip(classes, _SHAPES, known.tolist(), strict=True))
+        ):
+            if count:
+                chosen = xp.flatnonzero(part)
+                queue = chosen[xp.argsort(-(edges[chosen] + members[chosen]), kind="stable")]
+                room = (widest, longest if params.code == TRUSS else 0, kernels.NODE_ARRAYS * (most + 1))
+                self._launch(
+                    Buffer(ranks[queue].astype(np.int32)), Buffer(outs[queue]), params, wanted, lists, values,
+                    block, team, count, room,
+                )  # fmt: skip
+
+    @staticmethod
+    def _facts(part: Any, members: Any, edges: Any, matrix: Any) -> list:
+        """Return how many egos a class has, and the most members, edges and words of the bit matrix in it."""
+        return [part.sum(), *(xp.where(part, one, 0).max(initial=0) for one in (members, edges, matrix))]
+
+    def _launch(
+        self, egos: Buffer, outs: Buffer, params: Params, wanted: int, lists: _Lists, values: Buffer,
+        block: int, team: int, count: int, room: tuple[int, int, int],
+    ) -> None:  # fmt: skip
+        """Launch the kernel on one class, with as many teams as the GPU and its memory hold."""
+        each = 4 * sum(room)
+        if each > self.memory:
+            raise DeviceError(
+                f"an ego-network needs {readable(each)} to be scored, the GPU has {readable(self.memory)}; "
+                "use --device cpu"
+            )
+        block = 8 if xp is np else block
+
+        def arguments(teams: int, team: int) -> tuple:
+            names = ("bits", "edges", "nodes")
+            for name, size in zip(names, room, strict=True):
+                if name not in self._work or len(self._work[name]) < teams * size:
+                    self._work.pop(name, None)
+                    self._work[name] = Buffer(max(1, teams * size), np.int32 if name == "nodes" else np.uint32)
+            control = Buffer(kernels.TEAMS + kernels.PER_TEAM * teams, np.int64, 0)
+            self._work["control"] = control
+            bits, edges, nodes = (self._work[name].array for name in names)
+            spaces = (bits, edges[: max(1, teams * room[1])], nodes[: teams * room[2]])
+            return (
+                egos.view, outs.view, params.code, params.k, wanted, lists.kept_begin.view, lists.kept.view,
+                lists.up_begin.view, lists.up.view, team, room[0], *(Buffer(one).view for one in spaces),
+                control.view, self._scores.view, values.view,
+            )  # fmt: skip
+
+        most = cooperative_grid(kernels.score_egos, block, arguments(1, 1))
+        if team > 1:
+            team = min(LARGEST_TEAM, max(team, most // count), most)
+        teams = max(1, min(most // team, count, self.memory // each))
+        kernels.score_egos[teams * team, block](*arguments(teams, team))
+        if wanted == kernels.FULL:
+            self.triangles += int(self._work["control"].array[kernels.TRIANGLES]) // 3
+
+

@@ -1,0 +1,95 @@
+"""Structural diversity in the simulator: support, bounds, scores, contexts and trussness of the CPU. Tiny graphs."""
+
+import numpy as np
+import pytest
+
+from gpukit.diversity import Params, build_network, search
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+
+
+def undirected(edges, n):
+    u, v = np.array(edges, np.int64).reshape(-1, 2).T
+    return build_graph(u, v, weights=Weights("none"), undirected=True, ids=False, n=n, transpose=False)
+
+
+def clique(*vertices):
+    return [(a, b) for a in vertices for b in vertices if a < b]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Overlapping cliques around a hub, and random edges."""
+    generator = np.random.default_rng(4)
+    edges = clique(0, 1, 2, 3, 4) + clique(0, 4, 5, 6, 7) + clique(0, 8, 9, 10, 11) + [(0, 12), (11, 13)]
+    return undirected(edges + generator.integers(0, 16, (12, 2)).tolist(), 16)
+
+
+@pytest.fixture
+def pair(simulator, graph):
+    from gpukit.diversity.scores_cuda import CudaNetwork
+
+    return build_network(graph), CudaNetwork(graph)
+
+
+def test_network(pair):
+    cpu, gpu = pair
+    assert np.array_equal(cpu.order, gpu.order)
+    assert np.array_equal(cpu.support, gpu.support())
+    degrees, edges = gpu.cost(np.arange(cpu.n))
+    assert np.array_equal((degrees + edges)[cpu.order], cpu.cost)
+    for model, k in (("comp", 1), ("comp", 3), ("core", 2), ("truss", 4)):
+        assert np.array_equal(cpu.bounds(Params(model, k)), gpu.bounds(Params(model, k)))
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize(
+    ("model", "k"), [("comp", 1), ("comp", 3), ("core", 1), ("core", 3), ("truss", 2), ("truss", 4)]
+)
+def test_scores_and_contexts(pair, model, k, full):
+    cpu, gpu = pair
+    gpu.full = full
+    params, everyone = Params(model, k), np.arange(cpu.n)
+    found = gpu.scores(everyone, params)
+    assert np.array_equal(cpu.scores(everyone, params), found)
+    some = np.array([5, 0, 14, 11])
+    ours, theirs = (one.contexts(some, found[some], params) for one in (gpu, cpu))
+    for name in ("first", "offsets", "members"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+def test_trussness(pair):
+    cpu, gpu = pair
+    some = np.array([9, 0, 4, 15])
+    ours, theirs = gpu.decompose(some, Params("truss", 4), keep=True), cpu.decompose(some, Params("truss", 4))
+    assert np.array_equal(ours.offsets, theirs.offsets)
+    assert np.array_equal(ours.trussness, theirs.trussness)
+    assert np.array_equal(ours.scores, theirs.scores)
+
+
+def test_wide_rows_have_a_second_level(simulator, monkeypatch):
+    """A hub of 70 neighbours, three words a row, read through the second level."""
+    from gpukit.diversity import cuda, scores_cuda
+
+    monkeypatch.setattr(cuda, "PLAIN", 1)
+    monkeypatch.setattr(scores_cuda, "BLOCK_WORDS", 0)
+    generator = np.random.default_rng(1)
+    edges = [(0, v) for v in range(1, 71)] + clique(*range(3, 9)) + clique(60, 61, 62, 1, 33)
+    graph = undirected(edges + generator.integers(0, 71, (25, 2)).tolist(), 71)
+    cpu, gpu = build_network(graph), scores_cuda.CudaNetwork(graph)
+    for model in ("core", "truss"):
+        assert gpu.scores(np.array([0, 61]), Params(model, 4)).tolist() == cpu.scores(
+            np.array([0, 61]), Params(model, 4)
+        ).tolist()
+    ours, theirs = (one.decompose(np.array([0]), Params()) for one in (gpu, cpu))
+    assert np.array_equal(ours.scores, theirs.scores)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_no_edges(simulator, n):
+    from gpukit.diversity.scores_cuda import CudaNetwork
+
+    network = CudaNetwork(undirected([], n))
+    for model in ("comp", "core", "truss"):
+        assert search(network, Params(model, 2), n).scores.tolist() == [0] * n
+    assert search(network, Params("truss", 2), n).contexts.first.tolist() == [0] * (n + 1)
