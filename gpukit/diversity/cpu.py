@@ -103,7 +103,7 @@ def upper_bounds(model, k, indptr, support):
 
 
 @numba.njit(nogil=True, cache=True)
-def _extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads):
+def extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads):
     """Fill the possible context members of ego(v) and the edges between them; return both numbers.
 
     Edges come by ascending tail, then head, both local; an edge needs a support of ``edge_least`` in the whole graph.
@@ -134,7 +134,7 @@ def _extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tai
 
 
 @numba.njit(nogil=True, cache=True)
-def _rows(count, edges, tails, heads, degree, begin, other, edge_of):
+def fill_rows(count, edges, tails, heads, degree, begin, other, edge_of):
     """Make sorted CSR rows of the edges, begin[i] … begin[i + 1], and the number of the edge at each place."""
     for i in range(count + 2):
         begin[i] = 0
@@ -256,7 +256,7 @@ def _truss(edges, needed, tails, heads, begin, other, edge_of, state, stack, sid
 
 
 @numba.njit(nogil=True, cache=True)
-def _components(count, edges, tails, heads, least, root, sizes):
+def components(count, edges, tails, heads, least, root, sizes):
     """Join local vertices by edges; return how many components have ``least`` vertices. Roots are lowest members."""
     for i in range(count):
         root[i] = i
@@ -293,7 +293,7 @@ def _contexts(v, model, k, indptr, indices, up, support, mark, nodes, space):
     tails, heads, state, stack, other, edge_of = space
     least, size = least_degree(model, k), least_size(model, k)
     edge_least = k - 1 if model == TRUSS else 1
-    count, edges = _extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads)
+    count, edges = extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads)
     if count < size:
         return 0, 0
     if model != COMP:
@@ -306,16 +306,16 @@ def _contexts(v, model, k, indptr, indices, up, support, mark, nodes, space):
         for i in range(count):
             short += degree[i] < least
         if short > 0:
-            _rows(count, edges, tails, heads, degree, begin, other, edge_of)
+            fill_rows(count, edges, tails, heads, degree, begin, other, edge_of)
             if count - _peel(count, least, degree, begin, other, queue) < size:
                 return 0, 0
             edges = _compact(edges, tails, heads, degree)
         if model == TRUSS and k > 2:
             for i in range(count):
                 degree[i] = max(degree[i], 0)
-            _rows(count, edges, tails, heads, degree, begin, other, edge_of)
+            fill_rows(count, edges, tails, heads, degree, begin, other, edge_of)
             edges = _truss(edges, k - 2, tails, heads, begin, other, edge_of, state, stack, queue, side)
-    return _components(count, edges, tails, heads, size, degree, begin), count
+    return components(count, edges, tails, heads, size, degree, begin), count
 
 
 @numba.njit(nogil=True, cache=True)
@@ -355,97 +355,6 @@ def score_vertices(vertices, model, k, indptr, indices, up, support, mark, nodes
     for v in vertices:
         found, _ = _contexts(v, model, k, indptr, indices, up, support, mark, nodes, space)
         scores[v] = found
-
-
-@numba.njit(nogil=True, cache=True)
-def _trussness(edges, tails, heads, begin, other, edge_of, support, stack, trussness):
-    """Write the trussness of each edge: edges of the lowest support go first, level by level (``stack``: by support).
-
-    ``support`` is of no use afterwards. A common neighbour is found by a merge of two rows, a triangle once for each of
-    its edges at the start, and once when its first edge goes.
-    """
-    most = 0
-    for e in range(edges):
-        p, p_end = begin[tails[e]], begin[tails[e] + 1]
-        q, q_end = begin[heads[e]], begin[heads[e] + 1]
-        found = 0
-        while p < p_end and q < q_end:
-            x, y = other[p], other[q]
-            found += x == y
-            p += x <= y
-            q += y <= x
-        support[e] = found
-        most = max(most, found)
-        trussness[e] = 0
-    start = np.zeros(most + 2, np.int64)
-    for e in range(edges):
-        start[support[e] + 1] += 1
-    for s in range(1, most + 2):
-        start[s] += start[s - 1]
-    place = np.empty(edges, np.int32)
-    for e in range(edges):
-        place[e] = start[support[e]]
-        stack[place[e]] = e
-        start[support[e]] += 1
-    # Afterwards start[s] is the first place of support s: an edge moves down by a swap with the first of its level.
-    for s in range(most + 1, 0, -1):
-        start[s] = start[s - 1]
-    start[0] = 0
-    for i in range(edges):
-        e = stack[i]
-        level = support[e]
-        trussness[e] = level + 2
-        p, p_end = begin[tails[e]], begin[tails[e] + 1]
-        q, q_end = begin[heads[e]], begin[heads[e] + 1]
-        while p < p_end and q < q_end:
-            x, y = other[p], other[q]
-            if x == y and trussness[edge_of[p]] == 0 and trussness[edge_of[q]] == 0:
-                for f in (edge_of[p], edge_of[q]):
-                    s = support[f]
-                    if s > level:
-                        first = max(start[s], i + 1)
-                        g = stack[first]
-                        stack[place[f]], place[g] = g, place[f]
-                        stack[first], place[f] = f, first
-                        start[s] = first + 1
-                        support[f] = s - 1
-            p += x <= y
-            q += y <= x
-
-
-@numba.njit(nogil=True, cache=True)
-def decompose_vertices(vertices, k, indptr, indices, up, support, mark, nodes, space, places, trussness, scores):
-    """Write the trussness of every edge of ego-networks, and their scores for k.
-
-    Parameters
-    ----------
-    vertices, indptr, indices, up, support, mark, nodes, space, scores
-        See :func:`score_vertices`.
-    k : int
-    places : int64 array, shape (n,)
-        First place of each ego-network's edges, by rank.
-    trussness : int32 array
-        The result; edges by their lower and then their higher local end.
-    """
-    kept, degree, begin = nodes[0], nodes[1], nodes[2]
-    tails, heads, _, stack, other, edge_of = space
-    for v in vertices:
-        count, edges = _extract(v, 1, 1, indptr, indices, up, support, mark, kept, tails, heads)
-        for i in range(count):
-            degree[i] = 0
-        for e in range(edges):
-            degree[tails[e]] += 1
-            degree[heads[e]] += 1
-        _rows(count, edges, tails, heads, degree, begin, other, edge_of)
-        found = trussness[places[v] : places[v] + edges]
-        _trussness(edges, tails, heads, begin, other, edge_of, np.empty(edges, np.int32), stack, found)
-        left = 0
-        for e in range(edges):
-            if found[e] >= k:
-                tails[left] = tails[e]
-                heads[left] = heads[e]
-                left += 1
-        scores[v] = _components(count, left, tails, heads, least_size(TRUSS, k), degree, begin)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -11,7 +11,7 @@ import numba
 from numba import cuda, int32, int64, uint32
 
 from gpukit.device.select import register_limit
-from gpukit.diversity.bounds import COMP, CORE, least_degree, least_size
+from gpukit.diversity.bounds import COMP, CORE, least_size
 from gpukit.diversity.network_cuda import LANES, find
 
 BLOCK, REGISTERS = 512, 64

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpukit.diversity import cpu
+from gpukit.diversity import cpu, decompose_cpu
 from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress
 from gpukit.graph.csr import Graph
 
@@ -122,7 +122,7 @@ class Network:
         trussness, result = np.empty(offsets[-1], np.int32), np.zeros(self.n, np.int32)
 
         def work(part: np.ndarray, rooms: tuple) -> None:
-            cpu.decompose_vertices(part, params.k, *self._rows(), *rooms, places, trussness, result)
+            decompose_cpu.decompose_vertices(part, params.k, *self._rows(), *rooms, places, trussness, result)
 
         self._share(vertices, work, None)
         return EgoTrusses(offsets, trussness, result[ranks])
@@ -130,7 +130,7 @@ class Network:
     def _share(
         self, vertices: np.ndarray, work: Callable[[np.ndarray, tuple], None], progress: Progress | None
     ) -> None:
-        """Call ``work(ranks, rooms)`` for parts of vertices, in threads that each take the next part, heaviest first."""
+        """Call ``work(ranks, rooms)`` for parts of vertices, in threads that take one after the other, heaviest first."""
         ranks = self.rank[vertices]
         cost = self.cost[ranks]
         heavy_first = np.argsort(-cost, kind="stable")

@@ -67,6 +67,14 @@ class CudaNetwork:
         Whether :meth:`scores` decomposes every ego-network (trussness by levels, coreness by H-index), as the paper
         does, instead of removing what is in no context.
 
+    Attributes
+    ----------
+    arcs : tuple of Buffer
+        Row starts (int64, n + 1), tails and heads by rank (int32, m), the first neighbour of higher rank of each vertex
+        (int64, n) and the triangles of each arc (int32, m).
+    ids : Buffer
+        Internal id of each rank (int32, n).
+
     Raises
     ------
     DeviceError
@@ -81,11 +89,11 @@ class CudaNetwork:
         degrees = np.diff(graph.indptr)
         self.degrees = degrees
         by_degree = xp.argsort(xp.asarray(degrees), kind="stable")
-        self._order = Buffer(by_degree.astype(np.int32))
+        self.ids = Buffer(by_degree.astype(np.int32))
         self._rank = Buffer(graph.n, np.int32)
-        self._rank.array[self._order.array] = xp.arange(graph.n, dtype=np.int32)
+        self._rank.array[self.ids.array] = xp.arange(graph.n, dtype=np.int32)
         rows, targets, keys = Buffer(graph.indptr), Buffer(graph.indices), Buffer(graph.m, np.int64)
-        self._over(graph.n * network_cuda.LANES, network_cuda.arc_keys, rows, targets, self._rank, keys)
+        self.over(graph.n * network_cuda.LANES, network_cuda.arc_keys, rows, targets, self._rank, keys)
         del rows, targets
         keys.array.sort()
         self._heads = Buffer((keys.array & 0xFFFFFFFF).astype(np.int32))
@@ -95,10 +103,10 @@ class CudaNetwork:
         xp.cumsum(xp.asarray(degrees)[by_degree], out=starts[1:])
         self._indptr = Buffer(starts)
         self._up, self._support = Buffer(graph.n, np.int64), Buffer(graph.m, np.int32, 0)
-        arcs = (self._indptr, self._tails, self._heads, self._up, self._support)
-        self._over(graph.n, network_cuda.first_higher, self._indptr, self._heads, self._up)
-        self._over(graph.m * network_cuda.LANES, network_cuda.count_triangles, *arcs)
-        self._over(graph.m, network_cuda.mirror, *arcs)
+        self.arcs = (self._indptr, self._tails, self._heads, self._up, self._support)
+        self.over(graph.n, network_cuda.first_higher, self._indptr, self._heads, self._up)
+        self.over(graph.m * network_cuda.LANES, network_cuda.count_triangles, *self.arcs)
+        self.over(graph.m, network_cuda.mirror, *self.arcs)
         self._lists: dict[tuple[int, int], _Lists] = {}
         self._work: dict[str, Buffer] = {}
         self._scores = Buffer(graph.n, np.int32, 0)
@@ -108,11 +116,11 @@ class CudaNetwork:
 
     @property
     def order(self) -> np.ndarray:
-        """Internal id of each rank (int32, n)."""
-        return self._order.host()
+        """Internal id of each rank (int32, n), in host memory."""
+        return self.ids.host()
 
     @staticmethod
-    def _over(threads: int, kernel: Any, *arguments: Any) -> None:
+    def over(threads: int, kernel: Any, *arguments: Any) -> None:
         """Launch a kernel with about so many threads."""
         if threads:
             views = [one.view if isinstance(one, Buffer) else one for one in arguments]
@@ -137,7 +145,7 @@ class CudaNetwork:
         members, degrees = self._running(enough), self._running(xp.where(enough, self._support.array, 0))
         bounds = Buffer(self.n, np.int32)
         arrays = (params.code, params.k, self._indptr, members, degrees, bounds)
-        self._over(self.n, network_cuda.upper_bounds, *arrays)
+        self.over(self.n, network_cuda.upper_bounds, *arrays)
         return Buffer(bounds.array[self._rank.array]).host()
 
     @staticmethod
@@ -197,7 +205,7 @@ class CudaNetwork:
         self._score(ranks, begin.array[:-1], params, kernels.LABEL, labels)
         starts = np.repeat(Buffer(lists.kept_begin.array[ranks]).host() - offsets[:-1], np.diff(offsets))
         places = xp.asarray(starts + np.arange(offsets[-1]))
-        members = Buffer(self._order.array[lists.kept.array[places]]).host()
+        members = Buffer(self.ids.array[lists.kept.array[places]]).host()
         owners = np.repeat(found, np.diff(offsets))
         smallest = least_size(params.code, params.k)
         return group_members(owners, labels.host(int(offsets[-1])), members, len(vertices), smallest)
@@ -312,5 +320,3 @@ class CudaNetwork:
         kernels.score_egos[teams * team, block](*arguments(teams, team))
         if wanted == kernels.FULL:
             self.triangles += int(self._work["control"].array[kernels.TRIANGLES]) // 3
-
-

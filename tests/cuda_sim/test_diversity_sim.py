@@ -78,9 +78,10 @@ def test_wide_rows_have_a_second_level(simulator, monkeypatch):
     graph = undirected(edges + generator.integers(0, 71, (25, 2)).tolist(), 71)
     cpu, gpu = build_network(graph), scores_cuda.CudaNetwork(graph)
     for model in ("core", "truss"):
-        assert gpu.scores(np.array([0, 61]), Params(model, 4)).tolist() == cpu.scores(
-            np.array([0, 61]), Params(model, 4)
-        ).tolist()
+        assert (
+            gpu.scores(np.array([0, 61]), Params(model, 4)).tolist()
+            == cpu.scores(np.array([0, 61]), Params(model, 4)).tolist()
+        )
     ours, theirs = (one.decompose(np.array([0]), Params()) for one in (gpu, cpu))
     assert np.array_equal(ours.scores, theirs.scores)
 
@@ -93,3 +94,25 @@ def test_no_edges(simulator, n):
     for model in ("comp", "core", "truss"):
         assert search(network, Params(model, 2), n).scores.tolist() == [0] * n
     assert search(network, Params("truss", 2), n).contexts.first.tolist() == [0] * (n + 1)
+
+
+def test_extraction(simulator, graph):
+    from gpukit.diversity.egos import extract as on_cpu
+    from gpukit.diversity.egos_cuda import extract, extract_scatter
+
+    for centres in (np.arange(graph.n), np.array([13, 0, 7]), np.empty(0, np.int32)):
+        expected, found = on_cpu(graph, centres), extract(graph, centres)
+        for name in ("centres", "node_begin", "nodes", "indptr", "indices"):
+            assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+    expected, found = on_cpu(graph, np.arange(graph.n)), extract_scatter(graph)
+    for name in ("node_begin", "nodes", "indptr", "indices"):
+        assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+
+
+def test_decomposition_of_a_graph(simulator, graph):
+    from gpukit.diversity.decompose import decompose
+
+    for one in (graph, undirected([], 2), undirected(clique(*range(6)) + [(5, 6), (6, 7)], 9)):
+        expected, found = decompose(one), decompose(one, simulator)
+        for name in ("coreness", "tails", "heads", "trussness"):
+            assert np.array_equal(getattr(expected, name), getattr(found, name)), name

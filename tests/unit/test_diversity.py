@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from oracles import diversity as oracle
 
 from gpukit.diversity import Params, as_undirected, build_network, search
+from gpukit.diversity.decompose import decompose
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
@@ -180,3 +182,45 @@ def test_largest_k_and_wrong_values():
             search(build_network(graph), Params(), t)
     with pytest.raises(UsageError, match="model"):
         Params("clique", 3)
+
+
+def test_decomposition_of_ego_networks():
+    for key in range(30):
+        graph = undirected(*random_edges(key))
+        network, reference = build_network(graph, 1 + key % 3), oracle.as_networkx(graph)
+        vertices = np.random.default_rng(key).permutation(graph.n)[: 1 + graph.n // 2]
+        for k in (2, 4):
+            params = Params("truss", k)
+            found = network.decompose(vertices, params)
+            assert np.array_equal(found.scores, network.scores(vertices, params))
+        for place, v in enumerate(vertices.tolist()):
+            expected = oracle.trussness(oracle.ego(reference, v))
+            by_rank = sorted((sorted(network.rank[list(edge)].tolist()), value) for edge, value in expected.items())
+            values = found.trussness[found.offsets[place] : found.offsets[place + 1]]
+            assert values.tolist() == [value for _, value in by_rank]
+
+
+def test_decomposition_of_graphs():
+    largest = 0
+    for key in range(40):
+        graph = undirected(*random_edges(key))
+        reference, found = oracle.as_networkx(graph), decompose(graph)
+        assert dict(enumerate(found.coreness.tolist())) == nx.core_number(reference)
+        edges = zip(found.tails.tolist(), found.heads.tolist(), strict=True)
+        values = dict(zip(edges, found.trussness.tolist(), strict=True))
+        assert values == oracle.trussness(reference)
+        assert list(values) == sorted(values)
+        largest = max(largest, *values.values(), 0)
+    assert largest > 10
+
+
+def test_decomposition_of_wiki_vote(wiki):
+    found = decompose(wiki)
+    assert found.coreness.max() == 53
+    assert found.trussness.max() == 23  # table 1 of the paper
+    reference = oracle.as_networkx(wiki)
+    assert dict(enumerate(found.coreness.tolist())) == nx.core_number(reference)
+    for k in (16, 23):
+        kept = found.trussness >= k
+        edges = set(zip(found.tails[kept].tolist(), found.heads[kept].tolist(), strict=True))
+        assert edges == {tuple(sorted(edge)) for edge in nx.k_truss(reference, k).edges}

@@ -1,0 +1,69 @@
+"""Core and truss decomposition of a whole graph."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.diversity import decompose_cpu
+from gpukit.diversity.scores import build_network
+from gpukit.graph.csr import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """Cores and trusses of an undirected graph.
+
+    Attributes
+    ----------
+    coreness : int32 array, shape (n,)
+        Largest k whose k-core (maximal subgraph of degrees >= k) has the vertex, by internal id.
+    tails, heads : int32 arrays, shape (edges,)
+        The edges, lower internal id first, ascending.
+    trussness : int32 array, shape (edges,)
+        Largest k whose k-truss (maximal subgraph, each edge in >= k - 2 of its triangles) has the edge: at least 2.
+    """
+
+    coreness: np.ndarray
+    tails: np.ndarray
+    heads: np.ndarray
+    trussness: np.ndarray
+
+
+def decompose(graph: Graph, device: Device | None = None) -> Decomposition:
+    """Return the cores and trusses of an undirected graph; one CPU thread, or one GPU.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    device : Device, optional
+        The CPU if not given.
+
+    Raises
+    ------
+    DeviceError
+        If the graph does not fit on the GPU.
+    """
+    if device is not None and device.kind == "cuda":
+        from gpukit.diversity.decompose_cuda import decompose_on_gpu
+
+        return decompose_on_gpu(graph)
+    network = build_network(graph)
+    tails, heads, edge_of = decompose_cpu.number_edges(network.indptr, network.indices, network.up)
+    support = np.empty(len(tails), np.int32)
+    support[edge_of] = network.support
+    trussness, stack = np.empty(len(tails), np.int32), np.empty(len(tails), np.int32)
+    rows = (network.indptr, network.indices, edge_of)
+    decompose_cpu.peel_edges(len(tails), tails, heads, *rows, support, stack, trussness)
+    coreness = decompose_cpu.coreness(graph.indptr, graph.indices)
+    return by_id(coreness, network.order[tails], network.order[heads], trussness, np)
+
+
+def by_id(coreness: np.ndarray, tails: Any, heads: Any, trussness: Any, xp: Any) -> Decomposition:
+    """Return a decomposition with its edges in order; ``tails`` and ``heads`` are internal ids, in arrays of ``xp``."""
+    low, high = xp.minimum(tails, heads), xp.maximum(tails, heads)
+    order = xp.argsort(low.astype(np.int64) << 32 | high)
+    arrays = (low[order], high[order], trussness[order])
+    return Decomposition(coreness, *(one if xp is np else one.get() for one in arrays))
