@@ -1,4 +1,4 @@
-"""Core and truss decomposition of a whole graph on the current GPU: as :mod:`gpukit.diversity.decompose` on the CPU."""
+"""Core and truss decomposition of a whole graph on the current GPU, equal to that on the CPU."""
 
 import numba
 import numpy as np
@@ -6,7 +6,7 @@ from numba import cuda, int32, int64
 
 from gpukit.device.arrays import Buffer, cooperative_grid, xp
 from gpukit.device.select import register_limit
-from gpukit.diversity.decompose import Decomposition, by_id
+from gpukit.diversity.decomposition import Decomposition, by_id
 from gpukit.diversity.network_cuda import LANES, find
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.errors import DeviceError

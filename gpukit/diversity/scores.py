@@ -33,6 +33,8 @@ class Network:
         Internal id of each rank, and rank of each internal id.
     threads : int
         CPU threads to use.
+    full : bool
+        Whether :meth:`scores` decomposes every ego-network (truss), instead of removing what is in no context.
     """
 
     indptr: np.ndarray
@@ -42,6 +44,7 @@ class Network:
     order: np.ndarray
     rank: np.ndarray
     threads: int
+    full: bool = False
 
     @property
     def n(self) -> int:
@@ -75,6 +78,8 @@ class Network:
         int32 array
             In the order of the vertices; the same for any number of threads.
         """
+        if self.full and params.model == "truss":
+            return self.decompose(vertices, params, progress).scores
         result = np.zeros(self.n, np.int32)
 
         def work(part: np.ndarray, rooms: tuple) -> None:
@@ -103,7 +108,7 @@ class Network:
         offsets = cpu.list_contexts(*settings, self.order, first, members)
         return Contexts(first, offsets, members[: offsets[-1]].copy())
 
-    def decompose(self, vertices: np.ndarray, params: Params) -> EgoTrusses:
+    def decompose(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> EgoTrusses:
         """Return the trussness of every edge of ego-networks, and the scores that follow.
 
         Parameters
@@ -124,13 +129,13 @@ class Network:
         def work(part: np.ndarray, rooms: tuple) -> None:
             decompose_cpu.decompose_vertices(part, params.k, *self._rows(), *rooms, places, trussness, result)
 
-        self._share(vertices, work, None)
+        self._share(vertices, work, progress)
         return EgoTrusses(offsets, trussness, result[ranks])
 
     def _share(
         self, vertices: np.ndarray, work: Callable[[np.ndarray, tuple], None], progress: Progress | None
     ) -> None:
-        """Call ``work(ranks, rooms)`` for parts of vertices, in threads that take one after the other, heaviest first."""
+        """Call ``work(ranks, rooms)`` for parts of vertices, heaviest first, in threads that each take the next."""
         ranks = self.rank[vertices]
         cost = self.cost[ranks]
         heavy_first = np.argsort(-cost, kind="stable")
@@ -165,7 +170,7 @@ class Network:
         return self.indptr, self.indices, self.up, self.support
 
 
-def build_network(graph: Graph, threads: int = 1) -> Network:
+def build_network(graph: Graph, threads: int = 1, full: bool = False) -> Network:
     """Rename the vertices of an undirected graph by rank and count the triangles of each edge.
 
     Each thread counts for its own range of lowest ranks into its own counters; the sum is the same for any number.
@@ -189,7 +194,7 @@ def build_network(graph: Graph, threads: int = 1) -> Network:
     for other in counted[1:]:
         support += other
     cpu.mirror(indptr, indices, up, support)
-    return Network(indptr, indices, up, support, order, rank, threads)
+    return Network(indptr, indices, up, support, order, rank, threads, full)
 
 
 def _cuts(cost: np.ndarray, parts: int) -> np.ndarray:

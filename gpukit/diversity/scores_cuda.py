@@ -250,6 +250,8 @@ class CudaNetwork:
     def _score(self, ranks: Any, outs: Any, params: Params, wanted: int, values: Buffer) -> None:
         """Score vertices into ``self._scores``: one launch for each size of team."""
         whole = wanted == kernels.FULL
+        if not len(ranks):
+            return
         lists = self._lists_of(*self._least(params, whole and params.code == TRUSS))
         self._scores.array.fill(0)
         members = lists.kept_begin.array[ranks + 1] - lists.kept_begin.array[ranks]
@@ -282,7 +284,7 @@ class CudaNetwork:
     @staticmethod
     def _facts(part: Any, members: Any, edges: Any, matrix: Any) -> list:
         """Return how many egos a class has, and the most members, edges and words of the bit matrix in it."""
-        return [part.sum(), *(xp.where(part, one, 0).max(initial=0) for one in (members, edges, matrix))]
+        return [part.sum(), *((part * one).max() for one in (members, edges, matrix))]
 
     def _launch(
         self, egos: Buffer, outs: Buffer, params: Params, wanted: int, lists: _Lists, values: Buffer,

@@ -110,7 +110,7 @@ def test_extraction(simulator, graph):
 
 
 def test_decomposition_of_a_graph(simulator, graph):
-    from gpukit.diversity.decompose import decompose
+    from gpukit.diversity.decomposition import decompose
 
     for one in (graph, undirected([], 2), undirected(clique(*range(6)) + [(5, 6), (6, 7)], 9)):
         expected, found = decompose(one), decompose(one, simulator)

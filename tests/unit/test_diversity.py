@@ -8,7 +8,7 @@ import pytest
 from oracles import diversity as oracle
 
 from gpukit.diversity import Params, as_undirected, build_network, search
-from gpukit.diversity.decompose import decompose
+from gpukit.diversity.decomposition import decompose
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights

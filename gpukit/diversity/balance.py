@@ -1,0 +1,254 @@
+"""Balance of work among devices (section 6 of the paper): cost model, packing, and stealing of waiting work.
+
+Nothing here changes a score: a vertex is scored once, wherever.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numba
+import numpy as np
+
+from gpukit.diversity.problem import Progress
+from gpukit.errors import UsageError
+
+STRATEGIES = ("none", "pack", "random", "exhausted", "dynamic")
+"""How vertices come to devices: equal numbers in the order given; lists packed by cost; and packed lists from which a
+device that has nothing left steals: one batch of another device chosen at random, all of the one with the most waiting
+(MGPU-Div-E), or half of it (MGPU-Div-D, algorithm 9)."""
+
+BATCHES = 8
+"""Batches that a device makes of an even share of the work: what runs cannot be stolen, and each costs a launch."""
+
+STRATA = 16
+"""Groups of the sample, each of similar cost, that are timed for the cost model."""
+
+
+def features(model: str, full: bool, degrees: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return what the cost of an ego-network is a weighted sum of (float64, vertices by features).
+
+    Edges for ``comp``; neighbours and edges for ``core``; neighbours and edges ** 1.5 for ``truss``; trusses of a fixed
+    k do not decompose and have the edges too.
+    """
+    columns = {"comp": [edges], "core": [degrees, edges], "truss": [degrees, edges**1.5]}[model]
+    if model == "truss" and not full:
+        columns.append(edges)
+    return np.column_stack(columns).astype(np.float64)
+
+
+def sample(edges: np.ndarray, fraction: float) -> list[np.ndarray]:
+    """Return places of a part of the vertices, every 1/fraction-th by edges, in groups of similar numbers of edges.
+
+    Parameters
+    ----------
+    edges : int64 array
+        Edges of each ego-network.
+    fraction : float
+        In (0, 1].
+
+    Raises
+    ------
+    UsageError
+        If the fraction is out of range.
+    """
+    if not 0 < fraction <= 1:
+        raise UsageError(f"the part of the vertices to sample is {fraction}; above 0, up to 1 is allowed")
+    by_edges = np.argsort(edges, kind="stable")
+    count = max(1, min(len(edges), round(fraction * len(edges))))
+    chosen = by_edges[((np.arange(count) + 0.5) * len(edges) / count).astype(np.int64)]
+    return [group for group in np.array_split(chosen, min(STRATA, count)) if len(group)]
+
+
+def fit(groups: Sequence[np.ndarray], seconds: Sequence[float]) -> np.ndarray:
+    """Return the non-negative weight of each feature (least squares); what every launch costs is set apart.
+
+    Parameters
+    ----------
+    groups : sequence of float64 arrays, shape (vertices, features)
+    seconds : sequence of float
+        Time that each group took.
+    """
+    from scipy.optimize import nnls
+
+    sums = np.array([group.sum(axis=0) for group in groups])
+    scale = np.maximum(sums.max(axis=0), 1e-300)
+    weights = nnls(np.column_stack([sums / scale, np.ones(len(sums))]), np.asarray(seconds))[0][:-1] / scale
+    # A sample too small to show any cost: every feature counts alike.
+    return weights if weights.any() else 1 / scale
+
+
+@numba.njit(nogil=True, cache=True)
+def _pack(cost, devices):
+    """Return the device of each task, given by falling cost: the one with the least so far, the lower if equal."""
+    load = np.zeros(devices, np.float64)
+    owner = np.empty(len(cost), np.int32)
+    for i in range(len(cost)):
+        best = 0
+        for d in range(1, devices):
+            if load[d] < load[best]:
+                best = d
+        owner[i] = best
+        load[best] += cost[i]
+    return owner
+
+
+def pack(cost: np.ndarray, devices: int) -> list[np.ndarray]:
+    """Return the places of each device's tasks by falling cost: longest first to the least loaded (algorithm 8)."""
+    falling = np.argsort(-cost, kind="stable")
+    owner = _pack(cost[falling], devices)
+    return [falling[owner == device] for device in range(devices)]
+
+
+@dataclass
+class Share:
+    """What one device did: seconds at work, cost and number of its vertices, batches, and vertices it stole."""
+
+    seconds: float = 0.0
+    cost: float = 0.0
+    vertices: int = 0
+    batches: int = 0
+    stolen: int = 0
+
+
+class WorkLists:
+    """The waiting work of every device; safe to use from one thread a device.
+
+    Parameters
+    ----------
+    cost : float64 array
+        Estimated cost of each vertex, not negative.
+    devices : int
+    strategy : str
+        One of :data:`STRATEGIES`.
+
+    Raises
+    ------
+    UsageError
+        If the strategy is unknown.
+    """
+
+    def __init__(self, cost: np.ndarray, devices: int, strategy: str) -> None:
+        if strategy not in STRATEGIES:
+            raise UsageError(f"balance {strategy!r} is unknown; choose {', '.join(STRATEGIES)}")
+        self._cost, self._strategy = cost, strategy
+        places = np.array_split(np.arange(len(cost)), devices) if strategy == "none" else pack(cost, devices)
+        self._lists = [_List(one, cost) for one in places]
+        self._grain = float(cost.sum()) / (devices * BATCHES)
+        self._random = random.Random(0)
+        self._lock = threading.Lock()
+        self.shares = [Share() for _ in range(devices)]
+
+    def take(self, device: int) -> np.ndarray:
+        """Return the places of the next batch of a device; empty if nothing is left for it."""
+        with self._lock:
+            own, share = self._lists[device], self.shares[device]
+            own.running = 0.0
+            if not own.waiting:
+                own = self._lists[device] = _List(self._steal(device), self._cost)
+                share.stolen += own.waiting
+            batch = own.front(self._grain)
+            own.running = float(self._cost[batch].sum())
+            share.cost += own.running
+            share.vertices += len(batch)
+            share.batches += len(batch) > 0
+            return batch
+
+    def _steal(self, thief: int) -> np.ndarray:
+        """Take waiting work from the back of another list."""
+        others = [one for device, one in enumerate(self._lists) if device != thief and one.waiting]
+        if not others or self._strategy in ("none", "pack"):
+            return np.empty(0, np.int64)
+        if self._strategy == "random":
+            return self._random.choice(others).back(self._grain)
+        heaviest = max(others, key=_List.unfinished)  # the first of equals
+        return heaviest.back(np.inf if self._strategy == "exhausted" else heaviest.unfinished() / 2)
+
+
+@dataclass
+class _List:
+    """Places by falling cost, of which low … high - 1 wait."""
+
+    places: np.ndarray
+    cost: np.ndarray
+    running: float = 0.0
+    low: int = 0
+    high: int = field(init=False)
+    sums: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.high = len(self.places)
+        self.sums = np.concatenate([[0.0], np.cumsum(self.cost[self.places])])
+
+    @property
+    def waiting(self) -> int:
+        """Number of waiting vertices."""
+        return self.high - self.low
+
+    def unfinished(self) -> float:
+        """Cost of what waits and runs."""
+        return self.running + float(self.sums[self.high] - self.sums[self.low])
+
+    def front(self, cost: float) -> np.ndarray:
+        """Take vertices from the front until their cost is reached, at least one."""
+        end = int(np.searchsorted(self.sums, self.sums[self.low] + cost, side="left"))
+        end = min(max(end, self.low + 1), self.high)
+        batch, self.low = self.places[self.low : end], end
+        return batch
+
+    def back(self, cost: float) -> np.ndarray:
+        """Take vertices from the back, stopping before one that would exceed the cost."""
+        cut = int(np.searchsorted(self.sums, self.sums[self.high] - cost, side="left"))
+        cut = min(max(cut, self.low), self.high)
+        batch, self.high = self.places[cut : self.high], cut
+        return batch
+
+
+def run(
+    workers: Sequence[Callable[[np.ndarray], np.ndarray]],
+    vertices: np.ndarray,
+    cost: np.ndarray,
+    strategy: str,
+    progress: Progress | None = None,
+) -> tuple[np.ndarray, list[Share]]:
+    """Score vertices on several devices, one host thread each.
+
+    Parameters
+    ----------
+    workers : sequence of callables
+        For each device: vertices to scores.
+    vertices : integer array
+    cost : float64 array
+        Estimated cost of each.
+    strategy : str
+        One of :data:`STRATEGIES`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with numbers of vertices.
+
+    Returns
+    -------
+    scores : int32 array
+        In the order of the vertices.
+    shares : list of Share
+        What each device did.
+    """
+    lists = WorkLists(cost, len(workers), strategy)
+    scores, done = np.zeros(len(vertices), np.int32), [0]
+
+    def work(device: int) -> None:
+        share = lists.shares[device]
+        while len(places := lists.take(device)):
+            start = time.perf_counter()
+            scores[places] = workers[device](vertices[places])
+            share.seconds += time.perf_counter() - start
+            done[0] += len(places)
+            if progress is not None:
+                progress(done[0], len(vertices))
+
+    with ThreadPoolExecutor(len(workers)) as pool:
+        for task in [pool.submit(work, device) for device in range(len(workers))]:
+            task.result()
+    return scores, lists.shares
