@@ -6,7 +6,7 @@ from numba import cuda, int32, int64
 
 from gpukit.device.arrays import Buffer, cooperative_grid, xp
 from gpukit.device.select import register_limit
-from gpukit.diversity.decomposition import Decomposition, by_id
+from gpukit.diversity.decomposition import by_id
 from gpukit.diversity.network_cuda import LANES, find
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.errors import DeviceError
@@ -156,8 +156,16 @@ def arc_edges(indptr, tails, heads, up, edge_of):
         edge_of[p] = p if u > tails[p] else find(heads, up[u], indptr[u + 1], tails[p])
 
 
-def decompose_on_gpu(graph: Graph) -> Decomposition:
-    """Return the cores and trusses of an undirected graph.
+def core_on_gpu(graph: Graph) -> np.ndarray:
+    """Return the coreness (int32, n) of each vertex."""
+    degree, coreness = Buffer(np.diff(graph.indptr).astype(np.int32)), Buffer(graph.n, np.int32, -1)
+    queue = Buffer(graph.n, np.int32)
+    _cooperative(core_levels, Buffer(graph.indptr), Buffer(graph.indices), degree, coreness, queue)
+    return coreness.host()
+
+
+def truss_on_gpu(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return tails, heads and trussness (int32) of the edges, by internal ids.
 
     Raises
     ------
@@ -172,14 +180,10 @@ def decompose_on_gpu(graph: Graph) -> Decomposition:
     network.over(graph.m, arc_edges, indptr, tails, heads, up, edge_of)
     edges = Buffer(xp.flatnonzero(heads.array > tails.array).astype(np.int32))
     gone, trussness = Buffer(graph.m, np.int32, 0), Buffer(graph.m, np.int32)
-    queue = Buffer(max(graph.n, graph.m // 2), np.int32)
-    settings = (indptr, tails, heads, edge_of, edges, support, gone, trussness, queue)
-    _cooperative(truss_levels, *settings)
-    degree, coreness = Buffer(np.diff(graph.indptr).astype(np.int32)), Buffer(graph.n, np.int32, -1)
-    _cooperative(core_levels, Buffer(graph.indptr), Buffer(graph.indices), degree, coreness, queue)
+    queue = Buffer(max(1, graph.m // 2), np.int32)
+    _cooperative(truss_levels, indptr, tails, heads, edge_of, edges, support, gone, trussness, queue)
     order, places = network.ids.array, edges.array
-    ends = (order[tails.array[places]], order[heads.array[places]])
-    return by_id(coreness.host(), *ends, trussness.array[places], xp)
+    return by_id(order[tails.array[places]], order[heads.array[places]], trussness.array[places], xp)
 
 
 def _cooperative(kernel: numba.cuda.dispatcher.CUDADispatcher, *buffers: Buffer) -> None:

@@ -46,10 +46,24 @@ def decompose(graph: Graph, device: Device | None = None) -> Decomposition:
     DeviceError
         If the graph does not fit on the GPU.
     """
-    if device is not None and device.kind == "cuda":
-        from gpukit.diversity.decompose_cuda import decompose_on_gpu
+    return Decomposition(core_numbers(graph, device), *truss_numbers(graph, device))
 
-        return decompose_on_gpu(graph)
+
+def core_numbers(graph: Graph, device: Device | None = None) -> np.ndarray:
+    """Return the coreness of each vertex; parameters and errors as for :func:`decompose`."""
+    if device is not None and device.kind == "cuda":
+        from gpukit.diversity.decompose_cuda import core_on_gpu
+
+        return core_on_gpu(graph)
+    return decompose_cpu.coreness(graph.indptr, graph.indices)
+
+
+def truss_numbers(graph: Graph, device: Device | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return tails, heads and trussness of the edges; parameters and errors as for :func:`decompose`."""
+    if device is not None and device.kind == "cuda":
+        from gpukit.diversity.decompose_cuda import truss_on_gpu
+
+        return truss_on_gpu(graph)
     network = build_network(graph)
     tails, heads, edge_of = decompose_cpu.number_edges(network.indptr, network.indices, network.up)
     support = np.empty(len(tails), np.int32)
@@ -57,13 +71,12 @@ def decompose(graph: Graph, device: Device | None = None) -> Decomposition:
     trussness, stack = np.empty(len(tails), np.int32), np.empty(len(tails), np.int32)
     rows = (network.indptr, network.indices, edge_of)
     decompose_cpu.peel_edges(len(tails), tails, heads, *rows, support, stack, trussness)
-    coreness = decompose_cpu.coreness(graph.indptr, graph.indices)
-    return by_id(coreness, network.order[tails], network.order[heads], trussness, np)
+    return by_id(network.order[tails], network.order[heads], trussness, np)
 
 
-def by_id(coreness: np.ndarray, tails: Any, heads: Any, trussness: Any, xp: Any) -> Decomposition:
-    """Return a decomposition with its edges in order; ``tails`` and ``heads`` are internal ids, in arrays of ``xp``."""
+def by_id(tails: Any, heads: Any, trussness: Any, xp: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return edges in order, in host memory; ``tails`` and ``heads`` are internal ids, in arrays of ``xp``."""
     low, high = xp.minimum(tails, heads), xp.maximum(tails, heads)
     order = xp.argsort(low.astype(np.int64) << 32 | high)
-    arrays = (low[order], high[order], trussness[order])
-    return Decomposition(coreness, *(one if xp is np else one.get() for one in arrays))
+    low, high, trussness = low[order], high[order], trussness[order]
+    return (low, high, trussness) if xp is np else (low.get(), high.get(), trussness.get())

@@ -36,7 +36,7 @@ _SHAPES = ((32, 1), (128, 1), (kernels.BLOCK, 4))
 
 
 @dataclass(frozen=True, eq=False)
-class _Lists:
+class Lists:
     """Possible members of every ego-network and their edges, for one least degree.
 
     Attributes
@@ -107,7 +107,7 @@ class CudaNetwork:
         self.over(graph.n, network_cuda.first_higher, self._indptr, self._heads, self._up)
         self.over(graph.m * network_cuda.LANES, network_cuda.count_triangles, *self.arcs)
         self.over(graph.m, network_cuda.mirror, *self.arcs)
-        self._lists: dict[tuple[int, int], _Lists] = {}
+        self._lists: dict[tuple[int, int], Lists] = {}
         self._work: dict[str, Buffer] = {}
         self._scores = Buffer(graph.n, np.int32, 0)
         self._none = Buffer(1, np.int32)
@@ -154,7 +154,7 @@ class CudaNetwork:
         xp.cumsum(numbers, out=sums[1:])
         return Buffer(sums)
 
-    def _lists_of(self, least: int, edge_least: int) -> _Lists:
+    def _lists_of(self, least: int, edge_least: int) -> Lists:
         if (least, edge_least) not in self._lists:
             support, starts = self._support.array, self._indptr.array
             enough = support >= least
@@ -163,7 +163,7 @@ class CudaNetwork:
             higher = (self._heads.array > self._tails.array) & (support >= edge_least)
             up_begin = self._running(higher).array[starts]
             self._lists = {
-                (least, edge_least): _Lists(
+                (least, edge_least): Lists(
                     Buffer(kept_begin),
                     Buffer(self._heads.array[enough]),
                     Buffer(up_begin),
@@ -287,7 +287,7 @@ class CudaNetwork:
         return [part.sum(), *((part * one).max() for one in (members, edges, matrix))]
 
     def _launch(
-        self, egos: Buffer, outs: Buffer, params: Params, wanted: int, lists: _Lists, values: Buffer,
+        self, egos: Buffer, outs: Buffer, params: Params, wanted: int, lists: Lists, values: Buffer,
         block: int, team: int, count: int, room: tuple[int, int, int],
     ) -> None:  # fmt: skip
         """Launch the kernel on one class, with as many teams as the GPU and its memory hold."""

@@ -116,3 +116,16 @@ def test_decomposition_of_a_graph(simulator, graph):
         expected, found = decompose(one), decompose(one, simulator)
         for name in ("coreness", "tails", "heads", "trussness"):
             assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+
+
+def test_ablation_and_baselines(simulator, graph):
+    from gpukit.diversity.baselines import EgoByEgo
+    from gpukit.diversity.baselines_cuda import NoGpuEgo
+
+    cpu, everyone = build_network(graph), np.arange(graph.n)
+    for model, k in (("comp", 3), ("core", 2), ("truss", 4)):
+        expected = cpu.scores(everyone, Params(model, k))
+        for full in (False, True):
+            assert np.array_equal(NoGpuEgo(graph, full=full).scores(everyone, Params(model, k)), expected)
+        some = np.array([0, 4, 15])
+        assert np.array_equal(EgoByEgo(graph, cpu, simulator).scores(some, Params(model, k)), expected[some])

@@ -8,6 +8,7 @@ import pytest
 from oracles import diversity as oracle
 
 from gpukit.diversity import Params, as_undirected, build_network, search
+from gpukit.diversity.baselines import EgoByEgo
 from gpukit.diversity.decomposition import decompose
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
@@ -224,3 +225,19 @@ def test_decomposition_of_wiki_vote(wiki):
         kept = found.trussness >= k
         edges = set(zip(found.tails[kept].tolist(), found.heads[kept].tolist(), strict=True))
         assert edges == {tuple(sorted(edge)) for edge in nx.k_truss(reference, k).edges}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_baselines_find_the_same(model):
+    for key in range(12):
+        graph = undirected(*random_edges(key))
+        network, full = build_network(graph), build_network(graph, 2, full=True)
+        for k in (2, 3, 5):
+            params, everyone = Params(model, k), np.arange(graph.n)
+            expected = network.scores(everyone, params)
+            one_by_one = EgoByEgo(graph, network)
+            assert np.array_equal(one_by_one.scores(everyone, params), expected)
+            assert np.array_equal(full.scores(everyone, params), expected)
+            answers = [search(one, params, graph.n) for one in (network, one_by_one)]
+            assert np.array_equal(*(answer.vertices for answer in answers))
+            assert np.array_equal(*(answer.contexts.members for answer in answers))
