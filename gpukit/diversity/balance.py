@@ -21,6 +21,9 @@ STRATEGIES = ("none", "pack", "random", "exhausted", "dynamic")
 device that has nothing left steals: one batch of another device chosen at random, all of the one with the most waiting
 (MGPU-Div-E), or half of it (MGPU-Div-D, algorithm 9)."""
 
+SAMPLE = 0.01
+"""Part of the vertices that are timed for the cost model (section 7, experiment 1)."""
+
 BATCHES = 8
 """Batches that a device makes of an even share of the work: what runs cannot be stolen, and each costs a launch."""
 

@@ -1,7 +1,7 @@
 """A network on whatever device was chosen."""
 
 from gpukit.device.select import Device
-from gpukit.diversity.balance import STRATEGIES
+from gpukit.diversity.balance import SAMPLE, STRATEGIES
 from gpukit.diversity.problem import Scorer
 from gpukit.diversity.scores import build_network
 from gpukit.errors import UsageError
@@ -9,7 +9,12 @@ from gpukit.graph.csr import Graph
 
 
 def make_network(
-    graph: Graph, device: Device | None = None, *, strategy: str = "dynamic", full: bool = False
+    graph: Graph,
+    device: Device | None = None,
+    *,
+    strategy: str = "dynamic",
+    fraction: float = SAMPLE,
+    full: bool = False,
 ) -> Scorer:
     """Return a network of an undirected graph that can be searched.
 
@@ -21,6 +26,8 @@ def make_network(
         Where the work runs; one CPU thread if not given. The CUDA part is imported only for a GPU.
     strategy : str
         Balance of several GPUs, one of :data:`gpukit.diversity.balance.STRATEGIES`.
+    fraction : float
+        Part of the vertices that several GPUs time for the cost model, in (0, 1].
     full : bool
         Whether every ego-network is decomposed, as the paper does, instead of removing what is in no context.
 
@@ -41,4 +48,4 @@ def make_network(
         return CudaNetwork(graph, full=full)
     from gpukit.diversity.scores_gpus import MultiCudaNetwork
 
-    return MultiCudaNetwork(graph, device.gpus, strategy=strategy, full=full)
+    return MultiCudaNetwork(graph, device.gpus, strategy=strategy, fraction=fraction, full=full)

@@ -111,8 +111,7 @@ class CudaNetwork:
         self._work: dict[str, Buffer] = {}
         self._scores = Buffer(graph.n, np.int32, 0)
         self._none = Buffer(1, np.int32)
-        self.triangles = 0
-        """Triangles of ego-networks seen by full decompositions so far."""
+        self._triangles = 0
 
     @property
     def order(self) -> np.ndarray:
@@ -153,6 +152,10 @@ class CudaNetwork:
         sums = xp.zeros(len(numbers) + 1, np.int64)
         xp.cumsum(numbers, out=sums[1:])
         return Buffer(sums)
+
+    def forget(self) -> None:
+        """Forget the lists of possible members, so that the next scores make them again."""
+        self._lists = {}
 
     def _lists_of(self, least: int, edge_least: int) -> Lists:
         if (least, edge_least) not in self._lists:
@@ -241,6 +244,12 @@ class CudaNetwork:
         scores = Buffer(self._scores.array[ranks]).host()
         return EgoTrusses(offsets.host(), values.host(edges) if keep else None, scores)
 
+    def triangles_of(self, vertices: np.ndarray, params: Params) -> int:
+        """Return the number of triangles in the ego-networks of vertices, as their decomposition counts them."""
+        before = self._triangles
+        self.decompose(vertices, params)
+        return self._triangles - before
+
     def _least(self, params: Params, whole: bool) -> tuple[int, int]:
         """Return the least support of a member's edge to the centre, and of an edge between members."""
         if whole:
@@ -321,4 +330,4 @@ class CudaNetwork:
         teams = max(1, min(most // team, count, self.memory // each))
         kernels.score_egos[teams * team, block](*arguments(teams, team))
         if wanted == kernels.FULL:
-            self.triangles += int(self._work["control"].array[kernels.TRIANGLES]) // 3
+            self._triangles += int(self._work["control"].array[kernels.TRIANGLES]) // 3

@@ -1,8 +1,10 @@
 """Scores on several GPUs: each has the whole network, the vertices are shared (section 6 of the paper)."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,8 @@ from gpukit.diversity.problem import Contexts, Params, Progress
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.graph.csr import Graph
 
-SAMPLE = 0.01
-"""Part of the vertices that are timed for the cost model (section 7, experiment 1)."""
+_turn: AbstractContextManager = threading.Lock() if xp is np else nullcontext()
+"""The simulator runs one kernel at a time."""
 
 
 class MultiCudaNetwork:
@@ -43,7 +45,7 @@ class MultiCudaNetwork:
         gpus: Sequence[int],
         *,
         strategy: str = "dynamic",
-        fraction: float = SAMPLE,
+        fraction: float = balance.SAMPLE,
         memory: int | None = None,
         full: bool = False,
     ) -> None:
@@ -55,8 +57,7 @@ class MultiCudaNetwork:
         def build(gpu: int) -> CudaNetwork:
             return CudaNetwork(graph, memory=memory, full=full)
 
-        # The simulator runs one kernel at a time.
-        with ThreadPoolExecutor(1 if xp is np else len(self.gpus)) as pool:
+        with ThreadPoolExecutor(len(self.gpus)) as pool:
             self._parts = list(pool.map(lambda gpu: _on(gpu, build, gpu), self.gpus))
 
     def bounds(self, params: Params) -> np.ndarray:
@@ -92,5 +93,5 @@ class MultiCudaNetwork:
 
 def _on(gpu: int, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function while a GPU is current; it returns host arrays, so it waits for the device itself."""
-    with on_gpu(gpu):
+    with _turn, on_gpu(gpu):
         return function(*arguments)

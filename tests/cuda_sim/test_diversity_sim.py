@@ -129,3 +129,26 @@ def test_ablation_and_baselines(simulator, graph):
             assert np.array_equal(NoGpuEgo(graph, full=full).scores(everyone, Params(model, k)), expected)
         some = np.array([0, 4, 15])
         assert np.array_equal(EgoByEgo(graph, cpu, simulator).scores(some, Params(model, k)), expected[some])
+
+
+def test_triangles_are_counted(simulator):
+    """The ego-networks of a clique of 6 are cliques of 5, of 10 triangles each."""
+    from gpukit.diversity.scores_cuda import CudaNetwork
+
+    network = CudaNetwork(undirected(clique(*range(6)) + [(0, 7)], 8))
+    assert network.triangles_of(np.arange(8), Params("truss", 4)) == 60
+
+
+@pytest.mark.parametrize("strategy", ["none", "dynamic"])
+@pytest.mark.parametrize("full", [False, True])
+def test_several_gpus(simulator, graph, strategy, full):
+    """Two networks on the one simulated GPU."""
+    from gpukit.diversity.scores_gpus import MultiCudaNetwork
+
+    cpu, gpus = build_network(graph), MultiCudaNetwork(graph, [0, 0], strategy=strategy, fraction=0.3, full=full)
+    params = Params("truss", 3)
+    expected, found = search(cpu, params, 5), search(gpus, params, 5)
+    for name in ("vertices", "scores", "scored"):
+        assert np.array_equal(getattr(expected, name), getattr(found, name))
+    assert np.array_equal(expected.contexts.members, found.contexts.members)
+    assert sum(share.vertices for share in gpus.shares) > 0
