@@ -146,7 +146,7 @@ class Bench:
             from gpukit.diversity.egos import extract
 
             return warm(lambda: extract(graph, everyone, self.device.threads), self.repeat, self.device)[0]
-        from gpukit.diversity import baselines_cuda, egos_cuda
+        from gpukit.diversity import baselines_cuda, egos_gpu
 
         if method == "no-gpu-ego":
             given = baselines_cuda.NoGpuEgo(graph, full=True)
@@ -157,8 +157,8 @@ class Bench:
 
             return warm(run, self.repeat, self.device)[0]
         if method == "scatter":
-            return warm(lambda: egos_cuda.extract_scatter(graph), self.repeat, self.device)[0]
-        return warm(lambda: egos_cuda.extract(graph, everyone), self.repeat, self.device)[0]
+            return warm(lambda: egos_gpu.extract_scatter(graph), self.repeat, self.device)[0]
+        return warm(lambda: egos_gpu.extract(graph, everyone), self.repeat, self.device)[0]
 
     def _sampled(self, params: Params, sample: int) -> dict[str, Any]:
         """Time decomposition ego by ego on vertices spread evenly over the order of cost."""

@@ -29,13 +29,15 @@ SCORE, LABEL, FULL = 0, 1, 2
 QUEUE, TRIANGLES, TEAMS, PER_TEAM = 0, 1, 16, 16
 """Places in ``control``: egos started, thrice the triangles seen; the first team's counters, and their number."""
 
-PLACE, ARRIVED, FOUND, FLAGS = 0, 1, 2, 4
-"""Places in a team's counters: its ego, blocks at the barrier, contexts, three numbers that rounds use in turn."""
+PLACE, ARRIVED, FOUND, FLAGS, GOING = 0, 1, 2, 4, 8
+"""Places in a team's counters: its ego, blocks at the barrier, contexts, and two times three numbers that rounds use in
+turn."""
 
 STAMP, ROOT, SIZE, ROW, NODE_ARRAYS = 0, 1, 2, 3, 4
-"""Arrays of a team with a number for each member: round of the last loss (core: degree), parent, size, first edge."""
+"""Arrays of a team with a number for each member: round of the last loss (with ``FULL``: edges lost; core: degree),
+parent, size, first edge."""
 
-NONE = 0x7FFFFFFF
+NONE, DOOMED = 0x7FFFFFFF, -0x7FFFFFFF
 
 
 @cuda.jit(device=True)
@@ -230,12 +232,14 @@ def _lazy_truss(
 
 @cuda.jit(device=True)
 def _full_truss(
-    bits, matrix, members, words, nodes, stamp, edges, list_, count, values, out, team, control, own, turn, lane, width
+    bits, matrix, members, words, nodes, lost, edges, list_, count, values, out, team, control, own, turn, lane, width
 ):
     """Write the trussness of every edge; a thread owns an edge. Returns the next barrier.
 
-    As PKT: edges of the lowest support go together, level by level; then those with an end that lost an edge count
-    their triangles again. A living edge has -1 - support in ``values``.
+    As PKT: edges of the lowest support go together, level by level. Supports are not counted down: an edge has lost at
+    most as many triangles as its ends have lost edges since it was counted, and is counted again once that could have
+    brought it to the level. A living edge has -1 - (support + lost edges of its ends) in ``values``, both when it was
+    counted; one that goes next has ``DOOMED``.
     """
     least, seen = int64(NONE), int64(0)
     for e in range(lane, count, width):
@@ -250,35 +254,45 @@ def _full_truss(
     turn = _team_sync(team, control, own, turn)
     level, round_ = control[own + FLAGS], int32(1)
     while level < NONE:
-        for e in range(lane, count, width):
-            value = int64(values[out + e])
-            if value < 0 and -1 - value <= level:
-                pair = int64(edges[list_ + e])
-                i, j = pair >> 16, pair & 0xFFFF
-                values[out + e] = level + 2
-                _clear(bits, matrix, words, i, j)
-                nodes[stamp + i] = round_
-                nodes[stamp + j] = round_
-        turn = _team_sync(team, control, own, turn)
-        flag = own + FLAGS + round_ % 3
+        flag, going = own + FLAGS + round_ % 3, own + GOING + round_ % 3
         if lane == 0:
             control[own + FLAGS + (round_ + 1) % 3] = NONE
+            control[own + GOING + (round_ + 1) % 3] = 0
         least = int64(NONE)
+        found = False
         for e in range(lane, count, width):
             value = int64(values[out + e])
             if value < 0:
                 pair = int64(edges[list_ + e])
                 i, j = pair >> 16, pair & 0xFFFF
-                if nodes[stamp + i] == round_ or nodes[stamp + j] == round_:
-                    value = -1 - int64(_common(bits, matrix, members, words, i, j, NONE))
-                    values[out + e] = value
-                least = min(least, -1 - value)
+                losses = int64(nodes[lost + i]) + int64(nodes[lost + j])
+                support = -1 - value - losses
+                if support <= level:
+                    support = int64(_common(bits, matrix, members, words, i, j, NONE))
+                    if support <= level:
+                        values[out + e] = DOOMED
+                        found = True
+                    else:
+                        values[out + e] = -1 - (support + losses)
+                if support > level:
+                    least = min(least, support)
+        if found:
+            control[going] = 1
         if least < control[flag]:
             cuda.atomic.min(control, flag, least)
         turn = _team_sync(team, control, own, turn)
-        if control[flag] == NONE:
-            break
-        level = max(level, control[flag])
+        if control[going] == 0:
+            level = control[flag]
+        else:
+            for e in range(lane, count, width):
+                if values[out + e] == DOOMED:
+                    pair = int64(edges[list_ + e])
+                    i, j = pair >> 16, pair & 0xFFFF
+                    values[out + e] = level + 2
+                    _clear(bits, matrix, words, i, j)
+                    cuda.atomic.add(nodes, lost + i, 1)
+                    cuda.atomic.add(nodes, lost + j, 1)
+            turn = _team_sync(team, control, own, turn)
         round_ += 1
     return turn
 
@@ -330,18 +344,20 @@ def _h_index(bits, matrix, members, words, nodes, value, team, control, own, tur
             control[own + FLAGS + (round_ + 1) % 3] = 0
         for i in range(lane, members, width):
             before = nodes[value + i]
-            h = before
-            while h > 0:
+            h, high = int32(0), before
+            while h < high:
+                middle = (h + high + 1) >> 1
                 reaching = int32(0)
                 for w in range(words):
                     word = uint32(bits[matrix + i * words + w])
                     while word != uint32(0):
                         j = (w << 5) + int64(cuda.ffs(word)) - 1
                         word = uint32(word & uint32(word - uint32(1)))
-                        reaching += int32(nodes[value + j] >= h)
-                if reaching >= h:
-                    break
-                h -= 1
+                        reaching += int32(nodes[value + j] >= middle)
+                if reaching >= middle:
+                    h = middle
+                else:
+                    high = middle - 1
             if h < before:
                 nodes[value + i] = h
                 control[flag] = 1
@@ -424,6 +440,7 @@ def score_egos(
             control[own + FOUND] = 0
             for r in range(3):
                 control[own + FLAGS + r] = NONE if wanted == FULL and model > CORE else 0
+                control[own + GOING + r] = 0
         turn = _team_sync(team, control, own, turn)
         place = control[own + PLACE]
         if place >= len(egos):

@@ -52,7 +52,7 @@ def decompose(graph: Graph, device: Device | None = None) -> Decomposition:
 def core_numbers(graph: Graph, device: Device | None = None) -> np.ndarray:
     """Return the coreness of each vertex; parameters and errors as for :func:`decompose`."""
     if device is not None and device.kind == "cuda":
-        from gpukit.diversity.decompose_cuda import core_on_gpu
+        from gpukit.diversity.decomposition_gpu import core_on_gpu
 
         return core_on_gpu(graph)
     return decompose_cpu.coreness(graph.indptr, graph.indices)
@@ -61,7 +61,7 @@ def core_numbers(graph: Graph, device: Device | None = None) -> np.ndarray:
 def truss_numbers(graph: Graph, device: Device | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return tails, heads and trussness of the edges; parameters and errors as for :func:`decompose`."""
     if device is not None and device.kind == "cuda":
-        from gpukit.diversity.decompose_cuda import truss_on_gpu
+        from gpukit.diversity.decomposition_gpu import truss_on_gpu
 
         return truss_on_gpu(graph)
     network = build_network(graph)

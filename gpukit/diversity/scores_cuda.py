@@ -26,13 +26,16 @@ LISTS_BYTES = 32
 WARP_MEMBERS = 32
 """Egos of up to so many possible members get a warp."""
 
-BLOCK_EDGES, BLOCK_WORDS = 8192, 1 << 16
-"""Egos of up to so many edges and words of the bit matrix get a block; larger ones several."""
+SMALL_EDGES, SMALL_WORDS = 4096, 1 << 14
+"""Egos of up to so many edges and words of the bit matrix get a small block."""
+
+BLOCK_EDGES, BLOCK_WORDS = 1 << 15, 1 << 17
+"""Egos of up to so many get a large block; larger ones several."""
 
 LARGEST_TEAM = 32
 
-_SHAPES = ((32, 1), (128, 1), (kernels.BLOCK, 4))
-"""Threads of a block and least blocks of a team, for a warp, a block and many blocks."""
+_SHAPES = ((32, 1), (128, 1), (kernels.BLOCK, 1), (kernels.BLOCK, 4))
+"""Threads of a block and least blocks of a team: a warp, a small and a large block, many blocks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,11 +271,12 @@ class CudaNetwork:
         words = (members + 31) >> 5
         matrix = members * (words + ((words + 31) >> 5)) if params.code != COMP else xp.zeros_like(members)
         worth = (edges > 0) if whole and params.code == TRUSS else members >= least_size(params.code, params.k)
-        small = members <= WARP_MEMBERS
-        medium = (edges <= BLOCK_EDGES) & (matrix <= BLOCK_WORDS)
-        classes = (worth & small, worth & ~small & medium, worth & ~small & ~medium)
+        size = (members > WARP_MEMBERS).astype(np.int8)
+        size += (size > 0) & ((edges > SMALL_EDGES) | (matrix > SMALL_WORDS))
+        size += (size > 1) & ((edges > BLOCK_EDGES) | (matrix > BLOCK_WORDS))
+        classes = [worth & (size == one) for one in range(len(_SHAPES))]
         facts = [one for part in classes for one in self._facts(part, members, edges, matrix)]
-        known = Buffer(xp.stack(facts)).host().reshape(3, 4)
+        known = Buffer(xp.stack(facts)).host().reshape(len(_SHAPES), 4)
         if params.code == TRUSS and known[:, 1].max() > kernels.MOST_MEMBERS:
             raise DeviceError(
                 f"an ego-network has {known[:, 1].max():,} possible members, the GPU takes {kernels.MOST_MEMBERS:,}; "

@@ -72,6 +72,7 @@ def test_wide_rows_have_a_second_level(simulator, monkeypatch):
     from gpukit.diversity import cuda, scores_cuda
 
     monkeypatch.setattr(cuda, "PLAIN", 1)
+    monkeypatch.setattr(scores_cuda, "SMALL_WORDS", 0)
     monkeypatch.setattr(scores_cuda, "BLOCK_WORDS", 0)
     generator = np.random.default_rng(1)
     edges = [(0, v) for v in range(1, 71)] + clique(*range(3, 9)) + clique(60, 61, 62, 1, 33)
@@ -98,7 +99,7 @@ def test_no_edges(simulator, n):
 
 def test_extraction(simulator, graph):
     from gpukit.diversity.egos import extract as on_cpu
-    from gpukit.diversity.egos_cuda import extract, extract_scatter
+    from gpukit.diversity.egos_gpu import extract, extract_scatter
 
     for centres in (np.arange(graph.n), np.array([13, 0, 7]), np.empty(0, np.int32)):
         expected, found = on_cpu(graph, centres), extract(graph, centres)
