@@ -69,12 +69,7 @@ class Bench:
         self.balance, self.fraction = balance, fraction
         self.everyone = np.arange(graph.n)
         self.build, self.network = warm(self._network, repeat, device)
-        plain = self.network if device.kind == "cpu" else None
-        self.plain = plain or build_network(graph, device.threads)
-        """The network on the CPU."""
-        degrees = np.diff(graph.indptr)
-        self.ego_edges = int(self.plain.support.sum(dtype=np.int64)) // 2
-        self.members = int(degrees.sum())
+        self.ego_edges = int(self.network.ego_sizes(self.everyone)[1].sum())
 
     def _network(self, full: bool = False) -> Any:
         return make_network(self.graph, self.device, strategy=self.balance, fraction=self.fraction, full=full)
@@ -121,7 +116,7 @@ class Bench:
         network = self._ready(full)
         spent, found = warm(lambda: network.scores(self.everyone, params), self.repeat, self.device)
         each = FULL_EDGE_BYTES if full else EDGE_BYTES
-        floor = (self.ego_edges * each + self.members * MEMBER_BYTES) / self.bandwidth * 1e3
+        floor = (self.ego_edges * each + self.graph.m * MEMBER_BYTES) / self.bandwidth * 1e3
         facts = {"ms": spent, "scores_sum": int(found.sum()), "floor_ms": floor, "floor_share": floor / spent["median"]}
         if shares := getattr(network, "shares", []):
             busy = [share.seconds for share in shares]
@@ -163,8 +158,9 @@ class Bench:
     def _sampled(self, params: Params, sample: int) -> dict[str, Any]:
         """Time decomposition ego by ego on vertices spread evenly over the order of cost."""
         count = min(sample, self.graph.n)
-        by_cost = self.plain.order[np.argsort(self.plain.cost, kind="stable")]
+        plain = build_network(self.graph, self.device.threads)
+        by_cost = plain.order[np.argsort(plain.cost, kind="stable")]
         vertices = by_cost[(np.arange(count) + 0.5).astype(np.int64) * self.graph.n // count]
-        baseline = EgoByEgo(self.graph, self.plain, self.device)
+        baseline = EgoByEgo(self.graph, plain, self.device)
         spent, _ = warm(lambda: baseline.scores(vertices, params), 1, self.device)
         return {"ms": spent, "vertices": count, "of": self.graph.n, "ms_scaled": spent["median"] * self.graph.n / count}

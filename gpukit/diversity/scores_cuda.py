@@ -133,8 +133,8 @@ class CudaNetwork:
         """Return the triangles of each edge (int32, m), by tail and head in ranks."""
         return self._support.host()
 
-    def cost(self, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return degree and edges (int64) of the ego-network of each vertex."""
+    def ego_sizes(self, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers (int64) of neighbours and of edges in the ego-network of each vertex."""
         ranks = self._rank.array[xp.asarray(vertices)]
         total = xp.zeros(len(self._support) + 1, np.int64)
         xp.cumsum(self._support.array, out=total[1:])

@@ -64,9 +64,13 @@ class MultiCudaNetwork:
         """Return an upper bound of the score of each vertex (int32, n), by internal id."""
         return _on(self.gpus[0], self._parts[0].bounds, params)
 
+    def ego_sizes(self, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers (int64) of neighbours and of edges in the ego-network of each vertex."""
+        return _on(self.gpus[0], self._parts[0].ego_sizes, vertices)
+
     def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
         """Return the number of contexts of each vertex (int32)."""
-        degrees, edges = _on(self.gpus[0], self._parts[0].cost, vertices)
+        degrees, edges = self.ego_sizes(vertices)
         known = balance.features(params.model, self.full, degrees, edges)
         key = (params, self.full, self.fraction)
         if key not in self._weights:

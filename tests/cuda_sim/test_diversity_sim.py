@@ -36,7 +36,7 @@ def test_network(pair):
     cpu, gpu = pair
     assert np.array_equal(cpu.order, gpu.order)
     assert np.array_equal(cpu.support, gpu.support())
-    degrees, edges = gpu.cost(np.arange(cpu.n))
+    degrees, edges = gpu.ego_sizes(np.arange(cpu.n))
     assert np.array_equal((degrees + edges)[cpu.order], cpu.cost)
     for model, k in (("comp", 1), ("comp", 3), ("core", 2), ("truss", 4)):
         assert np.array_equal(cpu.bounds(Params(model, k)), gpu.bounds(Params(model, k)))
