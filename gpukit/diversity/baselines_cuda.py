@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, xp
+from gpukit.device.arrays import Buffer
 from gpukit.diversity.egos import extract
 from gpukit.diversity.scores_cuda import CudaNetwork, Lists
 from gpukit.graph.csr import Graph
@@ -29,4 +29,4 @@ class NoGpuEgo(CudaNetwork):
         edges = np.diff(egos.indptr[egos.node_begin]) // 2
         up = heads[heads > rows].astype(np.int32)
         own = np.arange(max(1, len(egos.nodes)), dtype=np.int32)
-        return Lists(Buffer(egos.node_begin), Buffer(own), Buffer(up_begin), Buffer(up), xp.asarray(edges))
+        return Lists(Buffer(egos.node_begin), Buffer(own), Buffer(up_begin), Buffer(up), Buffer(edges))

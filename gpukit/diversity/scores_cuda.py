@@ -8,14 +8,14 @@ import numpy as np
 from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, xp
 from gpukit.device.memory import check_budget, readable
 from gpukit.diversity import cuda as kernels
-from gpukit.diversity import network_cuda
+from gpukit.diversity import network_cuda, teams_cuda
 from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size
 from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress, group_members
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
 
-BLOCK = 256
-"""Threads in a block of a kernel that walks the whole graph."""
+BLOCK, GRID = 256, 264
+"""Threads in a block of a kernel that walks the whole graph, and blocks where few are better."""
 
 ARC_BYTES, VERTEX_BYTES = 44, 40
 """Device memory that building a network takes for each arc and vertex, sorting space included."""
@@ -34,8 +34,11 @@ BLOCK_EDGES, BLOCK_WORDS = 1 << 15, 1 << 17
 
 LARGEST_TEAM = 32
 
-_SHAPES = ((32, 1), (128, 1), (kernels.BLOCK, 1), (kernels.BLOCK, 4))
-"""Threads of a block and least blocks of a team: a warp, a small and a large block, many blocks."""
+_SHAPES = ((kernels.BLOCK, 4), (kernels.BLOCK, 1), (128, 1), (32, 1))
+"""Threads of a block and least blocks of a team: many blocks, a large and a small block, a warp."""
+
+_TYPES = {"bits": np.uint32, "edges": np.uint32, "nodes": np.int32, "control": np.int64}
+"""Working space of the kernel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ class Lists:
     kept: Buffer
     up_begin: Buffer
     up: Buffer
-    room: Any
+    room: Buffer
 
 
 class CudaNetwork:
@@ -174,7 +177,7 @@ class CudaNetwork:
                     Buffer(self._heads.array[enough]),
                     Buffer(up_begin),
                     Buffer(self._heads.array[higher]),
-                    (degrees[1:] - degrees[:-1]) // 2,
+                    Buffer((degrees[1:] - degrees[:-1]) // 2),
                 )
             }
         return self._lists[least, edge_least]
@@ -235,7 +238,7 @@ class CudaNetwork:
         """
         ranks = self._rank.array[xp.asarray(vertices)]
         lists = self._lists_of(*self._least(params, True))
-        offsets = self._running(lists.room[ranks])
+        offsets = self._running(lists.room.array[ranks])
         edges = int(offsets.array[-1])
         if 4 * edges > self.memory:
             raise DeviceError(
@@ -260,48 +263,40 @@ class CudaNetwork:
         return least_degree(params.code, params.k), params.k - 1 if params.code == TRUSS else 1
 
     def _score(self, ranks: Any, outs: Any, params: Params, wanted: int, values: Buffer) -> None:
-        """Score vertices into ``self._scores``: one launch for each size of team."""
-        whole = wanted == kernels.FULL
+        """Score vertices into ``self._scores``: one launch for each size of team, the largest first."""
         if not len(ranks):
             return
-        lists = self._lists_of(*self._least(params, whole and params.code == TRUSS))
+        trusses = params.code == TRUSS
+        by_edges = wanted == kernels.FULL and trusses
+        lists = self._lists_of(*self._least(params, by_edges))
         self._scores.array.fill(0)
-        members = lists.kept_begin.array[ranks + 1] - lists.kept_begin.array[ranks]
-        edges = lists.room[ranks]
-        words = (members + 31) >> 5
-        matrix = members * (words + ((words + 31) >> 5)) if params.code != COMP else xp.zeros_like(members)
-        worth = (edges > 0) if whole and params.code == TRUSS else members >= least_size(params.code, params.k)
-        size = (members > WARP_MEMBERS).astype(np.int8)
-        size += (size > 0) & ((edges > SMALL_EDGES) | (matrix > SMALL_WORDS))
-        size += (size > 1) & ((edges > BLOCK_EDGES) | (matrix > BLOCK_WORDS))
-        classes = [worth & (size == one) for one in range(len(_SHAPES))]
-        facts = [one for part in classes for one in self._facts(part, members, edges, matrix)]
-        known = Buffer(xp.stack(facts)).host().reshape(len(_SHAPES), 4)
-        if params.code == TRUSS and known[:, 1].max() > kernels.MOST_MEMBERS:
+        keys, facts = Buffer(len(ranks), np.int64), Buffer((len(_SHAPES) + 1) * kernels.FACTS, np.int64, 0)
+        limits = (WARP_MEMBERS, SMALL_EDGES, SMALL_WORDS, BLOCK_EDGES, BLOCK_WORDS)
+        # Few blocks, because each adds its facts to the same places.
+        kernels.classify[1 if xp is np else GRID, 32 if xp is np else BLOCK](
+            Buffer(ranks).view, lists.kept_begin.view, lists.room.view, params.code != COMP,
+            2 if by_edges else least_size(params.code, params.k), by_edges, *limits, keys.view, facts.view,
+        )  # fmt: skip
+        queue = xp.argsort(keys.array)
+        egos, places = ranks[queue], outs[queue]
+        known = facts.host().reshape(-1, kernels.FACTS).tolist()
+        longest = max(most for _, most, _, _ in known[:-1])
+        if trusses and longest > kernels.MOST_MEMBERS:
             raise DeviceError(
-                f"an ego-network has {known[:, 1].max():,} possible members, the GPU takes {kernels.MOST_MEMBERS:,}; "
+                f"an ego-network has {longest:,} possible members, the GPU takes {kernels.MOST_MEMBERS:,}; "
                 "use --device cpu"
             )
-        for part, (block, team), (count, most, longest, widest) in reversed(
-            list(zip(classes, _SHAPES, known.tolist(), strict=True))
-        ):
+        start = 0
+        for (count, members, edges, words), (block, team) in zip(known[:-1], _SHAPES, strict=True):
             if count:
-                chosen = xp.flatnonzero(part)
-                queue = chosen[xp.argsort(-(edges[chosen] + members[chosen]), kind="stable")]
-                room = (widest, longest if params.code == TRUSS else 0, kernels.NODE_ARRAYS * (most + 1))
-                self._launch(
-                    Buffer(ranks[queue].astype(np.int32)), Buffer(outs[queue]), params, wanted, lists, values,
-                    block, team, count, room,
-                )  # fmt: skip
-
-    @staticmethod
-    def _facts(part: Any, members: Any, edges: Any, matrix: Any) -> list:
-        """Return how many egos a class has, and the most members, edges and words of the bit matrix in it."""
-        return [part.sum(), *((part * one).max() for one in (members, edges, matrix))]
+                part = slice(start, start + count)
+                room = (words, edges if trusses else 0, teams_cuda.NODE_ARRAYS * (members + 1))
+                self._launch(Buffer(egos[part]), Buffer(places[part]), params, wanted, lists, values, block, team, room)
+                start += count
 
     def _launch(
         self, egos: Buffer, outs: Buffer, params: Params, wanted: int, lists: Lists, values: Buffer,
-        block: int, team: int, count: int, room: tuple[int, int, int],
+        block: int, team: int, room: tuple[int, int, int],
     ) -> None:  # fmt: skip
         """Launch the kernel on one class, with as many teams as the GPU and its memory hold."""
         each = 4 * sum(room)
@@ -313,25 +308,23 @@ class CudaNetwork:
         block = 8 if xp is np else block
 
         def arguments(teams: int, team: int) -> tuple:
-            names = ("bits", "edges", "nodes")
-            for name, size in zip(names, room, strict=True):
-                if name not in self._work or len(self._work[name]) < teams * size:
+            sizes = dict(zip(("bits", "edges", "nodes"), room, strict=True)) | {"control": teams_cuda.PER_TEAM}
+            for name, size in sizes.items():
+                length = teams * size + teams_cuda.TEAMS
+                if name not in self._work or len(self._work[name]) < length:
                     self._work.pop(name, None)
-                    self._work[name] = Buffer(max(1, teams * size), np.int32 if name == "nodes" else np.uint32)
-            control = Buffer(kernels.TEAMS + kernels.PER_TEAM * teams, np.int64, 0)
-            self._work["control"] = control
-            bits, edges, nodes = (self._work[name].array for name in names)
-            spaces = (bits, edges[: max(1, teams * room[1])], nodes[: teams * room[2]])
+                    self._work[name] = Buffer(length, _TYPES[name])
+            self._work["control"].array.fill(0)
             return (
                 egos.view, outs.view, params.code, params.k, wanted, lists.kept_begin.view, lists.kept.view,
-                lists.up_begin.view, lists.up.view, team, room[0], *(Buffer(one).view for one in spaces),
-                control.view, self._scores.view, values.view,
+                lists.up_begin.view, lists.up.view, team, *room, *(self._work[name].view for name in sizes),
+                self._scores.view, values.view,
             )  # fmt: skip
 
         most = cooperative_grid(kernels.score_egos, block, arguments(1, 1))
         if team > 1:
-            team = min(LARGEST_TEAM, max(team, most // count), most)
-        teams = max(1, min(most // team, count, self.memory // each))
+            team = min(LARGEST_TEAM, max(team, most // len(egos)), most)
+        teams = max(1, min(most // team, len(egos), self.memory // each))
         kernels.score_egos[teams * team, block](*arguments(teams, team))
         if wanted == kernels.FULL:
-            self._triangles += int(self._work["control"].array[kernels.TRIANGLES]) // 3
+            self._triangles += int(self._work["control"].array[teams_cuda.TRIANGLES]) // 3

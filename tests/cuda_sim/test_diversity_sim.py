@@ -69,9 +69,9 @@ def test_trussness(pair):
 
 def test_wide_rows_have_a_second_level(simulator, monkeypatch):
     """A hub of 70 neighbours, three words a row, read through the second level."""
-    from gpukit.diversity import cuda, scores_cuda
+    from gpukit.diversity import matrix_cuda, scores_cuda
 
-    monkeypatch.setattr(cuda, "PLAIN", 1)
+    monkeypatch.setattr(matrix_cuda, "PLAIN", 1)
     monkeypatch.setattr(scores_cuda, "SMALL_WORDS", 0)
     monkeypatch.setattr(scores_cuda, "BLOCK_WORDS", 0)
     generator = np.random.default_rng(1)
