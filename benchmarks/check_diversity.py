@@ -77,7 +77,7 @@ def main() -> int:
         "k": KS,
         "vertices": {"comp": graph.n, "core": graph.n, "truss": len(for_truss)},
         "compared": compared,
-        "largest_ego_edges": int(network.ego_sizes(largest[:1])[1][0]),
+        "largest_ego_edges": oracle.ego(reference, int(largest[0])).number_of_edges(),
         "different": different,
         "networkx": nx.__version__,
         "seconds": round(time.perf_counter() - start, 1),

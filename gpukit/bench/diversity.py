@@ -69,7 +69,7 @@ class Bench:
         self.balance, self.fraction = balance, fraction
         self.everyone = np.arange(graph.n)
         self.build, self.network = warm(self._network, repeat, device)
-        self.ego_edges = int(self.network.ego_sizes(self.everyone)[1].sum())
+        self.ego_edges = self.network.ego_edges
 
     def _network(self, full: bool = False) -> Any:
         return make_network(self.graph, self.device, strategy=self.balance, fraction=self.fraction, full=full)

@@ -3,6 +3,7 @@
 Nothing here changes a score: a vertex is scored once, wherever.
 """
 
+import heapq
 import random
 import threading
 import time
@@ -10,21 +11,20 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-import numba
 import numpy as np
 
 from gpukit.diversity.problem import Progress
 from gpukit.errors import UsageError
 
 STRATEGIES = ("none", "pack", "random", "exhausted", "dynamic")
-"""How vertices come to devices: equal numbers in the order given; lists packed by cost; and packed lists from which a
+"""How tasks come to devices: equal numbers in the order given; lists packed by cost; and packed lists from which a
 device that has nothing left steals: one batch of another device chosen at random, all of the one with the most waiting
 (MGPU-Div-E), or half of it (MGPU-Div-D, algorithm 9)."""
 
 SAMPLE = 0.01
 """Part of the vertices that are timed for the cost model (section 7, experiment 1)."""
 
-BATCHES = 8
+BATCHES = 4
 """Batches that a device makes of an even share of the work: what runs cannot be stolen, and each costs a launch."""
 
 STRATA = 16
@@ -43,15 +43,15 @@ def features(model: str, full: bool, degrees: np.ndarray, edges: np.ndarray) -> 
     return np.column_stack(columns).astype(np.float64)
 
 
-def sample(edges: np.ndarray, fraction: float) -> list[np.ndarray]:
-    """Return places of a part of the vertices, every 1/fraction-th by edges, in groups of similar numbers of edges.
+def sample(count: int, fraction: float) -> list[np.ndarray]:
+    """Return places in the order of cost, evenly spaced, in groups of neighbours there.
 
     Parameters
     ----------
-    edges : int64 array
-        Edges of each ego-network.
+    count : int
+        Number of vertices, at least 1.
     fraction : float
-        In (0, 1].
+        Part of them to take, in (0, 1]; at least one.
 
     Raises
     ------
@@ -60,10 +60,9 @@ def sample(edges: np.ndarray, fraction: float) -> list[np.ndarray]:
     """
     if not 0 < fraction <= 1:
         raise UsageError(f"the part of the vertices to sample is {fraction}; above 0, up to 1 is allowed")
-    by_edges = np.argsort(edges, kind="stable")
-    count = max(1, min(len(edges), round(fraction * len(edges))))
-    chosen = by_edges[((np.arange(count) + 0.5) * len(edges) / count).astype(np.int64)]
-    return [group for group in np.array_split(chosen, min(STRATA, count)) if len(group)]
+    taken = max(1, round(fraction * count))
+    places = ((np.arange(taken) + 0.5) * count / taken).astype(np.int64)
+    return np.array_split(places, min(STRATA, taken))
 
 
 def fit(groups: Sequence[np.ndarray], seconds: Sequence[float]) -> np.ndarray:
@@ -84,46 +83,36 @@ def fit(groups: Sequence[np.ndarray], seconds: Sequence[float]) -> np.ndarray:
     return weights if weights.any() else 1 / scale
 
 
-@numba.njit(nogil=True, cache=True)
-def _pack(cost, devices):
-    """Return the device of each task, given by falling cost: the one with the least so far, the lower if equal."""
-    load = np.zeros(devices, np.float64)
-    owner = np.empty(len(cost), np.int32)
-    for i in range(len(cost)):
-        best = 0
-        for d in range(1, devices):
-            if load[d] < load[best]:
-                best = d
-        owner[i] = best
-        load[best] += cost[i]
-    return owner
-
-
 def pack(cost: np.ndarray, devices: int) -> list[np.ndarray]:
-    """Return the places of each device's tasks by falling cost: longest first to the least loaded (algorithm 8)."""
-    falling = np.argsort(-cost, kind="stable")
-    owner = _pack(cost[falling], devices)
-    return [falling[owner == device] for device in range(devices)]
+    """Return each device's tasks by falling cost: the longest first, to the least loaded device (algorithm 8)."""
+    load = [(0.0, device) for device in range(devices)]
+    lists: list[list[int]] = [[] for _ in range(devices)]
+    for task in np.argsort(-cost, kind="stable").tolist():
+        least, device = heapq.heappop(load)
+        lists[device].append(task)
+        heapq.heappush(load, (least + float(cost[task]), device))
+    return [np.array(one, np.int64) for one in lists]
 
 
 @dataclass
 class Share:
-    """What one device did: seconds at work, cost and number of its vertices, batches, and vertices it stole."""
+    """What one device did: seconds at work, cost and number of its tasks, their vertices, batches, and stolen tasks."""
 
     seconds: float = 0.0
     cost: float = 0.0
+    tasks: int = 0
     vertices: int = 0
     batches: int = 0
     stolen: int = 0
 
 
 class WorkLists:
-    """The waiting work of every device; safe to use from one thread a device.
+    """The waiting tasks of every device; safe to use from one thread a device.
 
     Parameters
     ----------
     cost : float64 array
-        Estimated cost of each vertex, not negative.
+        Estimated cost of each task, not negative.
     devices : int
     strategy : str
         One of :data:`STRATEGIES`.
@@ -146,7 +135,7 @@ class WorkLists:
         self.shares = [Share() for _ in range(devices)]
 
     def take(self, device: int) -> np.ndarray:
-        """Return the places of the next batch of a device; empty if nothing is left for it."""
+        """Return the next batch of tasks of a device; empty if nothing is left for it."""
         with self._lock:
             own, share = self._lists[device], self.shares[device]
             own.running = 0.0
@@ -156,7 +145,7 @@ class WorkLists:
             batch = own.front(self._grain)
             own.running = float(self._cost[batch].sum())
             share.cost += own.running
-            share.vertices += len(batch)
+            share.tasks += len(batch)
             share.batches += len(batch) > 0
             return batch
 
@@ -173,9 +162,9 @@ class WorkLists:
 
 @dataclass
 class _List:
-    """Places by falling cost, of which low … high - 1 wait."""
+    """Tasks in the order they are done; those at low … high - 1 wait."""
 
-    places: np.ndarray
+    tasks: np.ndarray
     cost: np.ndarray
     running: float = 0.0
     low: int = 0
@@ -183,12 +172,12 @@ class _List:
     sums: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.high = len(self.places)
-        self.sums = np.concatenate([[0.0], np.cumsum(self.cost[self.places])])
+        self.high = len(self.tasks)
+        self.sums = np.concatenate([[0.0], np.cumsum(self.cost[self.tasks])])
 
     @property
     def waiting(self) -> int:
-        """Number of waiting vertices."""
+        """Number of waiting tasks."""
         return self.high - self.low
 
     def unfinished(self) -> float:
@@ -196,62 +185,57 @@ class _List:
         return self.running + float(self.sums[self.high] - self.sums[self.low])
 
     def front(self, cost: float) -> np.ndarray:
-        """Take vertices from the front until their cost is reached, at least one."""
+        """Take tasks from the front until their cost is reached, at least one."""
         end = int(np.searchsorted(self.sums, self.sums[self.low] + cost, side="left"))
         end = min(max(end, self.low + 1), self.high)
-        batch, self.low = self.places[self.low : end], end
+        batch, self.low = self.tasks[self.low : end], end
         return batch
 
     def back(self, cost: float) -> np.ndarray:
-        """Take vertices from the back, stopping before one that would exceed the cost."""
+        """Take tasks from the back, stopping before one that would exceed the cost."""
         cut = int(np.searchsorted(self.sums, self.sums[self.high] - cost, side="left"))
         cut = min(max(cut, self.low), self.high)
-        batch, self.high = self.places[cut : self.high], cut
+        batch, self.high = self.tasks[cut : self.high], cut
         return batch
 
 
 def run(
-    workers: Sequence[Callable[[np.ndarray], np.ndarray]],
-    vertices: np.ndarray,
+    workers: Sequence[Callable[[np.ndarray], None]],
     cost: np.ndarray,
+    vertices: np.ndarray,
     strategy: str,
     progress: Progress | None = None,
-) -> tuple[np.ndarray, list[Share]]:
-    """Score vertices on several devices, one host thread each.
+) -> list[Share]:
+    """Do tasks on several devices, one host thread each, and return what each device did.
 
     Parameters
     ----------
     workers : sequence of callables
-        For each device: vertices to scores.
-    vertices : integer array
+        For each device: does a batch of tasks, and returns when it is done.
     cost : float64 array
-        Estimated cost of each.
+        Estimated cost of each task.
+    vertices : int64 array
+        Number of vertices in each.
     strategy : str
         One of :data:`STRATEGIES`.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of vertices.
-
-    Returns
-    -------
-    scores : int32 array
-        In the order of the vertices.
-    shares : list of Share
-        What each device did.
     """
     lists = WorkLists(cost, len(workers), strategy)
-    scores, done = np.zeros(len(vertices), np.int32), [0]
+    total, done = int(vertices.sum()), [0]
 
     def work(device: int) -> None:
         share = lists.shares[device]
-        while len(places := lists.take(device)):
+        while len(batch := lists.take(device)):
             start = time.perf_counter()
-            scores[places] = workers[device](vertices[places])
+            workers[device](batch)
             share.seconds += time.perf_counter() - start
-            done[0] += len(places)
+            share.vertices += int(vertices[batch].sum())
+            done[0] += int(vertices[batch].sum())
             if progress is not None:
-                progress(done[0], len(vertices))
+                progress(done[0], total)
 
     with ThreadPoolExecutor(len(workers)) as pool:
         for task in [pool.submit(work, device) for device in range(len(workers))]:
             task.result()
-    return scores, lists.shares
+    return lists.shares

@@ -43,6 +43,11 @@ class EgoByEgo:
         """Number of vertices."""
         return self.graph.n
 
+    @property
+    def ego_edges(self) -> int:
+        """Edges of all ego-networks."""
+        return self.network.ego_edges
+
     def bounds(self, params: Params) -> np.ndarray:
         """Return an upper bound of the score of each vertex (int32, n)."""
         return self.network.bounds(params)

@@ -159,6 +159,10 @@ class Scorer(Protocol):
     def n(self) -> int:
         """Number of vertices."""
 
+    @property
+    def ego_edges(self) -> int:
+        """Edges of all ego-networks."""
+
     def bounds(self, params: Params) -> np.ndarray:
         """Return an upper bound of each score (int32, n)."""
 

@@ -58,11 +58,10 @@ class Network:
         np.cumsum(self.support, out=totals[1:])
         return (totals[self.indptr[1:]] - totals[self.indptr[:-1]]) // 2 + np.diff(self.indptr)
 
-    def ego_sizes(self, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers (int64) of neighbours and of edges in the ego-network of each vertex."""
-        ranks = self.rank[vertices]
-        degrees = np.diff(self.indptr)[ranks]
-        return degrees, self.cost[ranks] - degrees
+    @property
+    def ego_edges(self) -> int:
+        """Edges of all ego-networks."""
+        return int(self.support.sum(dtype=np.int64)) // 2
 
     def bounds(self, params: Params) -> np.ndarray:
         """Return an upper bound of the score of each vertex (int32, n), by internal id."""
@@ -126,7 +125,7 @@ class Network:
         """
         ranks = self.rank[vertices]
         offsets = np.zeros(len(ranks) + 1, np.int64)
-        np.cumsum(self.ego_sizes(vertices)[1], out=offsets[1:])
+        np.cumsum(self.cost[ranks] - np.diff(self.indptr)[ranks], out=offsets[1:])
         places = np.zeros(self.n, np.int64)
         places[ranks] = offsets[:-1]
         trussness, result = np.empty(offsets[-1], np.int32), np.zeros(self.n, np.int32)

@@ -9,7 +9,7 @@ from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, xp
 from gpukit.device.memory import check_budget, readable
 from gpukit.diversity import cuda as kernels
 from gpukit.diversity import network_cuda, teams_cuda
-from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size
+from gpukit.diversity.bounds import COMP, CORE, TRUSS, least_degree, least_size
 from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress, group_members
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
@@ -29,8 +29,9 @@ WARP_MEMBERS = 32
 SMALL_EDGES, SMALL_WORDS = 4096, 1 << 14
 """Egos of up to so many edges and words of the bit matrix get a small block."""
 
-BLOCK_EDGES, BLOCK_WORDS = 1 << 15, 1 << 17
-"""Egos of up to so many get a large block; larger ones several."""
+BLOCK_EDGES, MOST_BLOCK_EDGES, BLOCK_WORDS = 1 << 14, 1 << 17, 1 << 17
+"""Egos of up to so many get a large block, also those of more edges up to a block's even share of all; larger ones get
+several."""
 
 LARGEST_TEAM = 32
 
@@ -80,6 +81,8 @@ class CudaNetwork:
         (int64, n) and the triangles of each arc (int32, m).
     ids : Buffer
         Internal id of each rank (int32, n).
+    ego_edges : int
+        Edges of all ego-networks.
 
     Raises
     ------
@@ -93,7 +96,6 @@ class CudaNetwork:
         needs = {"the graph": ARC_BYTES * graph.m + VERTEX_BYTES * graph.n, "lists": LISTS_BYTES * graph.m}
         check_budget(needs, self.memory, "the GPU", "use --device cpu")
         degrees = np.diff(graph.indptr)
-        self.degrees = degrees
         by_degree = xp.argsort(xp.asarray(degrees), kind="stable")
         self.ids = Buffer(by_degree.astype(np.int32))
         self._rank = Buffer(graph.n, np.int32)
@@ -113,11 +115,15 @@ class CudaNetwork:
         self.over(graph.n, network_cuda.first_higher, self._indptr, self._heads, self._up)
         self.over(graph.m * network_cuda.LANES, network_cuda.count_triangles, *self.arcs)
         self.over(graph.m, network_cuda.mirror, *self.arcs)
+        self._degrees = starts[1:] - starts[:-1]
+        total = self._running(self._support.array).array[starts]
+        self._edges = (total[1:] - total[:-1]) // 2
+        self.ego_edges = int(self._edges.sum())
         self._lists: dict[tuple[int, int], Lists] = {}
         self._work: dict[str, Buffer] = {}
         self._scores = Buffer(graph.n, np.int32, 0)
         self._none = Buffer(1, np.int32)
-        self._triangles = 0
+        self._seen = xp.zeros(1, np.int64)
 
     @property
     def order(self) -> np.ndarray:
@@ -136,13 +142,13 @@ class CudaNetwork:
         """Return the triangles of each edge (int32, m), by tail and head in ranks."""
         return self._support.host()
 
-    def ego_sizes(self, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers (int64) of neighbours and of edges in the ego-network of each vertex."""
-        ranks = self._rank.array[xp.asarray(vertices)]
-        total = xp.zeros(len(self._support) + 1, np.int64)
-        xp.cumsum(self._support.array, out=total[1:])
-        edges = (total[self._indptr.array[ranks + 1]] - total[self._indptr.array[ranks]]) // 2
-        return self.degrees[vertices], Buffer(edges).host()
+    def ranks(self, vertices: np.ndarray) -> Any:
+        """Return the ranks (int32, on the GPU) of internal ids."""
+        return self._rank.array[xp.asarray(vertices)]
+
+    def sizes(self, ranks: Any) -> tuple[Any, Any]:
+        """Return the numbers (int64, on the GPU) of neighbours and of edges in the ego-network of each rank."""
+        return self._degrees[ranks], self._edges[ranks]
 
     def bounds(self, params: Params) -> np.ndarray:
         """Return an upper bound of the score of each vertex (int32, n), by internal id."""
@@ -193,19 +199,37 @@ class CudaNetwork:
         progress : callable, optional
             Called as ``progress(done, total)`` with numbers of vertices.
         """
-        if self.full and params.model == "truss":
-            return self.decompose(vertices, params).scores
-        ranks = self._rank.array[xp.asarray(vertices)]
-        wanted = kernels.FULL if self.full and params.model == "core" else kernels.SCORE
-        self._score(ranks, xp.zeros(len(ranks), np.int64), params, wanted, self._none)
+        ranks = self.ranks(vertices)
+        self.score(ranks, params)
         if progress is not None:
             progress(len(vertices), len(vertices))
         return Buffer(self._scores.array[ranks]).host()
 
+    def score(self, ranks: Any, params: Params) -> None:
+        """Score vertices into :attr:`known`, by ranks on the GPU; the scores of others stay."""
+        nothing = xp.zeros(len(ranks), np.int64)
+        if not self.full or params.code == COMP:
+            self._score(ranks, nothing, params, kernels.SCORE, self._none)
+        elif params.code == CORE:
+            self._score(ranks, nothing, params, kernels.FULL, self._none)
+        else:
+            # The trussness of all edges may not fit at once, and is not kept.
+            offsets = self._running(self._edges[ranks]).array
+            parts = 1 + int(offsets[-1]) * 4 // max(1, self.memory // 4)
+            cuts = xp.searchsorted(offsets, offsets[-1] * xp.arange(1, parts) // parts) if parts > 1 else []
+            ends = [0, *(int(cut) for cut in cuts), len(ranks)]
+            for low, high in zip(ends[:-1], ends[1:], strict=True):
+                self._decompose(ranks[low:high], params)
+
+    @property
+    def known(self) -> Any:
+        """The last score of each rank (int32, n, on the GPU); may be changed."""
+        return self._scores.array
+
     def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
         """Return the members of the contexts of vertices whose scores are known."""
         found = np.flatnonzero(counts)
-        ranks = self._rank.array[xp.asarray(vertices[found])]
+        ranks = self.ranks(vertices[found])
         lists = self._lists_of(*self._least(params, False))
         sizes = lists.kept_begin.array[ranks + 1] - lists.kept_begin.array[ranks]
         begin = self._running(sizes)
@@ -236,9 +260,14 @@ class CudaNetwork:
         DeviceError
             If the edges do not fit.
         """
-        ranks = self._rank.array[xp.asarray(vertices)]
-        lists = self._lists_of(*self._least(params, True))
-        offsets = self._running(lists.room.array[ranks])
+        ranks = self.ranks(vertices)
+        offsets, values = self._decompose(ranks, params)
+        scores = Buffer(self._scores.array[ranks]).host()
+        return EgoTrusses(offsets.host(), values.host(int(offsets.array[-1])) if keep else None, scores)
+
+    def _decompose(self, ranks: Any, params: Params) -> tuple[Buffer, Buffer]:
+        """Return the first edge of each ego-network, and the trussness of all edges."""
+        offsets = self._running(self._edges[ranks])
         edges = int(offsets.array[-1])
         if 4 * edges > self.memory:
             raise DeviceError(
@@ -247,14 +276,13 @@ class CudaNetwork:
             )
         values = Buffer(max(1, edges), np.int32)
         self._score(ranks, offsets.array[:-1], params, kernels.FULL, values)
-        scores = Buffer(self._scores.array[ranks]).host()
-        return EgoTrusses(offsets.host(), values.host(edges) if keep else None, scores)
+        return offsets, values
 
     def triangles_of(self, vertices: np.ndarray, params: Params) -> int:
         """Return the number of triangles in the ego-networks of vertices, as their decomposition counts them."""
-        before = self._triangles
-        self.decompose(vertices, params)
-        return self._triangles - before
+        self._seen.fill(0)
+        self._decompose(self.ranks(vertices), params)
+        return int(self._seen[0]) // 3
 
     def _least(self, params: Params, whole: bool) -> tuple[int, int]:
         """Return the least support of a member's edge to the centre, and of an edge between members."""
@@ -269,9 +297,10 @@ class CudaNetwork:
         trusses = params.code == TRUSS
         by_edges = wanted == kernels.FULL and trusses
         lists = self._lists_of(*self._least(params, by_edges))
-        self._scores.array.fill(0)
+        self._scores.array[ranks] = 0
         keys, facts = Buffer(len(ranks), np.int64), Buffer((len(_SHAPES) + 1) * kernels.FACTS, np.int64, 0)
-        limits = (WARP_MEMBERS, SMALL_EDGES, SMALL_WORDS, BLOCK_EDGES, BLOCK_WORDS)
+        share = min(max(BLOCK_EDGES, self.ego_edges // GRID), MOST_BLOCK_EDGES)
+        limits = (WARP_MEMBERS, SMALL_EDGES, SMALL_WORDS, share, BLOCK_WORDS)
         # Few blocks, because each adds its facts to the same places.
         kernels.classify[1 if xp is np else GRID, 32 if xp is np else BLOCK](
             Buffer(ranks).view, lists.kept_begin.view, lists.room.view, params.code != COMP,
@@ -327,4 +356,4 @@ class CudaNetwork:
         teams = max(1, min(most // team, len(egos), self.memory // each))
         kernels.score_egos[teams * team, block](*arguments(teams, team))
         if wanted == kernels.FULL:
-            self._triangles += int(self._work["control"].array[teams_cuda.TRIANGLES]) // 3
+            self._seen += self._work["control"].array[teams_cuda.TRIANGLES]

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+from numba import cuda
 
-from gpukit.device.arrays import on_gpu, xp
+from gpukit.device.arrays import Buffer, copy, on_gpu, xp
 from gpukit.diversity import balance
 from gpukit.diversity.problem import Contexts, Params, Progress
 from gpukit.diversity.scores_cuda import CudaNetwork
@@ -17,6 +18,72 @@ from gpukit.graph.csr import Graph
 
 _turn: AbstractContextManager = threading.Lock() if xp is np else nullcontext()
 """The simulator runs one kernel at a time."""
+
+
+HEAD, GROUPS = 2048, 64
+"""Vertices of most ego edges that are tasks of their own; the others are dealt to so many tasks of like cost."""
+
+
+class _Part:
+    """The network on one GPU, and the vertices that are asked for, by falling number of ego edges.
+
+    Every GPU finds the same order by itself: it depends on integers alone.
+    """
+
+    def __init__(self, gpu: int, graph: Graph, memory: int | None, full: bool) -> None:
+        self.gpu = gpu
+        with _turn, on_gpu(gpu):
+            self.network = CudaNetwork(graph, memory=memory, full=full)
+        self._order: Any = None
+        self._slices: list[slice] = []
+        self._head = 0
+
+    def __call__(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a method while this GPU is current, and wait for it."""
+        with _turn, on_gpu(self.gpu):
+            result = method(*arguments)
+            cuda.synchronize()
+            return result
+
+    def prepare(self, vertices: np.ndarray, by_cost: bool) -> None:
+        """Take vertices: in order of cost, the first tasks one each; or as they are, in groups."""
+        ranks, count = self.network.ranks(vertices), len(vertices)
+        self.network.known.fill(0)
+        self._head = min(HEAD, count) if by_cost else 0
+        if by_cost:
+            ranks = ranks[xp.argsort(-self.network.sizes(ranks)[1], kind="stable")]
+            self._slices = [slice(self._head + g, count, GROUPS) for g in range(min(GROUPS, count - self._head))]
+        else:
+            ends = np.linspace(0, count, min(GROUPS, count) + 1).astype(np.int64).tolist()
+            self._slices = [slice(low, high) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+        self._order = ranks
+
+    def tasks(self, cost_of: Callable[[Any, Any], Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return cost (float64) and number of vertices (int64) of each task."""
+        cost = cost_of(*self.network.sizes(self._order))
+        sums = [cost[part].sum() for part in self._slices]
+        costs = Buffer(xp.concatenate([cost[: self._head], xp.stack(sums)] if sums else [cost[: self._head]])).host()
+        counts = [len(range(*part.indices(len(self._order)))) for part in self._slices]
+        return costs, np.array([1] * self._head + counts, np.int64)
+
+    def sample(self, groups: Sequence[np.ndarray], params: Params, model: Any) -> tuple[list, list[float]]:
+        """Score groups of places in the order; return the features of each and the seconds it took."""
+        known, seconds = [], []
+        for group in groups:
+            ranks = self._order[xp.asarray(group)]
+            cuda.synchronize()
+            start = time.perf_counter()
+            self.network.score(ranks, params)
+            cuda.synchronize()
+            seconds.append(time.perf_counter() - start)
+            known.append(Buffer(model(*self.network.sizes(ranks))).host())
+        return known, seconds
+
+    def work(self, tasks: np.ndarray, params: Params) -> None:
+        """Score the vertices of some tasks."""
+        single = tasks[tasks < self._head]
+        chosen = [self._order[self._slices[task - self._head]] for task in tasks[tasks >= self._head].tolist()]
+        self.network.score(xp.concatenate([self._order[xp.asarray(single)], *chosen]), params)
 
 
 class MultiCudaNetwork:
@@ -50,52 +117,61 @@ class MultiCudaNetwork:
         full: bool = False,
     ) -> None:
         self.n, self.full, self.strategy, self.fraction = graph.n, full, strategy, fraction
-        self.gpus = tuple(gpus)
         self.shares: list[balance.Share] = []
-        self._weights: dict[tuple, np.ndarray] = {}
+        self._weights: dict[Params, np.ndarray] = {}
+        with ThreadPoolExecutor(len(gpus)) as pool:
+            self._parts = list(pool.map(lambda gpu: _Part(gpu, graph, memory, full), gpus))
 
-        def build(gpu: int) -> CudaNetwork:
-            return CudaNetwork(graph, memory=memory, full=full)
-
-        with ThreadPoolExecutor(len(self.gpus)) as pool:
-            self._parts = list(pool.map(lambda gpu: _on(gpu, build, gpu), self.gpus))
+    @property
+    def ego_edges(self) -> int:
+        """Edges of all ego-networks."""
+        return self._parts[0].network.ego_edges
 
     def bounds(self, params: Params) -> np.ndarray:
         """Return an upper bound of the score of each vertex (int32, n), by internal id."""
-        return _on(self.gpus[0], self._parts[0].bounds, params)
-
-    def ego_sizes(self, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers (int64) of neighbours and of edges in the ego-network of each vertex."""
-        return _on(self.gpus[0], self._parts[0].ego_sizes, vertices)
-
-    def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
-        """Return the number of contexts of each vertex (int32)."""
-        degrees, edges = self.ego_sizes(vertices)
-        known = balance.features(params.model, self.full, degrees, edges)
-        key = (params, self.full, self.fraction)
-        if key not in self._weights:
-            groups = balance.sample(edges, self.fraction)
-            seconds = [self._time(vertices[group], params) for group in groups]
-            self._weights[key] = balance.fit([known[group] for group in groups], seconds)
-        workers = [self._worker(gpu, part, params) for gpu, part in zip(self.gpus, self._parts, strict=True)]
-        found, self.shares = balance.run(workers, vertices, known @ self._weights[key], self.strategy, progress)
-        return found
-
-    def _time(self, vertices: np.ndarray, params: Params) -> float:
-        start = time.perf_counter()
-        _on(self.gpus[0], self._parts[0].scores, vertices, params)
-        return time.perf_counter() - start
-
-    @staticmethod
-    def _worker(gpu: int, part: CudaNetwork, params: Params) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda vertices: _on(gpu, part.scores, vertices, params)
+        first = self._parts[0]
+        return first(first.network.bounds, params)
 
     def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
         """Return the members of the contexts of vertices whose scores are known."""
-        return _on(self.gpus[0], self._parts[0].contexts, vertices, counts, params)
+        first = self._parts[0]
+        return first(first.network.contexts, vertices, counts, params)
 
+    def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
+        """Return the number of contexts of each vertex (int32)."""
+        if not len(vertices):
+            return np.zeros(0, np.int32)
+        first = self._parts[0]
+        self._on_each(lambda part: part.prepare(vertices, self.strategy != "none"))
 
-def _on(gpu: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function while a GPU is current; it returns host arrays, so it waits for the device itself."""
-    with _turn, on_gpu(gpu):
-        return function(*arguments)
+        def model(degrees: Any, edges: Any) -> Any:
+            return balance.features(params.model, self.full, degrees, edges)
+
+        if params not in self._weights:
+            groups = balance.sample(len(vertices), self.fraction)
+            self._weights[params] = balance.fit(*first(first.sample, groups, params, model))
+            first(first.network.known.fill, 0)
+        weights = self._weights[params]
+        cost, counts = first(first.tasks, lambda *sizes: model(*sizes) @ xp.asarray(weights))
+        workers = [self._worker(part, params) for part in self._parts]
+        self.shares = balance.run(workers, cost, counts, self.strategy, progress)
+        return first(self._gather, vertices)
+
+    @staticmethod
+    def _worker(part: _Part, params: Params) -> Callable[[np.ndarray], None]:
+        return lambda tasks: part(part.work, tasks, params)
+
+    def _on_each(self, function: Callable[[_Part], None]) -> None:
+        """Call a function once a GPU, each in a thread where that GPU is current."""
+        with ThreadPoolExecutor(len(self._parts)) as pool:
+            list(pool.map(lambda part: part(function, part), self._parts))
+
+    def _gather(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the scores that the GPUs found; the first must be current."""
+        network = self._parts[0].network
+        total = network.known.copy()
+        for part in self._parts[1:]:
+            other = xp.empty(self.n, np.int32)
+            copy(other, part.network.known)
+            total += other
+        return Buffer(total[network.ranks(vertices)]).host()

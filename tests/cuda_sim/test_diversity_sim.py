@@ -36,8 +36,8 @@ def test_network(pair):
     cpu, gpu = pair
     assert np.array_equal(cpu.order, gpu.order)
     assert np.array_equal(cpu.support, gpu.support())
-    degrees, edges = gpu.ego_sizes(np.arange(cpu.n))
-    assert np.array_equal((degrees + edges)[cpu.order], cpu.cost)
+    assert np.array_equal(sum(gpu.sizes(np.arange(cpu.n))), cpu.cost)
+    assert gpu.ego_edges == cpu.ego_edges
     for model, k in (("comp", 1), ("comp", 3), ("core", 2), ("truss", 4)):
         assert np.array_equal(cpu.bounds(Params(model, k)), gpu.bounds(Params(model, k)))
 
@@ -142,14 +142,20 @@ def test_triangles_are_counted(simulator):
 
 @pytest.mark.parametrize("strategy", ["none", "dynamic"])
 @pytest.mark.parametrize("full", [False, True])
-def test_several_gpus(simulator, graph, strategy, full):
+def test_several_gpus(simulator, monkeypatch, graph, strategy, full):
     """Two networks on the one simulated GPU."""
+    from gpukit.diversity import scores_gpus
     from gpukit.diversity.scores_gpus import MultiCudaNetwork
 
+    monkeypatch.setattr(scores_gpus, "HEAD", 3)
+    monkeypatch.setattr(scores_gpus, "GROUPS", 4)
     cpu, gpus = build_network(graph), MultiCudaNetwork(graph, [0, 0], strategy=strategy, fraction=0.3, full=full)
     params = Params("truss", 3)
     expected, found = search(cpu, params, 5), search(gpus, params, 5)
     for name in ("vertices", "scores", "scored"):
         assert np.array_equal(getattr(expected, name), getattr(found, name))
     assert np.array_equal(expected.contexts.members, found.contexts.members)
-    assert sum(share.vertices for share in gpus.shares) > 0
+    everyone = np.random.default_rng(2).permutation(graph.n)
+    assert np.array_equal(gpus.scores(everyone, params), cpu.scores(everyone, params))
+    assert sum(share.vertices for share in gpus.shares) == graph.n
+    assert gpus.scores(everyone[:0], params).tolist() == []
