@@ -10,6 +10,7 @@ import numpy as np
 from gpukit.device.select import Device
 from gpukit.diversity import Params, build_network, make_network, search
 from gpukit.diversity.baselines import EgoByEgo
+from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 
 EDGE_BYTES, FULL_EDGE_BYTES = 4 + 4 + 4 + 8, 4 + 4 + 4 + 8 + 4
@@ -100,6 +101,11 @@ class Bench:
             ``ms``: see :func:`warm`; with ``score`` and ``full`` also ``scores_sum``, ``floor_ms``, ``floor_share``,
             and of decompositions on one GPU ``ego_triangles`` and ``triangles_per_second``; with several GPUs
             ``shares`` and ``imbalance``, the longest share of the time over the mean.
+
+        Raises
+        ------
+        UsageError
+            If the method is timed on GPUs only.
         """
         facts: dict[str, Any] = {"method": method, "model": params.model, "k": params.k}
         if method in ("score", "full"):
@@ -138,6 +144,8 @@ class Bench:
 
             return warm(baseline, self.repeat, cpu)[0]
         if self.device.kind == "cpu":
+            if method != "extract":
+                raise UsageError(f"{method} is timed on a GPU; use --device cuda")
             from gpukit.diversity.egos import extract
 
             return warm(lambda: extract(graph, everyone, self.device.threads), self.repeat, self.device)[0]

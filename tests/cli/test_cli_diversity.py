@@ -120,3 +120,28 @@ def test_the_simulated_gpu_writes_the_same_files(folder):
     assert done.returncode == 0, done.stderr[-2000:]
     for command in commands:
         assert (folder / f"{command}.cpu.h5").read_bytes() == (folder / f"{command}.gpu.h5").read_bytes()
+
+
+def test_bench(capsys, folder):
+    words = [
+        "bench",
+        "diversity",
+        str(folder / "G.h5"),
+        "--device",
+        "cpu",
+        "--repeat",
+        "1",
+        "--out",
+        str(folder / "b.json"),
+    ]
+    assert main([*words, "--methods", "score,search", "--models", "comp,truss", "-k", "2,3", "-t", "2"]) == 0
+    record = json.loads((folder / "b.json").read_text())
+    assert [(run["model"], run["k"], run["method"]) for run in record["runs"]][:3] == [
+        ("comp", 2, "score"),
+        ("comp", 2, "search"),
+        ("comp", 3, "score"),
+    ]
+    assert len(record["runs"]) == 8
+    for wrong in (["--methods", "speed"], ["-k", "two"], ["--methods", "scatter"], ["--models", "clique"]):
+        assert main([*words, *wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()[-1]) > 20
