@@ -122,7 +122,8 @@ def test_the_simulated_gpu_writes_the_same_files(folder):
         assert (folder / f"{command}.cpu.h5").read_bytes() == (folder / f"{command}.gpu.h5").read_bytes()
 
 
-def test_bench(capsys, folder):
+def test_bench(capsys, folder, monkeypatch):
+    monkeypatch.setattr("gpukit.bench.gim.COPY_BYTES", 1 << 20)
     words = [
         "bench",
         "diversity",
