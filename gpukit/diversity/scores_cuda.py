@@ -199,6 +199,8 @@ class CudaNetwork:
         progress : callable, optional
             Called as ``progress(done, total)`` with numbers of vertices.
         """
+        if not len(vertices):
+            return np.zeros(0, np.int32)
         ranks = self.ranks(vertices)
         self.score(ranks, params)
         if progress is not None:

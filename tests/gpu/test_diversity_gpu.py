@@ -173,6 +173,24 @@ def test_several_gpus(strategy):
         assert sum(share.vertices for share in network.shares) == graph.n
 
 
+def test_several_networks_on_one_gpu(gpu):
+    from gpukit.diversity.scores_gpus import MultiCudaNetwork
+
+    graph = shipped("soc-Epinions1")
+    cpu = build_network(graph, 8)
+    everyone = np.random.default_rng(1).permutation(graph.n)
+    for strategy in STRATEGIES:
+        for full in (False, True):
+            network = MultiCudaNetwork(graph, [gpu.gpus[0]] * 3, strategy=strategy, full=full)
+            for model in ("core", "truss"):
+                params = Params(model, 4)
+                assert np.array_equal(network.scores(everyone, params), cpu.scores(everyone, params))
+                assert sum(share.vertices for share in network.shares) == graph.n
+    ours, theirs = (search(one, Params(), 100) for one in (network, cpu))
+    same(ours, theirs, "vertices", "scores", "scored")
+    same(ours.contexts, theirs.contexts, "first", "offsets", "members")
+
+
 def test_too_little_memory(gpu):
     from gpukit.diversity.egos_gpu import extract as on_gpu
     from gpukit.diversity.scores_cuda import CudaNetwork
