@@ -20,8 +20,9 @@ BLOCK, GRID = 256, 264
 ARC_BYTES, VERTEX_BYTES = 44, 40
 """Device memory that building a network takes for each arc and vertex, sorting space included."""
 
-LISTS_BYTES = 32
-"""Device memory for each arc of the lists of possible members and their edges while they are made."""
+LISTS_BYTES, RESIDENT_BYTES = 32, 28
+"""Device memory for each arc of the lists of possible members and their edges while they are made, and of all that
+stays when they are."""
 
 WARP_MEMBERS = 32
 """Egos of up to so many possible members get a warp."""
@@ -83,6 +84,8 @@ class CudaNetwork:
         Internal id of each rank (int32, n).
     ego_edges : int
         Edges of all ego-networks.
+    memory : int
+        Bytes that scoring may take beside the graph.
 
     Raises
     ------
@@ -92,9 +95,10 @@ class CudaNetwork:
 
     def __init__(self, graph: Graph, *, memory: int | None = None, full: bool = False) -> None:
         self.n, self.full = graph.n, full
-        self.memory = int(0.9 * free_memory()) if memory is None else memory
+        memory = int(0.9 * free_memory()) if memory is None else memory
         needs = {"the graph": ARC_BYTES * graph.m + VERTEX_BYTES * graph.n, "lists": LISTS_BYTES * graph.m}
-        check_budget(needs, self.memory, "the GPU", "use --device cpu")
+        check_budget(needs, memory, "the GPU", "use --device cpu")
+        self.memory = memory - RESIDENT_BYTES * graph.m - VERTEX_BYTES * graph.n
         degrees = np.diff(graph.indptr)
         by_degree = xp.argsort(xp.asarray(degrees), kind="stable")
         self.ids = Buffer(by_degree.astype(np.int32))
