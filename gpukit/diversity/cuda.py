@@ -1,7 +1,8 @@
 """Scores of ego-networks on a GPU: the scores of ``cpu.py``, to the bit.
 
 A team of blocks owns one ego-network at a time and takes the next from a queue that falls by cost: one warp for the
-many small ones, a block for the middle, several blocks for hubs; the code is the same.
+many small ones, a block for the middle, several blocks for hubs; the code is the same. Numba's cache notices changes of
+this file alone: touch it after a change of the files that its kernel's parts are in.
 """
 
 import numba
