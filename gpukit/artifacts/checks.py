@@ -223,12 +223,25 @@ def check_diversity(artifact: Artifact) -> None:
     rows_ascend(offsets, arrays["members"], "members")
 
 
+def check_decomposition(artifact: Artifact) -> None:
+    """Check that edges ascend and trussness and coreness can be true; raises InputError."""
+    arrays = artifact.arrays
+    tails, heads = arrays["tails"], arrays["heads"]
+    _need(is_digest(artifact.attributes["graph"]), "the attribute graph must be a SHA-256")
+    ascending = (tails[:-1] < tails[1:]) | ((tails[:-1] == tails[1:]) & (heads[:-1] < heads[1:]))
+    _need(np.all(tails < heads) and ascending.all(), "edges must ascend, the lower end first")
+    _need(np.all(arrays["coreness"] >= 0) and np.all(arrays["trussness"] >= 2), "coreness is 0 or more, trussness 2")
+    most = int(arrays["coreness"].max(initial=0)) + 1
+    _need(not np.any(arrays["trussness"] > most), f"trussness exceeds the largest coreness by more than 1 ({most})")
+
+
 CHECKS: dict[str, Callable[[Artifact], None]] = {
     "graph": check_graph,
     "rrsets": check_rrsets,
     "seeds": check_seeds,
     "egonets": check_egonets,
     "diversity": check_diversity,
+    "decomposition": check_decomposition,
     "pagerank": check_pagerank,
     "irw": check_irw,
     "topk": check_topk,

@@ -274,6 +274,18 @@ KINDS: dict[str, Kind] = {
             ),
         ),
         Kind(
+            "decomposition",
+            1,
+            "cores and trusses of an undirected graph",
+            (
+                Array("coreness", ("int32",), ("n",), "largest k whose k-core has the vertex, by internal id"),
+                Array("tails", ("int64",), ("edges",), "original ids of the edges' lower ends"),
+                Array("heads", ("int64",), ("edges",), "original ids of their higher ends; edges ascend"),
+                Array("trussness", ("int32",), ("edges",), "largest k whose k-truss has the edge"),
+            ),
+            (Attribute("n", "int", "number of vertices of the graph"), _GRAPH_DIGEST),
+        ),
+        Kind(
             "metrics",
             1,
             "a table of numbers: named columns of equal length",

@@ -1,8 +1,8 @@
-"""``gpukit diversity``: ego-networks, and the vertices with the most social contexts."""
+"""``gpukit diversity``: ego-networks, the vertices with the most social contexts, cores and trusses."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,11 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 from gpukit.cli.vertices import vertex_list
+from gpukit.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpukit.device.select import Device
+    from gpukit.graph.csr import Graph
 
 app = typer.Typer(help="Structural diversity: vertices with many social contexts.", no_args_is_help=True)
 
@@ -33,9 +38,41 @@ class Model(StrEnum):
     truss = "truss"
 
 
+class Balance(StrEnum):
+    """Values of ``--balance``."""
+
+    none = "none"
+    pack = "pack"
+    random = "random"
+    exhausted = "exhausted"
+    dynamic = "dynamic"
+
+
+VISITS_PER_ARC = 8
+"""Steps of the search for an arc at least, by which ``auto`` chooses the device."""
+
+
 @app.callback()
 def _group() -> None:
     """Structural diversity: vertices with many social contexts."""
+
+
+def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", str]:
+    """Return the graph, undirected, and the digest of its file."""
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+        from gpukit.diversity import as_undirected
+
+        return as_undirected(read_graph(graph_file, transpose=False), undirected), digest(graph_file)
+
+
+def _device(run: Run, graph: "Graph", device: DeviceChoice, gpus: int, threads: int | None) -> "Device":
+    return run.use_device(device.value, gpus, threads, work=VISITS_PER_ARC * graph.m)
+
+
+def _one_gpu(gpus: int, command: str) -> None:
+    if gpus > 1:
+        raise UsageError(f"--gpus is {gpus}; diversity {command} uses one GPU")
 
 
 @app.command("egos")
@@ -55,19 +92,25 @@ def egos(
 ) -> None:
     """Write ego-networks in CSR, in ascending order of their centres."""
     run = Run({"undirected": undirected}, out=out, as_json=as_json, verbose=verbose)
-    workers = run.use_cpu("diversity", device, gpus, threads)
-    with run.phase("read"):
+    _one_gpu(gpus, "egos")
+    graph, source = _read(run, graph_file, undirected)
+    centres = sorted(vertex_list(vertices, "--vertices", graph)) if vertices is not None else range(graph.n)
+    where = _device(run, graph, device, gpus, threads)
+    with run.phase("extract"):
         import numpy as np
 
-        from gpukit.artifacts import digest, read_graph, write
-        from gpukit.diversity import as_undirected
-        from gpukit.diversity.egos import extract
+        from gpukit.diversity import egos as on_cpu
 
-        graph, source = as_undirected(read_graph(graph_file, transpose=False), undirected), digest(graph_file)
-        centres = sorted(vertex_list(vertices, "--vertices", graph)) if vertices is not None else range(graph.n)
-    with run.phase("extract"):
-        found = extract(graph, np.array(centres, np.int32), workers)
+        chosen = np.array(centres, np.int32)
+        if where.kind == "cpu":
+            found = on_cpu.extract(graph, chosen, where.threads)
+        else:
+            from gpukit.diversity import egos_gpu as on_gpu
+
+            found = on_gpu.extract(graph, chosen)
     with run.phase("write"):
+        from gpukit.artifacts import write
+
         arrays = {
             "centres": graph.original(found.centres),
             "node_begin": found.node_begin,
@@ -88,6 +131,12 @@ def search_(
     k: Annotated[int, typer.Option("-k", metavar="K", help="Threshold of the model.")] = 4,
     t: Annotated[int, typer.Option("-t", metavar="T", help="Number of vertices to find.")] = 100,
     undirected: UndirectedOption = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Decompose every ego-network, as the paper does; the same answer, slower.")
+    ] = False,
+    balance: Annotated[
+        Balance, typer.Option("--balance", help="How several GPUs share the work; the same answer.")
+    ] = Balance.dynamic,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -97,20 +146,20 @@ def search_(
     """Find the t vertices with the most social contexts, and these contexts."""
     params = {"model": model.value, "k": k, "t": t, "undirected": undirected}
     run = Run(params, out=out, as_json=as_json, verbose=verbose)
-    workers = run.use_cpu("diversity", device, gpus, threads)
-    with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph, write
-        from gpukit.diversity import Params, as_undirected, build_network, search
-        from gpukit.diversity.problem import check_t
+    graph, source = _read(run, graph_file, undirected)
+    from gpukit.diversity import Params, make_network, search
+    from gpukit.diversity.problem import check_t
 
-        asked = Params(model.value, k)
-        graph, source = as_undirected(read_graph(graph_file, transpose=False), undirected), digest(graph_file)
-        check_t(t, graph.n)
+    asked = Params(model.value, k)
+    check_t(t, graph.n)
+    where = _device(run, graph, device, gpus, threads)
     with run.phase("triangles"):
-        network = build_network(graph, workers)
+        network = make_network(graph, where, strategy=balance.value, full=full)
     with run.progress("ego-networks") as update:
         result = search(network, asked, t, timer=run.timer, progress=update)
     with run.phase("write"):
+        from gpukit.artifacts import write
+
         vertices = graph.original(result.vertices)
         arrays = {"vertices": vertices, "internal": result.vertices, "scores": result.scores}
         arrays |= {"first": result.contexts.first, "offsets": result.contexts.offsets}
@@ -125,5 +174,48 @@ def search_(
         }
         for place, (vertex, score) in enumerate(zip(vertices, result.scores, strict=True))
     ]
+    record: dict[str, Any] = {"top": top, "scored": result.scored}
+    if shares := getattr(network, "shares", []):  # of several GPUs
+        record["shares"] = [vars(share) for share in shares]
     shown = {f"vertex {one['vertex']}": f"{one['score']} contexts" for one in top[:10]}
-    run.finish(graph, {"top": top, "scored": result.scored}, {**shown, "scored": f"{result.scored:,}"})
+    run.finish(graph, record, {**shown, "scored": f"{result.scored:,}"})
+
+
+@app.command("decompose")
+def decompose_(
+    graph_file: GraphArgument,
+    out: OutOption,
+    undirected: UndirectedOption = False,
+    compress: CompressOption = False,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Compute the coreness of every vertex and the trussness of every edge of the whole graph."""
+    run = Run({"undirected": undirected}, out=out, as_json=as_json, verbose=verbose)
+    _one_gpu(gpus, "decompose")
+    graph, source = _read(run, graph_file, undirected)
+    where = _device(run, graph, device, gpus, threads)
+    with run.phase("decompose"):
+        from gpukit.diversity import decompose
+
+        found = decompose(graph, where)
+    with run.phase("write"):
+        from gpukit.artifacts import write
+
+        arrays = {
+            "coreness": found.coreness,
+            "tails": graph.original(found.tails),
+            "heads": graph.original(found.heads),
+            "trussness": found.trussness,
+        }
+        attributes = {"n": graph.n, "graph": source}
+        write(out, "decomposition", arrays, attributes, params=run.params, inputs={"graph": source}, compress=compress)
+    largest = {"coreness": int(found.coreness.max(initial=0)), "trussness": int(found.trussness.max(initial=0))}
+    run.finish(
+        graph,
+        {"largest": largest, "edges": len(found.tails)},
+        {f"largest {name}": value for name, value in largest.items()},
+    )

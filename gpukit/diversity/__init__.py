@@ -1,23 +1,29 @@
 """Structural diversity search (Huang, Huang, Xu, Choi, Peng: GPU-accelerated Structural Diversity Search in Graphs).
 
-``bounds.py``: upper bounds (section 3, phase 1). ``egos.py``: ego-networks in CSR (section 4). ``scores.py`` and
-``cpu.py``: the three models (section 5) and the balance of work (section 6). ``search.py``: algorithm 1.
-``decompose.py``: cores and trusses of a whole graph. ``baselines.py``: what the paper compares with.
+``bounds.py``: upper bounds (section 3, phase 1). ``egos.py``: ego-networks in CSR (section 4). ``scores.py``, with the
+kernels in ``cpu.py``, and ``scores_cuda.py``, with those in ``cuda.py``: the three models (section 5). ``balance.py``
+and ``scores_gpus.py``: the balance of work among GPUs (section 6). ``search.py``: algorithm 1. ``decomposition.py``:
+cores and trusses of a whole graph. ``baselines.py``: what the paper compares with. On a GPU:
+``cuda.py`` stands on ``teams_cuda.py``, ``matrix_cuda.py``, ``truss_cuda.py`` and ``cores_cuda.py``; more kernels in
+``network_cuda.py``, ``egos_cuda.py`` and ``decompose_cuda.py``, launched from ``egos_gpu.py`` and
+``decomposition_gpu.py``; the ablation without GPU extraction in ``baselines_cuda.py``.
 """
 
+from gpukit.diversity.decomposition import Decomposition, decompose
+from gpukit.diversity.networks import make_network
 from gpukit.diversity.problem import Contexts, Params, Result, as_undirected
-from gpukit.diversity.scores import Network, bounds, build_network, contexts, scores
+from gpukit.diversity.scores import Network, build_network
 from gpukit.diversity.search import search
 
 __all__ = [
     "Contexts",
+    "Decomposition",
     "Network",
     "Params",
     "Result",
     "as_undirected",
-    "bounds",
     "build_network",
-    "contexts",
-    "scores",
+    "decompose",
+    "make_network",
     "search",
 ]

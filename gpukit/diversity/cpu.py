@@ -103,7 +103,7 @@ def upper_bounds(model, k, indptr, support):
 
 
 @numba.njit(nogil=True, cache=True)
-def _extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads):
+def extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads):
     """Fill the possible context members of ego(v) and the edges between them; return both numbers.
 
     Edges come by ascending tail, then head, both local; an edge needs a support of ``edge_least`` in the whole graph.
@@ -134,7 +134,7 @@ def _extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tai
 
 
 @numba.njit(nogil=True, cache=True)
-def _rows(count, edges, tails, heads, degree, begin, other, edge_of):
+def fill_rows(count, edges, tails, heads, degree, begin, other, edge_of):
     """Make sorted CSR rows of the edges, begin[i] … begin[i + 1], and the number of the edge at each place."""
     for i in range(count + 2):
         begin[i] = 0
@@ -256,7 +256,7 @@ def _truss(edges, needed, tails, heads, begin, other, edge_of, state, stack, sid
 
 
 @numba.njit(nogil=True, cache=True)
-def _components(count, edges, tails, heads, least, root, sizes):
+def components(count, edges, tails, heads, least, root, sizes):
     """Join local vertices by edges; return how many components have ``least`` vertices. Roots are lowest members."""
     for i in range(count):
         root[i] = i
@@ -293,7 +293,7 @@ def _contexts(v, model, k, indptr, indices, up, support, mark, nodes, space):
     tails, heads, state, stack, other, edge_of = space
     least, size = least_degree(model, k), least_size(model, k)
     edge_least = k - 1 if model == TRUSS else 1
-    count, edges = _extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads)
+    count, edges = extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads)
     if count < size:
         return 0, 0
     if model != COMP:
@@ -306,16 +306,16 @@ def _contexts(v, model, k, indptr, indices, up, support, mark, nodes, space):
         for i in range(count):
             short += degree[i] < least
         if short > 0:
-            _rows(count, edges, tails, heads, degree, begin, other, edge_of)
+            fill_rows(count, edges, tails, heads, degree, begin, other, edge_of)
             if count - _peel(count, least, degree, begin, other, queue) < size:
                 return 0, 0
             edges = _compact(edges, tails, heads, degree)
         if model == TRUSS and k > 2:
             for i in range(count):
                 degree[i] = max(degree[i], 0)
-            _rows(count, edges, tails, heads, degree, begin, other, edge_of)
+            fill_rows(count, edges, tails, heads, degree, begin, other, edge_of)
             edges = _truss(edges, k - 2, tails, heads, begin, other, edge_of, state, stack, queue, side)
-    return _components(count, edges, tails, heads, size, degree, begin), count
+    return components(count, edges, tails, heads, size, degree, begin), count
 
 
 @numba.njit(nogil=True, cache=True)

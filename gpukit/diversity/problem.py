@@ -1,6 +1,8 @@
 """What structural diversity search is asked, the graph in the form its kernels want, and what it answers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
 
 MAX_K = 2**31 - 1
+
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,62 @@ class Contexts:
         return [self.members[self.offsets[row] : self.offsets[row + 1]] for row in rows]
 
 
+def group_members(
+    owners: np.ndarray, labels: np.ndarray, members: np.ndarray, vertices: int, smallest: int
+) -> Contexts:
+    """Return contexts from labelled members.
+
+    Parameters
+    ----------
+    owners : integer array
+        Place of the vertex whose ego-network each member is in, ascending.
+    labels : integer array
+        Part of the ego-network each member is in.
+    members : int32 array
+        Internal ids.
+    vertices : int
+        Number of vertices.
+    smallest : int
+        Least size of a context; smaller parts are left out.
+    """
+    by_part = np.lexsort((members, labels, owners))
+    owners, labels, members = owners[by_part], labels[by_part], members[by_part]
+    first = np.ones(len(members), np.bool_)
+    first[1:] = (owners[1:] != owners[:-1]) | (labels[1:] != labels[:-1])
+    starts = np.flatnonzero(first)
+    sizes = np.diff(starts, append=len(members))
+    chosen = starts[sizes >= smallest]
+    sizes = sizes[sizes >= smallest]
+    order = np.lexsort((members[chosen], owners[chosen]))
+    chosen, sizes = chosen[order], sizes[order]
+    offsets = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    places = np.arange(offsets[-1]) + np.repeat(chosen - offsets[:-1], sizes)
+    begin = np.zeros(vertices + 1, np.int64)
+    np.cumsum(np.bincount(owners[chosen], minlength=vertices), out=begin[1:])
+    return Contexts(begin, offsets, members[places])
+
+
+@dataclass(frozen=True, eq=False)
+class EgoTrusses:
+    """Full truss decompositions of ego-networks.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (vertices + 1,)
+        First edge of each ego-network.
+    trussness : int32 array or None
+        Largest k whose maximal truss has the edge: at least 2. Edges of an ego-network by their lower and then their
+        higher end in the order of ranks (degree in the graph, then id). None if it was not asked for.
+    scores : int32 array
+        Number of contexts of each vertex.
+    """
+
+    offsets: np.ndarray
+    trussness: np.ndarray | None
+    scores: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The t vertices of most contexts.
@@ -90,6 +150,27 @@ class Result:
     scores: np.ndarray
     contexts: Contexts
     scored: int
+
+
+class Scorer(Protocol):
+    """What the search needs of a network on any device; vertices are internal ids."""
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+
+    @property
+    def ego_edges(self) -> int:
+        """Edges of all ego-networks."""
+
+    def bounds(self, params: Params) -> np.ndarray:
+        """Return an upper bound of each score (int32, n)."""
+
+    def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
+        """Return the number of contexts (int32) of each of the vertices."""
+
+    def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
+        """Return the contexts of vertices whose scores are known."""
 
 
 def check_t(t: int, n: int) -> None:

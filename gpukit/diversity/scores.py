@@ -7,15 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from gpukit.diversity import cpu
-from gpukit.diversity.problem import Contexts, Params
+from gpukit.diversity import cpu, decompose_cpu
+from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress
 from gpukit.graph.csr import Graph
 
 TASKS_PER_THREAD = 16
 SUPPORT_BYTES = 1 << 30
 """Room for the counters of threads that count triangles together."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +33,8 @@ class Network:
         Internal id of each rank, and rank of each internal id.
     threads : int
         CPU threads to use.
+    full : bool
+        Whether :meth:`scores` decomposes every ego-network (truss), instead of removing what is in no context.
     """
 
     indptr: np.ndarray
@@ -44,6 +44,7 @@ class Network:
     order: np.ndarray
     rank: np.ndarray
     threads: int
+    full: bool = False
 
     @property
     def n(self) -> int:
@@ -56,6 +57,109 @@ class Network:
         totals = np.zeros(len(self.support) + 1, np.int64)
         np.cumsum(self.support, out=totals[1:])
         return (totals[self.indptr[1:]] - totals[self.indptr[:-1]]) // 2 + np.diff(self.indptr)
+
+    @property
+    def ego_edges(self) -> int:
+        """Edges of all ego-networks."""
+        return int(self.support.sum(dtype=np.int64)) // 2
+
+    def bounds(self, params: Params) -> np.ndarray:
+        """Return an upper bound of the score of each vertex (int32, n), by internal id."""
+        return cpu.upper_bounds(params.code, params.k, self.indptr, self.support)[self.rank]
+
+    def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
+        """Return the number of contexts of each vertex.
+
+        Parameters
+        ----------
+        vertices : integer array
+            Internal ids, each once.
+        params : Params
+        progress : callable, optional
+            Called as ``progress(done, total)`` with numbers of vertices.
+
+        Returns
+        -------
+        int32 array
+            In the order of the vertices; the same for any number of threads.
+        """
+        if self.full and params.model == "truss":
+            return self.decompose(vertices, params, progress).scores
+        result = np.zeros(self.n, np.int32)
+
+        def work(part: np.ndarray, rooms: tuple) -> None:
+            cpu.score_vertices(part, params.code, params.k, *self._rows(), *rooms, result)
+
+        self._share(vertices, work, progress)
+        return result[self.rank[vertices]]
+
+    def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
+        """Return the members of the contexts of vertices whose scores are known.
+
+        Parameters
+        ----------
+        vertices : integer array
+            Internal ids.
+        counts : integer array
+            The score of each.
+        params : Params
+        """
+        ranks = self.rank[vertices]
+        first = np.zeros(len(ranks) + 1, np.int64)
+        np.cumsum(counts, out=first[1:])
+        room = int(np.diff(self.indptr)[ranks[np.asarray(counts) > 0]].sum())
+        members = np.empty(room, np.int32)
+        settings = (ranks, params.code, params.k, *self._rows(), *self._rooms())
+        offsets = cpu.list_contexts(*settings, self.order, first, members)
+        return Contexts(first, offsets, members[: offsets[-1]].copy())
+
+    def decompose(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> EgoTrusses:
+        """Return the trussness of every edge of ego-networks, and the scores that follow.
+
+        Parameters
+        ----------
+        vertices : integer array
+            Internal ids, each once.
+        params : Params
+            Of the model ``truss``.
+        """
+        ranks = self.rank[vertices]
+        offsets = np.zeros(len(ranks) + 1, np.int64)
+        np.cumsum(self.cost[ranks] - np.diff(self.indptr)[ranks], out=offsets[1:])
+        places = np.zeros(self.n, np.int64)
+        places[ranks] = offsets[:-1]
+        trussness, result = np.empty(offsets[-1], np.int32), np.zeros(self.n, np.int32)
+
+        def work(part: np.ndarray, rooms: tuple) -> None:
+            decompose_cpu.decompose_vertices(part, params.k, *self._rows(), *rooms, places, trussness, result)
+
+        self._share(vertices, work, progress)
+        return EgoTrusses(offsets, trussness, result[ranks])
+
+    def _share(
+        self, vertices: np.ndarray, work: Callable[[np.ndarray, tuple], None], progress: Progress | None
+    ) -> None:
+        """Call ``work(ranks, rooms)`` for parts of vertices, heaviest first, in threads that each take the next."""
+        ranks = self.rank[vertices]
+        cost = self.cost[ranks]
+        heavy_first = np.argsort(-cost, kind="stable")
+        tasks = TASKS_PER_THREAD * self.threads if self.threads > 1 else 1
+        cuts = _cuts(cost[heavy_first], tasks)
+        parts = [ranks[heavy_first[a:b]] for a, b in zip(cuts[:-1], cuts[1:], strict=True) if b > a]
+        waiting, done = iter(parts), [0]
+
+        def take() -> None:
+            rooms = self._rooms()
+            for part in waiting:  # one `next` is one bytecode: no two threads get the same part
+                work(part, rooms)
+                done[0] += len(part)
+                if progress is not None:
+                    progress(done[0], len(ranks))
+
+        workers = max(1, min(self.threads, len(parts)))
+        with ThreadPoolExecutor(workers) as pool:
+            for task in [pool.submit(take) for _ in range(workers)]:
+                task.result()
 
     def _rooms(self) -> tuple[np.ndarray, np.ndarray, tuple]:
         """Return what a thread needs for itself: marks, local vertices, local edges."""
@@ -70,7 +174,7 @@ class Network:
         return self.indptr, self.indices, self.up, self.support
 
 
-def build_network(graph: Graph, threads: int = 1) -> Network:
+def build_network(graph: Graph, threads: int = 1, full: bool = False) -> Network:
     """Rename the vertices of an undirected graph by rank and count the triangles of each edge.
 
     Each thread counts for its own range of lowest ranks into its own counters; the sum is the same for any number.
@@ -94,88 +198,7 @@ def build_network(graph: Graph, threads: int = 1) -> Network:
     for other in counted[1:]:
         support += other
     cpu.mirror(indptr, indices, up, support)
-    return Network(indptr, indices, up, support, order, rank, threads)
-
-
-def bounds(network: Network, params: Params) -> np.ndarray:
-    """Return an upper bound of the score of each vertex (int32, n), by internal id."""
-    return cpu.upper_bounds(params.code, params.k, network.indptr, network.support)[network.rank]
-
-
-def scores(network: Network, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
-    """Return the number of contexts of each vertex.
-
-    Parameters
-    ----------
-    network : Network
-    vertices : integer array
-        Internal ids, each once.
-    params : Params
-    progress : callable, optional
-        Called as ``progress(done, total)`` with numbers of vertices.
-
-    Returns
-    -------
-    int32 array
-        In the order of the vertices; the same for any number of threads.
-    """
-    ranks = network.rank[vertices]
-    result = np.zeros(network.n, np.int32)
-    cost = network.cost[ranks]
-    heavy_first = np.argsort(-cost, kind="stable")
-    tasks = TASKS_PER_THREAD * network.threads if network.threads > 1 else 1
-    cuts = _cuts(cost[heavy_first], tasks)
-    parts = [ranks[heavy_first[a:b]] for a, b in zip(cuts[:-1], cuts[1:], strict=True) if b > a]
-    _share(network, parts, params, result, progress, len(ranks))
-    return result[ranks]
-
-
-def _share(
-    network: Network,
-    parts: list[np.ndarray],
-    params: Params,
-    result: np.ndarray,
-    progress: Progress | None,
-    total: int,
-) -> None:
-    """Score parts of vertices by threads that each take the next part, the heaviest first."""
-    waiting = iter(parts)
-    done = [0]
-
-    def work() -> None:
-        rooms = network._rooms()
-        for part in waiting:  # one `next` is one bytecode: no two threads get the same part
-            cpu.score_vertices(part, params.code, params.k, *network._rows(), *rooms, result)
-            done[0] += len(part)
-            if progress is not None:
-                progress(done[0], total)
-
-    workers = max(1, min(network.threads, len(parts)))
-    with ThreadPoolExecutor(workers) as pool:
-        for task in [pool.submit(work) for _ in range(workers)]:
-            task.result()
-
-
-def contexts(network: Network, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
-    """Return the members of the contexts of vertices whose scores are known.
-
-    Parameters
-    ----------
-    network : Network
-    vertices : integer array
-        Internal ids.
-    counts : integer array
-        The score of each.
-    params : Params
-    """
-    ranks = network.rank[vertices]
-    first = np.zeros(len(ranks) + 1, np.int64)
-    np.cumsum(counts, out=first[1:])
-    room = int(np.diff(network.indptr)[ranks[np.asarray(counts) > 0]].sum())
-    members = np.empty(room, np.int32)
-    settings = (ranks, params.code, params.k, *network._rows(), *network._rooms())
-    offsets = cpu.list_contexts(*settings, network.order, first, members)
-    return Contexts(first, offsets, members[: offsets[-1]].copy())
+    return Network(indptr, indices, up, support, order, rank, threads, full)
 
 
 def _cuts(cost: np.ndarray, parts: int) -> np.ndarray:

@@ -1,27 +1,27 @@
 """The search in four phases (algorithm 1 of the paper), once for every device.
 
-1. Upper bounds of all vertices, ordered by (bound falling, id). 2. Scores, in batches down that order: first the top
-bounds, then batches of twice the size each. 3. Within a batch the work is balanced (:mod:`gpukit.diversity.scores`).
-4. The top t of what is scored; the search ends when no other vertex can enter.
+1. Upper bounds of all vertices, ordered by (bound falling, id). 2. Scores, in two batches down that order: the top
+bounds, then all whose bound is not below the t-th score so far; few bounds are, and a batch costs launches. 3. Within a
+batch the work is balanced (:mod:`gpukit.diversity.scores`, :mod:`gpukit.diversity.balance`). 4. The top t of what is
+scored.
 """
 
 import numpy as np
 
 from gpukit.device.timing import PhaseTimer
-from gpukit.diversity.problem import Params, Result, check_t
-from gpukit.diversity.scores import Network, Progress, bounds, contexts, scores
+from gpukit.diversity.problem import Params, Progress, Result, Scorer, check_t
 
 FIRST_BATCH = 1024
 
 
 def search(
-    network: Network, params: Params, t: int, *, timer: PhaseTimer | None = None, progress: Progress | None = None
+    network: Scorer, params: Params, t: int, *, timer: PhaseTimer | None = None, progress: Progress | None = None
 ) -> Result:
     """Return the t vertices of most contexts with these contexts.
 
     Parameters
     ----------
-    network : Network
+    network : Scorer
         Of an undirected graph, see :func:`gpukit.diversity.scores.build_network`.
     params : Params
     t : int
@@ -39,32 +39,36 @@ def search(
     check_t(t, network.n)
     timer = timer or PhaseTimer()
     with timer.phase("bounds"):
-        limits = bounds(network, params)
-        order = np.argsort(-limits, kind="stable")
+        limits = network.bounds(params)
+        order = _falling(limits)
         falling = limits[order]
         known = np.zeros(network.n, np.int32)
     with timer.phase("scores"):
-        done, end = 0, int(np.count_nonzero(falling))  # a bound of 0 is the score
-        worth, size = 0, max(FIRST_BATCH, t)
-        while done < end:
-            upper = min(done + size, end)
-            batch = order[done:upper]
-            known[batch] = scores(network, batch, params, progress)
-            done, size = upper, 2 * size
-            worth += len(batch)
-            if done >= t:
-                end = min(end, _reach(order, falling, known, done, t))
+        end = int(np.count_nonzero(falling))  # a bound of 0 is the score
+        first = min(max(FIRST_BATCH, t), end)
+        known[order[:first]] = network.scores(order[:first], params, progress)
+        if first >= t:
+            end = min(end, _reach(order, falling, known, first, t))
+        if end > first:
+            known[order[first:end]] = network.scores(order[first:end], params, progress)
         # What was not scored counts as 0: it is, or its bound is at most the t-th score and its id too late.
         top = _top(np.arange(network.n), known, t)
     with timer.phase("contexts"):
-        found = contexts(network, top, known[top], params)
-    return Result(top.astype(np.int32), known[top], found, worth)
+        found = network.contexts(top, known[top], params)
+    return Result(top.astype(np.int32), known[top], found, max(first, end))
 
 
 def _top(candidates: np.ndarray, known: np.ndarray, t: int) -> np.ndarray:
     """Return the t candidates of largest score, equal scores by ascending id."""
     candidates = np.sort(candidates)
-    return candidates[np.argsort(-known[candidates], kind="stable")[:t]]
+    return candidates[_falling(known[candidates])[:t]]
+
+
+def _falling(values: np.ndarray) -> np.ndarray:
+    """Return the places of numbers >= 0 by falling value, equal ones ascending; small numbers in linear time."""
+    most = int(values.max(initial=0))
+    # NumPy sorts 16-bit integers by radix.
+    return np.argsort((most - values).astype(np.uint16 if most < 1 << 16 else np.int64), kind="stable")
 
 
 def _reach(order: np.ndarray, falling: np.ndarray, known: np.ndarray, done: int, t: int) -> int:

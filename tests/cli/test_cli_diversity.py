@@ -1,6 +1,9 @@
 """``gpukit diversity``: records, artifacts, and one line with the right exit code for what is wrong."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -17,19 +20,31 @@ def folder(tmp_path):
     u, v = np.array([(10, 20), (20, 30), (10, 30), (10, 40), (10, 50), (40, 50), (60, 10)]).T
     write_graph(tmp_path / "G.h5", build_graph(u, v, weights=Weights("none"), undirected=True))
     write_graph(tmp_path / "A.h5", build_graph(u, v, weights=Weights("none")))
+    nothing = build_graph(u[:0], v[:0], weights=Weights("none"), undirected=True, ids=False, n=3)
+    write_graph(tmp_path / "empty.h5", nothing)
     return tmp_path
 
 
 @pytest.mark.parametrize("name", ["G.h5", "A.h5"])
-def test_search(capsys, folder, name):
+@pytest.mark.parametrize("more", [[], ["--full", "--balance", "none", "--threads", "2"]])
+def test_search(capsys, folder, name, more):
     words = ["diversity", "search", str(folder / name), "--out", str(folder / "D.h5"), "--model", "comp", "-k", "2"]
-    assert main([*words, "-t", "2", "--undirected", "--json"]) == 0
+    assert main([*words, "-t", "2", "--undirected", "--json", *more]) == 0
     top = json.loads(capsys.readouterr().out)["top"]
     assert top == [
         {"vertex": 10, "score": 2, "contexts": [[20, 30], [40, 50]]},
         {"vertex": 20, "score": 1, "contexts": [[10, 30]]},
     ]
     verify(folder / "D.h5")
+
+
+def test_truss_and_its_decomposition_write_the_same_bytes(folder):
+    files = [folder / "one.h5", folder / "two.h5"]
+    for file, more in zip(files, ([], ["--full"]), strict=True):
+        words = ["diversity", "search", str(folder / "G.h5"), "--out", str(file), "-k", "2", "-t", "6"]
+        assert main([*words, *more]) == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert read(files[0], "diversity").arrays["scores"].tolist() == [2, 1, 1, 1, 1, 0]
 
 
 def test_egos(folder):
@@ -42,12 +57,92 @@ def test_egos(folder):
     verify(out)
 
 
+def test_decompose(capsys, folder):
+    out = folder / "X.h5"
+    assert main(["diversity", "decompose", str(folder / "G.h5"), "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["largest"] == {"coreness": 2, "trussness": 3}
+    arrays = read(out, "decomposition").arrays
+    assert arrays["coreness"].tolist() == [2, 2, 2, 2, 2, 1]
+    edges = zip(arrays["tails"].tolist(), arrays["heads"].tolist(), arrays["trussness"].tolist(), strict=True)
+    assert list(edges) == [(10, 20, 3), (10, 30, 3), (10, 40, 3), (10, 50, 3), (10, 60, 2), (20, 30, 3), (40, 50, 3)]
+    verify(out)
+
+
+def test_a_graph_without_edges(capsys, folder):
+    for command, more in (("egos", []), ("search", ["-t", "3"]), ("decompose", [])):
+        out = folder / f"{command}.h5"
+        assert main(["diversity", command, str(folder / "empty.h5"), "--out", str(out), *more]) == 0
+        verify(out)
+
+
 @pytest.mark.parametrize(
-    ("name", "words", "code"),
-    [("A.h5", [], 2), ("G.h5", ["-t", "7"], 2), ("G.h5", ["-k", "1"], 2), ("G.h5", ["--device", "cuda"], 4)],
+    ("name", "words", "code", "text"),
+    [
+        ("A.h5", [], 2, "the graph is directed"),
+        ("G.h5", ["-t", "7"], 2, "-t is 7; 1 to 6"),
+        ("G.h5", ["-t", "0"], 2, "-t is 0; 1 to 6"),
+        ("G.h5", ["-k", "1"], 2, "-k is 1; 2 to"),
+        ("G.h5", ["--model", "comp", "-k", "0"], 2, "-k is 0; 1 to"),
+        ("G.h5", ["--balance", "steal"], 2, "steal"),
+        ("G.h5", ["--device", "cuda"], 4, "cannot use a GPU"),
+        ("G.h5", ["--gpus", "-1"], 2, "--gpus is -1"),
+        ("none.h5", [], 3, "does not exist"),
+    ],
 )
-def test_errors(capsys, folder, name, words, code):
+def test_errors(capsys, folder, name, words, code, text):
     out = folder / "D.h5"
     assert main(["diversity", "search", str(folder / name), "--out", str(out), "-t", "2", *words]) == code
-    assert len(capsys.readouterr().err.strip().splitlines()[-1]) > 20
+    line = capsys.readouterr().err.strip().splitlines()[-1]
+    assert text in line
     assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["egos", "decompose"])
+def test_commands_of_one_gpu(capsys, folder, command):
+    words = ["diversity", command, str(folder / "G.h5"), "--out", str(folder / "X.h5")]
+    assert main([*words, "--gpus", "2"]) == 2
+    assert f"diversity {command} uses one GPU" in capsys.readouterr().err
+    assert main(["diversity", command, str(folder / "A.h5"), "--out", str(folder / "X.h5")]) == 2
+    assert not (folder / "X.h5").exists()
+
+
+def test_the_simulated_gpu_writes_the_same_files(folder):
+    """All commands with ``--device cuda`` in the simulator, which needs a process of its own."""
+    commands = {"search": ["-k", "3", "-t", "4"], "egos": [], "decompose": []}
+    script = "import sys; from gpukit.cli.app import main; sys.exit(max(main(words.split()) for words in sys.argv[1:]))"
+    lines = []
+    for command, more in commands.items():
+        words = ["diversity", command, str(folder / "G.h5"), *more, "--out"]
+        assert main([*words, str(folder / f"{command}.cpu.h5")]) == 0
+        lines.append(" ".join([*words, str(folder / f"{command}.gpu.h5"), "--device", "cuda"]))
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run([sys.executable, "-c", script, *lines], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    for command in commands:
+        assert (folder / f"{command}.cpu.h5").read_bytes() == (folder / f"{command}.gpu.h5").read_bytes()
+
+
+def test_bench(capsys, folder, monkeypatch):
+    monkeypatch.setattr("gpukit.bench.gim.COPY_BYTES", 1 << 20)
+    words = [
+        "bench",
+        "diversity",
+        str(folder / "G.h5"),
+        "--device",
+        "cpu",
+        "--repeat",
+        "1",
+        "--out",
+        str(folder / "b.json"),
+    ]
+    assert main([*words, "--methods", "score,search", "--models", "comp,truss", "-k", "2,3", "-t", "2"]) == 0
+    record = json.loads((folder / "b.json").read_text())
+    assert [(run["model"], run["k"], run["method"]) for run in record["runs"]][:3] == [
+        ("comp", 2, "score"),
+        ("comp", 2, "search"),
+        ("comp", 3, "score"),
+    ]
+    assert len(record["runs"]) == 8
+    for wrong in (["--methods", "speed"], ["-k", "two"], ["--methods", "scatter"], ["--models", "clique"]):
+        assert main([*words, *wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()[-1]) > 20

@@ -30,3 +30,13 @@ def contexts(graph: nx.Graph, v: int, model: str, k: int) -> list[list[int]]:
     else:
         parts = list(nx.connected_components(nx.k_truss(net, k)))
     return sorted(sorted(part) for part in parts)
+
+
+def trussness(graph: nx.Graph) -> dict[tuple[int, int], int]:
+    """Return the largest k whose k-truss has each edge (lower end first), by peeling again for every k."""
+    found, k = {}, 2
+    while graph.number_of_edges():
+        found |= {tuple(sorted(edge)): k for edge in graph.edges}
+        k += 1
+        graph = nx.k_truss(graph, k)
+    return found

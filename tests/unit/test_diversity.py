@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from oracles import diversity as oracle
 
-from gpukit.diversity import Params, as_undirected, bounds, build_network, contexts, scores, search
+from gpukit.diversity import Params, as_undirected, build_network, search
+from gpukit.diversity.baselines import EgoByEgo
+from gpukit.diversity.decomposition import decompose
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
@@ -42,11 +45,11 @@ def check_all(graph, model, k, threads=1):
     network, params = build_network(graph, threads), Params(model, k)
     reference = oracle.as_networkx(graph)
     expected = [oracle.contexts(reference, v, model, k) for v in range(graph.n)]
-    found = scores(network, np.arange(graph.n), params)
+    found = network.scores(np.arange(graph.n), params)
     assert found.tolist() == [len(one) for one in expected]
-    listed = contexts(network, np.arange(graph.n), found, params)
+    listed = network.contexts(np.arange(graph.n), found, params)
     assert [[part.tolist() for part in listed.of(v)] for v in range(graph.n)] == expected
-    assert np.all(bounds(network, params) >= found)
+    assert np.all(network.bounds(params) >= found)
     return found
 
 
@@ -122,14 +125,14 @@ def test_wiki_vote_sample_and_threads(wiki, wiki_networks, model):
     assert np.array_equal(one.support, three.support)
     params = Params(model, 4)
     everyone = np.arange(wiki.n)
-    found = scores(one, everyone, params)
-    assert np.array_equal(found, scores(three, everyone, params))
-    assert np.all(bounds(one, params) >= found)
+    found = one.scores(everyone, params)
+    assert np.array_equal(found, three.scores(everyone, params))
+    assert np.all(one.bounds(params) >= found)
     generator = np.random.default_rng(1)
     heaviest = one.order[np.argsort(-one.cost, kind="stable")[: 1 if model == "truss" else 10]]
     sample = np.concatenate([heaviest, generator.choice(wiki.n, 40, replace=False)])
     reference = oracle.as_networkx(wiki)
-    listed = contexts(one, sample, found[sample], params)
+    listed = one.contexts(sample, found[sample], params)
     for place, v in enumerate(sample.tolist()):
         assert [part.tolist() for part in listed.of(place)] == oracle.contexts(reference, v, model, 4)
     for t in (1, 100, 3000, wiki.n):
@@ -139,7 +142,7 @@ def test_wiki_vote_sample_and_threads(wiki, wiki_networks, model):
         assert np.array_equal(answers[0].vertices, answers[1].vertices)
         assert np.array_equal(answers[0].contexts.members, answers[1].contexts.members)
         assert answers[0].scored == answers[1].scored
-    assert search(one, params, 1).scored < np.count_nonzero(bounds(one, params))
+    assert search(one, params, 1).scored < np.count_nonzero(one.bounds(params))
 
 
 def test_bounds_stop_the_search_early():
@@ -180,3 +183,60 @@ def test_largest_k_and_wrong_values():
             search(build_network(graph), Params(), t)
     with pytest.raises(UsageError, match="model"):
         Params("clique", 3)
+
+
+def test_decomposition_of_ego_networks():
+    for key in range(30):
+        graph = undirected(*random_edges(key))
+        network, reference = build_network(graph, 1 + key % 3), oracle.as_networkx(graph)
+        vertices = np.random.default_rng(key).permutation(graph.n)[: 1 + graph.n // 2]
+        for k in (2, 4):
+            params = Params("truss", k)
+            found = network.decompose(vertices, params)
+            assert np.array_equal(found.scores, network.scores(vertices, params))
+        for place, v in enumerate(vertices.tolist()):
+            expected = oracle.trussness(oracle.ego(reference, v))
+            by_rank = sorted((sorted(network.rank[list(edge)].tolist()), value) for edge, value in expected.items())
+            values = found.trussness[found.offsets[place] : found.offsets[place + 1]]
+            assert values.tolist() == [value for _, value in by_rank]
+
+
+def test_decomposition_of_graphs():
+    largest = 0
+    for key in range(40):
+        graph = undirected(*random_edges(key))
+        reference, found = oracle.as_networkx(graph), decompose(graph)
+        assert dict(enumerate(found.coreness.tolist())) == nx.core_number(reference)
+        edges = zip(found.tails.tolist(), found.heads.tolist(), strict=True)
+        values = dict(zip(edges, found.trussness.tolist(), strict=True))
+        assert values == oracle.trussness(reference)
+        assert list(values) == sorted(values)
+        largest = max(largest, *values.values(), 0)
+    assert largest > 10
+
+
+def test_decomposition_of_wiki_vote(wiki):
+    found = decompose(wiki)
+    assert found.coreness.max() == 53
+    assert found.trussness.max() == 23  # table 1 of the paper
+    reference = oracle.as_networkx(wiki)
+    assert dict(enumerate(found.coreness.tolist())) == nx.core_number(reference)
+    kept = found.trussness >= 16
+    edges = set(zip(found.tails[kept].tolist(), found.heads[kept].tolist(), strict=True))
+    assert edges == {tuple(sorted(edge)) for edge in nx.k_truss(reference, 16).edges}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_baselines_find_the_same(model):
+    for key in range(12):
+        graph = undirected(*random_edges(key))
+        network, full = build_network(graph), build_network(graph, 2, full=True)
+        for k in (2, 3, 5):
+            params, everyone = Params(model, k), np.arange(graph.n)
+            expected = network.scores(everyone, params)
+            one_by_one = EgoByEgo(graph, network)
+            assert np.array_equal(one_by_one.scores(everyone, params), expected)
+            assert np.array_equal(full.scores(everyone, params), expected)
+            answers = [search(one, params, graph.n) for one in (network, one_by_one)]
+            assert np.array_equal(*(answer.vertices for answer in answers))
+            assert np.array_equal(*(answer.contexts.members for answer in answers))

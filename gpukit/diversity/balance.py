@@ -1,0 +1,241 @@
+"""Balance of work among devices (section 6 of the paper): cost model, packing, and stealing of waiting work.
+
+Nothing here changes a score: a vertex is scored once, wherever.
+"""
+
+import heapq
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpukit.diversity.problem import Progress
+from gpukit.errors import UsageError
+
+STRATEGIES = ("none", "pack", "random", "exhausted", "dynamic")
+"""How tasks come to devices: equal numbers in the order given; lists packed by cost; and packed lists from which a
+device that has nothing left steals: one batch of another device chosen at random, all of the one with the most waiting
+(MGPU-Div-E), or half of it (MGPU-Div-D, algorithm 9)."""
+
+SAMPLE = 0.01
+"""Part of the vertices that are timed for the cost model (section 7, experiment 1)."""
+
+BATCHES = 4
+"""Batches that a device makes of an even share of the work: what runs cannot be stolen, and each costs a launch."""
+
+STRATA = 16
+"""Groups of the sample, each of similar cost, that are timed for the cost model."""
+
+
+def features(model: str, full: bool, degrees: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return what the cost of an ego-network is a weighted sum of (float64, vertices by features).
+
+    Edges for ``comp``; neighbours and edges for ``core``; neighbours and edges ** 1.5 for ``truss``; trusses of a fixed
+    k do not decompose and have the edges too.
+    """
+    columns = {"comp": [edges], "core": [degrees, edges], "truss": [degrees, edges**1.5]}[model]
+    if model == "truss" and not full:
+        columns.append(edges)
+    return np.column_stack(columns).astype(np.float64)
+
+
+def sample(count: int, fraction: float) -> list[np.ndarray]:
+    """Return places in the order of cost, evenly spaced, in groups of neighbours there.
+
+    Parameters
+    ----------
+    count : int
+        Number of vertices, at least 1.
+    fraction : float
+        Part of them to take, in (0, 1]; at least one.
+
+    Raises
+    ------
+    UsageError
+        If the fraction is out of range.
+    """
+    if not 0 < fraction <= 1:
+        raise UsageError(f"the part of the vertices to sample is {fraction}; above 0, up to 1 is allowed")
+    taken = max(1, round(fraction * count))
+    places = ((np.arange(taken) + 0.5) * count / taken).astype(np.int64)
+    return np.array_split(places, min(STRATA, taken))
+
+
+def fit(groups: Sequence[np.ndarray], seconds: Sequence[float]) -> np.ndarray:
+    """Return the non-negative weight of each feature (least squares); what every launch costs is set apart.
+
+    Parameters
+    ----------
+    groups : sequence of float64 arrays, shape (vertices, features)
+    seconds : sequence of float
+        Time that each group took.
+    """
+    from scipy.optimize import nnls
+
+    sums = np.array([group.sum(axis=0) for group in groups])
+    scale = np.maximum(sums.max(axis=0), 1e-300)
+    weights = nnls(np.column_stack([sums / scale, np.ones(len(sums))]), np.asarray(seconds))[0][:-1] / scale
+    # A sample too small to show any cost: every feature counts alike.
+    return weights if weights.any() else 1 / scale
+
+
+def pack(cost: np.ndarray, devices: int) -> list[np.ndarray]:
+    """Return each device's tasks by falling cost: the longest first, to the least loaded device (algorithm 8)."""
+    load = [(0.0, device) for device in range(devices)]
+    lists: list[list[int]] = [[] for _ in range(devices)]
+    for task in np.argsort(-cost, kind="stable").tolist():
+        least, device = heapq.heappop(load)
+        lists[device].append(task)
+        heapq.heappush(load, (least + float(cost[task]), device))
+    return [np.array(one, np.int64) for one in lists]
+
+
+@dataclass
+class Share:
+    """What one device did: seconds at work, cost and number of its tasks, their vertices, batches, and stolen tasks."""
+
+    seconds: float = 0.0
+    cost: float = 0.0
+    tasks: int = 0
+    vertices: int = 0
+    batches: int = 0
+    stolen: int = 0
+
+
+class WorkLists:
+    """The waiting tasks of every device; safe to use from one thread a device.
+
+    Parameters
+    ----------
+    cost : float64 array
+        Estimated cost of each task, not negative.
+    devices : int
+    strategy : str
+        One of :data:`STRATEGIES`.
+
+    Raises
+    ------
+    UsageError
+        If the strategy is unknown.
+    """
+
+    def __init__(self, cost: np.ndarray, devices: int, strategy: str) -> None:
+        if strategy not in STRATEGIES:
+            raise UsageError(f"balance {strategy!r} is unknown; choose {', '.join(STRATEGIES)}")
+        self._cost, self._strategy = cost, strategy
+        places = np.array_split(np.arange(len(cost)), devices) if strategy == "none" else pack(cost, devices)
+        self._lists = [_List(one, cost) for one in places]
+        self._grain = float(cost.sum()) / (devices * BATCHES)
+        self._random = random.Random(0)
+        self._lock = threading.Lock()
+        self.shares = [Share() for _ in range(devices)]
+
+    def take(self, device: int) -> np.ndarray:
+        """Return the next batch of tasks of a device; empty if nothing is left for it."""
+        with self._lock:
+            own, share = self._lists[device], self.shares[device]
+            own.running = 0.0
+            if not own.waiting:
+                own = self._lists[device] = _List(self._steal(device), self._cost)
+                share.stolen += own.waiting
+            batch = own.front(self._grain)
+            own.running = float(self._cost[batch].sum())
+            share.cost += own.running
+            share.tasks += len(batch)
+            share.batches += len(batch) > 0
+            return batch
+
+    def _steal(self, thief: int) -> np.ndarray:
+        """Take waiting work from the back of another list."""
+        others = [one for device, one in enumerate(self._lists) if device != thief and one.waiting]
+        if not others or self._strategy in ("none", "pack"):
+            return np.empty(0, np.int64)
+        if self._strategy == "random":
+            return self._random.choice(others).back(self._grain)
+        heaviest = max(others, key=_List.unfinished)  # the first of equals
+        return heaviest.back(np.inf if self._strategy == "exhausted" else heaviest.unfinished() / 2)
+
+
+@dataclass
+class _List:
+    """Tasks in the order they are done; those at low … high - 1 wait."""
+
+    tasks: np.ndarray
+    cost: np.ndarray
+    running: float = 0.0
+    low: int = 0
+    high: int = field(init=False)
+    sums: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.high = len(self.tasks)
+        self.sums = np.concatenate([[0.0], np.cumsum(self.cost[self.tasks])])
+
+    @property
+    def waiting(self) -> int:
+        """Number of waiting tasks."""
+        return self.high - self.low
+
+    def unfinished(self) -> float:
+        """Cost of what waits and runs."""
+        return self.running + float(self.sums[self.high] - self.sums[self.low])
+
+    def front(self, cost: float) -> np.ndarray:
+        """Take tasks from the front until their cost is reached, at least one."""
+        end = int(np.searchsorted(self.sums, self.sums[self.low] + cost, side="left"))
+        end = min(max(end, self.low + 1), self.high)
+        batch, self.low = self.tasks[self.low : end], end
+        return batch
+
+    def back(self, cost: float) -> np.ndarray:
+        """Take tasks from the back, stopping before one that would exceed the cost."""
+        cut = int(np.searchsorted(self.sums, self.sums[self.high] - cost, side="left"))
+        cut = min(max(cut, self.low), self.high)
+        batch, self.high = self.tasks[cut : self.high], cut
+        return batch
+
+
+def run(
+    workers: Sequence[Callable[[np.ndarray], None]],
+    cost: np.ndarray,
+    vertices: np.ndarray,
+    strategy: str,
+    progress: Progress | None = None,
+) -> list[Share]:
+    """Do tasks on several devices, one host thread each, and return what each device did.
+
+    Parameters
+    ----------
+    workers : sequence of callables
+        For each device: does a batch of tasks, and returns when it is done.
+    cost : float64 array
+        Estimated cost of each task.
+    vertices : int64 array
+        Number of vertices in each.
+    strategy : str
+        One of :data:`STRATEGIES`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with numbers of vertices.
+    """
+    lists = WorkLists(cost, len(workers), strategy)
+    total, done = int(vertices.sum()), [0]
+
+    def work(device: int) -> None:
+        share = lists.shares[device]
+        while len(batch := lists.take(device)):
+            start = time.perf_counter()
+            workers[device](batch)
+            share.seconds += time.perf_counter() - start
+            share.vertices += int(vertices[batch].sum())
+            done[0] += int(vertices[batch].sum())
+            if progress is not None:
+                progress(done[0], total)
+
+    with ThreadPoolExecutor(len(workers)) as pool:
+        for task in [pool.submit(work, device) for device in range(len(workers))]:
+            task.result()
+    return lists.shares

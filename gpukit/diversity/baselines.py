@@ -1,0 +1,89 @@
+"""Decomposition of ego-networks one by one, as BC-Div and PGL-Div do (section 7, experiment 3).
+
+CPU-Div and MCPU-Div are ``build_network(graph, threads, full=True)`` with one and more threads.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from gpukit.device.select import Device
+from gpukit.diversity.decomposition import core_numbers, truss_numbers
+from gpukit.diversity.egos import extract
+from gpukit.diversity.problem import Contexts, Params, Progress
+from gpukit.diversity.scores import Network
+from gpukit.graph.csr import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class EgoByEgo:
+    """Scores by a decomposition made for whole graphs, applied to one extracted ego-network after the other.
+
+    BC-Div with ``core`` (k-core decomposition of Ahmad et al., 2023, in this project's form), PGL-Div with ``truss``
+    (Almasri et al., 2019). Extraction is sequential. For comparison: each ego-network costs some launches.
+
+    Attributes
+    ----------
+    graph : Graph
+        Undirected.
+    network : Network
+        Of the graph; gives bounds and contexts.
+    device : Device, optional
+        Where the decompositions run; the CPU if not given.
+    """
+
+    graph: Graph
+    network: Network
+    device: Device | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.graph.n
+
+    @property
+    def ego_edges(self) -> int:
+        """Edges of all ego-networks."""
+        return self.network.ego_edges
+
+    def bounds(self, params: Params) -> np.ndarray:
+        """Return an upper bound of the score of each vertex (int32, n)."""
+        return self.network.bounds(params)
+
+    def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
+        """Return the contexts of vertices whose scores are known."""
+        return self.network.contexts(vertices, counts, params)
+
+    def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
+        """Return the number of contexts of each vertex (int32); ``comp`` needs no decomposition."""
+        egos = extract(self.graph, vertices)
+        found = np.zeros(len(vertices), np.int32)
+        for place in range(len(vertices)):
+            low, high = egos.node_begin[place], egos.node_begin[place + 1]
+            starts = egos.indptr[low : high + 1]
+            inner = Graph(starts - starts[0], egos.indices[starts[0] : starts[-1]], undirected=True)
+            found[place] = self._count(inner, params)
+            if progress is not None:
+                progress(place + 1, len(vertices))
+        return found
+
+    def _count(self, ego: Graph, params: Params) -> int:
+        """Return the number of contexts in one ego-network."""
+        rows = np.repeat(np.arange(ego.n), np.diff(ego.indptr))
+        tails, heads, members = rows, ego.indices, np.ones(ego.n, np.bool_)
+        if params.model == "core":
+            members = core_numbers(ego, self.device) >= params.k
+            kept = members[tails] & members[heads]
+            tails, heads = tails[kept], heads[kept]
+        elif params.model == "truss":
+            tails, heads, trussness = truss_numbers(ego, self.device)
+            kept = trussness >= params.k
+            tails, heads = tails[kept], heads[kept]
+            members = np.zeros(ego.n, np.bool_)
+            members[tails] = members[heads] = True
+        matrix = csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(ego.n, ego.n))
+        _, labels = connected_components(matrix, directed=False)
+        sizes = np.bincount(labels[members])
+        return int(np.count_nonzero(sizes >= (params.k if params.model == "comp" else 1)))

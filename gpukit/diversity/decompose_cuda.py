@@ -1,0 +1,160 @@
+"""Kernels of core and truss decomposition of a whole graph on a GPU."""
+
+import numba
+from numba import cuda, int32, int64
+
+from gpukit.device.select import register_limit
+from gpukit.diversity.network_cuda import LANES, find
+
+BLOCK, REGISTERS = 256, 64
+NONE = 0x7FFFFFFF
+QUEUED, LEAST, CONTROL = 0, 1, 8
+"""Places in ``control``: elements queued, the lowest number alive (three, used in turn); its length."""
+
+
+@cuda.jit(cache=True, **register_limit(REGISTERS))
+def core_levels(indptr, indices, degree, coreness, queue, control):
+    """Write the coreness of each vertex; cooperative, any grid.
+
+    Level by level and round by round: a thread owns a vertex and queues it if its degree has fallen to the level, then
+    ``LANES`` threads own a queued vertex and count its neighbours down. Each round reads all degrees, 8 bytes a vertex;
+    all rounds together make an atomic add an arc.
+
+    Parameters
+    ----------
+    indptr, indices
+        The graph.
+    degree : int32 array, shape (n,)
+        The degrees at the start; of no use afterwards.
+    coreness : int32 array, shape (n,)
+        -1 at the start.
+    queue : int32 array, shape (n,)
+    control : int64 array, shape (CONTROL,)
+        0, then the largest int32, at the start.
+    """
+    grid = cuda.cg.this_grid()
+    thread, threads = cuda.grid(1), cuda.gridsize(1)
+    n = len(degree)
+    level, done, round_ = int64(0), int64(0), int64(0)
+    while done < n:
+        least = int64(NONE)
+        for v in range(thread, n, threads):
+            if coreness[v] < 0:
+                if degree[v] <= level:
+                    coreness[v] = level
+                    queue[cuda.atomic.add(control, QUEUED, 1)] = v
+                else:
+                    least = min(least, int64(degree[v]))
+        if least < control[LEAST + round_ % 3]:
+            cuda.atomic.min(control, LEAST + round_ % 3, least)
+        grid.sync()
+        end = control[QUEUED]
+        if end == done:
+            level = max(level, control[LEAST + round_ % 3])
+        else:
+            for q in range(done + thread // LANES, end, threads // LANES):
+                v = queue[q]
+                for p in range(indptr[v] + thread % LANES, indptr[v + 1], LANES):
+                    cuda.atomic.add(degree, indices[p], -1)
+            done = end
+        if thread == 0:
+            control[LEAST + (round_ + 1) % 3] = NONE
+        grid.sync()
+        round_ += 1
+
+
+@cuda.jit(device=True)
+def _lose(support, edge):
+    cuda.atomic.add(support, edge, -1)
+
+
+@cuda.jit(cache=True, **register_limit(REGISTERS))
+def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness, queue, control):
+    """Write the trussness of each edge; cooperative, any grid (PKT: Kabir and Madduri, 2017).
+
+    A round as in :func:`core_levels`, with edges and supports: ``LANES`` threads own a queued edge and look for its
+    triangles, the shorter row in the longer one. Of two queued edges of a triangle the lower one takes it from the
+    third. A triangle costs up to two atomic adds, once.
+
+    Parameters
+    ----------
+    indptr : int64 array, shape (n + 1,)
+    tails, heads : int32 arrays, shape (m,)
+        Arcs by rank, ascending.
+    edge_of : int32 array, shape (m,)
+        Edge of each arc: the place of the arc from its lower end.
+    edges : int32 array, shape (m / 2,)
+        These places.
+    support : int32 array, shape (m,)
+        Triangles of each edge at its place; of no use afterwards.
+    gone : int32 array, shape (m,)
+        Zeros at the start; round in which an edge was queued.
+    trussness : int32 array, shape (m,)
+        The result, at the edges' places.
+    queue : int32 array, shape (m / 2,)
+    control : int64 array, shape (CONTROL,)
+        0, then the largest int32, at the start.
+    """
+    grid = cuda.cg.this_grid()
+    thread, threads = cuda.grid(1), cuda.gridsize(1)
+    level, done, round_ = int64(0), int64(0), int32(1)
+    while done < len(edges):
+        least = int64(NONE)
+        for x in range(thread, len(edges), threads):
+            e = edges[x]
+            if gone[e] == 0:
+                if support[e] <= level:
+                    gone[e] = round_
+                    trussness[e] = level + 2
+                    queue[cuda.atomic.add(control, QUEUED, 1)] = e
+                else:
+                    least = min(least, int64(support[e]))
+        if least < control[LEAST + round_ % 3]:
+            cuda.atomic.min(control, LEAST + round_ % 3, least)
+        grid.sync()
+        end = control[QUEUED]
+        if end == done:
+            level = max(level, control[LEAST + round_ % 3])
+        else:
+            for x in range(done + thread // LANES, end, threads // LANES):
+                e = queue[x]
+                u, w = tails[e], heads[e]
+                a, a_end, b, b_end = indptr[u], indptr[u + 1], indptr[w], indptr[w + 1]
+                if a_end - a > b_end - b:
+                    a, a_end, b, b_end = b, b_end, a, a_end
+                for p in range(a + thread % LANES, a_end, LANES):
+                    f = edge_of[p]
+                    if f != e and (gone[f] == 0 or gone[f] == round_):
+                        place = find(heads, b, b_end, heads[p])
+                        if place >= 0:
+                            g = edge_of[place]
+                            if gone[g] == 0:
+                                if gone[f] == 0 or e < f:
+                                    _lose(support, g)
+                                if gone[f] == 0:
+                                    _lose(support, f)
+                            elif gone[g] == round_ and gone[f] == 0 and e < g:
+                                _lose(support, f)
+            done = end
+        if thread == 0:
+            control[LEAST + (round_ + 1) % 3] = NONE
+        grid.sync()
+        round_ += 1
+
+
+@cuda.jit(cache=True)
+def arc_edges(indptr, tails, heads, up, edge_of):
+    """Write the edge of each arc, the place of the arc from its lower end; any grid, a thread an arc."""
+    for p in range(cuda.grid(1), len(heads), cuda.gridsize(1)):
+        u = heads[p]
+        edge_of[p] = p if u > tails[p] else find(heads, up[u], indptr[u + 1], tails[p])
+
+
+_i32, _i64 = numba.int32[::1], numba.int64[::1]
+
+KERNELS = {
+    "core_levels": (core_levels, (_i64, _i32, _i32, _i32, _i32, _i64)),
+    "truss_levels": (truss_levels, (_i64, _i32, _i32, _i32, _i32, _i32, _i32, _i32, _i32, _i64)),
+    "arc_edges": (arc_edges, (_i64, _i32, _i32, _i64, _i32)),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

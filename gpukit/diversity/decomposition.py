@@ -1,0 +1,82 @@
+"""Core and truss decomposition of a whole graph."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.diversity import decompose_cpu
+from gpukit.diversity.scores import build_network
+from gpukit.graph.csr import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """Cores and trusses of an undirected graph.
+
+    Attributes
+    ----------
+    coreness : int32 array, shape (n,)
+        Largest k whose k-core (maximal subgraph of degrees >= k) has the vertex, by internal id.
+    tails, heads : int32 arrays, shape (edges,)
+        The edges, lower internal id first, ascending.
+    trussness : int32 array, shape (edges,)
+        Largest k whose k-truss (maximal subgraph, each edge in >= k - 2 of its triangles) has the edge: at least 2.
+    """
+
+    coreness: np.ndarray
+    tails: np.ndarray
+    heads: np.ndarray
+    trussness: np.ndarray
+
+
+def decompose(graph: Graph, device: Device | None = None) -> Decomposition:
+    """Return the cores and trusses of an undirected graph; one CPU thread, or one GPU.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    device : Device, optional
+        The CPU if not given.
+
+    Raises
+    ------
+    DeviceError
+        If the graph does not fit on the GPU.
+    """
+    return Decomposition(core_numbers(graph, device), *truss_numbers(graph, device))
+
+
+def core_numbers(graph: Graph, device: Device | None = None) -> np.ndarray:
+    """Return the coreness of each vertex; parameters and errors as for :func:`decompose`."""
+    if device is not None and device.kind == "cuda":
+        from gpukit.diversity.decomposition_gpu import core_on_gpu
+
+        return core_on_gpu(graph)
+    return decompose_cpu.coreness(graph.indptr, graph.indices)
+
+
+def truss_numbers(graph: Graph, device: Device | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return tails, heads and trussness of the edges; parameters and errors as for :func:`decompose`."""
+    if device is not None and device.kind == "cuda":
+        from gpukit.diversity.decomposition_gpu import truss_on_gpu
+
+        return truss_on_gpu(graph)
+    network = build_network(graph)
+    tails, heads, edge_of = decompose_cpu.number_edges(network.indptr, network.indices, network.up)
+    support = np.empty(len(tails), np.int32)
+    support[edge_of] = network.support
+    trussness, stack = np.empty(len(tails), np.int32), np.empty(len(tails), np.int32)
+    rows = (network.indptr, network.indices, edge_of)
+    decompose_cpu.peel_edges(len(tails), tails, heads, *rows, support, stack, trussness)
+    return by_id(network.order[tails], network.order[heads], trussness, np)
+
+
+def by_id(tails: Any, heads: Any, trussness: Any, xp: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return edges in order, in host memory; ``tails`` and ``heads`` are internal ids, in arrays of ``xp``."""
+    low, high = xp.minimum(tails, heads), xp.maximum(tails, heads)
+    order = xp.argsort(low.astype(np.int64) << 32 | high)
+    low, high, trussness = low[order], high[order], trussness[order]
+    return (low, high, trussness) if xp is np else (low.get(), high.get(), trussness.get())

@@ -1,0 +1,160 @@
+"""Structural diversity in the simulator: support, bounds, scores, contexts and trussness of the CPU. Tiny graphs."""
+
+import numpy as np
+import pytest
+
+from gpukit.diversity import Params, build_network, search
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+
+
+def undirected(edges, n):
+    u, v = np.array(edges, np.int64).reshape(-1, 2).T
+    return build_graph(u, v, weights=Weights("none"), undirected=True, ids=False, n=n, transpose=False)
+
+
+def clique(*vertices):
+    return [(a, b) for a in vertices for b in vertices if a < b]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Overlapping cliques around a hub, and random edges."""
+    generator = np.random.default_rng(4)
+    edges = clique(0, 1, 2, 3, 4) + clique(0, 4, 5, 6, 7) + clique(0, 8, 9, 10, 11) + [(0, 12), (11, 13)]
+    return undirected(edges + generator.integers(0, 16, (12, 2)).tolist(), 16)
+
+
+@pytest.fixture
+def pair(simulator, graph):
+    from gpukit.diversity.scores_cuda import CudaNetwork
+
+    return build_network(graph), CudaNetwork(graph)
+
+
+def test_network(pair):
+    cpu, gpu = pair
+    assert np.array_equal(cpu.order, gpu.order)
+    assert np.array_equal(cpu.support, gpu.support())
+    assert np.array_equal(sum(gpu.sizes(np.arange(cpu.n))), cpu.cost)
+    assert gpu.ego_edges == cpu.ego_edges
+    for model, k in (("comp", 1), ("comp", 3), ("core", 2), ("truss", 4)):
+        assert np.array_equal(cpu.bounds(Params(model, k)), gpu.bounds(Params(model, k)))
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize(
+    ("model", "k"), [("comp", 1), ("comp", 3), ("core", 1), ("core", 3), ("truss", 2), ("truss", 4)]
+)
+def test_scores_and_contexts(pair, model, k, full):
+    cpu, gpu = pair
+    gpu.full = full
+    params, everyone = Params(model, k), np.arange(cpu.n)
+    found = gpu.scores(everyone, params)
+    assert np.array_equal(cpu.scores(everyone, params), found)
+    some = np.array([5, 0, 14, 11])
+    ours, theirs = (one.contexts(some, found[some], params) for one in (gpu, cpu))
+    for name in ("first", "offsets", "members"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+def test_trussness(pair):
+    cpu, gpu = pair
+    some = np.array([9, 0, 4, 15])
+    ours, theirs = gpu.decompose(some, Params("truss", 4), keep=True), cpu.decompose(some, Params("truss", 4))
+    assert np.array_equal(ours.offsets, theirs.offsets)
+    assert np.array_equal(ours.trussness, theirs.trussness)
+    assert np.array_equal(ours.scores, theirs.scores)
+
+
+def test_wide_rows_have_a_second_level(simulator, monkeypatch):
+    """A hub of 70 neighbours, three words a row, read through the second level."""
+    from gpukit.diversity import matrix_cuda, scores_cuda
+
+    monkeypatch.setattr(matrix_cuda, "PLAIN", 1)
+    monkeypatch.setattr(scores_cuda, "SMALL_WORDS", 0)
+    monkeypatch.setattr(scores_cuda, "BLOCK_WORDS", 0)
+    generator = np.random.default_rng(1)
+    edges = [(0, v) for v in range(1, 71)] + clique(*range(3, 9)) + clique(60, 61, 62, 1, 33)
+    graph = undirected(edges + generator.integers(0, 71, (25, 2)).tolist(), 71)
+    cpu, gpu = build_network(graph), scores_cuda.CudaNetwork(graph)
+    for model in ("core", "truss"):
+        assert (
+            gpu.scores(np.array([0, 61]), Params(model, 4)).tolist()
+            == cpu.scores(np.array([0, 61]), Params(model, 4)).tolist()
+        )
+    ours, theirs = (one.decompose(np.array([0]), Params()) for one in (gpu, cpu))
+    assert np.array_equal(ours.scores, theirs.scores)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_no_edges(simulator, n):
+    from gpukit.diversity.scores_cuda import CudaNetwork
+
+    network = CudaNetwork(undirected([], n))
+    for model in ("comp", "core", "truss"):
+        assert search(network, Params(model, 2), n).scores.tolist() == [0] * n
+    assert search(network, Params("truss", 2), n).contexts.first.tolist() == [0] * (n + 1)
+
+
+def test_extraction(simulator, graph):
+    from gpukit.diversity.egos import extract as on_cpu
+    from gpukit.diversity.egos_gpu import extract, extract_scatter
+
+    for centres in (np.arange(graph.n), np.array([13, 0, 7]), np.empty(0, np.int32)):
+        expected, found = on_cpu(graph, centres), extract(graph, centres)
+        for name in ("centres", "node_begin", "nodes", "indptr", "indices"):
+            assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+    expected, found = on_cpu(graph, np.arange(graph.n)), extract_scatter(graph)
+    for name in ("node_begin", "nodes", "indptr", "indices"):
+        assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+
+
+def test_decomposition_of_a_graph(simulator, graph):
+    from gpukit.diversity.decomposition import decompose
+
+    for one in (graph, undirected([], 2), undirected(clique(*range(6)) + [(5, 6), (6, 7)], 9)):
+        expected, found = decompose(one), decompose(one, simulator)
+        for name in ("coreness", "tails", "heads", "trussness"):
+            assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+
+
+def test_ablation_and_baselines(simulator, graph):
+    from gpukit.diversity.baselines import EgoByEgo
+    from gpukit.diversity.baselines_cuda import NoGpuEgo
+
+    cpu, everyone = build_network(graph), np.arange(graph.n)
+    for model, k in (("comp", 3), ("core", 2), ("truss", 4)):
+        expected = cpu.scores(everyone, Params(model, k))
+        for full in {False, model == "truss"}:
+            assert np.array_equal(NoGpuEgo(graph, full=full).scores(everyone, Params(model, k)), expected)
+        some = np.array([0, 15])
+        assert np.array_equal(EgoByEgo(graph, cpu, simulator).scores(some, Params(model, k)), expected[some])
+
+
+def test_triangles_are_counted(simulator):
+    """The ego-networks of a clique of 6 are cliques of 5, of 10 triangles each."""
+    from gpukit.diversity.scores_cuda import CudaNetwork
+
+    network = CudaNetwork(undirected(clique(*range(6)) + [(0, 7)], 8))
+    assert network.triangles_of(np.arange(8), Params("truss", 4)) == 60
+
+
+@pytest.mark.parametrize(("strategy", "full"), [("none", False), ("dynamic", True)])
+def test_several_gpus(simulator, monkeypatch, graph, strategy, full):
+    """Two networks on the one simulated GPU."""
+    from gpukit.diversity import scores_gpus
+    from gpukit.diversity.scores_gpus import MultiCudaNetwork
+
+    monkeypatch.setattr(scores_gpus, "HEAD", 3)
+    monkeypatch.setattr(scores_gpus, "GROUPS", 4)
+    cpu, gpus = build_network(graph), MultiCudaNetwork(graph, [0, 0], strategy=strategy, fraction=0.3, full=full)
+    params = Params("truss", 3)
+    expected, found = search(cpu, params, 5), search(gpus, params, 5)
+    for name in ("vertices", "scores", "scored"):
+        assert np.array_equal(getattr(expected, name), getattr(found, name))
+    assert np.array_equal(expected.contexts.members, found.contexts.members)
+    everyone = np.random.default_rng(2).permutation(graph.n)
+    assert np.array_equal(gpus.scores(everyone, params), cpu.scores(everyone, params))
+    assert sum(share.vertices for share in gpus.shares) == graph.n
+    assert gpus.scores(everyone[:0], params).tolist() == []
