@@ -1,4 +1,4 @@
-"""What a count of hit sets proves, and logarithms of binomials: in decimal arithmetic, which rounds alike everywhere."""
+"""What a count of hit sets proves, and logarithms of binomials; decimal arithmetic rounds alike everywhere."""
 
 import math
 from decimal import Context, Decimal, localcontext
