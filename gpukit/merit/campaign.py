@@ -1,4 +1,4 @@
-"""Whole campaigns: choose, observe, until η vertices are active. Simulated in a world, or with the user as the world."""
+"""Whole campaigns: choose, observe, until η vertices are active; simulated in a world, or answered by the user."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -131,7 +131,8 @@ class Campaign:
     def result(self) -> Result:
         """Return what happened so far."""
         policy = self._policy
-        return Result(tuple(self.rounds), self.costs, policy.probes, policy.updating_probes, policy.most_members)
+        facts = (policy.probes, policy.updating_probes, policy.most_members, policy.memory)
+        return Result(tuple(self.rounds), self.costs, *facts)
 
 
 def simulate(

@@ -1,8 +1,9 @@
 """Greedy coverage per cost over mRR sets on the CPU (Numba), a segment at a time where that is the work.
 
-Only vertices with a large count per cost can be chosen, so an inverted index of these *candidates* finds the sets that a
-seed covers; when ratios have fallen so far that another vertex could matter, the candidates are chosen again. The result
-is that of a scan of all vertices: the largest count per cost, compared as products of integers, the lower id first.
+Only vertices with a large count per cost can be chosen, so an inverted index of these *candidates* finds the sets that
+a seed covers; when ratios have fallen so far that another vertex could matter, the candidates are chosen again. The
+result is that of a scan of all vertices: the largest count per cost, compared as products of integers, the lower id
+first among equals.
 """
 
 import math

@@ -43,8 +43,9 @@ def _draw_calls(first, sample_low, high, seed, w0, w1, w2, w3, size):
 def _roots(arena, begin, roots, tail, wanted, cursor, n, seed, root_tag, sample, visited, stamp, words):
     """Continue the root sequence of a set until it has ``wanted`` roots; return the new tail and place in the sequence.
 
-    The set is ``arena[begin:tail]``; its first ``roots`` members are roots, stamped ``stamp + 1``, the others are stamped
-    ``stamp``. Roots from outside go to the tail, members that become roots to the front. ``cursor`` counts the words of the sequence that were used.
+    The set is ``arena[begin:tail]``; its first ``roots`` members are roots, stamped ``stamp + 1``, the others are
+    stamped ``stamp``. Roots from outside go to the tail, members that become roots to the front. ``cursor`` counts the
+    words of the sequence that were used.
     """
     low, high = uint32(uint64(sample) & uint64(0xFFFFFFFF)), counter_word(sample, root_tag)
     size, outside = tail - begin, int64(0)

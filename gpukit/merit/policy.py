@@ -1,7 +1,7 @@
 """One round: draw or update mRR sets, choose a batch, double the sets until the batch is certified.
 
-Sample ids, below 2**48: the sets that batches are chosen from have the ids from 0, those that judge a batch the ids from
-2**47, new ones every round; a round that ended with θ sets has used up θ of these.
+Sample ids, below 2**48: the sets that batches are chosen from have the ids from 0, those that judge a batch the ids
+from 2**47, new ones every round; a round that ended with θ sets has used up θ of these.
 """
 
 import numpy as np
@@ -69,6 +69,11 @@ class Policy:
     def most_members(self) -> int:
         """Most members that the collection which batches are chosen from has held."""
         return self._sets.most_members
+
+    @property
+    def memory(self) -> int:
+        """Bytes of device memory that the collections take."""
+        return self._sets.memory() + (self._judge.memory() if self._judge is not None else 0)
 
     def observe(self, activated: np.ndarray, sets: int, *, replay: bool = False) -> None:
         """Take activated vertices out of the graph after a round that used ``sets`` sets.

@@ -1,8 +1,8 @@
 """The paper's update of mRR sets as printed (section 3.3), on the CPU: biased, for comparison only.
 
-A clean set keeps its members and gets further roots, in the proportions that lemma 3.4 expects, from inside and outside;
-a polluted one keeps its living roots and is drawn again with fresh coins. Sets that survive are those whose coins
-happened to keep them clear of activated vertices, so the updated collection is no sample of the residual graph.
+A clean set keeps its members and gets further roots, in the proportions that lemma 3.4 expects, from inside and
+outside; a polluted one keeps its living roots and is drawn again with fresh coins. Sets that survive are those whose
+coins happened to keep them clear of activated vertices, so the updated collection is no sample of the residual graph.
 """
 
 import numba

@@ -78,8 +78,8 @@ class Params:
     epsilon : float
         Accuracy of each round's choice, in (0, 1).
     update : str
-        What happens to the sets when the graph shrinks: ``coupled`` keeps their coins (unbiased, the default), ``paper``
-        as printed (biased), ``regenerate`` draws all of them again.
+        What happens to the sets when the graph shrinks: ``coupled`` keeps their coins (unbiased, the default),
+        ``paper`` as printed (biased), ``regenerate`` draws all of them again.
     ids : str
         ``kept``: the sets keep their ids from round to round; ``fresh``: new ids every round (with ``regenerate``).
     certificate : str
@@ -193,6 +193,8 @@ class Result:
         The same without the sets that judge.
     members : int
         Most members that the collection which batches are chosen from has held.
+    memory : int
+        Bytes of device memory that the collections took; 0 on the CPU.
     """
 
     rounds: tuple[Round, ...]
@@ -200,6 +202,7 @@ class Result:
     probes: int
     updating_probes: int
     members: int
+    memory: int = 0
 
     @property
     def seeds(self) -> np.ndarray:

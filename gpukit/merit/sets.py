@@ -47,6 +47,9 @@ class MrrSets(Protocol):
     def count_hits(self, seeds: np.ndarray) -> int:
         """Return how many valid sets hold a seed."""
 
+    def memory(self) -> int:
+        """Return the bytes of device memory taken; 0 on the CPU."""
+
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
 
@@ -266,6 +269,10 @@ class CpuSets:
         hits = sum(self._each(count))
         self._is_seed[seeds] = False
         return hits
+
+    def memory(self) -> int:
+        """Return the bytes of device memory taken: none."""
+        return 0
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
