@@ -39,34 +39,43 @@ def root_count(living, eta, seed, tag, sample):
     return int64(((uint64(living) << uint64(32)) + uniform * uint64(eta)) // (uint64(eta) << uint64(32)))
 
 
-@numba.njit
-def living_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex, indices, dead, living_in, raw):
-    """Return the position of the one live in-edge of a vertex under LT in the residual graph, or -1 for none.
+def make_living_choice(choose):
+    """Return :func:`living_choice` with ``choose`` in the place of :func:`gpukit.worlds.rule.lt_choice`."""
 
-    A vertex that is not active has a threshold above the weight of its active in-neighbours, so the other weights count
-    relative to what is left: its choice is repeated until it falls on a living in-neighbour or on none. Choices on
-    living vertices never change, so sets without dead members keep theirs.
+    def living_choice(
+        kind, degree, start, constant, prefix, seed, tag, sample, vertex, indices, dead, living_in, raw
+    ):  # fmt: skip
+        """Return the position of the one live in-edge of a vertex under LT in the residual graph, or -1 for none.
 
-    Parameters
-    ----------
-    kind, degree, start, constant, prefix, seed, tag, sample, vertex
-        As for :func:`gpukit.worlds.rule.lt_choice`.
-    indices : int32 array
-        Tails of the in-edges.
-    dead : uint8 array, shape (n,)
-        Nonzero for activated vertices.
-    living_in : int32 array, shape (n,)
-        Number of living in-neighbours.
-    raw : bool
-        Take the first choice, and none if that vertex is dead (as printed).
-    """
-    if degree == 0 or (living_in[vertex] == 0 and not raw):
-        return int64(-1)
-    draw = 0
-    while True:
-        chosen = int64(lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex, draw))
-        if chosen < 0 or dead[indices[start + chosen]] == 0:
-            return chosen
-        if raw:
+        A vertex that is not active has a threshold above the weight of its active in-neighbours, so the other weights
+        count relative to what is left: its choice is repeated until it falls on a living in-neighbour or on none.
+        Choices of living vertices never change, so sets without dead members keep theirs.
+
+        Parameters
+        ----------
+        kind, degree, start, constant, prefix, seed, tag, sample, vertex
+            As for :func:`gpukit.worlds.rule.lt_choice`.
+        indices : int32 array
+            Tails of the in-edges.
+        dead : uint8 array, shape (n,)
+            Nonzero for activated vertices.
+        living_in : int32 array, shape (n,)
+            Number of living in-neighbours.
+        raw : bool
+            Take the first choice, and none if that vertex is dead (as printed).
+        """
+        if degree == 0 or (living_in[vertex] == 0 and not raw):
             return int64(-1)
-        draw += CALLS_PER_ROW
+        draw = 0
+        while True:
+            chosen = int64(choose(kind, degree, start, constant, prefix, seed, tag, sample, vertex, draw))
+            if chosen < 0 or dead[indices[start + chosen]] == 0:
+                return chosen
+            if raw:
+                return int64(-1)
+            draw += CALLS_PER_ROW
+
+    return living_choice
+
+
+living_choice = numba.njit(make_living_choice(lt_choice))

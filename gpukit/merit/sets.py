@@ -41,11 +41,11 @@ class MrrSets(Protocol):
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; the others must be up to date."""
 
-    def select(self, b: int, costs: np.ndarray, judge: "MrrSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
-        """Choose up to b seeds; return them, the sets each newly covers, and how many sets of the judge they hit."""
+    def select(self, b: int, costs: np.ndarray, judge: Any) -> tuple[np.ndarray, np.ndarray, int | None]:
+        """Choose up to b seeds; return them, the sets each newly covers, and how many sets of the judge they hit.
 
-    def count_hits(self, seeds: np.ndarray) -> int:
-        """Return how many valid sets hold a seed."""
+        The judge is a collection on the same device, or None.
+        """
 
     def memory(self) -> int:
         """Return the bytes of device memory taken; 0 on the CPU."""
@@ -208,7 +208,7 @@ class CpuSets:
         done, own.tail, own.stamp = cpu.advance(*self._arguments(worker, own, begin, end))
         return int(done)
 
-    def select(self, b: int, costs: np.ndarray, judge: "MrrSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
+    def select(self, b: int, costs: np.ndarray, judge: "CpuSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
         """Choose up to b seeds by coverage per cost from the valid sets; those that cover nothing new are not bought.
 
         Returns

@@ -1,4 +1,4 @@
-"""Campaigns: they reach their target, do not depend on update, threads or interruption; bounds, selection and worlds."""
+"""Campaigns: they reach their target whatever the update, threads or interruption; bounds, selection and worlds."""
 
 import math
 from collections import Counter

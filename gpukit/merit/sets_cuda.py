@@ -1,0 +1,335 @@
+"""A collection of mRR sets on a GPU: the sets and seeds of the CPU collection."""
+
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, resident_blocks, xp
+from gpukit.device.memory import check_budget
+from gpukit.device.philox import Stream
+from gpukit.errors import UsageError
+from gpukit.merit import cuda as kernels
+from gpukit.merit import cuda_select
+from gpukit.merit.problem import Params
+from gpukit.merit.residual import Residual
+from gpukit.merit.sets import check_ids
+from gpukit.worlds.collection_cuda import DeviceGraph
+from gpukit.worlds.reverse import Reverse
+
+MAX_BLOCK = 1024
+MIN_LENGTH = 1 << 12
+"""Entries of a ring at least."""
+
+REACH = 8.0
+"""Members that a root brings, before any were counted."""
+
+HEADROOM = 4
+"""By how much more than what is expected a ring is made larger."""
+
+SHARE = 0.3
+"""Share of the free memory that the rings of a collection may take."""
+
+MIN_SEGMENTS = 32
+
+
+class DeviceState:
+    """What the two collections of a campaign share on a GPU: graph, residual graph, bitmaps, working space.
+
+    Parameters
+    ----------
+    reverse : Reverse
+    residual : Residual
+    """
+
+    def __init__(self, reverse: Reverse, residual: Residual) -> None:
+        n = reverse.n
+        self.block = 32 if xp is np else kernels.BLOCK
+        self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
+        words = (n + 31) // 32
+        free = free_memory()
+        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.blocks, "vertices": 18 * n}
+        check_budget(needs, free, "the GPU", "use --device cpu")
+        self.ring_memory = int(SHARE * (free - sum(needs.values())))
+        self.graph = DeviceGraph(reverse)
+        self.visited = Buffer((self.blocks, words), np.uint32, 0)
+        self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
+        self.counts, self.work = Buffer(n, np.int32, 0), Buffer(n, np.int32)
+        self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.uint8)
+        self.costs = Buffer(n, np.int32)
+        self.costs_of: np.ndarray | None = None
+        self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
+        self.no_order = Buffer(np.empty(0, np.int32))
+
+    def bury(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
+        """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
+        pairs = len(vertices) * self.blocks
+        grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
+        threads = 32 if xp is np else 128
+        listed = Buffer(vertices.astype(np.int32))
+        kernels.bury[grid, threads](listed.view, self.dead.view, self.visited.view)
+        if len(weakened):
+            self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
+
+    def bytes(self) -> int:
+        """Return the device memory taken."""
+        held = (self.visited, self.dead, self.living_in, self.counts, self.work, self.none, self.covered, self.costs)
+        g = self.graph
+        return _bytes(*held, g.rows, g.indptr, g.indices, g.accept, g.thresholds, g.lt_prefix)
+
+
+class CudaSets:
+    """A collection on the current GPU, in segments; set r lies in segment r mod segments.
+
+    Parameters
+    ----------
+    state : DeviceState
+    reverse, residual
+        As for :class:`gpukit.merit.sets.CpuSets`.
+    seed : int
+    raw : bool
+        Leave LT weights as they are.
+    groups : int
+        β: the update takes the segments in so many launches, by falling number of polluted sets, with blocks as many
+        times larger.
+    """
+
+    def __init__(
+        self, state: DeviceState, reverse: Reverse, residual: Residual, seed: int, *, raw: bool, groups: int
+    ) -> None:
+        self.state, self.reverse, self.residual = state, reverse, residual
+        self.seed, self.raw, self.groups = seed, raw, groups
+        self.segments, self.length = state.blocks, 0
+        self.most_members = 0
+        self._probes = 0
+        self._reach = REACH
+        self._starts, self._sizes, self._roots = (Buffer(64, np.int32) for _ in range(3))
+        self._cursors, self._flags = Buffer(64, np.int64), Buffer(64, np.uint8)
+        self._load = Buffer(self.segments, np.int32, 0)
+        self._ring, self._rings = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
+        self._control = Buffer(kernels.CONTROL, np.int64, 0)
+        self.restart(0)
+
+    @property
+    def probes(self) -> int:
+        """Vertices whose in-edges were drawn, in all."""
+        return self._probes + int(self._control.host()[kernels.PROBES])
+
+    def memory(self) -> int:
+        """Return the bytes of device memory taken, without what collections share."""
+        return _bytes(self._starts, self._sizes, self._roots, self._cursors, self._flags, self._ring)
+
+    def restart(self, first: int) -> None:
+        """Forget all sets; the next ones have ids from ``first`` on."""
+        self.first, self.size, self._valid, self._counted = first, 0, 0, 0
+        self._rings.array.fill(0)
+        self._control.array[kernels.MEMBERS] = 0
+
+    def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
+        """Take note that vertices died: all sets must be looked at again. The owner of the state tells it, once."""
+        self._valid = self._counted = 0
+
+    def update(self, size: int) -> None:
+        """Make the sets below ``size`` that exist sets of the current round."""
+        low, high = self._valid, min(size, self.size)
+        if high <= low:
+            return
+        if self._make_room(size):
+            self._advance(0, 0, high)
+        else:
+            self._discover(low, high)
+            self._advance(low, self.size, high, update=True)
+        self._valid = high
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``; the others must be up to date."""
+        if size <= self.size:
+            return
+        check_ids(self.first, size)
+        assert self._valid == self.size
+        if self._make_room(size):
+            self._advance(0, 0, size)
+        else:
+            self._advance(self.size, self.size, size)
+        self.size = self._valid = size
+
+    def _make_room(self, size: int) -> bool:
+        """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
+        for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
+            array.reserve(size, self.size)
+        living = self.residual.living
+        mean = min(float(living), (living / self.residual.eta + 1) * self._reach)
+        needed = self._needed(size, mean)
+        if needed <= self.length:
+            return False
+        self._new_rings(size, mean, HEADROOM * needed)
+        return True
+
+    def _needed(self, size: int, mean: float) -> int:
+        """Return the length of rings for sets of a mean size: half for live ones, a quarter for the largest."""
+        sets = -(-size // self.segments)
+        largest = min(float(self.residual.living), 1.5 * mean + 50)
+        return int(max(MIN_LENGTH, 2.6 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
+
+    def _new_rings(self, size: int, mean: float, length: int) -> None:
+        """Make empty rings; fewer ones where that is what memory allows."""
+        room = self.state.ring_memory // 4
+        least = length // HEADROOM
+        while self.segments * length > room and length > least:
+            length = max(least, room // self.segments)
+        while self.segments * least > room and self.segments > MIN_SEGMENTS:
+            self.segments = max(MIN_SEGMENTS, self.segments // 2)
+            least = self._needed(size, mean)
+            length = max(least, min(length, room // self.segments))
+        needs = {"mRR sets": 4 * self.segments * length}
+        check_budget(needs, 4 * room, "the GPU for one collection", "use --device cpu or a larger batch")
+        self.length = length
+        self._ring = Buffer(1, np.int32)
+        self._ring = Buffer(self.segments * length, np.int32)
+        self._rings.array.fill(0)
+        self._control.array[kernels.MEMBERS] = 0
+
+    def _renew(self) -> None:
+        """Draw the valid sets again in longer rings, after they found no room."""
+        self._probes += int(self._control.host()[kernels.PROBES])
+        self._control.array.fill(0)
+        living = self.residual.living
+        mean = min(float(living), (living / self.residual.eta + 1) * self._reach)
+        self._new_rings(self._valid, mean, max(2 * self.length, HEADROOM * self._needed(self._valid, mean)))
+        self._advance(0, 0, self._valid)
+
+    def _key(self) -> tuple[Any, ...]:
+        return np.uint64(self.seed), int(self.reverse.stream), int(Stream.MRR_ROOT)
+
+    def _discover(self, low: int, high: int) -> None:
+        state, rest = self.state, self.residual
+        self._load.array.fill(0)
+        grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // kernels.BATCH))
+        seed, _, root_tag = self._key()
+        kernels.discover[grid, 32 if xp is np else 256](
+            state.dead.view, rest.living, rest.eta, seed, root_tag, self.first, self.segments, low, high,
+            self._starts.view, self._sizes.view, self._roots.view, self._ring.view, self._flags.view, self._load.view,
+        )  # fmt: skip
+
+    def _advance(self, begin: int, have: int, end: int, update: bool = False) -> None:
+        state, rest, r, g = self.state, self.residual, self.reverse, self.state.graph
+        groups, order = 1, state.no_order
+        grid = min(self.segments, end - begin)
+        if update and self.groups > 1:
+            groups = self.groups
+            order = Buffer(xp.argsort(-self._load.array[: self.segments]).astype(np.int32))
+            grid = -(-self.segments // groups)
+        elif update:
+            grid = self.segments
+        block = state.block
+        while 2 * block * grid <= state.block * state.blocks and 2 * block <= MAX_BLOCK and xp is not np:
+            block *= 2
+        for group in range(groups):
+            # New sets lie in consecutive segments from that of the first on.
+            whole = order if len(order) or grid == self.segments else self._segments_from(begin, grid)
+            kernels.advance[grid, block](
+                g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
+                g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
+                *self._key(), self.first, self.segments, begin, have, end, whole.view, group, self._flags.view,
+                self._starts.view, self._sizes.view, self._roots.view, self._cursors.view, self._ring.view,
+                self._rings.view, state.visited.view, self._control.view,
+            )  # fmt: skip
+
+    def _segments_from(self, begin: int, grid: int) -> Buffer:
+        return Buffer(((begin + xp.arange(grid)) % self.segments).astype(np.int32))
+
+    def select(self, b: int, costs: np.ndarray, judge: "CudaSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
+        """Choose up to b seeds by coverage per cost (:meth:`gpukit.merit.sets.CpuSets.select`)."""
+        state = self.state
+        if state.costs_of is not costs:
+            state.costs.array[:] = xp.asarray(costs.astype(np.int32))
+            state.costs_of = costs
+        if self._counted == 0:
+            state.counts.array.fill(0)
+        state.covered.reserve(self._valid, 0)
+        if len(state.result) != cuda_select.RESULT + 2 * b:
+            state.result = Buffer(cuda_select.RESULT + 2 * b, np.int64)
+        while True:
+            host = self._launch_select(b, judge)
+            if host[cuda_select.OVER] == 0:
+                break
+            if host[cuda_select.OVER] & 1:
+                self._renew()
+            if host[cuda_select.OVER] & 2 and judge is not None:
+                judge._renew()
+        self._counted = self._valid
+        for sets, place in ((self, cuda_select.HELD), (judge, cuda_select.JUDGE_HELD)):
+            if sets is not None and sets._valid == sets.size:
+                members = int(host[place])
+                sets.most_members = max(sets.most_members, members)
+                sets._reach = max(1.0, members / sets.size / (self.residual.living / self.residual.eta))
+        chosen, start = int(host[cuda_select.CHOSEN]), cuda_select.RESULT
+        seeds, gains = host[start : start + chosen].astype(np.int32), host[start + b : start + b + chosen].copy()
+        return seeds, gains, None if judge is None else int(host[cuda_select.HITS])
+
+    def _launch_select(self, b: int, judge: "CudaSets | None") -> np.ndarray:
+        state, other = self.state, judge or self
+        block = 32 if xp is np else cuda_select.BLOCK
+        state.result.array.fill(0)
+        for _ in range(2):
+            args = (
+                self._starts.view, self._sizes.view, self._ring.view, self.segments, self._counted, self._valid,
+                self._control.view, other._starts.view, other._sizes.view, other._ring.view, other.segments,
+                0 if judge is None else judge._valid, other._control.view, state.costs.view, b, state.counts.view,
+                state.work.view, state.covered.view, state.none.view, state.champions.view, state.result.view,
+            )  # fmt: skip
+            grid = cooperative_grid(cuda_select.select, block, args)
+            if state.champions.array.shape[1] >= grid:
+                break
+            state.champions = Buffer((3, grid), np.int64)
+        cuda_select.select[grid, block](*args)
+        return state.result.host()
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
+        starts, sizes, ring = self._starts.host(self._valid), self._sizes.host(self._valid), self._ring.host()
+        sets = []
+        for r in range(self._valid):
+            place = (int(starts[r]) + np.arange(sizes[r])) % self.length + r % self.segments * self.length
+            sets.append(np.sort(ring[place]))
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+        return offsets, np.concatenate([np.zeros(0, np.int32), *sets])
+
+
+class OwningSets(CudaSets):
+    """The collection of a campaign that tells the shared state who died."""
+
+    def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
+        """Take note that vertices died: all sets must be looked at again."""
+        super().kill(vertices, weakened)
+        self.state.bury(vertices, weakened, self.residual.living_in)
+
+    def memory(self) -> int:
+        """Return the bytes of device memory taken, with what collections share."""
+        return super().memory() + self.state.bytes()
+
+
+def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups: int, beside: Any) -> CudaSets:
+    """Return an empty collection on the current GPU, beside another one of the campaign if given.
+
+    Raises
+    ------
+    UsageError
+        For the update as printed, which is there for comparison and runs on the CPU only.
+    DeviceError
+        If the graph does not fit.
+    """
+    if params.update == "paper":
+        raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
+    options = {"raw": params.lt_residual == "raw", "groups": groups}
+    if beside is not None:
+        return CudaSets(beside.state, reverse, residual, params.seed, **options)
+    return OwningSets(DeviceState(reverse, residual), reverse, residual, params.seed, **options)
+
+
+def _graph_bytes(reverse: Reverse) -> int:
+    arrays = (reverse.rows, reverse.indptr, reverse.indices, reverse.accept, reverse.thresholds, reverse.lt_prefix)
+    return sum(array.nbytes for array in arrays)
+
+
+def _bytes(*buffers: Buffer) -> int:
+    return sum(int(one.array.nbytes) for one in buffers)
