@@ -320,7 +320,7 @@ def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups:
     """
     if params.update == "paper":
         raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
-    options = {"raw": params.lt_residual == "raw", "groups": groups}
+    options: dict[str, Any] = {"raw": params.lt_residual == "raw", "groups": groups}
     if beside is not None:
         return CudaSets(beside.state, reverse, residual, params.seed, **options)
     return OwningSets(DeviceState(reverse, residual), reverse, residual, params.seed, **options)
