@@ -58,7 +58,8 @@ class Campaign:
         self.graph, self.params = graph, params
         self.costs = check(graph, params)
         timer = timer or PhaseTimer()
-        reverse = prepare(graph, params.model, tables=None if tables is None else dict(tables))
+        sampler = "scan" if params.storage == "global" else "skip"
+        reverse = prepare(graph, params.model, sampler, tables=None if tables is None else dict(tables))
         with timer.phase("transfer"):
             self._policy = Policy(graph, reverse, params, self.costs, device, groups, timer)
         self.rounds: list[Round] = []

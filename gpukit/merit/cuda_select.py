@@ -18,7 +18,7 @@ judge's), members of the collection and of the judge; where seeds and gains begi
 
 
 @cuda.jit(device=True)
-def _better(count, cost, v, other_count, other_cost, other):
+def better(count, cost, v, other_count, other_cost, other):
     """Return whether the first vertex has the larger count per cost, or the same and the lower id; -1 is no vertex."""
     if other < 0 or v < 0:
         return v >= 0
@@ -27,7 +27,7 @@ def _better(count, cost, v, other_count, other_cost, other):
 
 
 @cuda.jit(device=True)
-def _reduce(best, counts, costs):
+def reduce_best(best, counts, costs):
     """Leave the best of a block's vertices (-1: none) in ``best[0]``, with its count and cost beside."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     cuda.syncthreads()
@@ -35,7 +35,7 @@ def _reduce(best, counts, costs):
     while half > 0:
         if lane < half and lane + half < width:
             other = lane + half
-            if _better(counts[other], costs[other], best[other], counts[lane], costs[lane], best[lane]):
+            if better(counts[other], costs[other], best[other], counts[lane], costs[lane], best[lane]):
                 best[lane], counts[lane], costs[lane] = best[other], counts[other], costs[other]
         cuda.syncthreads()
         half //= 2
@@ -101,20 +101,20 @@ def select(
         top, top_count, top_cost = int64(-1), int64(0), int64(1)
         for v in range(thread, n, threads):
             count = int64(work[v])
-            if count > 0 and _better(count, costs[v], v, top_count, top_cost, top):
+            if count > 0 and better(count, costs[v], v, top_count, top_cost, top):
                 top, top_count, top_cost = int64(v), count, int64(costs[v])
         best[lane], best_count[lane], best_cost[lane] = top, top_count, top_cost
-        _reduce(best, best_count, best_cost)
+        reduce_best(best, best_count, best_cost)
         if lane == 0:
             champions[0, block], champions[1, block], champions[2, block] = best[0], best_count[0], best_cost[0]
         grid.sync()
         top, top_count, top_cost = int64(-1), int64(0), int64(1)
         for other in range(lane, blocks, width):
-            if _better(champions[1, other], champions[2, other], champions[0, other], top_count, top_cost, top):
+            if better(champions[1, other], champions[2, other], champions[0, other], top_count, top_cost, top):
                 top, top_count, top_cost = champions[0, other], champions[1, other], champions[2, other]
         cuda.syncthreads()
         best[lane], best_count[lane], best_cost[lane] = top, top_count, top_cost
-        _reduce(best, best_count, best_cost)
+        reduce_best(best, best_count, best_cost)
         seed = best[0]
         if thread == 0 and seed >= 0:
             result[RESULT + chosen] = seed

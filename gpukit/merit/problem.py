@@ -15,6 +15,7 @@ _CHOICES = {
     "model": ("ic", "lt"),
     "update": ("coupled", "paper", "regenerate"),
     "ids": ("kept", "fresh"),
+    "storage": ("segments", "global"),
     "certificate": ("fresh", "paper"),
     "lt_residual": ("renormalised", "raw"),
 }
@@ -88,6 +89,8 @@ class Params:
         Under LT, ``renormalised`` (what follows from observing who is not active) or ``raw`` (as printed).
     costs : Costs or None
         What seeds cost; None: 0.01 + 0.01 · d_out.
+    storage : str
+        ``segments``, or ``global`` with ``regenerate``: GAMCSS, which draws as gIM does and keeps sets in one array.
     seed : int
         The user's seed, in [0, 2**64).
     """
@@ -101,6 +104,7 @@ class Params:
     certificate: str = "fresh"
     lt_residual: str = "renormalised"
     costs: Costs | None = None
+    storage: str = "segments"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -112,6 +116,8 @@ class Params:
             raise UsageError(f"epsilon is {self.epsilon}; it must lie in (0, 1)")
         if not 0 <= self.seed < 2**64:
             raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
+        if self.storage == "global" and self.update != "regenerate":
+            raise UsageError(f"global storage goes with update regenerate, not with {self.update}")
         if self.ids == "fresh" and self.update != "regenerate":
             raise UsageError(f"fresh ids go with update regenerate, not with {self.update}; leave one of them out")
 

@@ -220,9 +220,7 @@ class CudaSets:
             grid = -(-self.segments // groups)
         elif update:
             grid = self.segments
-        block = state.block
-        while 2 * block * grid <= state.block * state.blocks and 2 * block <= MAX_BLOCK and xp is not np:
-            block *= 2
+        block = self._block(grid)
         for group in range(groups):
             # New sets lie in consecutive segments from that of the first on.
             whole = order if len(order) or grid == self.segments else self._segments_from(begin, grid)
@@ -233,6 +231,13 @@ class CudaSets:
                 self._starts.view, self._sizes.view, self._roots.view, self._cursors.view, self._ring.view,
                 self._rings.view, state.visited.view, self._control.view,
             )  # fmt: skip
+
+    def _block(self, grid: int) -> int:
+        """Return how many threads a block has: the more, the fewer blocks there are."""
+        block = self.state.block
+        while 2 * block * grid <= self.state.block * self.state.blocks and 2 * block <= MAX_BLOCK and xp is not np:
+            block *= 2
+        return block
 
     def _segments_from(self, begin: int, grid: int) -> Buffer:
         return Buffer(((begin + xp.arange(grid)) % self.segments).astype(np.int32))
@@ -318,6 +323,11 @@ def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups:
     DeviceError
         If the graph does not fit.
     """
+    if params.storage == "global":
+        from gpukit.merit.gamcss_cuda import GamcssSets
+
+        state = beside.state if beside is not None else DeviceState(reverse, residual)
+        return GamcssSets(state, reverse, residual, params.seed, raw=params.lt_residual == "raw", groups=1)
     if params.update == "paper":
         raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
     options: dict[str, Any] = {"raw": params.lt_residual == "raw", "groups": groups}

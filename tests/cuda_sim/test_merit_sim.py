@@ -95,7 +95,7 @@ def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, m
     ],
     ids=["ic", "lt"],
 )
-@pytest.mark.parametrize("update", ["coupled", "regenerate"])
+@pytest.mark.parametrize("update", ["coupled", "regenerate", "gamcss"])
 def test_campaigns(make_graph, simulator, params, update, monkeypatch):
     from dataclasses import replace
 
@@ -107,7 +107,10 @@ def test_campaigns(make_graph, simulator, params, update, monkeypatch):
     plans = policy.plan
     monkeypatch.setattr(policy, "plan", fewer)
     graph = make_graph(14, [(v, (3 * v + 1) % 14) for v in range(14)] + [(v, (v + 5) % 14) for v in range(14)])
-    params = replace(params, update=update, costs=Costs.degree(graph))
+    options = (
+        {"update": "regenerate", "ids": "fresh", "storage": "global"} if update == "gamcss" else {"update": update}
+    )
+    params = replace(params, **options, costs=Costs.degree(graph))
     cpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4))
     gpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4), simulator, groups=2)
     for one, other in zip(cpu.rounds, gpu.rounds, strict=True):

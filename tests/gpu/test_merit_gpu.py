@@ -97,8 +97,10 @@ def test_little_memory_means_fewer_rings(random_graph, gpu):
         Params(300, 8, certificate="paper"),
         Params(300, 8, update="regenerate", ids="fresh"),
         Params(200, 8, "lt", lt_residual="raw", epsilon=0.3),
+        Params(300, 8, update="regenerate", ids="fresh", storage="global"),
+        Params(300, 8, "lt", update="regenerate", ids="fresh", storage="global", certificate="paper"),
     ],
-    ids=range(5),
+    ids=range(7),
 )
 def test_campaigns(random_graph, gpu, params):
     graph = random_graph(3000, 20_000, 4)
