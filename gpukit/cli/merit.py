@@ -1,7 +1,6 @@
 """``gpukit merit``: adaptive minimum-cost seeding, simulated or real."""
 
 import hashlib
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +18,7 @@ from gpukit.cli.common import (
     VerboseOption,
     check_out,
 )
+from gpukit.cli.merit_once import once
 from gpukit.cli.merit_options import (
     BatchOption,
     Certificate,
@@ -35,18 +35,18 @@ from gpukit.cli.merit_options import (
     ResidualOption,
     Update,
     UpdateOption,
+    read_asked,
 )
-from gpukit.cli.vertices import vertex_list, vertex_numbers
+from gpukit.cli.vertices import vertex_list
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from gpukit.device.select import Device
     from gpukit.graph.csr import Graph
-    from gpukit.merit import Costs, Params, ReplayedWorld, Result
+    from gpukit.merit import Params, ReplayedWorld, Result
 
 app = typer.Typer(help="Minimum-cost seeding in rounds, with what was observed in between.", no_args_is_help=True)
 
-COST_DECIMALS = 6
 MAX_WORLDS = 10**6
 MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
 """Guesses for the choice of the device."""
@@ -90,7 +90,7 @@ def run_(
         raise UsageError(f"--worlds is {worlds}; 1 to {MAX_WORLDS} are allowed")
     if replay is not None and worlds > 1:
         raise UsageError("--replay is one campaign; leave --worlds out")
-    graph, inputs, asked, tables = _read(run, graph_file, settings, costs, seed)
+    graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
     record = None if replay is None else _recorded(replay, graph, inputs)
     where = _use_device(run, graph, asked, device, gpus, threads, groups, worlds)
     from gpukit.merit import SimulatedWorld, simulate
@@ -170,7 +170,7 @@ def start(
     """Begin a real campaign: choose the first batch."""
     settings = _settings(eta, batch, model, epsilon, update, certificate, lt_residual, False)
     run = Run({**settings, "costs": costs}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    graph, inputs, asked, tables = _read(run, graph_file, settings, costs, seed)
+    graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
     where = _use_device(run, graph, asked, device, gpus, threads, groups, 1)
     from gpukit.merit import Campaign
 
@@ -240,39 +240,6 @@ def _settings(
         "certificate": certificate.value,
         "lt_residual": lt_residual.value,
     }
-
-
-def _read(
-    run: Run, graph_file: Path, settings: dict[str, Any], costs: str, seed: int
-) -> "tuple[Graph, dict[str, str], Params, dict[str, Any] | None]":
-    """Return the graph, the digests of the inputs, the checked parameters and the sampling tables."""
-    with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph, read_tables
-        from gpukit.merit import Params
-        from gpukit.merit.problem import check
-
-        graph, inputs = read_graph(graph_file), {"graph": digest(graph_file)}
-        asked = Params(**settings, costs=_costs(run, graph, costs, inputs), seed=seed)
-        check(graph, asked)
-        return graph, inputs, asked, read_tables(graph_file) if asked.model == "ic" else None
-
-
-def _costs(run: Run, graph: "Graph", text: str, inputs: dict[str, str]) -> "Costs":
-    from gpukit.merit import Costs
-
-    if text == "degree":
-        return Costs.degree(graph)
-    if text == "uniform":
-        return Costs.uniform(graph)
-    path = Path(text)
-    if not path.exists():
-        raise UsageError(f"--costs {text!r} is neither degree nor uniform nor a file; choose one of them")
-    unit = Decimal(1).scaleb(-COST_DECIMALS)
-    values = vertex_numbers(path, graph, default=None, decimals=COST_DECIMALS, low=unit, high=(2**31 - 1) * unit)
-    run.params["costs"] = "file"
-    with open(path, "rb") as stream:
-        inputs["costs"] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return Costs(values, unit, "file")
 
 
 def _recorded(path: Path, graph: "Graph", inputs: dict[str, str]) -> "ReplayedWorld":
@@ -361,3 +328,6 @@ def _finish_step(run: Run, graph: "Graph", campaign: Any, out: Path, inputs: dic
         "cost": f"{costs.amount(spent):,.2f} with this batch" if batch else f"{costs.amount(spent):,.2f}",
     }
     run.finish(graph, record, lines)
+
+
+app.command("once")(once)

@@ -211,3 +211,20 @@ def test_attributes_out_of_range_are_refused(capsys, folder):
         with pytest.raises(InputError):
             verify(folder / "B.h5")
         assert run(capsys, "next", "G.h5", "B.h5", "--observed", "10")[0] in (2, 3)
+
+
+def test_seeds_chosen_at_once(capsys, folder, graph):
+    found = record(capsys, "once", "G.h5", "--out", "S.h5", "--eta", 12, "--seed", 1)
+    assert found["cost"] == pytest.approx(0.01 * (np.diff(graph.indptr)[graph.internal(found["seeds"])] + 1).sum())
+    assert found["reached"] >= 0.99 * found["judges"]
+    verify(folder / "S.h5")
+
+
+def test_bench(capsys, folder):
+    words = ["bench", "merit", "G.h5", "--eta", "10,20", "-b", "2", "--methods", "merit,pasti,printed", "--worlds", "2"]
+    assert main([*words, "--out", "B.json", "--json", "--models", "lt"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["runs"]) == 6 and found["runs"] == json.loads((folder / "B.json").read_text())["runs"]
+    assert all(one["cost"]["mean"] > 0 and one["time_s"]["mean"] > 0 for one in found["runs"])
+    assert main([*words[:-4], "--methods", "none"]) == 2
+    assert main([*words[:-4], "--methods", "gamcss"]) == 2
