@@ -2,9 +2,10 @@
 
 A segment is a ring in global memory that one block at a time writes to. A set is a record (its number, its size, its
 members), and its members are the queue of its own search. A set that changes is written again at the head; clean sets
-stay where they are. When half of a ring is taken and a quarter of it is outdated, the block goes once round, moving the
-records that still count to the head. A record may take a quarter of a ring, so that copies never meet what they come
-from. Where that is too little, ``OVERFLOW`` is set and the host makes larger rings.
+stay where they are. When more than half of a ring is taken, the block goes once round, moving the records that still
+count to the head. A record may take a quarter of a ring, so that a quarter is free then, and copies never meet what they
+come from. Where three eighths of a ring still count, or a record is larger, ``OVERFLOW`` is set and the host makes larger
+rings.
 """
 
 import numba
@@ -149,7 +150,7 @@ def advance(
             if lane == 0:
                 starts[r] = -1
             cuda.syncthreads()
-        if 2 * used > length and 4 * (used - kept) >= length:
+        if 2 * used > length and 8 * kept <= 3 * length:
             source = wrapped(head - used + length, length)
             left = used
             while left > 0:
@@ -167,7 +168,7 @@ def advance(
                 source = wrapped(source + record, length)
                 left -= record
                 cuda.syncthreads()
-        if 4 * used > 3 * length or wanted > limit:
+        if 2 * used > length or wanted > limit:
             if lane == 0:
                 control[OVERFLOW] = 1
             break

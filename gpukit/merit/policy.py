@@ -1,5 +1,8 @@
 """One round: draw or update mRR sets, choose a batch, double the sets until the batch is certified.
 
+The first trial has a quarter to a half of the sets that the last round ended with: of the fixed sequence θ, 2θ, 4θ …
+those before it would hardly do.
+
 Sample ids, below 2**48: the sets that batches are chosen from have the ids from 0, those that judge a batch the ids
 from 2**47, new ones every round; a round that ended with θ sets has used up θ of these.
 """
@@ -50,6 +53,7 @@ class Policy:
         self.params, self.costs, self.timer = params, costs, timer
         self.residual = Residual(graph, params.eta, params.model)
         self._drawn = 0
+        self._last = 0
         self._sets = make_sets(reverse, self.residual, params, device, groups)
         self._judge: MrrSets | None = None
         if params.certificate == "fresh":
@@ -84,6 +88,7 @@ class Policy:
             self._bring(self._sets, sets)
         weakened = self.residual.kill(activated)
         self._drawn += sets
+        self._last = sets
         for one in (self._sets, self._judge):
             if one is not None:
                 one.kill(activated, weakened)
@@ -107,6 +112,8 @@ class Policy:
         b = params.batch
         sizes = plan(rest.living, b, params.epsilon, params.certificate, self.costs.sums(b))
         size = sizes.first
+        while 4 * size <= self._last:
+            size *= 2
         while True:
             self._bring(sets, size)
             if judge is not None:

@@ -165,10 +165,10 @@ class CudaSets:
         return True
 
     def _needed(self, size: int, mean: float) -> int:
-        """Return the length of rings for sets of a mean size: half for live ones, a quarter for the largest."""
+        """Return the length of rings for sets of a mean size: a third for live ones, a quarter for the largest."""
         sets = -(-size // self.segments)
         largest = min(float(self.residual.living), 1.5 * mean + 50)
-        return int(max(MIN_LENGTH, 2.6 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
+        return int(max(MIN_LENGTH, 3 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
 
     def _new_rings(self, size: int, mean: float, length: int) -> None:
         """Make empty rings; fewer ones where that is what memory allows."""

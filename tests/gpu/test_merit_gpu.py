@@ -83,7 +83,7 @@ def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headro
 
 def test_little_memory_means_fewer_rings(random_graph, gpu):
     def tune(cuda):
-        cuda[0].state.ring_memory = 1 << 20
+        cuda[0].state.ring_memory = 1 << 22
 
     cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 100, (200, 400, 300), 8, {}, tune=tune)
     assert cuda[0].segments < cuda[0].state.blocks
