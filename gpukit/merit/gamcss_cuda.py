@@ -14,7 +14,7 @@ from numba import cuda, int32, int64
 
 from gpukit.device.arrays import Buffer, xp
 from gpukit.errors import UsageError
-from gpukit.merit.cuda import BATCH, MEMBERS, OVERFLOW, scan_batch, wrapped
+from gpukit.merit.cuda import BATCH, MEMBERS, OVERFLOW, PROBES, scan_batch, wrapped
 from gpukit.merit.cuda_select import BLOCK, better, reduce_best
 from gpukit.merit.sets_cuda import OwningSets
 
@@ -150,18 +150,13 @@ class GamcssSets(OwningSets):
 
     def _forget_overflow(self, size: int) -> None:
         """Make longer rings; what was copied before stays."""
-        members = int(self._used.host()[0])
-        self._probes += int(self._control.host()[1])
+        self._probes += int(self._control.host()[PROBES])
         self._control.array.fill(0)
-        living = self.residual.living
-        mean = min(float(living), (living / self.residual.eta + 1) * self._reach)
-        self._new_rings(size, mean, 2 * self.length)
-        self._control.array[MEMBERS] = members
+        self._new_rings(size, 2 * self.length)
 
-    def _new_rings(self, size: int, mean: float, length: int) -> None:
-        members = int(self._control.host()[MEMBERS])
-        super()._new_rings(size, mean, length)
-        self._control.array[MEMBERS] = members
+    def _new_rings(self, size: int, least: int) -> None:
+        super()._new_rings(size, least)
+        self._control.array[MEMBERS] = int(self._used.host()[0])
 
     def _grid(self, sets: int) -> int:
         return 1 if xp is np else min(sets, 8 * self.state.blocks)

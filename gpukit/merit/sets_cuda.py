@@ -26,8 +26,8 @@ REACH = 8.0
 HEADROOM = 4
 """By how much more than what is expected a ring is made larger."""
 
-SHARE = 0.3
-"""Share of the free memory that the rings of a collection may take."""
+SHARE, BITMAP_SHARE = 0.3, 0.08
+"""Shares of the free memory that the rings of a collection, and the bitmaps, may take."""
 
 MIN_SEGMENTS = 32
 
@@ -45,13 +45,16 @@ class DeviceState:
         n = reverse.n
         self.block = 32 if xp is np else kernels.BLOCK
         self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
-        words = (n + 31) // 32
-        free = free_memory()
-        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.blocks, "vertices": 18 * n}
+        words, free = (n + 31) // 32, free_memory()
+        self.slots = kernels.SLOTS
+        while self.slots > 1 and 4 * words * self.blocks * self.slots > BITMAP_SHARE * free:
+            self.slots //= 2
+        rows = self.blocks * self.slots
+        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * rows, "vertices": 18 * n}
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.ring_memory = int(SHARE * (free - sum(needs.values())))
         self.graph = DeviceGraph(reverse)
-        self.visited = Buffer((self.blocks, words), np.uint32, 0)
+        self.visited = Buffer((rows, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
         self.counts, self.work = Buffer(n, np.int32, 0), Buffer(n, np.int32)
         self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.uint8)
@@ -62,7 +65,7 @@ class DeviceState:
 
     def bury(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
         """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
-        pairs = len(vertices) * self.blocks
+        pairs = len(vertices) * self.visited.array.shape[0]
         grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
         threads = 32 if xp is np else 128
         listed = Buffer(vertices.astype(np.int32))
@@ -98,7 +101,7 @@ class CudaSets:
     ) -> None:
         self.state, self.reverse, self.residual = state, reverse, residual
         self.seed, self.raw, self.groups = seed, raw, groups
-        self.segments, self.length = state.blocks, 0
+        self.segments, self.length = state.blocks * state.slots, 0
         self.most_members = 0
         self._probes = 0
         self._reach = REACH
@@ -156,35 +159,32 @@ class CudaSets:
         """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
         for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
             array.reserve(size, self.size)
-        living = self.residual.living
-        mean = min(float(living), (living / self.residual.eta + 1) * self._reach)
-        needed = self._needed(size, mean)
-        if needed <= self.length:
+        if self._needed(size, self.segments) <= self.length:
             return False
-        self._new_rings(size, mean, HEADROOM * needed)
+        self._new_rings(size, 0)
         return True
 
-    def _needed(self, size: int, mean: float) -> int:
-        """Return the length of rings for sets of a mean size: a third for live ones, a quarter for the largest."""
-        sets = -(-size // self.segments)
-        largest = min(float(self.residual.living), 1.5 * mean + 50)
+    def _needed(self, size: int, segments: int) -> int:
+        """Return the length of rings for sets of this round: a third for what counts, a quarter for the largest."""
+        living = self.residual.living
+        mean = min(float(living), (living / self.residual.eta + 1) * self._reach)
+        largest = min(float(living), 1.5 * mean + 50)
+        sets = -(-size // segments)
         return int(max(MIN_LENGTH, 3 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
 
-    def _new_rings(self, size: int, mean: float, length: int) -> None:
-        """Make empty rings; fewer ones where that is what memory allows."""
+    def _new_rings(self, size: int, least: int) -> None:
+        """Make empty rings, ``least`` entries long or as long as needed: as many as can be used and memory allows."""
         room = self.state.ring_memory // 4
-        least = length // HEADROOM
-        while self.segments * length > room and length > least:
-            length = max(least, room // self.segments)
-        while self.segments * least > room and self.segments > MIN_SEGMENTS:
-            self.segments = max(MIN_SEGMENTS, self.segments // 2)
-            least = self._needed(size, mean)
-            length = max(least, min(length, room // self.segments))
-        needs = {"mRR sets": 4 * self.segments * length}
-        check_budget(needs, 4 * room, "the GPU for one collection", "use --device cpu or a larger batch")
-        self.length = length
+        segments = self.state.blocks * self.state.slots
+        while segments > self.state.blocks and segments >= 2 * size:
+            segments //= 2
+        while segments * max(least, self._needed(size, segments)) > room and segments > MIN_SEGMENTS:
+            segments = max(MIN_SEGMENTS, segments // 2)
+        needed = max(least, self._needed(size, segments))
+        check_budget({"mRR sets": 4 * segments * needed}, 4 * room, "the GPU for one collection", "use --device cpu")
+        self.segments, self.length = segments, max(needed, min(HEADROOM * needed, room // segments))
         self._ring = Buffer(1, np.int32)
-        self._ring = Buffer(self.segments * length, np.int32)
+        self._ring = Buffer(self.segments * self.length, np.int32)
         self._rings.array.fill(0)
         self._control.array[kernels.MEMBERS] = 0
 
@@ -192,9 +192,7 @@ class CudaSets:
         """Draw the valid sets again in longer rings, after they found no room."""
         self._probes += int(self._control.host()[kernels.PROBES])
         self._control.array.fill(0)
-        living = self.residual.living
-        mean = min(float(living), (living / self.residual.eta + 1) * self._reach)
-        self._new_rings(self._valid, mean, max(2 * self.length, HEADROOM * self._needed(self._valid, mean)))
+        self._new_rings(self._valid, 2 * self.length)
         self._advance(0, 0, self._valid)
 
     def _key(self) -> tuple[Any, ...]:
@@ -212,22 +210,25 @@ class CudaSets:
 
     def _advance(self, begin: int, have: int, end: int, update: bool = False) -> None:
         state, rest, r, g = self.state, self.residual, self.reverse, self.state.graph
-        groups, order = 1, state.no_order
-        grid = min(self.segments, end - begin)
-        if update and self.groups > 1:
-            groups = self.groups
-            order = Buffer(xp.argsort(-self._load.array[: self.segments]).astype(np.int32))
-            grid = -(-self.segments // groups)
-        elif update:
-            grid = self.segments
-        block = self._block(grid)
-        for group in range(groups):
+        groups, order, active = 1, state.no_order, min(self.segments, end - begin)
+        if update:
+            active = self.segments
+            if self.groups > 1:
+                groups = self.groups
+                order = Buffer(xp.argsort(-self._load.array[: self.segments]).astype(np.int32))
+        elif active < self.segments:
             # New sets lie in consecutive segments from that of the first on.
-            whole = order if len(order) or grid == self.segments else self._segments_from(begin, grid)
-            kernels.advance[grid, block](
+            order = Buffer(((begin + xp.arange(active)) % self.segments).astype(np.int32))
+        active = -(-active // groups)
+        slots = 1
+        while 2 * slots <= state.slots and 2 * slots * state.blocks <= active:
+            slots *= 2
+        grid = -(-active // slots)
+        for group in range(groups):
+            kernels.advance[grid, self._block(grid)](
                 g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
                 g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
-                *self._key(), self.first, self.segments, begin, have, end, whole.view, group, self._flags.view,
+                *self._key(), self.first, self.segments, slots, begin, have, end, order.view, group, self._flags.view,
                 self._starts.view, self._sizes.view, self._roots.view, self._cursors.view, self._ring.view,
                 self._rings.view, state.visited.view, self._control.view,
             )  # fmt: skip
@@ -238,9 +239,6 @@ class CudaSets:
         while 2 * block * grid <= self.state.block * self.state.blocks and 2 * block <= MAX_BLOCK and xp is not np:
             block *= 2
         return block
-
-    def _segments_from(self, begin: int, grid: int) -> Buffer:
-        return Buffer(((begin + xp.arange(grid)) % self.segments).astype(np.int32))
 
     def select(self, b: int, costs: np.ndarray, judge: "CudaSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
         """Choose up to b seeds by coverage per cost (:meth:`gpukit.merit.sets.CpuSets.select`)."""

@@ -67,12 +67,12 @@ def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, m
     for headroom, reach in ((1, 3.0), (1, 0.05)):
         monkeypatch.setattr(sets_cuda, "HEADROOM", headroom)
         cpu, gpu, residual = pair(graph, "ic", 14, simulator)
-        gpu._reach = reach
+        gpu._reach, gpu.state.slots = reach, 1
         lengths = set()
-        for vertex in range(0, 20, 2):
+        for vertex in range(0, 14, 2):
             for one in (cpu, gpu):
-                one.update(8)
-                one.extend(8)
+                one.update(6)
+                one.extend(6)
             costs = np.ones(30, np.int64)
             first, other = cpu.select(2, costs, None), gpu.select(2, costs, None)
             assert np.array_equal(first[0], other[0]) and np.array_equal(first[1], other[1])

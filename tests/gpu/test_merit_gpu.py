@@ -65,8 +65,9 @@ def test_load_groups_change_nothing(random_graph, gpu, groups):
     follow(random_graph(3000, 20_000, 6), "ic", gpu, 200, (5000, 5000, 5000), groups, {})
 
 
+@pytest.mark.parametrize("slots", [1, 4])
 @pytest.mark.parametrize(("headroom", "reach"), [(1, 8.0), (1, 0.01), (4, 0.01)])
-def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headroom, reach):
+def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headroom, reach, slots):
     from gpukit.merit import sets_cuda
 
     monkeypatch.setattr(sets_cuda, "HEADROOM", headroom)
@@ -75,7 +76,7 @@ def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headro
     def tune(cuda):
         for one in cuda:
             one._reach = reach
-            one.segments = 7
+            one.state.blocks, one.state.slots = 7, slots
 
     cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200,) * 10, 1, {}, tune=tune)
     assert cuda[0].length > 64
