@@ -217,7 +217,7 @@ KERNELS = {
     "pack": (pack, (_i32, _i32, _i32, _int, _int, _int, _i32, _i64)),
     "count": (count, (_i32, _i32, _i32, _int, _int, _i32)),
     "lead": (lead, (_i32, _i32, numba.int64[:, ::1])),
-    "cover": (cover, (_i32, _i32, _i32, _int, _int, _u8, _i32)),
+    "cover": (cover, (_i32, _i32, _i32, _int, _int, _i32, _i32)),
     "count_hits": (count_hits, (_i32, _i32, _i32, _int, _u8, _i64)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

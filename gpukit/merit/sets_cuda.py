@@ -31,6 +31,9 @@ SHARE, BITMAP_SHARE = 0.3, 0.08
 
 MIN_SEGMENTS = 32
 
+INVERTED = 1 << 22
+"""Occurrences of candidates that the index of a selection has room for."""
+
 
 class DeviceState:
     """What the two collections of a campaign share on a GPU: graph, residual graph, bitmaps, working space.
@@ -50,14 +53,18 @@ class DeviceState:
         while self.slots > 1 and 4 * words * self.blocks * self.slots > BITMAP_SHARE * free:
             self.slots //= 2
         rows = self.blocks * self.slots
-        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * rows, "vertices": 18 * n}
+        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * rows, "vertices": 22 * n}
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.ring_memory = int(SHARE * (free - sum(needs.values())))
         self.graph = DeviceGraph(reverse)
         self.visited = Buffer((rows, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
         self.counts, self.work = Buffer(n, np.int32, 0), Buffer(n, np.int32)
-        self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.uint8)
+        self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
+        self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
+        self.histogram = Buffer(cuda_select.EPOCHS * cuda_select.BUCKETS, np.int32)
+        self.candidates, self.list_fill = Buffer(cuda_select.MOST, np.int32), Buffer(cuda_select.MOST, np.int32)
+        self.list_start, self.taken = Buffer(cuda_select.MOST, np.int64), Buffer((4, cuda_select.MOST), np.int32)
         self.costs = Buffer(n, np.int32)
         self.costs_of: np.ndarray | None = None
         self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
@@ -75,9 +82,19 @@ class DeviceState:
 
     def bytes(self) -> int:
         """Return the device memory taken."""
-        held = (self.visited, self.dead, self.living_in, self.counts, self.work, self.none, self.covered, self.costs)
-        g = self.graph
-        return _bytes(*held, g.rows, g.indptr, g.indices, g.accept, g.thresholds, g.lt_prefix)
+        g, held = self.graph, (self.visited, self.dead, self.living_in, self.counts, self.work, self.none, self.covered)
+        return _bytes(
+            *held,
+            self.costs,
+            self.slot,
+            self.inverted,
+            g.rows,
+            g.indptr,
+            g.indices,
+            g.accept,
+            g.thresholds,
+            g.lt_prefix,
+        )
 
 
 class CudaSets:
@@ -138,6 +155,7 @@ class CudaSets:
             return
         if self._make_room(size):
             self._advance(0, 0, high)
+            self.size = high
         else:
             self._discover(low, high)
             self._advance(low, self.size, high, update=True)
@@ -189,11 +207,12 @@ class CudaSets:
         self._control.array[kernels.MEMBERS] = 0
 
     def _renew(self) -> None:
-        """Draw the valid sets again in longer rings, after they found no room."""
+        """Draw the valid sets again in longer rings, after they found no room; the others are gone."""
         self._probes += int(self._control.host()[kernels.PROBES])
         self._control.array.fill(0)
         self._new_rings(self._valid, 2 * self.length)
         self._advance(0, 0, self._valid)
+        self.size = self._valid
 
     def _key(self) -> tuple[Any, ...]:
         return np.uint64(self.seed), int(self.reverse.stream), int(Stream.MRR_ROOT)
@@ -278,7 +297,9 @@ class CudaSets:
                 self._starts.view, self._sizes.view, self._ring.view, self.segments, self._counted, self._valid,
                 self._control.view, other._starts.view, other._sizes.view, other._ring.view, other.segments,
                 0 if judge is None else judge._valid, other._control.view, state.costs.view, b, state.counts.view,
-                state.work.view, state.covered.view, state.none.view, state.champions.view, state.result.view,
+                state.work.view, state.slot.view, state.covered.view, state.none.view, state.champions.view,
+                state.histogram.view, state.candidates.view, state.list_start.view, state.list_fill.view,
+                state.inverted.view, state.taken.view, state.result.view,
             )  # fmt: skip
             grid = cooperative_grid(cuda_select.select, block, args)
             if state.champions.array.shape[1] >= grid:

@@ -78,7 +78,7 @@ def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headro
             one._reach = reach
             one.state.blocks, one.state.slots = 7, slots
 
-    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200,) * 10, 1, {}, tune=tune)
+    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200, 40, 200) * 4, 1, {}, tune=tune)
     assert cuda[0].length > 64
 
 
