@@ -94,7 +94,7 @@ def merit(
         str, typer.Option("--methods", help="Of merit, printed, segmented, gamcss, pasti, asti; with commas.")
     ] = "merit,segmented",
     certificates: Annotated[str, typer.Option("--certificates", help="Of fresh, paper; with commas.")] = "fresh",
-    groups: Annotated[str, typer.Option("--groups", help="β of the update, with commas between them.")] = "8",
+    groups: Annotated[str, typer.Option("--groups", help="β of the update, with commas between them.")] = "1",
     worlds: Annotated[int, typer.Option("--worlds", min=1, help="Hidden worlds, a campaign each.")] = 3,
     out: Annotated[Path | None, typer.Option("--out", help="Where to keep the record (JSON).")] = None,
     device: DeviceOption = DeviceChoice.auto,

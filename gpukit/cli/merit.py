@@ -75,7 +75,7 @@ def run_(
         Path | None,
         typer.Option("--replay", metavar="FILE", help="An observed campaign: a line of activated ids a round."),
     ] = None,
-    groups: GroupsOption = 8,
+    groups: GroupsOption = 1,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -159,7 +159,7 @@ def start(
     certificate: CertificateOption = Certificate.fresh,
     lt_residual: ResidualOption = Residual.renormalised,
     costs: CostsOption = "degree",
-    groups: GroupsOption = 8,
+    groups: GroupsOption = 1,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -192,7 +192,7 @@ def next_(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where the new state goes; C.h5 itself by default.")
     ] = None,
-    groups: GroupsOption = 8,
+    groups: GroupsOption = 1,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,

@@ -51,7 +51,7 @@ class Campaign:
         rounds: Sequence[Round] = (),
         device: Device | None = None,
         *,
-        groups: int = 8,
+        groups: int = 1,
         tables: Mapping[str, np.ndarray] | None = None,
         timer: PhaseTimer | None = None,
     ) -> None:
@@ -142,7 +142,7 @@ def simulate(
     world: World,
     device: Device | None = None,
     *,
-    groups: int = 8,
+    groups: int = 1,
     tables: Mapping[str, np.ndarray] | None = None,
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
