@@ -210,6 +210,57 @@ def check_egonets(artifact: Artifact) -> None:
     _need(np.array_equal(np.sort(backwards), rows * width + begin + heads), "an edge is there in one direction only")
 
 
+def check_campaign(artifact: Artifact) -> None:
+    """Check that campaigns do not contradict themselves; raises InputError."""
+    a, arrays = artifact.attributes, artifact.arrays
+    check_campaign_rows(artifact)
+    first, stops = arrays["first_round"], arrays["stops"]
+    for i, (low, high) in enumerate(zip(first, first[1:], strict=False)):
+        active = arrays["activated"][arrays["activated_begin"][low] : arrays["activated_begin"][high]]
+        _need(len(np.unique(active)) == len(active), f"campaign {i} activates a vertex twice")
+        observed = high - (a["pending"] and high > low)
+        reached = arrays["activated_begin"][low:observed] - arrays["activated_begin"][low]
+        _need(not np.any(reached >= a["eta"]), f"campaign {i} goes on after it has reached its target")
+        for r in range(low, observed):
+            batch = arrays["seeds"][arrays["batch_begin"][r] : arrays["batch_begin"][r + 1]]
+            now = arrays["activated"][arrays["activated_begin"][r] : arrays["activated_begin"][r + 1]]
+            _need(np.isin(batch, now).all(), f"round {r} does not activate its own seeds")
+    rows_ascend(arrays["activated_begin"], arrays["activated"], "activated vertices")
+    for name in ("cost", "sets", "covered"):
+        _need(not np.any(arrays[name] < 0), f"{name} must not be negative")
+    _need(np.all((stops >= 0) & (stops <= 2)), "stops must be 0, 1 or 2")
+    _need(np.array_equal(stops == 2, arrays["sets"] == 0), "only the end game does without sets")
+
+
+def check_campaign_rows(artifact: Artifact) -> None:
+    """Check what a program that goes on with a campaign relies on.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, or rounds are without seeds or without outcome.
+    """
+    a, arrays = artifact.attributes, artifact.arrays
+    _need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
+    _need(artifact.seed is not None, "a campaign needs a seed")
+    _need(1 <= a["eta"] <= a["n"] and 1 <= a["batch"] <= a["n"], "eta and batch must lie in [1, n]")
+    allowed = {
+        "model": ("ic", "lt"),
+        "update": ("coupled", "paper", "regenerate"),
+        "ids": ("kept", "fresh"),
+        "certificate": ("fresh", "paper"),
+        "lt_residual": ("renormalised", "raw"),
+        "costs": ("degree", "uniform", "file"),
+    }
+    for name, values in allowed.items():
+        _need(a[name] in values, f"unknown {name} {a[name]!r}; {' and '.join(values)} are allowed")
+    _need((a["costs"] == "file") == ("prices" in arrays), "prices go with costs from a file, and with no others")
+    _need(np.all(np.diff(arrays["batch_begin"]) > 0), "a round has no seeds")
+    outcomes = np.diff(arrays["activated_begin"])
+    _need(np.all((outcomes[:-1] if a["pending"] else outcomes) > 0), "a round has no outcome")
+    _need(not a["pending"] or (len(outcomes) > 0 and outcomes[-1] == 0), "the pending round has an outcome already")
+
+
 def check_diversity(artifact: Artifact) -> None:
     """Check order, scores and contexts of a structural diversity search; raises InputError."""
     arrays, a = artifact.arrays, artifact.attributes
@@ -239,6 +290,7 @@ CHECKS: dict[str, Callable[[Artifact], None]] = {
     "graph": check_graph,
     "rrsets": check_rrsets,
     "seeds": check_seeds,
+    "campaign": check_campaign,
     "egonets": check_egonets,
     "diversity": check_diversity,
     "decomposition": check_decomposition,

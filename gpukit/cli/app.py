@@ -20,6 +20,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("graph", "gpukit.cli.graph:app", "Import, generate and describe graphs."),
     ("gim", "gpukit.cli.gim:app", "Influence maximisation by reverse-reachable sets."),
     ("kpar", "gpukit.cli.kpar:app", "Top-k personalised PageRank."),
+    ("merit", "gpukit.cli.merit:app", "Minimum-cost seeding in rounds, with what was observed in between."),
     ("diversity", "gpukit.cli.diversity:app", "Structural diversity: vertices with many social contexts."),
     ("evaluate", "gpukit.cli.evaluate:app", "Check results by independent methods."),
     ("bench", "gpukit.cli.bench:app", "Time systems side by side."),

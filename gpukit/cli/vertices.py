@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 MAX_ID = 2**63 - 1
 
 
-def vertex_list(text: str | None, option: str, graph: "Graph") -> list[int]:
+def vertex_list(text: str | None, option: str, graph: "Graph", *, none: bool = False) -> list[int]:
     """Return internal ids of ``A,B,…`` or of the lines of a file (``#`` starts a comment), in the given order.
+
+    With ``none`` a file may name no vertices.
 
     Raises
     ------
@@ -34,7 +36,7 @@ def vertex_list(text: str | None, option: str, graph: "Graph") -> list[int]:
     elif not Path(text).exists():
         raise UsageError(f"{option}: {text!r} is neither vertex ids separated by commas nor a file; give one of them")
     else:
-        ids = [_id(fields[0], where) for where, fields in _lines(Path(text), 1)]
+        ids = [_id(fields[0], where) for where, fields in _lines(Path(text), 1, none)]
     if len(set(ids)) < len(ids):
         again = next(one for place, one in enumerate(ids) if one in ids[:place])
         raise UsageError(f"{option}: vertex {again} is given twice; give each once")
@@ -42,7 +44,7 @@ def vertex_list(text: str | None, option: str, graph: "Graph") -> list[int]:
 
 
 def vertex_numbers(
-    path: Path, graph: "Graph", *, default: int, decimals: int, low: Decimal, high: Decimal
+    path: Path, graph: "Graph", *, default: int | None, decimals: int, low: Decimal, high: Decimal
 ) -> np.ndarray:
     """Return a number a vertex (int64, in units of 10**-decimals) from lines ``id number``.
 
@@ -51,8 +53,8 @@ def vertex_numbers(
     path : Path
         Text with two columns; ``#`` starts a comment.
     graph : Graph
-    default : int
-        For vertices that the file does not name, in the same unit.
+    default : int or None
+        For vertices that the file does not name, in the same unit; None: it must name all.
     decimals : int
         Digits after the point that are allowed.
     low, high : Decimal
@@ -61,7 +63,7 @@ def vertex_numbers(
     Raises
     ------
     InputError
-        If a line does not fit, or names an unknown vertex or one named before.
+        If a line does not fit, names an unknown vertex or one named before, or a vertex is missing.
     """
     ids: list[int] = []
     numbers: list[int] = []
@@ -77,8 +79,11 @@ def vertex_numbers(
             digits = f"with at most {decimals} decimals" if decimals else "whole"
             raise InputError(f"{where}: {text[:40]!r} is not a number in [{low}, {high}], {digits}")
         numbers.append(int(scaled))
-    result = np.full(graph.n, default, np.int64)
     vertices = graph.internal(ids)
+    if default is None and len(ids) < graph.n:
+        missing = np.setdiff1d(np.arange(graph.n), vertices)[0]
+        raise InputError(f"{path} does not name vertex {graph.original(missing)}; name every vertex of the graph")
+    result = np.full(graph.n, default or 0, np.int64)
     if len(np.unique(vertices)) < len(vertices):
         again = next(one for place, one in enumerate(ids) if one in ids[:place])
         raise InputError(f"{path}: vertex {again} is given twice; give each once")
@@ -86,7 +91,7 @@ def vertex_numbers(
     return result
 
 
-def _lines(path: Path, columns: int) -> list[tuple[str, list[str]]]:
+def _lines(path: Path, columns: int, none: bool = False) -> list[tuple[str, list[str]]]:
     """Return (place, fields) of the lines that hold something."""
     try:
         text = path.read_bytes().decode("utf-8")
@@ -100,7 +105,7 @@ def _lines(path: Path, columns: int) -> list[tuple[str, list[str]]]:
         if len(fields) != columns:
             raise InputError(f"{path}, line {number}: {len(fields)} columns, {columns} are needed")
         found.append((f"{path}, line {number}", fields))
-    if not found:
+    if not found and not none:
         raise InputError(f"{path} names no vertices; give one a line")
     return found
 

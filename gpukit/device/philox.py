@@ -29,6 +29,7 @@ class Stream(IntEnum):
     BASELINE = 9
     WORLD = 10
     HIDDEN_WORLD = 11
+    MRR_ROOT = 12
 
 
 @numba.njit(inline="always")

@@ -5,17 +5,14 @@ for each quantity: W the mass (n, or the sum of the root weights), L what the op
 greedy selection, C the number of seed sets that may come out. docs/gim.md has the proofs.
 """
 
-import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal, localcontext
+
+from gpukit.worlds.bounds import CONTEXT, LN2, hit_lower, hit_upper
 
 GRID = Decimal("1.01")
 """Base of the grid of levels, the lower bounds on the optimum that IMM tries to prove."""
 
-CONTEXT = Context(prec=40)
-"""Of all arithmetic here, and of what is done with its results."""
-
-_LN2 = CONTEXT.ln(Decimal(2))
 _SQRT2 = CONTEXT.sqrt(Decimal(2))
 _HALF_LN_2PI = Decimal("0.91893853320467274178032973640561763986139747363778")
 _EXACT_CHOICES = 1000
@@ -29,33 +26,6 @@ ROUNDS_RATIO = Decimal("0.5")
 
 BUDGET_RATIO = CONTEXT.divide(GREEDY_RATIO, Decimal(2))
 """ρ of the better of ratio greedy and best single element under a budget: (1 - 1/e)/2."""
-
-
-def log_choose(n: int, k: int) -> Decimal:
-    """Return ln C(n, k): of the leading bits of the exact integer, by Stirling's series where k and n - k are large.
-
-    Raises
-    ------
-    ValueError
-        If not 0 <= k <= n.
-    """
-    if not 0 <= k <= n:
-        raise ValueError(f"C({n}, {k})")
-    with localcontext(CONTEXT):
-        if min(k, n - k) <= _EXACT_CHOICES:
-            exact = math.comb(n, k)
-            shift = max(0, exact.bit_length() - 160)
-            return Decimal(exact >> shift).ln() + shift * _LN2
-        return _log_factorial(n) - _log_factorial(k) - _log_factorial(n - k)
-
-
-def _log_factorial(n: int) -> Decimal:
-    """Return ln n! for n > 1000, where eight terms of the series leave an error below 1e-49."""
-    x = Decimal(n)
-    series = Decimal(0)
-    for i, (a, b) in enumerate(_BERNOULLI, 1):
-        series += Decimal(a) / (b * 2 * i * (2 * i - 1) * x ** (2 * i - 1))
-    return (x + Decimal("0.5")) * x.ln() - x + _HALF_LN_2PI + series
 
 
 def _ceiling(value: Decimal) -> int:
@@ -161,15 +131,13 @@ def opim_lower(covered: int, sets: int, mass: int, a: Decimal, least: int) -> De
         What the seeds reach by themselves.
     """
     with localcontext(CONTEXT):
-        root = (covered + 2 * a / 9).sqrt() - (a / 2).sqrt()
-        return max((root * root - a / 18) * mass / sets, Decimal(least))
+        return max(hit_lower(Decimal(covered), a) * mass / sets, Decimal(least))
 
 
 def opim_upper(covered: int, sets: int, mass: int, a: Decimal) -> Decimal:
     """Return an upper bound on the optimum, which hits at most ``covered`` of these sets; fails as ``opim_lower``."""
     with localcontext(CONTEXT):
-        root = (covered + a / 2).sqrt() + (a / 2).sqrt()
-        return min(root * root * mass / sets, Decimal(mass))
+        return min(hit_upper(Decimal(covered), a) * mass / sets, Decimal(mass))
 
 
 @dataclass(frozen=True)
@@ -256,7 +224,7 @@ def imm_plan(family: Family, epsilon: float) -> ImmPlan:
         prime = _SQRT2 * eps
         n, mass = family.n, family.mass
         steps = n.bit_length() - 2 if mass == n else (mass // family.least).bit_length() - 1
-        trials = max(Decimal(n).ln() / _LN2, Decimal(steps)) if steps > 0 else Decimal(1)
+        trials = max(Decimal(n).ln() / LN2, Decimal(steps)) if steps > 0 else Decimal(1)
         whole = (2 + 2 * prime / 3) * (family.log_sets + Decimal(2 * n).ln() + trials.ln()) / (prime * prime)
         search = tuple(_ceiling(whole * 2**i) for i in range(1, steps + 1))
         return ImmPlan(family, eps, search, grid_floor(Decimal(family.least))[0], grid_floor(Decimal(mass))[0])

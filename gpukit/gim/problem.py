@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import InputError, UsageError
-from gpukit.gim.bounds import BUDGET_RATIO, CONTEXT, GREEDY_RATIO, ROUNDS_RATIO, Family, log_choose
+from gpukit.gim.bounds import BUDGET_RATIO, GREEDY_RATIO, ROUNDS_RATIO, Family
 from gpukit.graph.csr import Graph
+from gpukit.worlds.bounds import CONTEXT, log_choose
 
 MAX_COST = 2**31 - 1
 

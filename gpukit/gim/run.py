@@ -19,12 +19,12 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
-from gpukit.gim.bounds import CONTEXT
 from gpukit.gim.imm import imm
 from gpukit.gim.opim import Progress, opim
 from gpukit.gim.problem import Params, Problem, Result, Step, pose
 from gpukit.gim.selection import Choice
 from gpukit.graph.csr import Graph
+from gpukit.worlds.bounds import CONTEXT
 from gpukit.worlds.collection import Collection
 from gpukit.worlds.factory import make_collection
 from gpukit.worlds.reverse import prepare

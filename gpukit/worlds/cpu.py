@@ -58,7 +58,7 @@ def _rehashed(table, pairs):
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_group(vertex, low, high, seed, w0, w1, w2, w3, size):
+def draw_group(vertex, low, high, seed, w0, w1, w2, w3, size):
     """Fill ``w0`` … ``w3`` with the first draws of many keys; a loop of its own, so that it vectorises."""
     k0, k1 = uint32(seed & uint64(0xFFFFFFFF)), uint32(seed >> uint64(32))
     for j in range(size):
@@ -66,10 +66,50 @@ def _draw_group(vertex, low, high, seed, w0, w1, w2, w3, size):
 
 
 @numba.njit(inline="always")
-def _high_word(sample, tag):
+def counter_word(sample, tag):
     """Return the fourth counter word: bits 32 to 47 of the sample id, the round and the stream."""
     s, t = uint64(sample), uint64(tag)
     return uint32((s >> uint64(32)) | ((t >> uint64(8)) << uint64(16)) | ((t & uint64(0xFF)) << uint64(24)))
+
+
+@numba.njit(inline="always")
+def quick_edges(meta, length, start, thresholds, skips, w0, w1, w2, w3, child, kids):
+    """Write the live edges of a row to ``child[kids:]`` and return their number, or -1 if that takes further draws.
+
+    The common cases of :func:`gpukit.worlds.rule.live_edges` without its branches: a direct row with one threshold,
+    and at most two live edges at distinct positions.
+    """
+    kind, offset = meta & uint32(255), meta >> uint32(8)
+    found = int64(-1)
+    if kind == 0 and length <= DIRECT_EDGES:
+        limit = thresholds[offset]
+        found = int64(0)
+        child[kids] = start
+        found += int64(length > 0) & int64(uint64(w0) < limit)
+        child[kids + found] = start + 1
+        found += int64(length > 1) & int64(uint64(w1) < limit)
+        child[kids + found] = start + 2
+        found += int64(length > 2) & int64(uint64(w2) < limit)
+        child[kids + found] = start + 3
+        found += int64(length > 3) & int64(uint64(w3) < limit)
+    elif kind > 2 and skips:
+        uniform = join64(w0, w1)
+        chosen = (
+            int64(thresholds[offset] <= uniform)
+            + int64(thresholds[offset + uint32(1)] <= uniform)
+            + int64(thresholds[offset + uint32(2)] <= uniform)
+        )
+        one, two = uint64(w2) * uint64(length), uint64(w3) * uint64(length)
+        child[kids] = start + int64(one >> uint64(32))
+        child[kids + 1] = start + int64(two >> uint64(32))
+        easy = (
+            (chosen <= 2)
+            & (child[kids] != child[kids + 1])
+            & (uint32(one & uint64(0xFFFFFFFF)) >= length)
+            & (uint32(two & uint64(0xFFFFFFFF)) >= length)
+        )
+        found = chosen if easy else int64(-1)
+    return found
 
 
 def make_scratch(rounds: int) -> tuple[np.ndarray, ...]:
@@ -142,8 +182,8 @@ def sample(
         for i in range(batch):
             vertex[i] = 0
             low_word[i] = uint32(uint64(first + low + i) & uint64(0xFFFFFFFF))
-            high_word[i] = _high_word(first + low + i, root_tag)
-        _draw_group(vertex, low_word, high_word, seed, w0, w1, w2, w3, batch)
+            high_word[i] = counter_word(first + low + i, root_tag)
+        draw_group(vertex, low_word, high_word, seed, w0, w1, w2, w3, batch)
         for i in range(batch):
             product = uint64(w0[i]) * uint64(n)
             root = int64(product >> uint64(32))
@@ -165,15 +205,14 @@ def sample(
                     v %= n
                 vertex[j] = v
                 low_word[j] = uint32(uint64(first + low + owners[head + j]) & uint64(0xFFFFFFFF))
-                high_word[j] = _high_word(first + low + owners[head + j], round_tag)
+                high_word[j] = counter_word(first + low + owners[head + j], round_tag)
                 starts[j], lengths[j], metas[j] = rows[v, 0], rows[v, 1], rows[v, 2]
-            _draw_group(vertex, low_word, high_word, seed, w0, w1, w2, w3, size)
+            draw_group(vertex, low_word, high_word, seed, w0, w1, w2, w3, size)
             kids = 0
             waiting = 0
             for j in range(size):
                 start, length = starts[j], lengths[j]
                 before = kids
-                easy = False
                 if lt_kind >= 0:
                     product = uint64(w0[j]) * uint64(length)
                     child[kids] = start + int64(product >> uint64(32))
@@ -182,48 +221,22 @@ def sample(
                     else:
                         chosen = lt_choice(
                             lt_kind, int64(length), start, lt_constant, lt_prefix,
-                            seed, tag + (elements[head + j] // n << 8), first + low + owners[head + j], vertex[j],
+                            seed, tag + (elements[head + j] // n << 8), first + low + owners[head + j], vertex[j], 0,
                         )  # fmt: skip
                         child[kids] = start + chosen
                         kids += int64(chosen >= 0)
                 else:
-                    kind, offset = metas[j] & uint32(255), metas[j] >> uint32(8)
-                    if kind == 0 and length <= DIRECT_EDGES:
-                        limit = thresholds[offset]
-                        child[kids] = start
-                        kids += int64(length > 0) & int64(uint64(w0[j]) < limit)
-                        child[kids] = start + 1
-                        kids += int64(length > 1) & int64(uint64(w1[j]) < limit)
-                        child[kids] = start + 2
-                        kids += int64(length > 2) & int64(uint64(w2[j]) < limit)
-                        child[kids] = start + 3
-                        kids += int64(length > 3) & int64(uint64(w3[j]) < limit)
-                        easy = True
-                    elif kind > 2 and skips:
-                        uniform = join64(w0[j], w1[j])
-                        chosen = (
-                            int64(thresholds[offset] <= uniform)
-                            + int64(thresholds[offset + uint32(1)] <= uniform)
-                            + int64(thresholds[offset + uint32(2)] <= uniform)
-                        )
-                        one, two = uint64(w2[j]) * uint64(length), uint64(w3[j]) * uint64(length)
-                        child[kids] = start + int64(one >> uint64(32))
-                        child[kids + 1] = start + int64(two >> uint64(32))
-                        easy = (
-                            (chosen <= 2)
-                            & (child[kids] != child[kids + 1])
-                            & (uint32(one & uint64(0xFFFFFFFF)) >= length)
-                            & (uint32(two & uint64(0xFFFFFFFF)) >= length)
-                        )
-                        kids += int64(easy) * chosen
-                    if not easy:
+                    found = quick_edges(
+                        metas[j], length, start, thresholds, skips, w0[j], w1[j], w2[j], w3[j], child, kids
+                    )
+                    if found < 0:
                         found = live_edges(
                             length, metas[j], start, 0, accept, thresholds, seed, tag + (elements[head + j] // n << 8),
                             first + low + owners[head + j], vertex[j], (w0[j], w1[j], w2[j], w3[j]), live,
                         )  # fmt: skip
                         for c in range(found):
                             child[kids + c] = start + int64(live[c])
-                        kids += found
+                    kids += found
                     if multirow and rows[vertex[j], 3] > 0:
                         more_row[waiting] = rows[vertex[j], 3]
                         more_item[waiting] = j

@@ -156,8 +156,9 @@ def sample(
                 found = 0
                 if lt_kind >= 0:
                     chosen = lt_choice(
-                        lt_kind, int64(length), int64(start), lt_constant, lt_prefix, seed, round_tag, first + owner, v
-                    )
+                        lt_kind, int64(length), int64(start), lt_constant, lt_prefix,
+                        seed, round_tag, first + owner, v, 0,
+                    )  # fmt: skip
                     if chosen >= 0:
                         live[0] = uint32(chosen)
                         found = 1

@@ -127,7 +127,7 @@ def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample,
 
 
 @numba.njit
-def lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex):
+def lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex, draw):
     """Return the position in [0, degree) of the one live in-edge of a vertex under LT, or -1 for none.
 
     Parameters
@@ -142,6 +142,8 @@ def lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex):
         Cumulative 32-bit weights within each row, minus one, for ``LT_PREFIX``.
     seed, tag, sample, vertex
         The key of the draws.
+    draw : int
+        Number of the first draw: 0, or 256 times the number of choices made before.
 
     Returns
     -------
@@ -150,10 +152,10 @@ def lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex):
     """
     if degree == 0:
         return int64(-1)
-    words = draw4(seed, tag, sample, vertex, 0)
+    words = draw4(seed, tag, sample, vertex, draw)
     if kind == 0:
         size = uint64(degree)
-        call = 0
+        call = draw
         lane = 0
         product = uint64(words[0]) * size
         while biased(product, size):

@@ -13,11 +13,11 @@ from gpukit.gim.bounds import (
     Family,
     grid_floor,
     imm_plan,
-    log_choose,
     opim_lower,
     opim_plan,
     opim_upper,
 )
+from gpukit.worlds.bounds import log_choose
 
 CASES = [
     (75879, 50, 0.05),

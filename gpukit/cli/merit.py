@@ -1,0 +1,333 @@
+"""``gpukit merit``: adaptive minimum-cost seeding, simulated or real."""
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpukit.cli.common import (
+    DeviceChoice,
+    DeviceOption,
+    GpusOption,
+    JsonOption,
+    OutOption,
+    Run,
+    SeedOption,
+    ThreadsOption,
+    VerboseOption,
+    check_out,
+)
+from gpukit.cli.merit_once import once
+from gpukit.cli.merit_options import (
+    BatchOption,
+    Certificate,
+    CertificateOption,
+    CostsOption,
+    EpsilonOption,
+    EtaOption,
+    FreshIdsOption,
+    GraphArgument,
+    GroupsOption,
+    Model,
+    ModelOption,
+    Residual,
+    ResidualOption,
+    Update,
+    UpdateOption,
+    read_asked,
+)
+from gpukit.cli.vertices import vertex_list
+from gpukit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from gpukit.device.select import Device
+    from gpukit.graph.csr import Graph
+    from gpukit.merit import Params, ReplayedWorld, Result
+
+app = typer.Typer(help="Minimum-cost seeding in rounds, with what was observed in between.", no_args_is_help=True)
+
+MAX_WORLDS = 10**6
+MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
+"""Guesses for the choice of the device."""
+
+
+@app.callback()
+def _group() -> None:
+    """Minimum-cost seeding in rounds, with what was observed in between."""
+
+
+@app.command("run")
+def run_(
+    graph_file: GraphArgument,
+    out: OutOption,
+    eta: EtaOption,
+    batch: BatchOption = 16,
+    model: ModelOption = Model.ic,
+    epsilon: EpsilonOption = 0.5,
+    update: UpdateOption = Update.coupled,
+    certificate: CertificateOption = Certificate.fresh,
+    lt_residual: ResidualOption = Residual.renormalised,
+    costs: CostsOption = "degree",
+    fresh_ids: FreshIdsOption = False,
+    worlds: Annotated[int, typer.Option("--worlds", metavar="W", help="Hidden worlds to run a campaign in.")] = 1,
+    replay: Annotated[
+        Path | None,
+        typer.Option("--replay", metavar="FILE", help="An observed campaign: a line of activated ids a round."),
+    ] = None,
+    groups: GroupsOption = 1,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Simulate campaigns: seeds are chosen round by round until η vertices are active."""
+    settings = _settings(eta, batch, model, epsilon, update, certificate, lt_residual, fresh_ids)
+    run = Run({**settings, "costs": costs, "worlds": worlds}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    if not 1 <= worlds <= MAX_WORLDS:
+        raise UsageError(f"--worlds is {worlds}; 1 to {MAX_WORLDS} are allowed")
+    if replay is not None and worlds > 1:
+        raise UsageError("--replay is one campaign; leave --worlds out")
+    graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
+    record = None if replay is None else _recorded(replay, graph, inputs)
+    where = _use_device(run, graph, asked, device, gpus, threads, groups, worlds)
+    from gpukit.merit import SimulatedWorld, simulate
+
+    found: list[tuple[int, Result]] = []
+    with run.progress("campaigns") as bar:
+        for number in range(worlds):
+            world = record or SimulatedWorld(graph, asked.model, seed, number)
+
+            def update_bar(done: int, total: int, before: int = number) -> None:
+                bar(before * total + done, worlds * total)
+
+            result = simulate(
+                graph, asked, world, where, groups=groups, tables=tables, timer=run.timer, progress=update_bar
+            )
+            found.append((-1 if record else number, result))
+    with run.phase("write"):
+        from gpukit.cli.merit_state import rounds_record, save
+
+        prices = found[0][1].costs
+        campaigns = [(number, result.rounds) for number, result in found]
+        save(out, graph, inputs["graph"], asked, prices, campaigns, run.params, inputs)
+    first = found[0][1]
+    listed = [
+        {
+            "world": number,
+            "cost": result.amount,
+            "activated": result.activated,
+            "rounds": len(result.rounds),
+            "seeds": len(result.seeds),
+            "probes": result.probes,
+        }
+        for number, result in found
+    ]
+    mean = sum(result.amount for _, result in found) / worlds
+    whole = {
+        "rounds": rounds_record(graph, first.rounds, prices),
+        "activated": first.activated,
+        "cost": first.amount,
+        "seeds": graph.original(first.seeds).tolist(),
+        "probes": first.probes,
+        "updating_probes": first.updating_probes,
+        "most_members": first.members,
+        "device_memory": first.memory,
+        "campaigns": listed,
+        "mean_cost": mean,
+    }
+    lines = {
+        "cost": f"{mean:,.2f} on average of {worlds} campaign(s)",
+        "rounds": ", ".join(str(one["rounds"]) for one in listed[:10]),
+        "activated": ", ".join(f"{one['activated']:,}" for one in listed[:10]),
+        "seeds": whole["seeds"][:10],
+    }
+    run.finish(graph, whole, lines)
+
+
+@app.command("start")
+def start(
+    graph_file: GraphArgument,
+    out: OutOption,
+    eta: EtaOption,
+    batch: BatchOption = 16,
+    model: ModelOption = Model.ic,
+    epsilon: EpsilonOption = 0.5,
+    update: UpdateOption = Update.coupled,
+    certificate: CertificateOption = Certificate.fresh,
+    lt_residual: ResidualOption = Residual.renormalised,
+    costs: CostsOption = "degree",
+    groups: GroupsOption = 1,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Begin a real campaign: choose the first batch."""
+    settings = _settings(eta, batch, model, epsilon, update, certificate, lt_residual, False)
+    run = Run({**settings, "costs": costs}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
+    where = _use_device(run, graph, asked, device, gpus, threads, groups, 1)
+    from gpukit.merit import Campaign
+
+    campaign = Campaign(graph, asked, (), where, groups=groups, tables=tables, timer=run.timer)
+    campaign.choose()
+    _finish_step(run, graph, campaign, out, inputs)
+
+
+@app.command("next")
+def next_(
+    graph_file: GraphArgument,
+    state: Annotated[Path, typer.Argument(metavar="C.h5", help="The campaign, by `merit start` or `merit next`.")],
+    observed: Annotated[
+        str,
+        typer.Option(
+            "--observed", metavar="A,B,…|FILE", help="What the last batch activated; its seeds go without saying."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where the new state goes; C.h5 itself by default.")
+    ] = None,
+    groups: GroupsOption = 1,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Go on with a real campaign: give what was observed, get the next batch."""
+    check_out(out or state)
+    run = Run(out=out or state, as_json=as_json, verbose=verbose)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph, read_tables
+        from gpukit.cli.merit_state import load
+
+        graph, name = read_graph(graph_file), digest(graph_file)
+        asked, rounds, before = load(state, graph, name)
+        if not before.attributes["pending"]:
+            raise UsageError(f"{state}: the campaign has reached its target; there is nothing to observe")
+        activated = vertex_list(observed, "--observed", graph, none=True)
+        tables = read_tables(graph_file) if asked.model == "ic" else None
+    run.params, run.seed = dict(before.params), asked.seed
+    where = _use_device(run, graph, asked, device, gpus, threads, groups, 1)
+    import numpy as np
+
+    from gpukit.merit import Campaign
+
+    campaign = Campaign(graph, asked, rounds, where, groups=groups, tables=tables, timer=run.timer)
+    campaign.observe(np.array(activated, np.int64))
+    if campaign.left > 0:
+        campaign.choose()
+    _finish_step(run, graph, campaign, out or state, before.inputs)
+
+
+def _settings(
+    eta: int, batch: int, model: Model, epsilon: float, update: Update, certificate: Certificate,
+    lt_residual: Residual, fresh_ids: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what decides a campaign, but for the costs."""
+    return {
+        "eta": eta,
+        "batch": batch,
+        "model": model.value,
+        "epsilon": epsilon,
+        "update": update.value,
+        "ids": "fresh" if fresh_ids else "kept",
+        "certificate": certificate.value,
+        "lt_residual": lt_residual.value,
+    }
+
+
+def _recorded(path: Path, graph: "Graph", inputs: dict[str, str]) -> "ReplayedWorld":
+    """Return the world that a text file records: a line of activated ids a round, ``#`` starts a comment."""
+    import numpy as np
+
+    from gpukit.merit import ReplayedWorld
+
+    content = path.read_bytes()
+    inputs["replay"] = hashlib.sha256(content).hexdigest()
+    records = []
+    for number, line in enumerate(content.splitlines(), 1):
+        words = line.partition(b"#")[0].decode("utf-8", "backslashreplace").replace(",", " ").split()
+        if not words:
+            continue
+        if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
+            raise InputError(f"{path}, line {number}: vertex ids are needed (whole numbers from 0 to 10^18)")
+        records.append(graph.internal([int(word) for word in words]).astype(np.int32))
+    return ReplayedWorld(records)
+
+
+def _use_device(
+    run: Run, graph: "Graph", asked: "Params", device: DeviceChoice, gpus: int, threads: int | None, groups: int,
+    worlds: int,
+) -> "Device":  # fmt: skip
+    if groups not in (1, 2, 4, 8, 16):
+        raise UsageError(f"--groups is {groups}; 1, 2, 4, 8 and 16 are allowed")
+    if gpus > 1:
+        raise UsageError(f"--gpus is {gpus}; a campaign runs on one GPU, run several worlds side by side instead")
+    roots = graph.n / asked.eta
+    rounds = asked.eta / (4 * asked.batch) + 5
+    work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / asked.batch * 4
+    chosen = run.use_device(device.value, gpus, threads, work=work)
+    with run.phase("load"):
+        _load(graph, asked, chosen)
+    return chosen
+
+
+def _load(graph: "Graph", asked: "Params", device: "Device") -> None:
+    """Load compiled code with a campaign on one edge, before the phases that people compare."""
+    import numpy as np
+
+    from gpukit.graph.csr import Graph
+    from gpukit.merit import Params, SimulatedWorld, simulate
+
+    words = None if graph.probabilities is None else np.zeros(1, np.uint32)
+    edge = Graph(
+        indptr=np.array([0, 1, 1, 1]),
+        indices=np.ones(1, np.int32),
+        weights=graph.weights,
+        probabilities=words,
+        in_indptr=np.array([0, 0, 1, 1]),
+        in_indices=np.zeros(1, np.int32),
+        in_probabilities=words,
+    )
+    params = Params(
+        3, 1, asked.model, update=asked.update, ids=asked.ids, certificate=asked.certificate,
+        lt_residual=asked.lt_residual,
+    )  # fmt: skip
+    simulate(edge, params, SimulatedWorld(edge, asked.model, 0), device)
+
+
+def _finish_step(run: Run, graph: "Graph", campaign: Any, out: Path, inputs: dict[str, str]) -> None:
+    """Write the state of a real campaign and say what to do next."""
+    with run.phase("write"):
+        from gpukit.cli.merit_state import rounds_record, save
+
+        rounds, costs = campaign.rounds, campaign.costs
+        save(out, graph, inputs["graph"], campaign.params, costs, [(-1, rounds)], run.params, inputs)
+    batch = graph.original(rounds[-1].batch).tolist() if campaign.pending else []
+    spent = sum(one.cost for one in rounds)
+    activated = sum(len(one.activated) for one in rounds if one.activated is not None)
+    record = {
+        "done": not campaign.pending,
+        "batch": batch,
+        "batch_cost": costs.amount(rounds[-1].cost) if campaign.pending else 0.0,
+        "left": max(0, campaign.left),
+        "rounds": rounds_record(graph, rounds, costs),
+        "activated": activated,
+        "cost": costs.amount(spent),
+        "seeds": [v for one in rounds for v in graph.original(one.batch).tolist()],
+    }
+    lines = {
+        "next batch": batch if batch else "none: the target is reached",
+        "activated": f"{activated:,} of {campaign.params.eta:,} in {len(rounds) - campaign.pending} round(s)",
+        "cost": f"{costs.amount(spent):,.2f} with this batch" if batch else f"{costs.amount(spent):,.2f}",
+    }
+    run.finish(graph, record, lines)
+
+
+app.command("once")(once)

@@ -1,0 +1,104 @@
+"""What the commands of ``gpukit merit`` share: options, their values, and how what they ask for is read."""
+
+import hashlib
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpukit.cli.common import Run
+from gpukit.cli.vertices import vertex_numbers
+from gpukit.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpukit.graph.csr import Graph
+    from gpukit.merit import Costs, Params
+
+COST_DECIMALS = 6
+
+
+class Model(StrEnum):
+    """Values of ``--model``."""
+
+    ic = "ic"
+    lt = "lt"
+
+
+class Update(StrEnum):
+    """Values of ``--update``."""
+
+    coupled = "coupled"
+    paper = "paper"
+    regenerate = "regenerate"
+
+
+class Certificate(StrEnum):
+    """Values of ``--certificate``."""
+
+    fresh = "fresh"
+    paper = "paper"
+
+
+class Residual(StrEnum):
+    """Values of ``--lt-residual``."""
+
+    renormalised = "renormalised"
+    raw = "raw"
+
+
+GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
+EtaOption = Annotated[int, typer.Option("--eta", metavar="N", help="Vertices to activate.")]
+BatchOption = Annotated[int, typer.Option("--batch", "-b", metavar="B", help="Seeds of a round at most.")]
+ModelOption = Annotated[Model, typer.Option("--model", help="Independent cascade or linear threshold.")]
+EpsilonOption = Annotated[float, typer.Option("--epsilon", metavar="E", help="Accuracy of a choice, in (0, 1).")]
+UpdateOption = Annotated[
+    Update, typer.Option("--update", help="Sets from round to round: keep their coins, as printed (biased), none.")
+]
+CertificateOption = Annotated[
+    Certificate, typer.Option("--certificate", help="Certify a batch on fresh sets, or on those it was chosen from.")
+]
+ResidualOption = Annotated[
+    Residual, typer.Option("--lt-residual", help="LT weights of who is left: renormalised, or as they are.")
+]
+CostsOption = Annotated[
+    str, typer.Option("--costs", metavar="degree|uniform|FILE", help="0.01 + 0.01 · d_out, 1, or lines `id cost`.")
+]
+FreshIdsOption = Annotated[bool, typer.Option("--fresh-ids", help="With --update regenerate: new sets every round.")]
+GroupsOption = Annotated[
+    int, typer.Option("--groups", metavar="β", help="Groups by load in the update on a GPU: 1, 2, 4, 8 or 16.")
+]
+
+
+def read_asked(
+    run: Run, graph_file: Path, settings: dict[str, Any], costs: str, seed: int
+) -> "tuple[Graph, dict[str, str], Params, dict[str, Any] | None]":
+    """Return the graph, the digests of the inputs, the checked parameters and the sampling tables."""
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph, read_tables
+        from gpukit.merit import Params
+        from gpukit.merit.problem import check
+
+        graph, inputs = read_graph(graph_file), {"graph": digest(graph_file)}
+        asked = Params(**settings, costs=_costs(run, graph, costs, inputs), seed=seed)
+        check(graph, asked)
+        return graph, inputs, asked, read_tables(graph_file) if asked.model == "ic" else None
+
+
+def _costs(run: Run, graph: "Graph", text: str, inputs: dict[str, str]) -> "Costs":
+    from gpukit.merit import Costs
+
+    if text == "degree":
+        return Costs.degree(graph)
+    if text == "uniform":
+        return Costs.uniform(graph)
+    path = Path(text)
+    if not path.exists():
+        raise UsageError(f"--costs {text!r} is neither degree nor uniform nor a file; choose one of them")
+    unit = Decimal(1).scaleb(-COST_DECIMALS)
+    values = vertex_numbers(path, graph, default=None, decimals=COST_DECIMALS, low=unit, high=(2**31 - 1) * unit)
+    run.params["costs"] = "file"
+    with open(path, "rb") as stream:
+        inputs["costs"] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return Costs(values, unit, "file")

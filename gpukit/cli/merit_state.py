@@ -1,0 +1,116 @@
+"""Campaigns between memory and the artifact: rounds with internal ids here, original ids and arrays there."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpukit.artifacts import Artifact, read, write
+from gpukit.artifacts.checks import check_campaign
+from gpukit.errors import InputError
+from gpukit.merit import Costs, Params, Round
+
+if TYPE_CHECKING:
+    from gpukit.graph.csr import Graph
+
+STOPS = ("certified", "cap", "end")
+_SETTINGS = ("eta", "batch", "model", "epsilon", "update", "ids", "certificate", "lt_residual")
+
+
+def save(
+    path: Path,
+    graph: "Graph",
+    digest: str,
+    asked: Params,
+    costs: Costs,
+    campaigns: Sequence[tuple[int, Sequence[Round]]],
+    params: dict[str, Any],
+    inputs: dict[str, str],
+) -> None:
+    """Write campaigns, each with the number of its world (-1: observed), as an artifact of kind ``campaign``."""
+    rounds = [one for _, listed in campaigns for one in listed]
+    outcomes = [one.activated if one.activated is not None else np.zeros(0, np.int32) for one in rounds]
+    arrays = {
+        "worlds": np.array([number for number, _ in campaigns], np.int64),
+        "first_round": _begins([len(listed) for _, listed in campaigns]),
+        "batch_begin": _begins([len(one.batch) for one in rounds]),
+        "seeds": graph.original(_joined([one.batch for one in rounds])),
+        "activated_begin": _begins([len(one) for one in outcomes]),
+        "activated": graph.original(_joined(outcomes)),
+        "cost": np.array([one.cost for one in rounds], np.int64),
+        "sets": np.array([one.sets for one in rounds], np.int64),
+        "covered": np.array([one.covered for one in rounds], np.int64),
+        "hits": np.array([-1 if one.hits is None else one.hits for one in rounds], np.int64),
+        "stops": np.array([STOPS.index(one.kind) for one in rounds], np.int8),
+    }
+    if costs.scheme == "file":
+        arrays["prices"] = costs.values
+    attributes = {name: getattr(asked, name) for name in _SETTINGS}
+    attributes |= {"n": graph.n, "costs": costs.scheme, "unit": str(costs.unit), "graph": digest}
+    attributes["pending"] = bool(rounds) and rounds[-1].activated is None
+    write(path, "campaign", arrays, attributes, params=params, seed=asked.seed, inputs=inputs)
+
+
+def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], Artifact]:
+    """Read the state of one campaign.
+
+    Raises
+    ------
+    InputError
+        If the file is broken, holds simulated campaigns, or belongs to another graph.
+    """
+    artifact = read(path, "campaign")
+    a, arrays = artifact.attributes, artifact.arrays
+    if a["graph"] != digest:
+        raise InputError(f"{path} is a campaign on another graph; give the graph it was started with")
+    try:
+        check_campaign(artifact)
+        unit = Decimal(a["unit"])
+    except (InputError, ArithmeticError) as error:
+        raise InputError(f"{path}: {error}; make or copy it again") from None
+    if arrays["worlds"].tolist() != [-1]:
+        raise InputError(f"{path} holds simulated campaigns; `merit next` goes on with one begun by `merit start`")
+    seeds, active = graph.internal(arrays["seeds"]), graph.internal(arrays["activated"])
+    if a["costs"] == "file":
+        costs = Costs(arrays["prices"], unit, "file")
+    else:
+        costs = Costs.degree(graph) if a["costs"] == "degree" else Costs.uniform(graph)
+    asked = Params(**{name: a[name] for name in _SETTINGS}, costs=costs, seed=artifact.seed or 0)
+    rounds = []
+    for r in range(len(arrays["cost"])):
+        batch = seeds[arrays["batch_begin"][r] : arrays["batch_begin"][r + 1]].astype(np.int32)
+        outcome = active[arrays["activated_begin"][r] : arrays["activated_begin"][r + 1]].astype(np.int32)
+        hits = int(arrays["hits"][r])
+        rounds.append(
+            Round(
+                batch, int(arrays["cost"][r]), outcome if len(outcome) else None, int(arrays["sets"][r]),
+                int(arrays["covered"][r]), None if hits < 0 else hits, STOPS[int(arrays["stops"][r])],
+            )
+        )  # fmt: skip
+    return asked, rounds, artifact
+
+
+def rounds_record(graph: "Graph", rounds: Sequence[Round], costs: Costs) -> list[dict[str, Any]]:
+    """Return the rounds as ``--json`` shows them: original ids of the batch, numbers activated, amounts."""
+    return [
+        {
+            "batch": graph.original(one.batch).tolist(),
+            "activated": None if one.activated is None else len(one.activated),
+            "cost": costs.amount(one.cost),
+            "sets": one.sets,
+            "covered": one.covered,
+            "hits": one.hits,
+            "stop": one.kind,
+        }
+        for one in rounds
+    ]
+
+
+def _begins(lengths: Sequence[int]) -> np.ndarray:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0, np.int32), *parts])

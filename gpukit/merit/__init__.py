@@ -1,0 +1,23 @@
+"""MERIT: adaptive minimum-cost seed selection. Reach η vertices at least cost, batch by batch, watching what happens.
+
+Source: "Efficient GPU-accelerated reverse sampling for adaptive minimum cost seed selection" (MERIT).
+
+==============================  ==============================================================================
+part of the paper               file
+==============================  ==============================================================================
+3, algorithm 1                  ``campaign.py`` (rounds), ``policy.py`` (one round), ``bounds.py`` (sizes)
+3.1, 3.3, algorithms 2 and 5    ``rule.py`` (what a set is), ``cpu.py`` and ``cuda.py``
+3.2, algorithms 3 and 4         ``cover_cpu.py`` and ``cuda_select.py``
+3.3 as printed (biased)         ``printed.py``
+5 (competitors)                 ``baselines.py``
+==============================  ==============================================================================
+
+``world.py`` holds what the policy must not see: the world in which seeds activate others. docs/merit.md says where the
+paper is repaired.
+"""
+
+from gpukit.merit.campaign import Campaign, simulate
+from gpukit.merit.problem import Costs, Params, Result, Round
+from gpukit.merit.world import ReplayedWorld, SimulatedWorld
+
+__all__ = ["Campaign", "Costs", "Params", "ReplayedWorld", "Result", "Round", "SimulatedWorld", "simulate"]

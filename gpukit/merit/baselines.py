@@ -1,0 +1,60 @@
+"""What MERIT is compared with: the same campaigns with other ways to make and keep the sets."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpukit.device.select import Device, cpu_name
+from gpukit.errors import UsageError
+from gpukit.merit.problem import Params
+
+
+@dataclass(frozen=True)
+class Method:
+    """A system of the comparison.
+
+    Attributes
+    ----------
+    meaning : str
+        One line for people.
+    options : dict
+        What it changes in the parameters.
+    place : str
+        ``any``, ``thread`` (one CPU thread), ``threads`` (all of them) or ``cuda``.
+    """
+
+    meaning: str
+    options: dict[str, Any]
+    place: str = "any"
+
+
+_ANEW = {"update": "regenerate", "ids": "fresh"}
+
+METHODS: dict[str, Method] = {
+    "merit": Method("sets keep their coins from round to round", {"update": "coupled"}),
+    "printed": Method("sets are updated as printed (biased)", {"update": "paper"}, "threads"),
+    "segmented": Method("MERIT's storage, all sets drawn anew every round", _ANEW),
+    "gamcss": Method("a GPU draws all sets anew, as gIM does, into one array", {**_ANEW, "storage": "global"}, "cuda"),
+    "pasti": Method("CPU threads draw all sets anew", _ANEW, "threads"),
+    "asti": Method("one CPU thread draws all sets anew", _ANEW, "thread"),
+}
+"""Section 5 of the paper, and its ablation of figures 11 to 15 (``segmented``); ``nonadaptive.py`` is apart."""
+
+
+def equip(name: str, params: Params, device: Device) -> tuple[Params, Device]:
+    """Return the parameters and the device of a method.
+
+    Raises
+    ------
+    UsageError
+        If there is no such method, or it needs a GPU and the device is none.
+    """
+    if name not in METHODS:
+        raise UsageError(f"method {name!r} is unknown; choose of {', '.join(METHODS)}")
+    method = METHODS[name]
+    if method.place == "cuda" and device.kind != "cuda":
+        raise UsageError(f"{name} runs on a GPU only; use --device cuda or leave it out")
+    asked = replace(params, **method.options)
+    if method.place in ("any", "cuda"):
+        return asked, device
+    threads = 1 if method.place == "thread" else device.threads
+    return asked, Device("cpu", cpu_name(), (), threads, f"{name} runs there")

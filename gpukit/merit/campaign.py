@@ -1,0 +1,170 @@
+"""Whole campaigns: choose, observe, until η vertices are active; simulated in a world, or answered by the user."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.device.timing import PhaseTimer
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.csr import Graph
+from gpukit.merit.policy import Policy
+from gpukit.merit.problem import Params, Result, Round, check
+from gpukit.merit.world import World
+from gpukit.worlds.reverse import prepare
+
+Progress = Callable[[int, int], None]
+
+
+class Campaign:
+    """A campaign between rounds: a function of the graph, the parameters and what was observed, on any device.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its transpose and edge probabilities.
+    params : Params
+    rounds : sequence of Round
+        What happened so far, in order; of the last one the outcome may be unknown.
+    device : Device, optional
+        Where to run; one CPU thread if not given. The result does not depend on it.
+    groups : int
+        β: groups of segments by load in the update on a GPU, 1, 2, 4, 8 or 16. The result does not depend on it.
+    tables : mapping of arrays, optional
+        Sampling tables of the graph, if at hand.
+    timer : PhaseTimer, optional
+        Charged with ``transfer``, ``generate``, ``update``, ``judge`` and ``select``.
+
+    Raises
+    ------
+    UsageError, InputError
+        If the parameters do not fit the graph, or the rounds contradict each other.
+    DeviceError
+        If the work does not fit on the device.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        params: Params,
+        rounds: Sequence[Round] = (),
+        device: Device | None = None,
+        *,
+        groups: int = 1,
+        tables: Mapping[str, np.ndarray] | None = None,
+        timer: PhaseTimer | None = None,
+    ) -> None:
+        self.graph, self.params = graph, params
+        self.costs = check(graph, params)
+        timer = timer or PhaseTimer()
+        sampler = "scan" if params.storage == "global" else "skip"
+        reverse = prepare(graph, params.model, sampler, tables=None if tables is None else dict(tables))
+        with timer.phase("transfer"):
+            self._policy = Policy(graph, reverse, params, self.costs, device, groups, timer)
+        self.rounds: list[Round] = []
+        for one in rounds:
+            self.rounds.append(replace(one, activated=None))
+            if one.activated is not None:
+                self._observe(one.activated, replay=True)
+
+    @property
+    def pending(self) -> bool:
+        """Whether the last batch was not yet observed."""
+        return bool(self.rounds) and self.rounds[-1].activated is None
+
+    @property
+    def left(self) -> int:
+        """Vertices still to be activated; 0 or less when the campaign is done."""
+        return self._policy.residual.eta
+
+    def choose(self) -> Round:
+        """Choose the next batch.
+
+        Raises
+        ------
+        UsageError
+            If the last batch was not observed yet, or the campaign is done.
+        """
+        if self.pending:
+            raise UsageError("the last batch was not observed yet; give what it activated")
+        if self.left <= 0:
+            raise UsageError("the campaign has reached its target; there is nothing left to choose")
+        self.rounds.append(self._policy.choose())
+        return self.rounds[-1]
+
+    def observe(self, activated: np.ndarray) -> None:
+        """Take note of what the last batch activated.
+
+        Parameters
+        ----------
+        activated : int array
+            Internal ids, distinct; the batch itself need not be named.
+
+        Raises
+        ------
+        UsageError
+            If no batch is waiting.
+        InputError
+            If a vertex is named twice or was active before; nothing is changed then.
+        """
+        self._observe(activated, replay=False)
+
+    def _observe(self, activated: np.ndarray, *, replay: bool) -> None:
+        if not self.pending:
+            raise UsageError("no batch is waiting to be observed; choose one first")
+        last = self.rounds[-1]
+        found, times = np.unique(np.asarray(activated, np.int64), return_counts=True)
+        again = found[times > 1]
+        if len(again):
+            raise InputError(f"vertex {self.graph.original(again[0])} is observed twice; name each once")
+        dead = found[self._policy.residual.dead[found] != 0]
+        if len(dead):
+            raise InputError(
+                f"vertex {self.graph.original(dead[0])} was active before this round; observe only what is new"
+            )
+        everyone = np.union1d(found, last.batch).astype(np.int32)
+        if self._policy.residual.dead[last.batch].any():
+            raise InputError("a seed of the last batch was active before; the campaign contradicts itself")
+        self.rounds[-1] = replace(last, activated=everyone)
+        self._policy.observe(everyone, last.sets, replay=replay)
+
+    def result(self) -> Result:
+        """Return what happened so far."""
+        policy = self._policy
+        facts = (policy.probes, policy.updating_probes, policy.most_members, policy.memory)
+        return Result(tuple(self.rounds), self.costs, *facts)
+
+
+def simulate(
+    graph: Graph,
+    params: Params,
+    world: World,
+    device: Device | None = None,
+    *,
+    groups: int = 1,
+    tables: Mapping[str, np.ndarray] | None = None,
+    timer: PhaseTimer | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Run a campaign in a world until η vertices are active.
+
+    Parameters
+    ----------
+    world : World
+        Knows what seeds activate; new, nothing activated yet.
+    progress : callable, optional
+        Told (vertices activated, η) after each round.
+
+    Other parameters and errors are those of :class:`Campaign`; the time of the world counts as ``diffuse``.
+    """
+    timer = timer or PhaseTimer()
+    campaign = Campaign(graph, params, (), device, groups=groups, tables=tables, timer=timer)
+    while campaign.left > 0:
+        batch = campaign.choose().batch
+        with timer.phase("diffuse"):
+            activated = world.diffuse(batch)
+        campaign.observe(activated)
+        if progress is not None:
+            progress(min(params.eta, params.eta - campaign.left), params.eta)
+    return campaign.result()

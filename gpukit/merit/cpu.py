@@ -1,0 +1,251 @@
+"""mRR sets on the CPU (Numba): generation and update of a segment. ``cuda.py`` makes the same sets on GPUs.
+
+The sets of a segment lie in one arena in the order they were written; a set that changes is written again at the end,
+clean sets stay where they are. The members of a set, in the order of discovery, are the queue of its own search. Who is
+dead, or in the set already, stands in one stamp a vertex.
+"""
+
+import numba
+import numpy as np
+from numba import int64, uint32, uint64
+
+from gpukit.device.philox import draw4, philox4x32
+from gpukit.merit.rule import SEQUENCE, living_choice, root_count
+from gpukit.worlds.cpu import CHILDREN, GROUP, counter_word, draw_group, quick_edges
+from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, live_edges
+from gpukit.worlds.tables import MAX_LIVE
+
+DEAD = 2**31 - 1
+"""Stamp of a dead vertex."""
+
+CALLS = 64
+"""Philox calls of a root sequence made together."""
+
+PROBES, POLLUTED, EXTENDED = 0, 1, 2
+"""Places in ``facts``: vertices whose in-edges were drawn, sets drawn again, sets that got further roots."""
+
+
+def make_scratch() -> tuple[np.ndarray, ...]:
+    """Return the working space of a worker."""
+    starts, child = np.empty(GROUP, np.int64), np.empty(CHILDREN, np.int64)
+    return np.empty((9, GROUP), np.uint32), starts, child, np.empty(MAX_LIVE, np.uint32)
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_calls(first, sample_low, high, seed, w0, w1, w2, w3, size):
+    """Fill ``w0`` … ``w3`` with the draws first … of a root sequence; a loop of its own, so that it vectorises."""
+    k0, k1 = uint32(seed & uint64(0xFFFFFFFF)), uint32(seed >> uint64(32))
+    for j in range(size):
+        w0[j], w1[j], w2[j], w3[j] = philox4x32(uint32(first + j), uint32(SEQUENCE), sample_low, high, k0, k1)
+
+
+@numba.njit(nogil=True, cache=True)
+def _roots(arena, begin, roots, tail, wanted, cursor, n, seed, root_tag, sample, visited, stamp, words):
+    """Continue the root sequence of a set until it has ``wanted`` roots; return the new tail and place in the sequence.
+
+    The set is ``arena[begin:tail]``; its first ``roots`` members are roots, stamped ``stamp + 1``, the others are
+    stamped ``stamp``. Roots from outside go to the tail, members that become roots to the front. ``cursor`` counts the
+    words of the sequence that were used.
+    """
+    low, high = uint32(uint64(sample) & uint64(0xFFFFFFFF)), counter_word(sample, root_tag)
+    size, outside = tail - begin, int64(0)
+    while roots + outside < wanted:
+        calls = min(CALLS, (wanted - roots - outside + 3) // 4 + 1)
+        _draw_calls(cursor >> 2, low, high, seed, words[0], words[1], words[2], words[3], calls)
+        for word in range(cursor & 3, 4 * calls):
+            cursor += 1
+            product = uint64(words[word & 3, word >> 2]) * uint64(n)
+            v = uint32(product >> uint64(32))
+            if visited[v] > stamp or biased(product, n):
+                continue
+            if visited[v] == stamp:
+                place = begin + roots
+                while arena[place] != v:
+                    place += 1
+                arena[place] = arena[begin + roots]
+                arena[begin + roots] = v
+                roots += 1
+            else:
+                arena[begin + size + outside] = v
+                outside += 1
+            visited[v] = stamp + 1
+            if roots + outside == wanted:
+                break
+    return begin + size + outside, cursor
+
+
+@numba.njit(nogil=True, cache=True)
+def search(
+    rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix, dead, living_in, raw,
+    seed, tag, sample, arena, head, tail, visited, stamp, scratch,
+):  # fmt: skip
+    """Append all unstamped vertices that reach ``arena[head:tail]``; return the new tail."""
+    words, starts, child, live = scratch
+    vertex, low, high = words[0], words[1], words[2]
+    w0, w1, w2, w3 = words[3], words[4], words[5], words[6]
+    lengths, metas = words[7], words[8]
+    skips = len(accept) <= 1
+    multirow = len(rows) > len(dead)
+    filled = min(GROUP, tail - head + 64)
+    low[:filled] = uint32(uint64(sample) & uint64(0xFFFFFFFF))
+    high[:filled] = counter_word(sample, tag)
+    while head < tail:
+        size = min(GROUP, tail - head)
+        if size > filled:
+            low[:] = low[0]
+            high[:] = high[0]
+            filled = GROUP
+        for j in range(size):
+            v = uint32(arena[head + j])
+            vertex[j] = v
+            starts[j], lengths[j], metas[j] = rows[v, 0], rows[v, 1], rows[v, 2]
+        draw_group(vertex, low, high, seed, w0, w1, w2, w3, size)
+        kids = 0
+        for j in range(size):
+            start, length = starts[j], lengths[j]
+            if lt_kind >= 0:
+                product = uint64(w0[j]) * uint64(length)
+                child[kids] = start + int64(product >> uint64(32))
+                easy = (lt_kind == LT_CASCADE) & (uint32(product & uint64(0xFFFFFFFF)) >= length) & (length > 0)
+                if easy and dead[indices[child[kids]]] == 0:
+                    kids += 1
+                elif length > 0:
+                    chosen = living_choice(
+                        lt_kind, int64(length), start, lt_constant, lt_prefix,
+                        seed, tag, sample, vertex[j], indices, dead, living_in, raw,
+                    )  # fmt: skip
+                    child[kids] = start + chosen
+                    kids += int64(chosen >= 0)
+            else:
+                found = quick_edges(metas[j], length, start, thresholds, skips, w0[j], w1[j], w2[j], w3[j], child, kids)
+                if found < 0:
+                    found = live_edges(
+                        length, metas[j], start, 0, accept, thresholds,
+                        seed, tag, sample, vertex[j], (w0[j], w1[j], w2[j], w3[j]), live,
+                    )  # fmt: skip
+                    for c in range(found):
+                        child[kids + c] = start + int64(live[c])
+                kids += found
+        for c in range(kids):
+            child[c] = indices[uint64(child[c])]
+        for c in range(kids):
+            u = uint32(child[c])
+            if visited[u] < stamp:
+                visited[u] = stamp
+                arena[tail] = u
+                tail += 1
+        if multirow and lt_kind < 0:
+            for j in range(size):
+                row, base = int64(rows[vertex[j], 3]), 0
+                while row > 0:
+                    base += CALLS_PER_ROW
+                    draws = draw4(seed, tag, sample, vertex[j], base)
+                    found = live_edges(
+                        rows[row, 1], rows[row, 2], rows[row, 0], base, accept, thresholds,
+                        seed, tag, sample, vertex[j], draws, live,
+                    )  # fmt: skip
+                    for c in range(found):
+                        u = indices[int64(rows[row, 0]) + int64(live[c])]
+                        if visited[u] < stamp:
+                            visited[u] = stamp
+                            arena[tail] = u
+                            tail += 1
+                    row = int64(rows[row, 3])
+        head += size
+    return tail
+
+
+@numba.njit(nogil=True, cache=True)
+def is_clean(arena, start, size, dead):
+    """Return whether no member of a set is dead."""
+    found = np.uint8(0)
+    for member in arena[start : start + size]:
+        found |= dead[uint32(member)]
+    return found == 0
+
+
+@numba.njit(nogil=True, cache=True)
+def advance(
+    rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
+    dead, living, eta, living_in, raw, seed, tag, root_tag, first, step, begin, have, end,
+    starts, sizes, roots, cursors, arena, tail, visited, stamp, facts, scratch,
+):  # fmt: skip
+    """Make the sets begin … end - 1 of a segment sets of the current round; those from ``have`` on are new.
+
+    A clean set whose number of roots is unchanged is only read. A clean one with further roots is searched from these
+    alone. A polluted one is searched again from all of its roots: with the same coins, so that it becomes the set that
+    a fresh draw of the same id would give.
+
+    Parameters
+    ----------
+    rows … lt_prefix
+        As for :func:`gpukit.worlds.cpu.sample`.
+    dead, living, eta, living_in, raw
+        The residual graph (:class:`gpukit.merit.residual.Residual`), and whether LT weights stay as they are.
+    seed, tag, root_tag
+        Key of the coins and of the roots.
+    first, step : int
+        Set j of the segment has the id ``first + j * step``.
+    starts, sizes, roots, cursors : int64, int32, int32 and int64 arrays
+        Place, members and roots of each set, and how far its root sequence was used. Roots are the first members.
+    arena : int32 array
+        Members; written from ``tail`` on. Room for 2 · living members is needed for a set.
+    visited : int32 array, shape (n,)
+        ``DEAD`` for dead vertices, else the stamp of the last set that had the vertex.
+    stamp : int
+        Larger than any stamp in use; two are used for a set.
+    facts : int64 array, shape (3,)
+        Counters, increased.
+
+    Returns
+    -------
+    next, tail, stamp : int
+        The first set not done (``end``, or earlier if the arena is too short), and the new tail and stamp.
+    """
+    n = len(dead)
+    words = scratch[0]
+    for j in range(begin, end):
+        if tail + 2 * living > len(arena):
+            return j, tail, stamp
+        sample = first + j * step
+        wanted = root_count(living, eta, seed, root_tag, sample)
+        kept, size, cursor = int64(0), int64(0), int64(0)
+        if j < have:
+            if is_clean(arena, starts[j], sizes[j], dead):
+                if wanted == roots[j]:
+                    continue
+                facts[EXTENDED] += 1
+                kept, size, cursor = int64(roots[j]), int64(sizes[j]), cursors[j]
+                old, copy = arena[starts[j] : starts[j] + size], arena[tail : tail + size]
+                for i in range(size):
+                    copy[i] = old[i]
+                    visited[uint32(old[i])] = stamp + int64(i < kept)
+            else:
+                facts[POLLUTED] += 1
+        head = tail + size
+        last, cursor = _roots(arena, tail, kept, head, wanted, cursor, n, seed, root_tag, sample, visited, stamp, words)
+        kept = wanted - (last - head)
+        last = search(
+            rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix, dead, living_in, raw,
+            seed, tag, sample, arena, head, last, visited, stamp, scratch,
+        )  # fmt: skip
+        facts[PROBES] += last - head
+        stamp += 2
+        for i in range(wanted - kept):
+            arena[head + i], arena[tail + kept + i] = arena[tail + kept + i], arena[head + i]
+        starts[j], sizes[j], roots[j], cursors[j] = tail, last - tail, wanted, cursor
+        tail = last
+    return int64(end), tail, stamp
+
+
+@numba.njit(nogil=True, cache=True)
+def compact(starts, sizes, order, arena):
+    """Move the sets of an arena, in the order in which they lie there, end to end to its beginning; return its tail."""
+    tail = int64(0)
+    for j in order:
+        start = starts[j]
+        for i in range(sizes[j]):
+            arena[tail + i] = arena[start + i]
+        starts[j] = tail
+        tail += sizes[j]
+    return tail

@@ -1,0 +1,231 @@
+"""What is asked of a campaign (Params), what a seed costs (Costs), and what happened (Round, Result)."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.csr import Graph
+from gpukit.graph.probabilities import check_lt
+
+MAX_COST = 2**31 - 1
+
+_CHOICES = {
+    "model": ("ic", "lt"),
+    "update": ("coupled", "paper", "regenerate"),
+    "ids": ("kept", "fresh"),
+    "storage": ("segments", "global"),
+    "certificate": ("fresh", "paper"),
+    "lt_residual": ("renormalised", "raw"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What each vertex costs as a seed: whole numbers of a unit.
+
+    Attributes
+    ----------
+    values : int64 array, shape (n,)
+        Cost of each vertex, in [1, 2**31 - 1].
+    unit : Decimal
+        What 1 means, > 0.
+    scheme : str
+        ``degree`` (0.01 + 0.01 · d_out, the paper's), ``uniform`` (1 each) or ``file``.
+    """
+
+    values: np.ndarray
+    unit: Decimal = Decimal(1)
+    scheme: str = "uniform"
+
+    @staticmethod
+    def degree(graph: Graph) -> "Costs":
+        """Return the paper's costs: 0.01 + 0.01 · d_out."""
+        return Costs(np.diff(graph.indptr) + 1, Decimal("0.01"), "degree")
+
+    @staticmethod
+    def uniform(graph: Graph) -> "Costs":
+        """Return a cost of 1 for each vertex."""
+        return Costs(np.ones(graph.n, np.int64))
+
+    def of(self, vertices: np.ndarray) -> int:
+        """Return what vertices cost together, in units."""
+        return int(self.values[vertices].sum())
+
+    def amount(self, units: int) -> float:
+        """Return a number of units as an amount."""
+        return float(units * self.unit)
+
+    def sums(self, count: int) -> int:
+        """Return a bound on how many different sums ``count`` costs can have."""
+        low, high = int(self.values.min()), int(self.values.max())
+        step = int(np.gcd.reduce(self.values - low))
+        return 1 if step == 0 else count * (high - low) // step + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Params:
+    """Parameters of a campaign.
+
+    Attributes
+    ----------
+    eta : int
+        Vertices to activate, in [1, n].
+    batch : int
+        Seeds of a round at most, in [1, n].
+    model : str
+        ``ic`` (independent cascade) or ``lt`` (linear threshold).
+    epsilon : float
+        Accuracy of each round's choice, in (0, 1).
+    update : str
+        What happens to the sets when the graph shrinks: ``coupled`` keeps their coins (unbiased, the default),
+        ``paper`` as printed (biased), ``regenerate`` draws all of them again.
+    ids : str
+        ``kept``: the sets keep their ids from round to round; ``fresh``: new ids every round (with ``regenerate``).
+    certificate : str
+        ``fresh`` certifies a batch on a second collection, new every round; ``paper`` on the sets it was chosen from.
+    lt_residual : str
+        Under LT, ``renormalised`` (what follows from observing who is not active) or ``raw`` (as printed).
+    costs : Costs or None
+        What seeds cost; None: 0.01 + 0.01 · d_out.
+    storage : str
+        ``segments``, or ``global`` with ``regenerate``: GAMCSS, which draws as gIM does and keeps sets in one array.
+    seed : int
+        The user's seed, in [0, 2**64).
+    """
+
+    eta: int
+    batch: int = 16
+    model: str = "ic"
+    epsilon: float = 0.5
+    update: str = "coupled"
+    ids: str = "kept"
+    certificate: str = "fresh"
+    lt_residual: str = "renormalised"
+    costs: Costs | None = None
+    storage: str = "segments"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what needs no graph; raises UsageError."""
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise UsageError(f"{name} {getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
+        if not 0 < self.epsilon < 1:
+            raise UsageError(f"epsilon is {self.epsilon}; it must lie in (0, 1)")
+        if not 0 <= self.seed < 2**64:
+            raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
+        if self.storage == "global" and self.update != "regenerate":
+            raise UsageError(f"global storage goes with update regenerate, not with {self.update}")
+        if self.ids == "fresh" and self.update != "regenerate":
+            raise UsageError(f"fresh ids go with update regenerate, not with {self.update}; leave one of them out")
+
+
+def check(graph: Graph, params: Params) -> Costs:
+    """Check the parameters against a graph and return the costs.
+
+    Raises
+    ------
+    UsageError
+        If eta or batch does not fit the graph.
+    InputError
+        If the graph has no vertices, a cost is out of range, or the graph breaks the condition of LT.
+    """
+    if graph.n == 0:
+        raise InputError("the graph has no vertices; a campaign needs at least one")
+    if not 1 <= params.eta <= graph.n:
+        raise UsageError(f"eta is {params.eta}; 1 to {graph.n}, the number of vertices, are allowed")
+    if not 1 <= params.batch <= graph.n:
+        raise UsageError(f"batch is {params.batch}; 1 to {graph.n}, the number of vertices, are allowed")
+    costs = params.costs or Costs.degree(graph)
+    values = np.asarray(costs.values)
+    if values.shape != (graph.n,) or values.dtype.kind not in "iu":
+        raise InputError(f"costs must be {graph.n} whole numbers of a unit, one a vertex")
+    wrong = np.flatnonzero((values < 1) | (values > MAX_COST))
+    if len(wrong):
+        vertex = wrong[0]
+        raise InputError(
+            f"vertex {graph.original(vertex)} costs {values[vertex] * costs.unit}; costs must lie in "
+            f"[{costs.unit}, {MAX_COST * costs.unit}]"
+        )
+    if params.model == "lt":
+        check_lt(graph)
+    return Costs(values.astype(np.int64), costs.unit, costs.scheme)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round: what was chosen and what it activated; vertices are internal ids.
+
+    Attributes
+    ----------
+    batch : int32 array
+        The seeds in order of choice.
+    cost : int
+        What they cost together, in units.
+    activated : int32 array or None
+        What they activated, themselves included, ascending; None while not observed.
+    sets : int
+        mRR sets in the collection they were chosen from; 0 in the end game, which needs none.
+    covered : int
+        How many of these they hit.
+    hits : int or None
+        How many of as many fresh sets they hit; None where none were drawn.
+    kind : str
+        ``certified``, ``cap`` (enough sets to do without a certificate) or ``end`` (the cheapest vertices suffice).
+    """
+
+    batch: np.ndarray
+    cost: int
+    activated: np.ndarray | None
+    sets: int
+    covered: int
+    hits: int | None
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A finished campaign.
+
+    Attributes
+    ----------
+    rounds : tuple of Round
+    costs : Costs
+    probes : int
+        Vertices whose in-edges were drawn.
+    updating_probes : int
+        The same without the sets that judge.
+    members : int
+        Most members that the collection which batches are chosen from has held.
+    memory : int
+        Bytes of device memory that the collections took; 0 on the CPU.
+    """
+
+    rounds: tuple[Round, ...]
+    costs: Costs
+    probes: int
+    updating_probes: int
+    members: int
+    memory: int = 0
+
+    @property
+    def seeds(self) -> np.ndarray:
+        """All seeds (int32) in order of choice."""
+        return np.concatenate([one.batch for one in self.rounds])
+
+    @property
+    def activated(self) -> int:
+        """Number of activated vertices."""
+        return sum(len(one.activated) for one in self.rounds if one.activated is not None)
+
+    @property
+    def cost(self) -> int:
+        """What all seeds cost, in units."""
+        return sum(one.cost for one in self.rounds)
+
+    @property
+    def amount(self) -> float:
+        """What all seeds cost, as an amount."""
+        return self.costs.amount(self.cost)

@@ -1,0 +1,49 @@
+"""The residual graph: which vertices are still inactive, and how many are still to be activated."""
+
+import numpy as np
+
+from gpukit.graph.csr import Graph
+
+
+class Residual:
+    """What all collections of a campaign see of the graph in the current round.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its transpose.
+    eta : int
+        Vertices to activate.
+    model : str
+        ``ic`` or ``lt``.
+
+    Attributes
+    ----------
+    dead : uint8 array, shape (n,)
+        1 for activated vertices.
+    living, eta : int
+        n_i and η_i of the round (η_i <= 0: done).
+    living_in : int32 array, shape (n,) or (0,)
+        Living in-neighbours of each vertex; LT only.
+    """
+
+    def __init__(self, graph: Graph, eta: int, model: str) -> None:
+        assert graph.in_indptr is not None
+        self._graph = graph
+        self.dead = np.zeros(graph.n, np.uint8)
+        self.living, self.eta = graph.n, eta
+        self.living_in = np.diff(graph.in_indptr).astype(np.int32) if model == "lt" else np.zeros(0, np.int32)
+
+    def kill(self, vertices: np.ndarray) -> np.ndarray:
+        """Take living vertices (distinct) out; return the vertices that lost an in-neighbour (LT; empty under IC)."""
+        assert not self.dead[vertices].any()
+        self.dead[vertices] = 1
+        self.living -= len(vertices)
+        self.eta -= len(vertices)
+        if not len(self.living_in):
+            return np.zeros(0, np.int64)
+        starts, ends = self._graph.indptr[vertices], self._graph.indptr[vertices + 1]
+        pieces = [self._graph.indices[low:high] for low, high in zip(starts, ends, strict=True)]
+        heads, times = np.unique(np.concatenate(pieces), return_counts=True) if pieces else (np.zeros(0, int),) * 2
+        self.living_in[heads] -= times.astype(np.int32)
+        return heads

@@ -1,0 +1,81 @@
+"""What an mRR set is: scalar integer rules, compiled for CPUs and, inside the kernels, for CUDA.
+
+Set r of a round is a function of (seed, r, dead vertices, η_i): its roots are the first k_r distinct living vertices of
+a keyed uniform sequence over all vertices, and its members are all that reach a root through living vertices in the
+live-edge world of sample r. k_r never falls, so as vertices die a set keeps its living roots and gains others; a set
+without dead members keeps all of its members.
+
+The sequence ends early enough: k_r <= n_i/2 + 1, because a round is sampled only while η_i >= 2. So it takes fewer
+than n·ln(n_i/(n_i - k_r)) draws on average, and needs no permutation of the vertices.
+"""
+
+import numba
+from numba import int64, uint64
+
+from gpukit.device.philox import draw4
+from gpukit.worlds.rule import CALLS_PER_ROW, lt_choice
+
+SEQUENCE, COUNT = 0, 1
+"""Vertex field of the two keyed draws of the root stream: the sequence of vertices, and the uniform behind k_r."""
+
+
+@numba.njit
+def root_count(living, eta, seed, tag, sample):
+    """Return k_r = floor(n_i/η_i + u_r) for the set's one 32-bit uniform u_r.
+
+    Parameters
+    ----------
+    living, eta : int
+        n_i and η_i, 1 <= η_i <= n_i < 2**31.
+    seed, tag, sample
+        Key of the root stream.
+
+    Returns
+    -------
+    int64
+        In [1, n_i]; n_i/η_i in expectation, to 2**-32.
+    """
+    uniform = uint64(draw4(seed, tag, sample, COUNT, 0)[0])
+    return int64(((uint64(living) << uint64(32)) + uniform * uint64(eta)) // (uint64(eta) << uint64(32)))
+
+
+def make_living_choice(choose):
+    """Return :func:`living_choice` with ``choose`` in the place of :func:`gpukit.worlds.rule.lt_choice`."""
+
+    def living_choice(
+        kind, degree, start, constant, prefix, seed, tag, sample, vertex, indices, dead, living_in, raw
+    ):  # fmt: skip
+        """Return the position of the one live in-edge of a vertex under LT in the residual graph, or -1 for none.
+
+        A vertex that is not active has a threshold above the weight of its active in-neighbours, so the other weights
+        count relative to what is left: its choice is repeated until it falls on a living in-neighbour or on none.
+        Choices of living vertices never change, so sets without dead members keep theirs.
+
+        Parameters
+        ----------
+        kind, degree, start, constant, prefix, seed, tag, sample, vertex
+            As for :func:`gpukit.worlds.rule.lt_choice`.
+        indices : int32 array
+            Tails of the in-edges.
+        dead : uint8 array, shape (n,)
+            Nonzero for activated vertices.
+        living_in : int32 array, shape (n,)
+            Number of living in-neighbours.
+        raw : bool
+            Take the first choice, and none if that vertex is dead (as printed).
+        """
+        if degree == 0 or (living_in[vertex] == 0 and not raw):
+            return int64(-1)
+        draw = 0
+        while True:
+            chosen = int64(choose(kind, degree, start, constant, prefix, seed, tag, sample, vertex, draw))
+            if chosen < 0 or dead[indices[start + chosen]] == 0:
+                return chosen
+            if raw:
+                return int64(-1)
+            draw += CALLS_PER_ROW
+
+    return living_choice
+
+
+living_choice = numba.njit(make_living_choice(lt_choice))

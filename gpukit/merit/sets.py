@@ -1,0 +1,311 @@
+"""A collection of mRR sets that follows the residual graph, on one device."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpukit.device.philox import MAX_SAMPLE_ID, Stream
+from gpukit.device.select import Device
+from gpukit.errors import UsageError
+from gpukit.merit import cover_cpu, cpu
+from gpukit.merit.problem import Params
+from gpukit.merit.residual import Residual
+from gpukit.worlds.reverse import Reverse
+
+MIN_CANDIDATES, CANDIDATES_PER_SEED = 512, 16
+ROOM = 1 << 16
+"""Members that an arena has room for at first."""
+
+
+class MrrSets(Protocol):
+    """What a policy needs of a collection; the CPU and CUDA ones give equal answers."""
+
+    size: int
+    most_members: int
+
+    @property
+    def probes(self) -> int:
+        """Vertices whose in-edges were drawn, in all."""
+
+    def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
+        """Take note that vertices died in the residual graph, and which lost an in-neighbour."""
+
+    def restart(self, first: int) -> None:
+        """Forget all sets; the next ones have ids from ``first`` on."""
+
+    def update(self, size: int) -> None:
+        """Make the sets below ``size`` that exist sets of the current round."""
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``; the others must be up to date."""
+
+    def select(self, b: int, costs: np.ndarray, judge: Any) -> tuple[np.ndarray, np.ndarray, int | None]:
+        """Choose up to b seeds; return them, the sets each newly covers, and how many sets of the judge they hit.
+
+        The judge is a collection on the same device, or None.
+        """
+
+    def memory(self) -> int:
+        """Return the bytes of device memory taken; 0 on the CPU."""
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
+
+
+def check_ids(first: int, size: int) -> None:
+    """Refuse sample ids of 2**48 and more; raises UsageError."""
+    if first + size > MAX_SAMPLE_ID:
+        raise UsageError(f"sample ids up to {first + size} are needed, allowed are ids below 2**48; lower eta")
+
+
+class Segment:
+    """The sets of one worker: their arena, and what says where they lie."""
+
+    def __init__(self, n: int, dead: np.ndarray) -> None:
+        self.starts, self.cursors = np.empty(64, np.int64), np.empty(64, np.int64)
+        self.sizes, self.roots = np.empty(64, np.int32), np.empty(64, np.int32)
+        self.arena = np.empty(ROOM, np.int32)
+        self.have = self.tail = 0
+        self.visited = np.where(dead != 0, cpu.DEAD, 0).astype(np.int32)
+        self.stamp = 1
+        self.facts = np.zeros(3, np.int64)
+        self.scratch = cpu.make_scratch()
+        self.counts = np.zeros(n, np.int32)
+
+    def reserve(self, sets: int) -> None:
+        """Make place for the numbers of so many sets."""
+        if sets > len(self.starts):
+            for name in ("starts", "sizes", "roots", "cursors"):
+                old = getattr(self, name)
+                larger = np.empty(max(sets, 2 * len(old)), old.dtype)
+                larger[: self.have] = old[: self.have]
+                setattr(self, name, larger)
+
+    def members(self) -> int:
+        """Return the number of members of all sets."""
+        return int(self.sizes[: self.have].sum())
+
+    def make_room(self, needed: int) -> None:
+        """Give the arena room for ``needed`` members beyond its sets, which move together."""
+        order = np.argsort(self.starts[: self.have])
+        self.tail = int(cpu.compact(self.starts, self.sizes, order, self.arena))
+        if 2 * self.tail + needed > len(self.arena):
+            larger = np.empty(3 * self.tail + 2 * needed, np.int32)
+            larger[: self.tail] = self.arena[: self.tail]
+            self.arena = larger
+
+    def fresh_stamps(self, sets: int) -> None:
+        """Begin with small stamps again if so many sets could run out of them."""
+        if self.stamp + 2 * (sets + 1) >= cpu.DEAD:
+            self.visited[self.visited != cpu.DEAD] = 0
+            self.stamp = 1
+
+
+class CpuSets:
+    """A collection in host memory, in as many segments as there are threads; set r lies in segment r mod threads.
+
+    Parameters
+    ----------
+    reverse : Reverse
+        The graph, ready for sampling.
+    residual : Residual
+        The residual graph; the owner tells of changes by :meth:`kill`.
+    seed : int
+        The user's seed.
+    first : int
+        Id of the first set.
+    threads : int
+        Workers; the sets do not depend on it.
+    raw : bool
+        Leave LT weights as they are (:attr:`gpukit.merit.problem.Params.lt_residual`).
+    """
+
+    def __init__(
+        self, reverse: Reverse, residual: Residual, seed: int, first: int = 0, *, threads: int = 1, raw: bool = False
+    ) -> None:
+        self.reverse, self.residual, self.seed, self.raw = reverse, residual, seed, raw
+        self.most_members = 0
+        self._segments = [Segment(reverse.n, residual.dead) for _ in range(threads)]
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._slot = np.empty(reverse.n, np.int32)
+        self._is_seed = np.zeros(reverse.n, np.bool_)
+        self.restart(first)
+
+    @property
+    def probes(self) -> int:
+        """Vertices whose in-edges were drawn, in all."""
+        return sum(int(one.facts[cpu.PROBES]) for one in self._segments)
+
+    def _each(self, work: Callable[[int, Segment], Any]) -> list[Any]:
+        if self._pool is None:
+            return [work(0, self._segments[0])]
+        return list(self._pool.map(work, range(len(self._segments)), self._segments))
+
+    def _share(self, worker: int, size: int) -> int:
+        """Return how many of the first ``size`` sets a segment holds."""
+        return max(0, -(-(size - worker) // len(self._segments)))
+
+    def restart(self, first: int) -> None:
+        """Forget all sets; the next ones have ids from ``first`` on."""
+        self.first, self.size, self._valid, self._counted = first, 0, 0, 0
+        for one in self._segments:
+            one.have = one.tail = 0
+            one.counts[:] = 0
+
+    def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
+        """Take note that vertices died: all sets must be looked at again."""
+        self._valid = self._counted = 0
+        for one in self._segments:
+            one.visited[vertices] = cpu.DEAD
+            one.counts[:] = 0
+
+    def update(self, size: int) -> None:
+        """Make the sets below ``size`` that exist sets of the current round."""
+        self._advance(self._valid, min(size, self.size))
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``; the others must be up to date."""
+        if size > self.size:
+            check_ids(self.first, size)
+            assert self._valid == self.size
+            self._advance(self.size, size)
+            self.size = size
+            self.most_members = max(self.most_members, sum(one.members() for one in self._segments))
+
+    def _advance(self, low: int, high: int) -> None:
+        if high <= low:
+            return
+
+        def work(worker: int, own: Segment) -> None:
+            begin, end = self._share(worker, low), self._share(worker, high)
+            own.reserve(end)
+            own.fresh_stamps(end - begin)
+            while begin < end:
+                done = self._piece(worker, own, begin, end)
+                own.have = max(own.have, done)
+                if done == begin:
+                    own.make_room(2 * self.residual.living)
+                begin = done
+
+        self._each(work)
+        self._valid = max(self._valid, high)
+
+    def _arguments(self, worker: int, own: Segment, begin: int, end: int) -> tuple[Any, ...]:
+        """Return what :func:`gpukit.merit.cpu.advance` takes."""
+        r, rest = self.reverse, self.residual
+        return (
+            r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix,
+            rest.dead, rest.living, rest.eta, rest.living_in, self.raw,
+            np.uint64(self.seed), int(r.stream), int(Stream.MRR_ROOT), self.first + worker, len(self._segments),
+            begin, own.have, end, own.starts, own.sizes, own.roots, own.cursors, own.arena, own.tail, own.visited,
+            own.stamp, own.facts, own.scratch,
+        )  # fmt: skip
+
+    def _piece(self, worker: int, own: Segment, begin: int, end: int) -> int:
+        """Bring sets of a segment up to date, from ``begin`` on, as far as its arena has room; return how far."""
+        done, own.tail, own.stamp = cpu.advance(*self._arguments(worker, own, begin, end))
+        return int(done)
+
+    def select(self, b: int, costs: np.ndarray, judge: "CpuSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
+        """Choose up to b seeds by coverage per cost from the valid sets; those that cover nothing new are not bought.
+
+        Returns
+        -------
+        seeds : int32 array
+            In order of choice.
+        gains : int64 array
+            Sets each newly covers.
+        hits : int or None
+            Valid sets of the judge that they hit.
+        """
+        valid = self._valid
+
+        def count(worker: int, own: Segment) -> None:
+            low, high = self._share(worker, self._counted), self._share(worker, valid)
+            cover_cpu.count_members(own.starts, own.sizes, own.arena, low, high, own.counts)
+
+        self._each(count)
+        self._counted = valid
+        counts = self._segments[0].counts.copy()
+        for more in self._segments[1:]:
+            counts += more.counts
+        marks = [np.zeros(self._share(w, valid), np.bool_) for w in range(len(self._segments))]
+        seeds: list[int] = []
+        gains: list[int] = []
+        wanted = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * b)
+        while len(seeds) < b:
+            candidates, limit = cover_cpu.choose_candidates(counts, costs, wanted, self._slot)
+
+            def invert(worker: int, own: Segment, among: np.ndarray = candidates) -> tuple[np.ndarray, np.ndarray]:
+                known = own.counts if not seeds else own.counts[:0]
+                return cover_cpu.invert(own.starts, own.sizes, own.arena, marks[worker], self._slot, among, known)
+
+            lists = self._each(invert)
+            v = -2
+            while len(seeds) < b:
+                v = cover_cpu.best(counts, costs, candidates, limit)
+                if v < 0:
+                    break
+                seeds.append(v)
+                gains.append(int(counts[v]))
+                for own, mark, (list_starts, sets) in zip(self._segments, marks, lists, strict=True):
+                    cover_cpu.cover(own.starts, own.sizes, own.arena, mark, list_starts, sets, self._slot[v], counts)
+            if v == -1:
+                break
+        chosen = np.array(seeds, np.int32)
+        return chosen, np.array(gains, np.int64), None if judge is None else judge.count_hits(chosen)
+
+    def count_hits(self, seeds: np.ndarray) -> int:
+        """Return how many valid sets hold a seed."""
+        self._is_seed[seeds] = True
+
+        def count(worker: int, own: Segment) -> int:
+            return cover_cpu.count_hits(
+                own.starts, own.sizes, own.arena, self._share(worker, self._valid), self._is_seed
+            )
+
+        hits = sum(self._each(count))
+        self._is_seed[seeds] = False
+        return hits
+
+    def memory(self) -> int:
+        """Return the bytes of device memory taken: none."""
+        return 0
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
+        sets = []
+        for j in range(self._valid):
+            own = self._segments[j % len(self._segments)]
+            place = j // len(self._segments)
+            sets.append(np.sort(own.arena[own.starts[place] : own.starts[place] + own.sizes[place]]))
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in sets], dtype=np.int64)])
+        return offsets, np.concatenate([np.zeros(0, np.int32), *sets])
+
+
+def make_sets(
+    reverse: Reverse,
+    residual: Residual,
+    params: Params,
+    device: Device | None,
+    groups: int,
+    *,
+    beside: "MrrSets | None" = None,
+) -> MrrSets:
+    """Return an empty collection on a device (one CPU thread if None): one to choose from, or beside it one to judge.
+
+    The CUDA part is imported only for a GPU.
+    """
+    raw = params.lt_residual == "raw"
+    if device is None or device.kind == "cpu":
+        threads = device.threads if device is not None else 1
+        if params.update == "paper" and beside is None:
+            from gpukit.merit.printed import PrintedSets
+
+            return PrintedSets(reverse, residual, params.seed, threads=threads, raw=raw)
+        return CpuSets(reverse, residual, params.seed, threads=threads, raw=raw)
+    from gpukit.merit.sets_cuda import make_cuda_sets
+
+    return make_cuda_sets(reverse, residual, params, groups, beside)

@@ -1,0 +1,364 @@
+"""A collection of mRR sets on a GPU: the sets and seeds of the CPU collection."""
+
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, resident_blocks, xp
+from gpukit.device.memory import check_budget
+from gpukit.device.philox import Stream
+from gpukit.errors import UsageError
+from gpukit.merit import cuda as kernels
+from gpukit.merit import cuda_select
+from gpukit.merit.problem import Params
+from gpukit.merit.residual import Residual
+from gpukit.merit.sets import check_ids
+from gpukit.worlds.collection_cuda import DeviceGraph
+from gpukit.worlds.reverse import Reverse
+
+MAX_BLOCK = 1024
+MIN_LENGTH = 1 << 12
+"""Entries of a ring at least."""
+
+REACH = 8.0
+"""Members that a root brings, before any were counted."""
+
+HEADROOM = 4
+"""By how much more than what is expected a ring is made larger."""
+
+SHARE, BITMAP_SHARE = 0.3, 0.08
+"""Shares of the free memory that the rings of a collection, and the bitmaps, may take."""
+
+MIN_SEGMENTS = 32
+
+INVERTED = 1 << 22
+"""Occurrences of candidates that the index of a selection has room for."""
+
+
+class DeviceState:
+    """What the two collections of a campaign share on a GPU: graph, residual graph, bitmaps, working space.
+
+    Parameters
+    ----------
+    reverse : Reverse
+    residual : Residual
+    """
+
+    def __init__(self, reverse: Reverse, residual: Residual) -> None:
+        n = reverse.n
+        self.block = 32 if xp is np else kernels.BLOCK
+        self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
+        words, free = (n + 31) // 32, free_memory()
+        self.slots = kernels.SLOTS
+        while self.slots > 1 and 4 * words * self.blocks * self.slots > BITMAP_SHARE * free:
+            self.slots //= 2
+        rows = self.blocks * self.slots
+        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * rows, "vertices": 22 * n}
+        check_budget(needs, free, "the GPU", "use --device cpu")
+        self.ring_memory = int(SHARE * (free - sum(needs.values())))
+        self.graph = DeviceGraph(reverse)
+        self.visited = Buffer((rows, words), np.uint32, 0)
+        self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
+        self.counts, self.work = Buffer(n, np.int32, 0), Buffer(n, np.int32)
+        self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
+        self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
+        self.histogram = Buffer(cuda_select.EPOCHS * cuda_select.BUCKETS, np.int32)
+        self.candidates, self.list_fill = Buffer(cuda_select.MOST, np.int32), Buffer(cuda_select.MOST, np.int32)
+        self.list_start, self.taken = Buffer(cuda_select.MOST, np.int64), Buffer((4, cuda_select.MOST), np.int32)
+        self.costs = Buffer(n, np.int32)
+        self.costs_of: np.ndarray | None = None
+        self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
+        self.no_order = Buffer(np.empty(0, np.int32))
+
+    def bury(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
+        """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
+        pairs = len(vertices) * self.visited.array.shape[0]
+        grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
+        threads = 32 if xp is np else 128
+        listed = Buffer(vertices.astype(np.int32))
+        kernels.bury[grid, threads](listed.view, self.dead.view, self.visited.view)
+        if len(weakened):
+            self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
+
+    def bytes(self) -> int:
+        """Return the device memory taken."""
+        g, held = self.graph, (self.visited, self.dead, self.living_in, self.counts, self.work, self.none, self.covered)
+        return _bytes(
+            *held,
+            self.costs,
+            self.slot,
+            self.inverted,
+            g.rows,
+            g.indptr,
+            g.indices,
+            g.accept,
+            g.thresholds,
+            g.lt_prefix,
+        )
+
+
+class CudaSets:
+    """A collection on the current GPU, in segments; set r lies in segment r mod segments.
+
+    Parameters
+    ----------
+    state : DeviceState
+    reverse, residual
+        As for :class:`gpukit.merit.sets.CpuSets`.
+    seed : int
+    raw : bool
+        Leave LT weights as they are.
+    groups : int
+        β: the update takes the segments in so many launches, by falling number of polluted sets, with blocks as many
+        times larger.
+    """
+
+    def __init__(
+        self, state: DeviceState, reverse: Reverse, residual: Residual, seed: int, *, raw: bool, groups: int
+    ) -> None:
+        self.state, self.reverse, self.residual = state, reverse, residual
+        self.seed, self.raw, self.groups = seed, raw, groups
+        self.segments, self.length = state.blocks * state.slots, 0
+        self.most_members = 0
+        self._probes = 0
+        self._reach = REACH
+        self._starts, self._sizes, self._roots = (Buffer(64, np.int32) for _ in range(3))
+        self._cursors, self._flags = Buffer(64, np.int64), Buffer(64, np.uint8)
+        self._load = Buffer(self.segments, np.int32, 0)
+        self._ring, self._rings = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
+        self._control = Buffer(kernels.CONTROL, np.int64, 0)
+        self.restart(0)
+
+    @property
+    def probes(self) -> int:
+        """Vertices whose in-edges were drawn, in all."""
+        return self._probes + int(self._control.host()[kernels.PROBES])
+
+    def memory(self) -> int:
+        """Return the bytes of device memory taken, without what collections share."""
+        return _bytes(self._starts, self._sizes, self._roots, self._cursors, self._flags, self._ring)
+
+    def restart(self, first: int) -> None:
+        """Forget all sets; the next ones have ids from ``first`` on."""
+        self.first, self.size, self._valid, self._counted = first, 0, 0, 0
+        self._rings.array.fill(0)
+        self._control.array[kernels.MEMBERS] = 0
+
+    def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
+        """Take note that vertices died: all sets must be looked at again. The owner of the state tells it, once."""
+        self._valid = self._counted = 0
+
+    def update(self, size: int) -> None:
+        """Make the sets below ``size`` that exist sets of the current round."""
+        low, high = self._valid, min(size, self.size)
+        if high <= low:
+            return
+        if self._make_room(size):
+            self._advance(0, 0, high)
+            self.size = high
+        else:
+            self._discover(low, high)
+            self._advance(low, self.size, high, update=True)
+        self._valid = high
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``; the others must be up to date."""
+        if size <= self.size:
+            return
+        check_ids(self.first, size)
+        assert self._valid == self.size
+        if self._make_room(size):
+            self._advance(0, 0, size)
+        else:
+            self._advance(self.size, self.size, size)
+        self.size = self._valid = size
+
+    def _make_room(self, size: int) -> bool:
+        """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
+        for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
+            array.reserve(size, self.size)
+        if self._needed(size, self.segments) <= self.length:
+            return False
+        self._new_rings(size, 0)
+        return True
+
+    def _needed(self, size: int, segments: int) -> int:
+        """Return the length of rings for sets of this round: a third for what counts, a quarter for the largest."""
+        living = self.residual.living
+        mean = min(float(living), (living / self.residual.eta + 1) * self._reach)
+        largest = min(float(living), 1.5 * mean + 50)
+        sets = -(-size // segments)
+        return int(max(MIN_LENGTH, 3 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
+
+    def _new_rings(self, size: int, least: int) -> None:
+        """Make empty rings, ``least`` entries long or as long as needed: as many as can be used and memory allows."""
+        room = self.state.ring_memory // 4
+        segments = self.state.blocks * self.state.slots
+        while segments > self.state.blocks and segments >= 2 * size:
+            segments //= 2
+        while segments * max(least, self._needed(size, segments)) > room and segments > MIN_SEGMENTS:
+            segments = max(MIN_SEGMENTS, segments // 2)
+        needed = max(least, self._needed(size, segments))
+        check_budget({"mRR sets": 4 * segments * needed}, 4 * room, "the GPU for one collection", "use --device cpu")
+        self.segments, self.length = segments, max(needed, min(HEADROOM * needed, room // segments))
+        self._ring = Buffer(1, np.int32)
+        self._ring = Buffer(self.segments * self.length, np.int32)
+        self._rings.array.fill(0)
+        self._control.array[kernels.MEMBERS] = 0
+
+    def _renew(self) -> None:
+        """Draw the valid sets again in longer rings, after they found no room; the others are gone."""
+        self._probes += int(self._control.host()[kernels.PROBES])
+        self._control.array.fill(0)
+        self._new_rings(self._valid, 2 * self.length)
+        self._advance(0, 0, self._valid)
+        self.size = self._valid
+
+    def _key(self) -> tuple[Any, ...]:
+        return np.uint64(self.seed), int(self.reverse.stream), int(Stream.MRR_ROOT)
+
+    def _discover(self, low: int, high: int) -> None:
+        state, rest = self.state, self.residual
+        self._load.array.fill(0)
+        grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // kernels.BATCH))
+        seed, _, root_tag = self._key()
+        kernels.discover[grid, 32 if xp is np else 256](
+            state.dead.view, rest.living, rest.eta, seed, root_tag, self.first, self.segments, low, high,
+            self._starts.view, self._sizes.view, self._roots.view, self._ring.view, self._flags.view, self._load.view,
+        )  # fmt: skip
+
+    def _advance(self, begin: int, have: int, end: int, update: bool = False) -> None:
+        state, rest, r, g = self.state, self.residual, self.reverse, self.state.graph
+        groups, order, active = 1, state.no_order, min(self.segments, end - begin)
+        if update:
+            active = self.segments
+            if self.groups > 1:
+                groups = self.groups
+                order = Buffer(xp.argsort(-self._load.array[: self.segments]).astype(np.int32))
+        elif active < self.segments:
+            # New sets lie in consecutive segments from that of the first on.
+            order = Buffer(((begin + xp.arange(active)) % self.segments).astype(np.int32))
+        active = -(-active // groups)
+        slots = 1
+        while 2 * slots <= state.slots and 2 * slots * state.blocks <= active:
+            slots *= 2
+        grid = -(-active // slots)
+        for group in range(groups):
+            kernels.advance[grid, self._block(grid)](
+                g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
+                g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
+                *self._key(), self.first, self.segments, slots, begin, have, end, order.view, group, self._flags.view,
+                self._starts.view, self._sizes.view, self._roots.view, self._cursors.view, self._ring.view,
+                self._rings.view, state.visited.view, self._control.view,
+            )  # fmt: skip
+
+    def _block(self, grid: int) -> int:
+        """Return how many threads a block has: the more, the fewer blocks there are."""
+        block = self.state.block
+        while 2 * block * grid <= self.state.block * self.state.blocks and 2 * block <= MAX_BLOCK and xp is not np:
+            block *= 2
+        return block
+
+    def select(self, b: int, costs: np.ndarray, judge: "CudaSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
+        """Choose up to b seeds by coverage per cost (:meth:`gpukit.merit.sets.CpuSets.select`)."""
+        state = self.state
+        if state.costs_of is not costs:
+            state.costs.array[:] = xp.asarray(costs.astype(np.int32))
+            state.costs_of = costs
+        if self._counted == 0:
+            state.counts.array.fill(0)
+        state.covered.reserve(self._valid, 0)
+        if len(state.result) != cuda_select.RESULT + 2 * b:
+            state.result = Buffer(cuda_select.RESULT + 2 * b, np.int64)
+        while True:
+            host = self._launch_select(b, judge)
+            if host[cuda_select.OVER] == 0:
+                break
+            if host[cuda_select.OVER] & 1:
+                self._renew()
+            if host[cuda_select.OVER] & 2 and judge is not None:
+                judge._renew()
+        self._counted = self._valid
+        for sets, place in ((self, cuda_select.HELD), (judge, cuda_select.JUDGE_HELD)):
+            if sets is not None and sets._valid == sets.size:
+                members = int(host[place])
+                sets.most_members = max(sets.most_members, members)
+                sets._reach = max(1.0, members / sets.size / (self.residual.living / self.residual.eta))
+        chosen, start = int(host[cuda_select.CHOSEN]), cuda_select.RESULT
+        seeds, gains = host[start : start + chosen].astype(np.int32), host[start + b : start + b + chosen].copy()
+        return seeds, gains, None if judge is None else int(host[cuda_select.HITS])
+
+    def _launch_select(self, b: int, judge: "CudaSets | None") -> np.ndarray:
+        state, other = self.state, judge or self
+        block = 32 if xp is np else cuda_select.BLOCK
+        state.result.array.fill(0)
+        for _ in range(2):
+            args = (
+                self._starts.view, self._sizes.view, self._ring.view, self.segments, self._counted, self._valid,
+                self._control.view, other._starts.view, other._sizes.view, other._ring.view, other.segments,
+                0 if judge is None else judge._valid, other._control.view, state.costs.view, b, state.counts.view,
+                state.work.view, state.slot.view, state.covered.view, state.none.view, state.champions.view,
+                state.histogram.view, state.candidates.view, state.list_start.view, state.list_fill.view,
+                state.inverted.view, state.taken.view, state.result.view,
+            )  # fmt: skip
+            grid = cooperative_grid(cuda_select.select, block, args)
+            if state.champions.array.shape[1] >= grid:
+                break
+            state.champions = Buffer((3, grid), np.int64)
+        cuda_select.select[grid, block](*args)
+        return state.result.host()
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
+        starts, sizes, ring = self._starts.host(self._valid), self._sizes.host(self._valid), self._ring.host()
+        sets = []
+        for r in range(self._valid):
+            place = (int(starts[r]) + np.arange(sizes[r])) % self.length + r % self.segments * self.length
+            sets.append(np.sort(ring[place]))
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+        return offsets, np.concatenate([np.zeros(0, np.int32), *sets])
+
+
+class OwningSets(CudaSets):
+    """The collection of a campaign that tells the shared state who died."""
+
+    def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
+        """Take note that vertices died: all sets must be looked at again."""
+        super().kill(vertices, weakened)
+        self.state.bury(vertices, weakened, self.residual.living_in)
+
+    def memory(self) -> int:
+        """Return the bytes of device memory taken, with what collections share."""
+        return super().memory() + self.state.bytes()
+
+
+def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups: int, beside: Any) -> CudaSets:
+    """Return an empty collection on the current GPU, beside another one of the campaign if given.
+
+    Raises
+    ------
+    UsageError
+        For the update as printed, which is there for comparison and runs on the CPU only.
+    DeviceError
+        If the graph does not fit.
+    """
+    if params.storage == "global":
+        from gpukit.merit.gamcss_cuda import GamcssSets
+
+        state = beside.state if beside is not None else DeviceState(reverse, residual)
+        return GamcssSets(state, reverse, residual, params.seed, raw=params.lt_residual == "raw", groups=1)
+    if params.update == "paper":
+        raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
+    options: dict[str, Any] = {"raw": params.lt_residual == "raw", "groups": groups}
+    if beside is not None:
+        return CudaSets(beside.state, reverse, residual, params.seed, **options)
+    return OwningSets(DeviceState(reverse, residual), reverse, residual, params.seed, **options)
+
+
+def _graph_bytes(reverse: Reverse) -> int:
+    arrays = (reverse.rows, reverse.indptr, reverse.indices, reverse.accept, reverse.thresholds, reverse.lt_prefix)
+    return sum(array.nbytes for array in arrays)
+
+
+def _bytes(*buffers: Buffer) -> int:
+    return sum(int(one.array.nbytes) for one in buffers)

@@ -1,0 +1,56 @@
+"""What a count of hit sets proves, and logarithms of binomials; decimal arithmetic rounds alike everywhere."""
+
+import math
+from decimal import Context, Decimal, localcontext
+
+CONTEXT = Context(prec=40)
+"""Of all arithmetic of sample sizes and certificates, and of what is done with its results."""
+
+LN2 = CONTEXT.ln(Decimal(2))
+"""ln 2."""
+
+_HALF_LN_2PI = Decimal("0.91893853320467274178032973640561763986139749363778")
+_EXACT_CHOICES = 1000
+_BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
+
+
+def log_choose(n: int, k: int) -> Decimal:
+    """Return ln C(n, k): of the leading bits of the exact integer, by Stirling's series where k and n - k are large.
+
+    Raises
+    ------
+    ValueError
+        If not 0 <= k <= n.
+    """
+    if not 0 <= k <= n:
+        raise ValueError(f"C({n}, {k})")
+    with localcontext(CONTEXT):
+        if min(k, n - k) <= _EXACT_CHOICES:
+            exact = math.comb(n, k)
+            shift = max(0, exact.bit_length() - 160)
+            return Decimal(exact >> shift).ln() + shift * LN2
+        return _log_factorial(n) - _log_factorial(k) - _log_factorial(n - k)
+
+
+def _log_factorial(n: int) -> Decimal:
+    """Return ln n! for n > 1000, where eight terms of the series leave an error below 1e-49."""
+    x = Decimal(n)
+    series = Decimal(0)
+    for i, (a, b) in enumerate(_BERNOULLI, 1):
+        series += Decimal(a) / (b * 2 * i * (2 * i - 1) * x ** (2 * i - 1))
+    return (x + Decimal("0.5")) * x.ln() - x + _HALF_LN_2PI + series
+
+
+def hit_lower(hits: Decimal, a: Decimal) -> Decimal:
+    """Return a lower bound on the expected number of sets hit, of which ``hits`` were; it fails with chance exp(-a).
+
+    Source: Tang, Tang, Xiao, Yuan, "Online processing algorithms for influence maximization", SIGMOD 2018, lemma 4.2.
+    """
+    root = (hits + 2 * a / 9).sqrt() - (a / 2).sqrt()
+    return root * root - a / 18
+
+
+def hit_upper(hits: Decimal, a: Decimal) -> Decimal:
+    """Return an upper bound on the expected number of sets hit, of which at most ``hits`` were; fails alike."""
+    root = (hits + a / 2).sqrt() + (a / 2).sqrt()
+    return root * root

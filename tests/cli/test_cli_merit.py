@@ -1,0 +1,230 @@
+"""``gpukit merit``: simulated and real campaigns, states that survive errors, and one line for what is wrong."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from gpukit.artifacts import read, write, write_graph
+from gpukit.artifacts.verify import verify
+from gpukit.cli.app import main
+from gpukit.errors import InputError
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.merit import Costs, Params, SimulatedWorld, simulate
+from gpukit.worlds.tables import build_tables
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A graph whose original ids are not its internal ones."""
+    u, v = 10 * np.random.default_rng(1).integers(1, 80, (2, 300))
+    return build_graph(u, v, weights=Weights())
+
+
+@pytest.fixture
+def folder(tmp_path, graph, monkeypatch):
+    write_graph(tmp_path / "G.h5", graph, build_tables(graph))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *words):
+    code = main(["merit", *map(str, words)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def record(capsys, *words):
+    code, out, err = run(capsys, *words, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_run_is_the_library_and_verifies(capsys, folder, graph, model):
+    options = ["--eta", 30, "--batch", 3, "--model", model, "--seed", 4, "--worlds", 3]
+    found = record(capsys, "run", "G.h5", "--out", "C.h5", *options)
+    params = Params(30, 3, model, seed=4)
+    results = [simulate(graph, params, SimulatedWorld(graph, model, 4, number)) for number in range(3)]
+    first = results[0]
+    assert found["seeds"] == graph.original(first.seeds).tolist()
+    assert [one["batch"] for one in found["rounds"]] == [graph.original(one.batch).tolist() for one in first.rounds]
+    assert sum(one["activated"] for one in found["rounds"]) == found["activated"] >= 30
+    assert found["cost"] == pytest.approx(sum(one["cost"] for one in found["rounds"])) == pytest.approx(first.amount)
+    assert [one["cost"] for one in found["campaigns"]] == [one.amount for one in results]
+    assert found["mean_cost"] == pytest.approx(sum(one.amount for one in results) / 3)
+    assert {"params", "graph", "device", "seed", "time_s"} <= found.keys()
+    assert {"total", "generate", "update", "judge", "select"} <= found["time_s"].keys()
+    verify(folder / "C.h5")
+    arrays = read("C.h5", "campaign").arrays
+    assert arrays["worlds"].tolist() == [0, 1, 2]
+    assert arrays["seeds"].tolist() == [v for one in results for v in graph.original(one.seeds).tolist()]
+
+
+def test_updates_threads_and_devices_leave_the_file_as_it_is(capsys, folder):
+    words = ["run", "G.h5", "--eta", 40, "-b", 2, "--seed", 2]
+    record(capsys, *words, "--out", "A.h5", "--threads", 1)
+    record(capsys, *words, "--out", "B.h5", "--threads", 2, "--groups", 1)
+    assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
+    first = record(capsys, *words, "--out", "A.h5")
+    again = record(capsys, *words, "--out", "B.h5", "--update", "regenerate")
+    assert again["rounds"] == first["rounds"]
+    record(capsys, *words, "--out", "B.h5", "--update", "regenerate", "--fresh-ids", "--certificate", "paper")
+    record(capsys, *words, "--out", "B.h5", "--update", "paper", "--model", "lt", "--lt-residual", "raw")
+
+
+def test_a_real_campaign_goes_on_anywhere(capsys, folder, graph):
+    """A campaign answered by a world, file by file, is the simulated one; states can be copied on the way."""
+    whole = record(capsys, "run", "G.h5", "--out", "C.h5", "--eta", 30, "-b", 2, "--costs", "uniform", "--seed", 3)
+    world = SimulatedWorld(graph, "ic", 3)
+    step = record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2, "--costs", "uniform", "--seed", 3)
+    lines = []
+    while not step["done"]:
+        verify(folder / "S.h5")
+        activated = graph.original(world.diffuse(graph.internal(step["batch"]).astype(np.int32)))
+        lines.append(" ".join(map(str, activated)))
+        others = np.setdiff1d(activated, step["batch"])
+        (folder / "seen.txt").write_text("# observed\n" + "".join(f"{v}\n" for v in others))
+        shutil.move("S.h5", "T.h5")
+        step = record(capsys, "next", "G.h5", "T.h5", "--observed", "seen.txt", "--out", "S.h5")
+    assert step["seeds"] == whole["seeds"] and step["cost"] == whole["cost"] and step["left"] == 0
+    assert [one["batch"] for one in step["rounds"]] == [one["batch"] for one in whole["rounds"]]
+    for name in ("seeds", "activated", "sets", "hits", "stops"):
+        assert np.array_equal(read("S.h5").arrays[name], read("C.h5").arrays[name])
+    (folder / "record.txt").write_text("# a line a round\n" + "\n".join(lines) + "\n")
+    options = ["--eta", 30, "-b", 2, "--costs", "uniform", "--seed", 3]
+    assert record(capsys, "run", "G.h5", "--out", "R.h5", *options, "--replay", "record.txt")["seeds"] == whole["seeds"]
+    code, _, err = run(capsys, "next", "G.h5", "S.h5", "--observed", "10")
+    assert code == 2 and "reached its target" in err
+
+
+def test_costs_from_a_file(capsys, folder, graph):
+    values = np.random.default_rng(2).integers(1, 10**6, graph.n)
+    text = "".join(f"{v} {c / 10**6:.6f}\n" for v, c in zip(graph.original(np.arange(graph.n)), values, strict=True))
+    (folder / "costs.txt").write_text(text)
+    found = record(capsys, "run", "G.h5", "--out", "C.h5", "--eta", 30, "-b", 2, "--costs", "costs.txt")
+    costs = Costs(values, scheme="file")
+    expected = simulate(graph, Params(30, 2, costs=costs), SimulatedWorld(graph, "ic", 0))
+    assert found["seeds"] == graph.original(expected.seeds).tolist()
+    assert found["cost"] == pytest.approx(values[expected.seeds].sum() / 10**6)
+    verify(folder / "C.h5")
+    step = record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2, "--costs", "costs.txt")
+    (folder / "costs.txt").unlink()
+    step = record(capsys, "next", "G.h5", "S.h5", "--observed", ",".join(map(str, step["batch"])))
+    assert step["activated"] == 2 and not step["done"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--eta", "0"], 2, "eta is 0"),
+        (["--eta", "1000"], 2, "eta is 1000"),
+        (["--eta", "5", "-b", "1000"], 2, "batch is 1000"),
+        (["--eta", "5", "--epsilon", "2"], 2, "epsilon"),
+        (["--eta", "5", "--costs", "absent.txt"], 2, "neither degree nor uniform"),
+        (["--eta", "5", "--costs", "missing.txt"], 3, "does not name vertex"),
+        (["--eta", "5", "--costs", "zero.txt"], 3, "is not a number in"),
+        (["--eta", "5", "--costs", "unknown.txt"], 3, "vertex 7 is not in the graph"),
+        (["--eta", "5", "--groups", "3"], 2, "--groups is 3"),
+        (["--eta", "5", "--worlds", "0"], 2, "--worlds is 0"),
+        (["--eta", "5", "--fresh-ids"], 2, "fresh ids"),
+        (["--eta", "5", "--gpus", "2"], 2, "--gpus is 2"),
+        (["--eta", "5", "--replay", "bad.txt"], 3, "line 1"),
+        (["--eta", "5", "--replay", "absent.txt"], 3, "absent.txt"),
+        (["--eta", "60", "--replay", "short.txt"], 3, "record"),
+    ],
+)
+def test_errors_of_run(capsys, folder, graph, words, code, message):
+    ids = graph.original(np.arange(graph.n)).tolist()
+    (folder / "missing.txt").write_text("".join(f"{v} 1\n" for v in ids[1:]))
+    (folder / "zero.txt").write_text("".join(f"{v} {int(v != ids[4])}\n" for v in ids))
+    (folder / "unknown.txt").write_text("".join(f"{v} 1\n" for v in [*ids, 7]))
+    (folder / "bad.txt").write_text("10 x\n")
+    (folder / "short.txt").write_text("10 20\n")
+    got, out, err = run(capsys, "run", "G.h5", "--out", "C.h5", *words)
+    assert got == code and not out
+    assert message in err.strip().splitlines()[-1], err
+    assert not (folder / "C.h5").exists()
+
+
+def test_errors_of_next_leave_the_state_untouched(capsys, folder, graph):
+    batch = record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)["batch"]
+    record(capsys, "next", "G.h5", "S.h5", "--observed", batch[0])
+    u, v = np.random.default_rng(5).integers(0, 50, (2, 100))
+    write_graph(folder / "H.h5", build_graph(u, v, weights=Weights()))
+    (folder / "cut.h5").write_bytes((folder / "S.h5").read_bytes()[:-600])
+    record(capsys, "run", "G.h5", "--out", "C.h5", "--eta", 5)
+    before = (folder / "S.h5").read_bytes()
+    for words, code, message in (
+        (["G.h5", "S.h5", "--observed", "7"], 3, "vertex 7 is not in the graph"),
+        (["G.h5", "S.h5", "--observed", batch[0]], 3, f"vertex {batch[0]} was active before"),
+        (["G.h5", "S.h5", "--observed", f"{batch[1]},{batch[1]}"], 2, "given twice"),
+        (["G.h5", "S.h5", "--observed", "absent.txt"], 2, "neither vertex ids"),
+        (["H.h5", "S.h5", "--observed", "1"], 3, "another graph"),
+        (["G.h5", "C.h5", "--observed", "1"], 3, "simulated campaigns"),
+        (["G.h5", "cut.h5", "--observed", "1"], 3, "cut.h5"),
+        (["G.h5", "G.h5", "--observed", "1"], 3, "campaign is needed"),
+    ):
+        got, out, err = run(capsys, "next", *words)
+        assert got == code and not out, err
+        assert message in err.strip().splitlines()[-1], err
+    assert (folder / "S.h5").read_bytes() == before
+    (folder / "none.txt").write_text("# nobody else\n")
+    assert record(capsys, "next", "G.h5", "S.h5", "--observed", "none.txt")["activated"] == 4
+
+
+BROKEN = [
+    ("seeds", lambda a: a[::-1] * 0 + a[0], "activates a vertex twice|its own seeds"),
+    ("batch_begin", lambda a: np.array([0, *a[1:-1] * 0, a[-1]]), "no seeds"),
+    ("stops", lambda a: a + 5, "stops"),
+    ("sets", lambda a: -a - 1, "negative|without sets"),
+    ("activated", lambda a: np.full_like(a, a[0]), "twice|ascend"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "message"), BROKEN, ids=[row[0] for row in BROKEN])
+def test_broken_states_are_refused(capsys, folder, name, change, message):
+    """A state with right checksums that contradicts itself: refused by verify and by ``next``, and left as it is."""
+    step = record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
+    for _ in range(2):
+        step = record(capsys, "next", "G.h5", "S.h5", "--observed", step["batch"][0])
+    good = read("S.h5", "campaign")
+    arrays = dict(good.arrays)
+    arrays[name] = np.ascontiguousarray(change(arrays[name])).astype(arrays[name].dtype)
+    write("B.h5", "campaign", arrays, good.attributes, params=good.params, seed=good.seed, inputs=good.inputs)
+    with pytest.raises(InputError, match=message):
+        verify(folder / "B.h5")
+    before = (folder / "B.h5").read_bytes()
+    code, _, err = run(capsys, "next", "G.h5", "B.h5", "--observed", step["batch"][0])
+    assert code == 3 and len(err.strip().splitlines()[-1]) > 20
+    assert (folder / "B.h5").read_bytes() == before
+
+
+def test_attributes_out_of_range_are_refused(capsys, folder):
+    record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
+    good = read("S.h5", "campaign")
+    for name, value in (("eta", 0), ("batch", 10**6), ("update", "none"), ("costs", "file"), ("pending", False)):
+        changed = {**good.attributes, name: value}
+        write("B.h5", "campaign", good.arrays, changed, params=good.params, seed=good.seed, inputs=good.inputs)
+        with pytest.raises(InputError):
+            verify(folder / "B.h5")
+        assert run(capsys, "next", "G.h5", "B.h5", "--observed", "10")[0] in (2, 3)
+
+
+def test_seeds_chosen_at_once(capsys, folder, graph):
+    found = record(capsys, "once", "G.h5", "--out", "S.h5", "--eta", 12, "--seed", 1)
+    assert found["cost"] == pytest.approx(0.01 * (np.diff(graph.indptr)[graph.internal(found["seeds"])] + 1).sum())
+    assert found["reached"] >= 0.99 * found["judges"]
+    verify(folder / "S.h5")
+
+
+def test_bench(capsys, folder):
+    words = ["bench", "merit", "G.h5", "--eta", "10,20", "-b", "2", "--methods", "merit,pasti,printed", "--worlds", "2"]
+    assert main([*words, "--out", "B.json", "--json", "--models", "lt"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["runs"]) == 6 and found["runs"] == json.loads((folder / "B.json").read_text())["runs"]
+    assert all(one["cost"]["mean"] > 0 and one["time_s"]["mean"] > 0 for one in found["runs"])
+    assert main([*words[:-4], "--methods", "none"]) == 2
+    assert main([*words[:-4], "--methods", "gamcss"]) == 2

@@ -1,0 +1,121 @@
+"""MERIT in the simulator: the sets, seeds and campaigns of the CPU. Tiny graphs only."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpukit.graph.csr import Weights
+from gpukit.merit import Costs, Params, SimulatedWorld, simulate
+from gpukit.merit.residual import Residual
+from gpukit.merit.sets import CpuSets, make_sets
+from gpukit.worlds.reverse import prepare
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    from gpukit.merit import cuda_select, sets_cuda
+
+    monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
+    for name, value in (("BLOCK", 32), ("MOST", 32), ("WANTED", 2), ("EPOCHS", 2)):
+        monkeypatch.setattr(cuda_select, name, value)
+    monkeypatch.setattr(sets_cuda, "INVERTED", 200)
+
+
+def pair(graph, model, eta, simulator, **options):
+    residual = Residual(graph, eta, model)
+    params = Params(eta, 1, model, seed=5, **options)
+    reverse = prepare(graph, model)
+    gpu = make_sets(reverse, residual, params, simulator, 2)
+    return CpuSets(reverse, residual, 5, raw=params.lt_residual == "raw"), gpu, residual
+
+
+def check_equal(cpu, gpu, costs=None):
+    for one, other in zip(cpu.export(), gpu.export(), strict=True):
+        assert np.array_equal(one, other)
+    if costs is not None:
+        for one, other in zip(cpu.select(3, costs, None), gpu.select(3, costs, None), strict=True):
+            assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("model", "weights", "options"),
+    [
+        ("ic", Weights(), {}),
+        ("ic", Weights("const", 0.2), {}),
+        ("lt", Weights(), {}),
+        ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
+    ],
+)
+def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weights, options):
+    graph = random_graph(30, 90, 6, weights)
+    costs = np.random.default_rng(1).integers(1, 5, 30)
+    cpu, gpu, residual = pair(graph, model, 10, simulator, **options)
+    generator = np.random.default_rng(3)
+    for size in (5, 11, 4):
+        for one in (cpu, gpu):
+            one.update(size)
+            one.extend(size)
+        check_equal(cpu, gpu, costs)
+        dead = generator.choice(np.flatnonzero(residual.dead == 0), 2, replace=False).astype(np.int32)
+        weakened = residual.kill(dead)
+        for one in (cpu, gpu):
+            one.kill(dead, weakened)
+
+
+def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, monkeypatch):
+    """Rings made just long enough are compacted in turns; ones made too short are replaced, and nothing is lost."""
+    from gpukit.merit import sets_cuda
+
+    graph = random_graph(30, 90, 2)
+    for headroom, reach in ((1, 3.0), (1, 0.05)):
+        monkeypatch.setattr(sets_cuda, "HEADROOM", headroom)
+        cpu, gpu, residual = pair(graph, "ic", 14, simulator)
+        gpu._reach, gpu.state.slots = reach, 1
+        lengths = set()
+        for vertex in range(0, 10, 2):
+            for one in (cpu, gpu):
+                one.update(6 if vertex % 4 == 0 else 2)
+                one.extend(6 if vertex % 4 == 0 else 2)
+            costs = np.ones(30, np.int64)
+            first, other = cpu.select(2, costs, None), gpu.select(2, costs, None)
+            assert np.array_equal(first[0], other[0]) and np.array_equal(first[1], other[1])
+            check_equal(cpu, gpu)
+            lengths.add(gpu.length)
+            dead = np.array([vertex], np.int32)
+            weakened = residual.kill(dead)
+            for one in (cpu, gpu):
+                one.kill(dead, weakened)
+            if residual.eta < 3:
+                break
+        assert len(lengths) > 1 or reach > 1
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        Params(9, 2, epsilon=0.9, seed=1),
+        Params(8, 3, "lt", epsilon=0.9, certificate="paper", seed=2),
+    ],
+    ids=["ic", "lt"],
+)
+@pytest.mark.parametrize("update", ["coupled", "gamcss"])
+def test_campaigns(make_graph, simulator, params, update, monkeypatch):
+    from gpukit.merit import policy
+
+    def fewer(*args):
+        return replace(plans(*args), first=5, cap=10)
+
+    plans = policy.plan
+    monkeypatch.setattr(policy, "plan", fewer)
+    graph = make_graph(14, [(v, (3 * v + 1) % 14) for v in range(14)] + [(v, (v + 5) % 14) for v in range(14)])
+    options = (
+        {"update": "regenerate", "ids": "fresh", "storage": "global"} if update == "gamcss" else {"update": update}
+    )
+    params = replace(params, **options, costs=Costs.degree(graph))
+    cpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4))
+    gpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4), simulator, groups=2)
+    for one, other in zip(cpu.rounds, gpu.rounds, strict=True):
+        assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()
+        assert (one.sets, one.covered, one.hits, one.kind) == (other.sets, other.covered, other.hits, other.kind)
+    assert gpu.memory > 0

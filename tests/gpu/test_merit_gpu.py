@@ -1,0 +1,116 @@
+"""MERIT on a GPU: the sets, seeds and campaigns of the CPU, for any history, load groups and length of rings."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpukit.graph.csr import Weights
+from gpukit.merit import Costs, Params, SimulatedWorld, simulate
+from gpukit.merit.residual import Residual
+from gpukit.merit.sets import CpuSets, make_sets
+from gpukit.worlds.reverse import prepare
+
+CASES = [
+    ("ic", Weights(), {}),
+    ("ic", Weights("const", 0.05), {}),
+    ("ic", Weights("trivalency", seed=1), {}),
+    ("lt", Weights(), {}),
+    ("lt", Weights("const", 0.02), {}),
+    ("lt", Weights(), {"lt_residual": "raw"}),
+]
+
+
+def follow(graph, model, gpu, eta, sizes, groups, options, *, tune=None):
+    """Let a CPU and a GPU collection follow the same deaths and compare sets, seeds and hits."""
+    residual = Residual(graph, eta, model)
+    params = Params(eta, 1, model, seed=5, **options)
+    reverse = prepare(graph, model)
+    raw = params.lt_residual == "raw"
+    cpu = [CpuSets(reverse, residual, 5, raw=raw, threads=2) for _ in range(2)]
+    first = make_sets(reverse, residual, params, gpu, groups)
+    cuda = [first, make_sets(reverse, residual, params, gpu, groups, beside=first)]
+    if tune is not None:
+        tune(cuda)
+    costs = Costs.degree(graph).values
+    generator = np.random.default_rng(3)
+    for size in sizes:
+        for sets, judge in (cpu, cuda):
+            judge.restart(1 << 47)
+            sets.update(size)
+            sets.extend(size)
+            judge.extend(size)
+        found = [sets.select(16, costs, judge) for sets, judge in (cpu, cuda)]
+        assert np.array_equal(found[0][0], found[1][0]) and np.array_equal(found[0][1], found[1][1])
+        assert found[0][2] == found[1][2]
+        for one, other in zip(cpu, cuda, strict=True):
+            for a, b in zip(one.export(), other.export(), strict=True):
+                assert np.array_equal(a, b)
+        dead = generator.choice(np.flatnonzero(residual.dead == 0), 23, replace=False).astype(np.int32)
+        weakened = residual.kill(dead)
+        for one in (*cpu, *cuda):
+            one.kill(dead, weakened)
+    return cuda
+
+
+@pytest.mark.parametrize(("model", "weights", "options"), CASES)
+@pytest.mark.parametrize("groups", [1, 8])
+def test_sets_and_seeds_through_a_history(random_graph, gpu, model, weights, options, groups):
+    graph = random_graph(3000, 20_000, 6, weights)
+    follow(graph, model, gpu, 300, (400, 3000, 1000, 2000, 9000, 9000), groups, options)
+
+
+@pytest.mark.parametrize("groups", [2, 4, 16])
+def test_load_groups_change_nothing(random_graph, gpu, groups):
+    follow(random_graph(3000, 20_000, 6), "ic", gpu, 200, (5000, 5000, 5000), groups, {})
+
+
+@pytest.mark.parametrize("slots", [1, 4])
+@pytest.mark.parametrize(("headroom", "reach"), [(1, 8.0), (1, 0.01), (4, 0.01)])
+def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headroom, reach, slots):
+    from gpukit.merit import sets_cuda
+
+    monkeypatch.setattr(sets_cuda, "HEADROOM", headroom)
+    monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
+
+    def tune(cuda):
+        for one in cuda:
+            one._reach = reach
+            one.state.blocks, one.state.slots = 7, slots
+
+    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200, 40, 200) * 4, 1, {}, tune=tune)
+    assert cuda[0].length > 64
+
+
+def test_little_memory_means_fewer_rings(random_graph, gpu):
+    def tune(cuda):
+        cuda[0].state.ring_memory = 1 << 22
+
+    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 100, (200, 400, 300), 8, {}, tune=tune)
+    assert cuda[0].segments < cuda[0].state.blocks
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        Params(300, 8),
+        Params(300, 4, "lt"),
+        Params(300, 8, certificate="paper"),
+        Params(300, 8, update="regenerate", ids="fresh"),
+        Params(200, 8, "lt", lt_residual="raw", epsilon=0.3),
+        Params(300, 8, update="regenerate", ids="fresh", storage="global"),
+        Params(300, 8, "lt", update="regenerate", ids="fresh", storage="global", certificate="paper"),
+    ],
+    ids=range(7),
+)
+def test_campaigns(random_graph, gpu, params):
+    graph = random_graph(3000, 20_000, 4)
+    for costs in (Costs.degree(graph), Costs(np.random.default_rng(1).integers(1, 10**6, 3000), scheme="file")):
+        asked = replace(params, costs=costs, seed=3)
+        cpu = simulate(graph, asked, SimulatedWorld(graph, params.model, 4))
+        cuda = simulate(graph, asked, SimulatedWorld(graph, params.model, 4), gpu)
+        assert len(cpu.rounds) == len(cuda.rounds)
+        for one, other in zip(cpu.rounds, cuda.rounds, strict=True):
+            assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()
+            assert (one.sets, one.covered, one.hits) == (other.sets, other.covered, other.hits)
+        assert cuda.members == cpu.members or params.update != "coupled"

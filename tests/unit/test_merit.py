@@ -1,0 +1,303 @@
+"""Campaigns: they reach their target whatever the update, threads or interruption; bounds, selection and worlds."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from oracles.statistics import check_mean
+from oracles.worlds import activation
+
+from gpukit.device.select import Device
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.csr import Weights
+from gpukit.merit import Campaign, Costs, Params, ReplayedWorld, SimulatedWorld, simulate
+from gpukit.merit.bounds import most_covered, plan
+from gpukit.merit.residual import Residual
+from gpukit.merit.sets import CpuSets
+from gpukit.worlds.reverse import prepare
+
+
+def facts(result):
+    """Return all that a campaign decided."""
+    return [
+        (one.batch.tolist(), one.cost, one.activated.tolist(), one.sets, one.covered, one.hits, one.kind)
+        for one in result.rounds
+    ]
+
+
+@pytest.fixture(scope="module")
+def graph(random_graph):
+    return random_graph(600, 3000, 12)
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("certificate", ["fresh", "paper"])
+@pytest.mark.parametrize(
+    ("n", "b", "epsilon", "sums"), [(75879, 16, 0.5, 28817), (4847571, 4, 0.5, 1), (50, 1, 0.1, 9)]
+)
+def test_sizes_are_the_printed_ones_with_the_square(n, b, epsilon, sums, certificate):
+    found = plan(n, b, epsilon, certificate, sums)
+    delta = 1 / n
+    accuracy = (epsilon - delta) * (1 - delta)
+    ratio = 1 - (1 - 1 / b) ** b
+    choices = math.lgamma(n + 1) - math.lgamma(b + 1) - math.lgamma(n - b + 1)
+    start = 2 * (math.sqrt(math.log(6 / delta)) + math.sqrt((choices + math.log(6 / delta)) / ratio)) ** 2
+    cap = start * n / (accuracy**2 * b)
+    trials = math.ceil(math.log2(cap / start)) + 1
+    failure = math.log(3 * trials / delta)
+    assert found.first == pytest.approx(start, abs=1) and found.cap == pytest.approx(cap, rel=1e-8, abs=1)
+    assert found.trials == trials
+    assert float(found.lower) == pytest.approx(failure + (choices if certificate == "paper" else 0), rel=1e-6)
+    assert float(found.upper) == pytest.approx(failure + min(choices, math.log(sums)), rel=1e-6)
+    assert float(found.target) == pytest.approx(ratio * (1 - accuracy), rel=1e-9)
+    low = (math.sqrt(900 + 2 * float(found.lower) / 9) - math.sqrt(float(found.lower) / 2)) ** 2
+    low -= float(found.lower) / 18
+    for most in (10, 2 * 900, 40 * 900):
+        high = (math.sqrt(most + float(found.upper) / 2) + math.sqrt(float(found.upper) / 2)) ** 2
+        assert found.accepts(most, 900) == (low > float(found.target) * high)
+
+
+def test_smallest_graphs_have_finite_sizes():
+    for n in range(2, 12):
+        for b in range(1, n):
+            found = plan(n, b, 0.5, "fresh", 1)
+            assert 1 <= found.first <= found.cap and found.trials >= 1 and found.target > 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_seeds_of_the_same_cost_cover_more(seed):
+    """The bound against all subsets, and against the paper's Λ(S)/ρ_b."""
+    generator = np.random.default_rng(seed)
+    sets = [set(np.flatnonzero(generator.random(9) < 0.25).tolist()) | {int(generator.integers(9))} for _ in range(40)]
+    costs = generator.integers(1, 6, 9).tolist()
+    left, gains, batch = sets, [], []
+    for _ in range(3):
+        counts = Counter(v for one in left for v in one)
+        v = max(counts, key=lambda v: (counts[v] / costs[v], -v))
+        batch.append(v)
+        gains.append(counts[v])
+        left = [one for one in left if v not in one]
+    budget = sum(costs[v] for v in batch)
+    most = most_covered(gains, [costs[v] for v in batch], len(sets))
+    for mask in range(1 << 9):
+        chosen = {v for v in range(9) if mask >> v & 1}
+        if sum(costs[v] for v in chosen) <= budget:
+            assert sum(bool(one & chosen) for one in sets) <= most
+    assert most <= sum(gains) / (1 - (1 - 1 / 3) ** 3)
+
+
+def test_sums_of_costs(make_graph):
+    graph = make_graph(4, [(0, 1), (0, 2), (0, 3), (1, 2)])
+    assert Costs.degree(graph).values.tolist() == [4, 2, 1, 1]
+    assert Costs.uniform(graph).sums(5) == 1
+    costs = Costs(np.array([10, 14, 22, 10]))
+    possible = {sum(c) for c in np.array(np.meshgrid(*[costs.values] * 3)).reshape(3, -1).T.tolist()}
+    assert len(possible) <= costs.sums(3) == 10
+
+
+# --- selection -------------------------------------------------------------------------------------------------------
+
+
+def greedy(lists, costs, b):
+    """Return seeds and gains of ratio greedy, by scans in exact arithmetic."""
+    left, seeds, gains = [set(one) for one in lists], [], []
+    while len(seeds) < b and left:
+        counts = Counter(v for one in left for v in one)
+        best = min(counts, key=lambda v: (-Decimal(counts[v]) / int(costs[v]), v))
+        for v in counts:
+            if counts[v] * costs[best] == counts[best] * costs[v]:
+                best = min(best, v)
+        seeds.append(best)
+        gains.append(counts[best])
+        left = [one for one in left if best not in one]
+    return seeds, gains
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("scheme", ["degree", "uniform", "file"])
+def test_selection_is_greedy_by_coverage_per_cost(graph, monkeypatch, threads, few, scheme):
+    from gpukit.merit import sets
+
+    if few:
+        monkeypatch.setattr(sets, "MIN_CANDIDATES", 1)
+        monkeypatch.setattr(sets, "CANDIDATES_PER_SEED", 0)
+    costs = Costs(np.random.default_rng(1).integers(1, 10**6, graph.n))
+    costs = {"degree": Costs.degree(graph), "uniform": Costs.uniform(graph), "file": costs}[scheme]
+    residual = Residual(graph, 60, "ic")
+    chosen, judge = (CpuSets(prepare(graph, "ic"), residual, 3, first, threads=threads) for first in (0, 1 << 47))
+    for size in (40, 500):
+        for one in (chosen, judge):
+            one.extend(size)
+        seeds, gains, hits = chosen.select(30, costs.values, judge)
+        offsets, members = chosen.export()
+        lists = [members[low:high].tolist() for low, high in zip(offsets, offsets[1:], strict=False)]
+        assert (seeds.tolist(), gains.tolist()) == greedy(lists, costs.values.tolist(), 30)
+        offsets, members = judge.export()
+        lists = [members[low:high] for low, high in zip(offsets, offsets[1:], strict=False)]
+        assert hits == sum(np.isin(one, seeds).any() for one in lists)
+    chosen.restart(0)
+    chosen.extend(3)
+    assert chosen.select(600, costs.values, None)[1].sum() == 3
+
+
+# --- campaigns -------------------------------------------------------------------------------------------------------
+
+CASES = [
+    Params(150, 4),
+    Params(150, 4, "lt"),
+    Params(150, 16, certificate="paper"),
+    Params(150, 3, "lt", lt_residual="raw", certificate="paper"),
+    Params(60, 1, epsilon=0.8),
+]
+
+
+@pytest.mark.parametrize("params", CASES, ids=range(len(CASES)))
+def test_campaigns_reach_their_target_and_agree(graph, params):
+    """Coupled and regenerated sets of the same ids, other threads: the same campaign."""
+    result = simulate(graph, params, SimulatedWorld(graph, params.model, 9))
+    assert result.activated >= params.eta
+    assert result.activated - len(result.rounds[-1].activated) < params.eta
+    assert len(set(result.seeds.tolist())) == len(result.seeds)
+    everyone = np.concatenate([one.activated for one in result.rounds])
+    assert len(np.unique(everyone)) == result.activated
+    costs = Costs.degree(graph)
+    for one in result.rounds:
+        assert set(one.batch.tolist()) <= set(one.activated.tolist())
+        assert 1 <= len(one.batch) <= params.batch and one.cost == costs.of(one.batch)
+        assert (one.sets == 0) == (one.kind == "end")
+    assert result.amount == pytest.approx(0.01 * (np.diff(graph.indptr)[result.seeds] + 1).sum())
+    again = simulate(graph, replace(params, update="regenerate"), SimulatedWorld(graph, params.model, 9))
+    assert facts(again) == facts(result)
+    assert result.updating_probes < again.updating_probes or len(result.rounds) == 1
+    three = Device("cpu", "", (), 3, "")
+    assert facts(simulate(graph, params, SimulatedWorld(graph, params.model, 9), three)) == facts(result)
+
+
+@pytest.mark.parametrize("update", ["coupled", "paper", "regenerate"])
+@pytest.mark.parametrize("ids", ["kept", "fresh"])
+def test_resuming_after_each_round_changes_nothing(graph, update, ids):
+    if ids == "fresh" and update != "regenerate":
+        with pytest.raises(UsageError, match="fresh ids"):
+            Params(100, 4, update=update, ids=ids)
+        return
+    params = Params(100, 4, update=update, ids=ids, seed=5)
+    whole = simulate(graph, params, SimulatedWorld(graph, "ic", 5))
+    world, rounds = SimulatedWorld(graph, "ic", 5), ()
+    while True:
+        campaign = Campaign(graph, params, rounds)
+        if campaign.left <= 0:
+            break
+        campaign.choose()
+        waiting = Campaign(graph, params, campaign.rounds)
+        assert waiting.pending
+        waiting.observe(world.diffuse(waiting.rounds[-1].batch))
+        rounds = waiting.rounds
+    assert facts(campaign.result()) == facts(whole)
+
+
+@pytest.mark.parametrize(
+    ("n", "edges"),
+    [
+        (1, []),
+        (5, []),
+        (2, [(0, 1)]),
+        (30, [(0, v) for v in range(1, 30)]),
+        (30, [(v, 0) for v in range(1, 30)]),
+        (8, [(u, v) for u in range(8) for v in range(8) if u != v]),
+        (9, [(0, 1), (1, 0), (4, 5), (8, 7)]),
+    ],
+)
+@pytest.mark.parametrize("model", ["ic", "lt"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_small_graphs_up_to_everyone(make_graph, n, edges, model, batch):
+    graph = make_graph(n, edges)
+    for eta in {1, n // 2 + 1, n}:
+        params = Params(eta, min(batch, n), model)
+        result = simulate(graph, params, SimulatedWorld(graph, model, 1))
+        assert eta <= result.activated <= n
+        assert facts(simulate(graph, replace(params, update="regenerate"), SimulatedWorld(graph, model, 1))) == facts(
+            result
+        )
+
+
+def test_a_star_is_reached_through_its_centre(make_graph):
+    graph = make_graph(40, [(0, v) for v in range(1, 40)], Weights("const", 1.0))
+    result = simulate(graph, Params(40, 1, costs=Costs.uniform(graph)), SimulatedWorld(graph, "ic", 1))
+    assert result.seeds.tolist() == [0] and result.cost == 1
+
+
+def test_the_end_game_takes_the_cheapest(make_graph):
+    graph = make_graph(6, [(0, 1)])
+    costs = Costs(np.array([5, 4, 1, 3, 1, 2]))
+    result = simulate(graph, Params(3, 3, costs=costs), SimulatedWorld(graph, "ic", 1))
+    assert result.seeds.tolist() == [2, 4, 5] and result.rounds[0].kind == "end"
+
+
+def test_a_record_replays_a_campaign(graph):
+    params = Params(100, 4)
+    first = simulate(graph, params, SimulatedWorld(graph, "ic", 2))
+    records = [one.activated for one in first.rounds]
+    assert facts(simulate(graph, params, ReplayedWorld(records))) == facts(first)
+    with pytest.raises(InputError, match="the record ends after 1"):
+        simulate(graph, params, ReplayedWorld(records[:1]))
+    with pytest.raises(InputError, match="does not hold the seeds"):
+        simulate(graph, replace(params, seed=1), ReplayedWorld(records))
+
+
+def test_refusals(graph):
+    for params, message in (
+        ({"eta": 0}, "eta is 0"),
+        ({"eta": 601}, "eta is 601"),
+        ({"eta": 5, "batch": 601}, "batch is 601"),
+        ({"eta": 5, "batch": 0}, "batch is 0"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            Campaign(graph, Params(**params))
+    with pytest.raises(UsageError, match="epsilon"):
+        Params(5, epsilon=1.0)
+    with pytest.raises(UsageError, match="update"):
+        Params(5, update="none")
+    with pytest.raises(InputError, match="vertex 3 costs"):
+        Campaign(graph, Params(5, costs=Costs(np.where(np.arange(600) == 3, 0, 1))))
+    campaign = Campaign(graph, Params(50, 2))
+    with pytest.raises(UsageError, match="no batch"):
+        campaign.observe(np.array([1]))
+    campaign.choose()
+    with pytest.raises(UsageError, match="not observed yet"):
+        campaign.choose()
+    with pytest.raises(InputError, match="twice"):
+        campaign.observe(np.array([4, 4]))
+    campaign.observe(np.array([], np.int64))
+    before = campaign.rounds[0].batch[0]
+    campaign.choose()
+    with pytest.raises(InputError, match=f"vertex {before} was active before"):
+        campaign.observe(np.array([before]))
+    assert campaign.pending and campaign.left == 48
+
+
+# --- worlds ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [Weights(), Weights("const", 0.3)])
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_worlds_activate_as_often_as_they_should(make_graph, model, weights):
+    """Activation frequencies over 4,000 worlds against enumeration; each fails wrongly with chance below 1e-6."""
+    graph = make_graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3), (2, 0), (1, 4)], weights)
+    runs, seeds = 4000, [0, 2]
+    hits = np.zeros(6)
+    for number in range(runs):
+        whole = SimulatedWorld(graph, model, 3, number).diffuse(np.array(seeds, np.int32))
+        hits[whole] += 1
+        world = SimulatedWorld(graph, model, 3, number)
+        parts = [world.diffuse(np.array([0], np.int32))]
+        if 2 not in parts[0]:
+            parts.append(world.diffuse(np.array([2], np.int32)))
+        assert np.sort(np.concatenate(parts)).tolist() == whole.tolist()
+    for v, expected in enumerate(activation(graph, seeds, model)):
+        check_mean(hits[v] / runs, expected, runs, 1.0)
