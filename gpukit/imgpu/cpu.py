@@ -73,20 +73,7 @@ class CpuWorlds:
         return results
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return what each vertex adds to the reach of the seeds, summed over worlds.
-
-        Parameters
-        ----------
-        first, count : int
-            The worlds.
-        seeds : sequence of int
-            Internal ids.
-
-        Returns
-        -------
-        int64 array, shape (n,)
-            0 for the seeds themselves.
-        """
+        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
         chosen = np.array(seeds, np.int64)
         sums = [np.zeros(self.ready.n, np.int64) for _ in range(self.threads)]
         spare: SimpleQueue[np.ndarray] = SimpleQueue()
@@ -115,7 +102,7 @@ class CpuWorlds:
         return np.concatenate(self._share(first, count, work, progress))
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
-        """Draw worlds and keep them for :meth:`evaluate`; return the gains of all vertices, or None if they do not fit."""
+        """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
         size = -(-count // self.threads)
         ranges = [(low, min(size, first + count - low)) for low in range(first, first + count, size)]
         scratch = self._spare.get()
@@ -145,9 +132,13 @@ class CpuWorlds:
         return sum((gains for _, gains in found), np.zeros(self.ready.n, np.int64)) + count
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:
-        """Return what each vertex adds to the reach of the seeds chosen so far, over the worlds that are kept."""
+        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+
+        def one(shard: fixed_cpu.Shard) -> list[int]:
+            return [fixed_cpu.gain_of(*shard.arrays, v) for v in vertices]
+
         with ThreadPoolExecutor(self.threads) as pool:
-            return [sum(pool.map(lambda shard: fixed_cpu.gain_of(*shard.arrays, v), self._shards)) for v in vertices]
+            return [sum(parts) for parts in zip(*pool.map(one, self._shards), strict=True)]
 
     def choose(self, vertex: int) -> None:
         """Make a vertex a seed in the worlds that are kept."""

@@ -1,13 +1,13 @@
 """How many vertices each vertex of a world reaches, exactly, by tree sums and join labels (CPU).
 
 The condensed world is a DAG. A component with at least two parents is a *join*. T(v) is the weight of v plus T of its
-children that are no joins: a tree sum, because such a child has one parent. J(v) is every join that v reaches. Only joins
-can be reached twice, so reach(v) = T(v) + Σ T(j) over j in J(v). This takes the place of the labels of the paper's
-appendix C (equation 1).
+children that are no joins: a tree sum, because such a child has one parent. J(v) is every join that v reaches. Only
+joins can be reached twice, so reach(v) = T(v) + Σ T(j) over j in J(v). This takes the place of the labels of the
+paper's appendix C (equation 1).
 
 A label is a list of up to ``INLINE`` joins, else a bitset over the joins of the world, else, where those would not fit,
-it is not kept and a search counts. A world with a heavy component h is split: what reaches h reaches all that h does, plus
-what it reaches elsewhere; the rest is labelled without them, and the labels stay short.
+it is not kept and a search counts. A world with a heavy component h is split: what reaches h reaches all that h does,
+plus what it reaches elsewhere; the rest is labelled without them, and the labels stay short.
 """
 
 from typing import NamedTuple
@@ -249,7 +249,7 @@ def _within(world, tails, slots, components, labels):
 
 @numba.njit(nogil=True, cache=True)
 def _split(world, tails, slots, components, labels, heavy):
-    """Mark in ``above`` what reaches the heavy component (1) and what it reaches (2); return the weight of the latter."""
+    """Mark in ``above`` what reaches the heavy component (1) and what it reaches (2); return how many these are."""
     above, stack = labels.above, world.stack
     above[:slots] = 0
     place = labels.place

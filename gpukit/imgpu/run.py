@@ -27,19 +27,30 @@ ESTIMATE_FIRST = 1 << 47
 
 
 class Worlds(Protocol):
-    """The worlds of a graph on a device (:class:`gpukit.imgpu.cpu.CpuWorlds` says what the methods do)."""
+    """The worlds of a graph on a device; seeds and vertices are internal ids.
+
+    Attributes
+    ----------
+    batch : int
+        Vertices to evaluate at a time.
+    """
 
     batch: int
 
-    def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray: ...
+    def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
+        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
 
-    def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray: ...
+    def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
+        """Return how many vertices the seeds reach in each of the worlds (int64)."""
 
-    def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None: ...
+    def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
+        """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
 
-    def evaluate(self, vertices: Sequence[int]) -> list[int]: ...
+    def evaluate(self, vertices: Sequence[int]) -> list[int]:
+        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
 
-    def choose(self, vertex: int) -> None: ...
+    def choose(self, vertex: int) -> None:
+        """Make a vertex a seed in the worlds that are kept."""
 
 
 def make_worlds(ready: ArcBlocks, seed: int, device: Device | None = None, **options: Any) -> Worlds:
@@ -146,8 +157,8 @@ def lazy_greedy(
 ) -> tuple[list[int], list[int], int]:
     """Choose k seeds over kept worlds, with the gains of few vertices worked out again for each.
 
-    Gains never grow as seeds are added, so old ones are bounds: the vertex with the highest bound is chosen if its bound
-    is up to date. Source: CELF (Leskovec et al., KDD 2007). Ties go to the lower id.
+    Gains never grow as seeds are added, so old ones are bounds: the vertex with the highest bound is chosen if that is
+    up to date. Source: CELF (Leskovec et al., KDD 2007). Ties go to the lower id.
 
     Parameters
     ----------

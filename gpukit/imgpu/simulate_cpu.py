@@ -10,7 +10,7 @@ from gpukit.imgpu.world_cpu import condense, draw, forget, join_pairs, kill, loc
 def simulate(arcs, paired, seed, id_, seeds, world, labels, split):
     """Draw a world and find what each slot reaches beyond the seeds' reach.
 
-    Returns (tails, slots, reached): the reach of slot s is ``labels.reach[world.comp[s]]`` where it is not ``gone``, and
+    Returns (tails, slots, reached): the reach of slot s is ``labels.reach[world.comp[s]]`` where it is not ``gone``;
     ``reached`` is how many vertices the seeds reach. ``forget`` must follow.
     """
     count = draw(arcs, seed, id_, world.live)

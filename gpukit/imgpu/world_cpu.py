@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-from numba import int64, uint32, uint64
+from numba import uint32
 
 from gpukit.device.philox import Stream, draw4
 from gpukit.worlds.blocks import ArcBlocks
@@ -53,7 +53,7 @@ class World(NamedTuple):
     members, order : int32 arrays, shapes (slots,), (slots + 1,)
         Slots with out-arcs by component; start of each component in ``members``. Components come after all that they
         reach.
-    low, index, cursor, stack, frames : int32 arrays, shape (slots,)
+    low, visit, cursor, stack, frames : int32 arrays, shape (slots,)
         For searches.
     """
 
@@ -68,7 +68,7 @@ class World(NamedTuple):
     members: np.ndarray
     order: np.ndarray
     low: np.ndarray
-    index: np.ndarray
+    visit: np.ndarray
     cursor: np.ndarray
     stack: np.ndarray
     frames: np.ndarray
@@ -111,7 +111,7 @@ def draw(arcs, seed, id_, out):
 
 @numba.njit(nogil=True, cache=True)
 def localise(arcs, world, count):
-    """Number the vertices of the first ``count`` arcs of ``live`` and build the CSR; return (tails, slots)."""
+    """Give numbers to the vertices of the first ``count`` arcs of ``live`` and build the CSR; return (tails, slots)."""
     slot_of, vertex, row = world.slot_of, world.vertex, world.row
     tails = 0
     for i in range(count):
@@ -161,7 +161,7 @@ def _root(parent, s):
 
 @numba.njit(nogil=True, cache=True)
 def join_pairs(arcs, world, count):
-    """Number the vertices of a paired world and replace its arcs by a cycle through each connected component.
+    """Give numbers to the vertices of a paired world and replace its arcs by a cycle through each connected component.
 
     Every slot then has one out-arc, and each component is strongly connected. Returns (tails, slots), which are equal,
     and fills ``comp`` and ``weight``: there is nothing left to condense.
@@ -234,19 +234,19 @@ def condense(world, tails, slots):
 
     Tarjan's algorithm with an explicit stack. Slots without out-arcs are components of one each and are not listed.
     """
-    comp, weight, low, index, cursor = world.comp, world.weight, world.low, world.index, world.cursor
+    comp, weight, low, visit, cursor = world.comp, world.weight, world.low, world.visit, world.cursor
     row, heads, gone, stack, frames = world.row, world.heads, world.gone, world.stack, world.frames
     for s in range(slots):
         comp[s] = s
         weight[s] = 1 - gone[s]
     for s in range(tails):
-        index[s] = 0
+        visit[s] = 0
     counter = placed = components = 0
     for root in range(tails):
-        if gone[root] or index[root]:
+        if gone[root] or visit[root]:
             continue
         counter += 1
-        index[root] = low[root] = counter
+        visit[root] = low[root] = counter
         cursor[root] = row[root]
         comp[root] = -1
         stack[0] = frames[0] = root
@@ -258,9 +258,9 @@ def condense(world, tails, slots):
                 cursor[u] += 1
                 if v >= tails or gone[v]:
                     continue
-                if index[v] == 0:
+                if visit[v] == 0:
                     counter += 1
-                    index[v] = low[v] = counter
+                    visit[v] = low[v] = counter
                     cursor[v] = row[v]
                     comp[v] = -1
                     stack[on_stack] = v
@@ -268,13 +268,13 @@ def condense(world, tails, slots):
                     frames[depth] = v
                     depth += 1
                 elif comp[v] < 0:
-                    low[u] = min(low[u], index[v])
+                    low[u] = min(low[u], visit[v])
                 continue
             depth -= 1
             if depth > 0:
                 parent = frames[depth - 1]
                 low[parent] = min(low[parent], low[u])
-            if low[u] == index[u]:
+            if low[u] == visit[u]:
                 world.order[components] = placed
                 components += 1
                 weight[u] = 0

@@ -110,6 +110,7 @@ class TableStore:
         return self.meta_of[key]
 
     def array(self) -> np.ndarray:
+        """Return all thresholds (uint64), one at least."""
         return np.array(self.values or [0], dtype=np.uint64)
 
 
