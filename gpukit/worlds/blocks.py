@@ -43,6 +43,8 @@ class ArcBlocks:
         Acceptance word of each arc where a block needs it, or one element.
     thresholds : uint64 array
         The tables.
+    mean_live : float
+        Expected number of live arcs; for the size of buffers.
     paired : bool
         Whether an arc stands for both directions of an undirected edge, with one coin: the expected spread is the same,
         and what a vertex reaches is its connected component.
@@ -55,6 +57,7 @@ class ArcBlocks:
     accept: np.ndarray
     thresholds: np.ndarray
     paired: bool
+    mean_live: float
 
     @property
     def most_live(self) -> int:
@@ -89,9 +92,10 @@ def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> Ar
     if paired:
         kept = tails < heads
         tails, heads, words = tails[kept], heads[kept], words[kept]
+    mean_live = (float(words.sum(dtype=np.float64)) + len(words)) / _TWO32
     if not skip:
         blocks = np.array([(low, size, OWN) for low, size in _cut(0, len(tails), MAX_LIVE)], np.uint32).reshape(-1, 3)
-        return ArcBlocks(graph.n, tails, heads, blocks, words, np.zeros(1, np.uint64), paired)
+        return ArcBlocks(graph.n, tails, heads, blocks, words, np.zeros(1, np.uint64), paired, mean_live)
     store = TableStore()
     accept = NO_ACCEPT
     if graph.probabilities is not None:
@@ -116,7 +120,7 @@ def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> Ar
             assert graph.weights.p is not None
             rows += _equal_rows(store, threshold(graph.weights.p), _TWO32, start, end)
     blocks = np.array(rows, np.uint32).reshape(-1, 3)
-    return ArcBlocks(graph.n, tails, heads, blocks, accept, store.array(), paired)
+    return ArcBlocks(graph.n, tails, heads, blocks, accept, store.array(), paired, mean_live)
 
 
 def _symmetric(graph: Graph) -> bool:

@@ -1,0 +1,86 @@
+"""The kernels of IMGPU in the simulator give the sums, seeds and gains of the CPU, however they are told to count."""
+
+import numpy as np
+import pytest
+
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.imgpu import Params, maximise
+from gpukit.imgpu.cpu import CpuWorlds
+from gpukit.worlds.blocks import prepare_blocks
+
+HOW = [
+    {},
+    {"combine": True, "blocks": 1},
+    {"reorder": True, "unroll": 1},
+    {"combine": True, "reorder": True, "unroll": 4, "threads": 7, "split": 3},
+    {"split": 2},
+]
+
+
+def check(graph, worlds, seeds=(), **how):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    ready = prepare_blocks(graph)
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, **how)
+    assert np.array_equal(cpu.gains(0, worlds, list(seeds)), gpu.gains(0, worlds, list(seeds)))
+    assert np.array_equal(cpu.reached(3, worlds, [1, 2]), gpu.reached(3, worlds, [1, 2]))
+
+
+@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.7])
+def test_sums_equal_the_cpu(simulator, random_graph, how, p):
+    graph = random_graph(20, 50, 3, Weights("const", p))
+    check(graph, 2, **how)
+    check(graph, 1, [4, 7], **how)
+
+
+@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+def test_joins_above_joins(simulator, make_graph, how):
+    pairs = np.sort(np.random.default_rng(1).integers(0, 24, (60, 2)), axis=1)
+    graph = make_graph(24, pairs[pairs[:, 0] < pairs[:, 1]].tolist(), Weights("const", 1.0))
+    check(graph, 1, **how)
+    check(graph, 1, [20], **how)
+
+
+def test_lists_give_way_to_searches(simulator, make_graph):
+    """A chain of 40 joins: labels grow past the longest list."""
+    rows = [(v, w) for v in range(40) for w in (v + 1, 41 + v)] + [(41 + v, v + 1) for v in range(40)]
+    check(make_graph(81, rows, Weights("const", 1.0)), 1)
+    check(make_graph(81, rows, Weights("const", 1.0)), 1, combine=True)
+
+
+@pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
+def test_other_probabilities(simulator, random_graph, scheme):
+    check(random_graph(20, 60, 5, scheme), 3, [2])
+
+
+def test_worlds_larger_than_their_place(simulator, random_graph, monkeypatch):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    ready = prepare_blocks(random_graph(20, 60, 5, Weights("const", 0.5)))
+    gpu = CudaWorlds(ready, 9)
+    gpu._make_room(4)
+    before = gpu.cap
+    assert np.array_equal(gpu.gains(0, 2, [3]), CpuWorlds(ready, 9).gains(0, 2, [3]))
+    assert gpu.cap > before
+    gpu._make_room(4)
+    assert np.array_equal(gpu.reached(0, 2, [3]), CpuWorlds(ready, 9).reached(0, 2, [3]))
+
+
+@pytest.mark.parametrize(("kind", "memory"), [("directed", 10_000), ("undirected", 6_000)])
+def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind, memory):
+    from gpukit.imgpu import fixed_cuda
+
+    monkeypatch.setattr(fixed_cuda, "BLOCK", 2)
+    if kind == "directed":
+        graph = random_graph(12, 25, 3, Weights("const", 0.3))
+    else:
+        u, v = np.random.default_rng(2).integers(0, 12, (2, 18))
+        graph = build_graph(u, v, weights=Weights("const", 0.3), undirected=True, ids=False, n=12)
+    for fresh, options in ((False, {}), (False, {"memory": memory}), (True, {})):
+        params = Params(2, 3, fresh, seed=5)
+        cpu, gpu = maximise(graph, params), maximise(graph, params, simulator, **options)
+        assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (gpu.seeds.tolist(), gpu.gains.tolist())
+        assert (cpu.spread_estimate, cpu.stderr) == (gpu.spread_estimate, gpu.stderr)
+        assert gpu.streamed == bool(options)
