@@ -25,6 +25,10 @@ from gpukit.worlds.blocks import ArcBlocks, prepare_blocks
 
 ESTIMATE_FIRST = 1 << 47
 
+REFRESH = 1024
+"""Gains worked out one by one for a choice before those of all vertices are: where one seed takes most of what many
+vertices reach, as in worlds with a giant component, nearly all bounds are of no use."""
+
 
 class Worlds(Protocol):
     """The worlds of a graph on a device; seeds and vertices are internal ids.
@@ -114,7 +118,7 @@ def maximise(
             first_gains = worlds.keep(0, params.worlds, progress)
     if first_gains is not None:
         with timer.phase("selection"):
-            seeds, gains, evaluations = lazy_greedy(worlds, first_gains, params.k, progress)
+            seeds, gains, evaluations = lazy_greedy(worlds, first_gains, params, progress)
     else:
         seeds, gains = streamed_greedy(worlds, params, timer, progress)
     with timer.phase("estimate"):
@@ -153,7 +157,7 @@ def streamed_greedy(
 
 
 def lazy_greedy(
-    worlds: Worlds, gains: np.ndarray, k: int, progress: Progress | None = None
+    worlds: Worlds, gains: np.ndarray, params: Params, progress: Progress | None = None, refresh: int = REFRESH
 ) -> tuple[list[int], list[int], int]:
     """Choose k seeds over kept worlds, with the gains of few vertices worked out again for each.
 
@@ -166,8 +170,9 @@ def lazy_greedy(
         Kept, with no seeds chosen.
     gains : int64 array, shape (n,)
         What each vertex reaches.
-    k : int
-        In [1, n].
+    params : Params
+    refresh : int
+        Evaluations for one choice before the gains of all vertices are worked out again; changes no result.
 
     Returns
     -------
@@ -177,8 +182,13 @@ def lazy_greedy(
     heap: list[tuple[int, int, int]] = []
     seeds: list[int] = []
     chosen_gains: list[int] = []
-    place = evaluations = 0
-    while len(seeds) < k:
+    place = evaluations = current = tried = 0
+    while len(seeds) < params.k:
+        if tried >= refresh:
+            gains = worlds.gains(0, params.worlds, seeds)
+            gains[seeds] = -1
+            order = np.argsort(-gains, kind="stable")
+            heap, place, tried, current = [], 0, 0, len(seeds)
         stale: list[int] = []
         best: tuple[int, int] | None = None
         while len(stale) < worlds.batch:
@@ -192,8 +202,8 @@ def lazy_greedy(
                 break
             else:
                 place += 1
-                if not seeds:
-                    heapq.heappush(heap, (*untouched, 0))
+                if current == len(seeds):
+                    heapq.heappush(heap, (*untouched, current))
                 else:
                     stale.append(untouched[1])
         if best is not None:
@@ -201,10 +211,12 @@ def lazy_greedy(
             seeds.append(best[1])
             chosen_gains.append(-best[0])
             worlds.choose(best[1])
+            tried = 0
             if progress is not None:
-                progress(len(seeds), k)
+                progress(len(seeds), params.k)
             continue
         for v, gain in zip(stale, worlds.evaluate(stale), strict=True):
             heapq.heappush(heap, (-gain, v, len(seeds)))
         evaluations += len(stale)
+        tried += len(stale)
     return seeds, chosen_gains, evaluations

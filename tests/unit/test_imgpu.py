@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from gpukit.device.select import Device
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.imgpu import Params, maximise
+from gpukit.imgpu import Params, maximise, run
 from gpukit.imgpu.cpu import CpuWorlds
 from gpukit.imgpu.run import ESTIMATE_FIRST
 from gpukit.worlds.blocks import prepare_blocks
@@ -119,6 +120,14 @@ def test_threads_memory_and_splits_change_nothing(random_graph, fresh):
             check_same(one, other)
             assert other.streamed == (not fresh and "memory" in options)
             assert other.drawn == (150 * 7 if fresh else 300)
+
+
+@pytest.mark.parametrize("refresh", [1, 3, 10**9])
+def test_working_out_all_gains_again_changes_nothing(random_graph, monkeypatch, refresh):
+    graph = random_graph(200, 900, 1, Weights("const", 0.3))
+    expected = maximise(graph, Params(20, 40))
+    monkeypatch.setattr(run, "lazy_greedy", partial(run.lazy_greedy, refresh=refresh))
+    check_same(expected, maximise(graph, Params(20, 40)))
 
 
 def test_all_vertices_and_prefixes(random_graph):
