@@ -1,7 +1,8 @@
 """``gpukit imgpu``: greedy influence maximisation over Monte-Carlo worlds, and what vertices reach in them."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,9 +20,7 @@ from gpukit.cli.common import (
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from gpukit.device.select import Device
     from gpukit.graph.csr import Graph
-    from gpukit.imgpu import Params
 
 VISITS = 10
 """Vertex and edge visits a live arc costs in a world; for the choice of the device."""
@@ -29,6 +28,24 @@ VISITS = 10
 app = typer.Typer(
     help="Greedy influence maximisation over Monte-Carlo worlds.", no_args_is_help=True, add_completion=False
 )
+
+
+class Method(StrEnum):
+    """Values of ``--method``."""
+
+    celf = "celf"
+    newgreedy = "newgreedy"
+    mixgreedy = "mixgreedy"
+    esmce = "esmce"
+    pmia = "pmia"
+
+
+class Sampler(StrEnum):
+    """Values of ``--sampler``."""
+
+    skip = "skip"
+    scan = "scan"
+
 
 GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
 WorldsOption = Annotated[int, typer.Option("--worlds", metavar="R", help="Number of live-edge worlds.")]
@@ -48,6 +65,18 @@ def run_(
     fresh: Annotated[
         bool, typer.Option("--fresh/--fixed", help="New worlds for every seed, or the same worlds for all.")
     ] = False,
+    combine: Annotated[
+        bool, typer.Option("--combine", help="Optimisation K: adjacent small levels at once. Same answer.")
+    ] = False,
+    reorder: Annotated[
+        bool, typer.Option("--reorder", help="Optimisation R: vertices by level and degree. Same answer.")
+    ] = False,
+    unroll: Annotated[
+        int, typer.Option("--unroll", metavar="U", help="Optimisation U: children read at a time. Same answer.")
+    ] = 16,
+    by_level: Annotated[
+        bool, typer.Option("--by-level", help="Count level by level on the CPU too, as the paper. Same answer.")
+    ] = False,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -57,23 +86,30 @@ def run_(
 ) -> None:
     """Find k seeds, each the vertex that adds most to the spread over the worlds (independent cascade)."""
     run = Run({"k": k, "worlds": worlds, "fresh": fresh}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    if not 1 <= unroll <= 128:
+        raise UsageError(f"--unroll is {unroll}; 1 to 128 are allowed")
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
 
         graph = read_graph(graph_file)
         inputs = {"graph": digest(graph_file)}
     chosen = run.use_device(device.value, gpus, threads, work=_work(graph, worlds, k if fresh else 2))
+    how: dict[str, Any] = {"combine": combine, "reorder": reorder, "unroll": unroll}
+    if chosen.kind == "cpu":
+        how["by_level"] = by_level or combine or reorder
     if len(chosen.gpus) > 1:
         raise UsageError(f"--gpus is {gpus}; imgpu runs on one GPU")
     with run.phase("load"):
+        from dataclasses import replace
+
         from gpukit.imgpu import Params, maximise
         from gpukit.imgpu.problem import check
 
         asked = Params(k=k, worlds=worlds, fresh=fresh, seed=seed)
         check(graph, k)
-        _load(graph, asked, chosen)
+        maximise(graph, replace(asked, k=1, worlds=2), chosen, **how)  # compiled code, before what people compare
     with run.progress("worlds") as update:
-        result = maximise(graph, asked, chosen, timer=run.timer, progress=update)
+        result = maximise(graph, asked, chosen, timer=run.timer, progress=update, **how)
     with run.phase("write"):
         from gpukit.artifacts import write_seeds
 
@@ -145,17 +181,56 @@ def reach(
     run.finish(graph, {"mean": mean, "largest": largest}, {**lines, "mean": f"{mean:,.3f}"})
 
 
+@app.command("baseline")
+def baseline(
+    graph_file: GraphArgument,
+    out: OutOption,
+    k: Annotated[int, typer.Option("-k", metavar="K", help="Number of seeds.")],
+    method: Annotated[Method, typer.Option("--method", help="How to choose; see docs/imgpu.md.")],
+    worlds: Annotated[int, typer.Option("--worlds", metavar="R", help="Simulations of an estimate.")] = 20_000,
+    sampler: Annotated[
+        Sampler, typer.Option("--sampler", help="newgreedy, mixgreedy: a draw an arc, or dead arcs skipped.")
+    ] = Sampler.scan,
+    threads: ThreadsOption = 1,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Choose k seeds by what IMGPU is compared with, on the CPU."""
+    params = {"method": method.value, "k": k, "worlds": worlds, "sampler": sampler.value}
+    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    if not 2 <= worlds < 2**31:
+        raise UsageError(f"--worlds is {worlds}; 2 to 2^31 - 1 are allowed")
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+
+        graph = read_graph(graph_file)
+        inputs = {"graph": digest(graph_file)}
+    device = run.use_device("cpu", threads=threads)
+    with run.phase("selection"), run.progress("seeds") as update:
+        from gpukit.imgpu import baselines
+
+        if method in (Method.celf, Method.esmce):
+            choose = baselines.celf if method == Method.celf else baselines.esmce
+            seeds = choose(graph, k, worlds, seed, device=device, progress=update)
+        elif method == Method.pmia:
+            seeds = baselines.pmia(graph, k, progress=update)
+        else:
+            greedy = baselines.new_greedy if method == Method.newgreedy else baselines.mix_greedy
+            seeds = greedy(graph, k, worlds, seed, skip=sampler == Sampler.skip, progress=update)
+    with run.phase("write"):
+        from gpukit.artifacts import write_seeds
+
+        original = graph.original(seeds)
+        write_seeds(
+            out, original, seeds, n=graph.n, method=method.value, graph=inputs["graph"], seed=seed, params=run.params,
+            inputs=inputs,
+        )  # fmt: skip
+    run.finish(graph, {"seeds": original.tolist()})
+
+
 def _work(graph: "Graph", worlds: int, passes: int) -> float:
     """Estimate the vertex and edge visits of a run, for the choice of the device only."""
     scheme, p = graph.weights.scheme, graph.weights.p
     live = graph.m * p if p is not None else graph.n if scheme == "wc" else 0.04 * graph.m
     return live * max(worlds, 1) * passes * VISITS
-
-
-def _load(graph: "Graph", asked: "Params", device: "Device") -> None:
-    """Load compiled code with a run on two worlds, before the phases that people compare."""
-    from dataclasses import replace
-
-    from gpukit.imgpu import maximise
-
-    maximise(graph, replace(asked, k=1, worlds=2), device)

@@ -35,16 +35,29 @@ class CpuWorlds:
     memory : int, optional
         Bytes that kept worlds may take; half of what is free if not given.
     split : int
-        Weight from which a component splits its world; changes no result.
+        Weight from which a component splits its world.
+    by_level, combine, reorder, unroll
+        Whether to count level by level, as the paper does, and how (``levels_cpu.py``). None changes the result.
     """
 
     batch = 1
     """Vertices to evaluate at a time."""
 
     def __init__(
-        self, ready: ArcBlocks, seed: int, threads: int = 1, *, memory: int | None = None, split: int = SPLIT
+        self,
+        ready: ArcBlocks,
+        seed: int,
+        threads: int = 1,
+        *,
+        memory: int | None = None,
+        split: int = SPLIT,
+        by_level: bool = False,
+        combine: bool = False,
+        reorder: bool = False,
+        unroll: int = 16,
     ) -> None:
-        self.ready, self.seed, self.threads, self.split = ready, np.uint64(seed), threads, split
+        self.ready, self.seed, self.threads = ready, np.uint64(seed), threads
+        self.how = (split, by_level, combine, reorder, unroll)
         self.arcs = Arcs.of(ready)
         self.memory = host_free_bytes() // 2 if memory is None else memory
         self._spare: SimpleQueue[tuple[World, Labels]] = SimpleQueue()
@@ -82,7 +95,7 @@ class CpuWorlds:
 
         def work(scratch: tuple[World, Labels], low: int, size: int) -> None:
             own = spare.get()
-            sum_gains(self.arcs, self.ready.paired, self.seed, low, size, chosen, own, *scratch, self.split)
+            sum_gains(self.arcs, self.ready.paired, self.seed, low, size, chosen, own, *scratch, self.how)
             spare.put(own)
 
         self._share(first, count, work, progress)
@@ -107,7 +120,7 @@ class CpuWorlds:
         ranges = [(low, min(size, first + count - low)) for low in range(first, first + count, size)]
         scratch = self._spare.get()
         sample = fixed_cpu.keep(
-            self.arcs, self.ready.paired, self.seed, first, min(16, count), *scratch, self.split, 1.0, 1.0,
+            self.arcs, self.ready.paired, self.seed, first, min(16, count), *scratch, self.how, 1.0, 1.0,
             np.zeros(self.ready.n, np.int64),
         )  # fmt: skip
         self._spare.put(scratch)
@@ -119,7 +132,7 @@ class CpuWorlds:
             scratch = self._spare.get()
             gains = np.zeros(self.ready.n, np.int64)
             found = fixed_cpu.keep(
-                self.arcs, self.ready.paired, self.seed, *low_size, *scratch, self.split, slots, arcs, gains
+                self.arcs, self.ready.paired, self.seed, *low_size, *scratch, self.how, slots, arcs, gains
             )
             self._spare.put(scratch)
             return fixed_cpu.Shard.of(self.ready.n, low_size[1], *found), gains

@@ -88,7 +88,7 @@ def _grown(array, used, needed):
 
 
 @numba.njit(nogil=True, cache=True)
-def keep(arcs, paired, seed, first, count, world, labels, split, mean_slots, mean_arcs, gains):
+def keep(arcs, paired, seed, first, count, world, labels, how, mean_slots, mean_arcs, gains):
     """Draw worlds, add the gains of all vertices, and return the worlds end to end.
 
     Returns
@@ -102,7 +102,7 @@ def keep(arcs, paired, seed, first, count, world, labels, split, mean_slots, mea
     seeds = np.empty(0, np.int64)
     used = placed = most = 0
     for id_ in range(first, first + count):
-        tails, slots, _ = simulate(arcs, paired, seed, id_, seeds, world, labels, split)
+        tails, slots, _ = simulate(arcs, paired, seed, id_, seeds, world, labels, how)
         add_gains(world, labels, tails, slots, gains)
         live = world.row[slots]
         vertex = _grown(vertex, used, used + slots)

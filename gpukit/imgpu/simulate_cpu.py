@@ -2,16 +2,17 @@
 
 import numba
 
+from gpukit.imgpu.levels_cpu import reach_by_level
 from gpukit.imgpu.reach_cpu import reach_all
 from gpukit.imgpu.world_cpu import condense, draw, forget, join_pairs, kill, localise
 
 
 @numba.njit(nogil=True, cache=True)
-def simulate(arcs, paired, seed, id_, seeds, world, labels, split):
+def simulate(arcs, paired, seed, id_, seeds, world, labels, how):
     """Draw a world and find what each slot reaches beyond the seeds' reach.
 
     Returns (tails, slots, reached): the reach of slot s is ``labels.reach[world.comp[s]]`` where it is not ``gone``;
-    ``reached`` is how many vertices the seeds reach. ``forget`` must follow.
+    ``how`` is (split, by level, K, R, U); ``reached`` is how many vertices the seeds reach. ``forget`` must follow.
     """
     count = draw(arcs, seed, id_, world.live)
     if paired:
@@ -23,7 +24,11 @@ def simulate(arcs, paired, seed, id_, seeds, world, labels, split):
     tails, slots = localise(arcs, world, count)
     reached = kill(world, slots, tails, seeds)
     components = condense(world, tails, slots)
-    reach_all(world, tails, slots, components, labels, split)
+    split, by_level, combine, reorder, unroll = how
+    if by_level:
+        reach_by_level(world, tails, slots, components, labels.reach, combine, reorder, unroll)
+    else:
+        reach_all(world, tails, slots, components, labels, split)
     return tails, slots, reached
 
 
@@ -38,10 +43,10 @@ def add_gains(world, labels, tails, slots, gains):
 
 
 @numba.njit(nogil=True, cache=True)
-def sum_gains(arcs, paired, seed, first, count, seeds, gains, world, labels, split):
+def sum_gains(arcs, paired, seed, first, count, seeds, gains, world, labels, how):
     """Add the marginal reach of every vertex over worlds first … first + count - 1, less one a world, to ``gains``."""
     for id_ in range(first, first + count):
-        tails, slots, _ = simulate(arcs, paired, seed, id_, seeds, world, labels, split)
+        tails, slots, _ = simulate(arcs, paired, seed, id_, seeds, world, labels, how)
         add_gains(world, labels, tails, slots, gains)
         forget(world, slots)
 

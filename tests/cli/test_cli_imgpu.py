@@ -9,7 +9,7 @@ from gpukit.artifacts import digest, read_metrics, read_seeds, write_graph
 from gpukit.cli.app import main
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
-from gpukit.imgpu import Params, maximise
+from gpukit.imgpu import Params, baselines, maximise
 from gpukit.imgpu.cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 
@@ -68,6 +68,31 @@ def test_bytes_do_not_depend_on_threads(capsys, folder, mode):
     assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes() != (folder / "C.h5").read_bytes()
 
 
+def test_switches_change_nothing(capsys, folder):
+    base = ("run", "G.h5", "-k", 3, "--worlds", 60)
+    good(capsys, *base, "--out", "A.h5")
+    for words in (["--by-level"], ["--combine"], ["--reorder", "--unroll", 4], ["--combine", "--unroll", 128]):
+        good(capsys, *base, *words, "--out", "B.h5")
+        assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["celf", "newgreedy", "mixgreedy", "esmce", "pmia"])
+def test_baselines(capsys, folder, graph, method):
+    found = record(
+        capsys, "baseline", "G.h5", "--out", "B.h5", "-k", 3, "--method", method, "--worlds", 40, "--seed", 2
+    )
+    expected = {
+        "celf": lambda: baselines.celf(graph, 3, 40, 2),
+        "newgreedy": lambda: baselines.new_greedy(graph, 3, 40, 2),
+        "mixgreedy": lambda: baselines.mix_greedy(graph, 3, 40, 2),
+        "esmce": lambda: baselines.esmce(graph, 3, 40, 2),
+        "pmia": lambda: baselines.pmia(graph, 3),
+    }[method]()
+    assert found["seeds"] == graph.original(expected).tolist()
+    assert read_seeds(folder / "B.h5").method == method
+    assert main(["verify", "B.h5"]) == 0
+
+
 def test_reach_of_worlds_and_of_one(capsys, folder, graph):
     found = record(capsys, "reach", "G.h5", "--out", "M.h5", "--worlds", 30, "--first", 5)
     expected = CpuWorlds(prepare_blocks(graph), 0).gains(5, 30, [])
@@ -105,6 +130,9 @@ def test_summary_for_people(capsys, folder):
         (["run", "nowhere.h5", "-k", "1"], 3, "nowhere.h5 does not exist"),
         (["run", "none.h5", "-k", "1"], 3, "no edge probabilities"),
         (["run", "empty.h5", "-k", "1"], 3, "no edges"),
+        (["run", "G.h5", "-k", "1", "--unroll", "0"], 2, "--unroll is 0"),
+        (["baseline", "G.h5", "-k", "1", "--method", "celf", "--worlds", "1"], 2, "--worlds is 1"),
+        (["baseline", "G.h5", "-k", "0", "--method", "pmia"], 2, "k is 0"),
         (["reach", "G.h5", "--worlds", "0"], 2, "--worlds is 0"),
         (["reach", "G.h5", "--first", "-1"], 2, "--first is -1"),
         (["reach", "none.h5"], 3, "no edge probabilities"),

@@ -21,12 +21,21 @@ def arcs_of(ready, seed, id_):
     return arcs + [(v, u) for u, v in arcs] if ready.paired else arcs
 
 
+LEVELS = [
+    {"by_level": True},
+    {"by_level": True, "combine": True},
+    {"by_level": True, "reorder": True, "unroll": 1},
+    {"by_level": True, "combine": True, "reorder": True, "unroll": 4},
+]
+
+
 def check(graph, worlds, seeds=(), pairs=True, **options):
     ready = prepare_blocks(graph, pairs=pairs)
-    found = CpuWorlds(ready, 3, **options)
+    ways = [CpuWorlds(ready, 3, **one) for one in ([options] if options else [{}, *LEVELS])]
     for id_ in range(worlds):
         expected = marginal_reach(graph.n, arcs_of(ready, 3, id_), seeds)
-        assert found.gains(id_, 1, list(seeds)).tolist() == expected, id_
+        for found in ways:
+            assert found.gains(id_, 1, list(seeds)).tolist() == expected, id_
 
 
 @pytest.mark.parametrize("p", [0.03, 0.1, 0.3, 0.6, 1.0])
@@ -103,8 +112,18 @@ def test_labels_longer_than_a_list():
     heads = [w for v in range(n - 1) for w in (v + 1, n + v)] + [n + v for v in range(n - 1)]
     rows = [(a, b) for a, b in zip(tails, heads, strict=True)] + [(n + v, v + 1) for v in range(n - 1)]
     graph = build_graph(*np.array(rows).T, weights=Weights("const", 1.0), ids=False, n=2 * n - 1)
-    worlds = CpuWorlds(prepare_blocks(graph), 0)
-    assert worlds.gains(0, 1, []).tolist() == marginal_reach(graph.n, rows, [])
+    for options in ({}, *LEVELS):
+        worlds = CpuWorlds(prepare_blocks(graph), 0, **options)
+        assert worlds.gains(0, 1, []).tolist() == marginal_reach(graph.n, rows, [])
+
+
+@pytest.mark.parametrize("p", [0.3, 1.0])
+def test_bands_above_labels_below(make_graph, p):
+    """Levels of hundreds of components below bands of few: the ways to count agree."""
+    pairs = np.sort(np.random.default_rng(1).integers(0, 1200, (3000, 2)) ** 2 // 1200, axis=1)
+    graph = make_graph(1200, pairs[pairs[:, 0] < pairs[:, 1]].tolist(), Weights("const", p))
+    first, *others = (CpuWorlds(prepare_blocks(graph), 0, **options).gains(0, 5, [900]) for options in ({}, *LEVELS))
+    assert all(np.array_equal(first, other) for other in others)
 
 
 def test_block_order_and_threads_change_nothing(random_graph):
