@@ -6,6 +6,7 @@ hundreds of blocks have as many worlds under way. All that a block adds to are i
 
 from numba import cuda, int32, int64, types
 
+from gpukit.device.select import register_limit
 from gpukit.imgpu.reach_cuda import reach_all
 from gpukit.imgpu.world_cuda import (
     CHILD,
@@ -28,11 +29,14 @@ from gpukit.imgpu.world_cuda import (
     make_stars,
 )
 
+REGISTERS = 64
+"""Registers that a thread may take: 1,024 threads are then on a multiprocessor."""
+
 OVERFLOW, TAKEN, KEPT, MOST_SLOTS, CONTROL = 0, 1, 2, 3, 4
 """Places in ``control``: a flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world; its length."""
 
 
-@cuda.jit(cache=True)
+@cuda.jit(cache=True, **register_limit(REGISTERS))
 def count_worlds(
     tails, heads, blocks, accept, thresholds, n, paired, seed, first, count, seeds, split, combine, reorder, unroll,
     work, cap, slot_of, gains, vertices, homes, rows, kept_heads, control,
@@ -124,7 +128,7 @@ def count_worlds(
         forget(slot_of, slot_base, work, base, cap, slots)
 
 
-@cuda.jit(cache=True)
+@cuda.jit(cache=True, **register_limit(REGISTERS))
 def count_reached(
     tails, heads, blocks, accept, thresholds, n, paired, seed, first, seeds, work, cap, slot_of, values, control
 ):  # fmt: skip
