@@ -1,7 +1,7 @@
 """IMGPU: greedy influence maximisation over Monte-Carlo worlds.
 
-Source: Liu, Li, Li, Peng, Liao, Lu, "IMGPU: GPU-accelerated influence maximization in large-scale social networks", IEEE
-Transactions on Parallel and Distributed Systems 25(1), 2014.
+Source: Liu, Li, Li, Peng, Liao, Lu, "IMGPU: GPU-accelerated influence maximization in large-scale social networks",
+IEEE Transactions on Parallel and Distributed Systems 25(1), 2014.
 
 ============================  ======================================================================================
 part of the paper             file

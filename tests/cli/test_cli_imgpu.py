@@ -112,6 +112,35 @@ def test_reach_of_worlds_and_of_one(capsys, folder, graph):
     assert main(["verify", "M.h5"]) == 0
 
 
+def test_bench(capsys, folder, monkeypatch):
+    monkeypatch.setattr("gpukit.bench.gim.COPY_BYTES", 1 << 16)
+    words = [
+        "bench",
+        "imgpu",
+        "G.h5",
+        "--worlds",
+        "30",
+        "-k",
+        "3",
+        "--repeat",
+        "1",
+        "--device",
+        "cpu",
+        "--threads",
+        "1",
+    ]
+    assert main([*words, "--mixgreedy", "--switches", "--out", "B.json", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert json.loads((folder / "B.json").read_text())["runs"] == record["runs"]
+    rival, fixed, fresh, switches = record["runs"]
+    assert [one["method"] for one in record["runs"]] == ["mixgreedy", "fixed", "fresh", "switches"]
+    assert fixed["times_mixgreedy"] == rival["algorithm_ms"] / fixed["algorithm_ms"]["median"]
+    assert len(fixed["seeds"]) == len(fresh["seeds"]) == len(rival["seeds"]) == 3
+    assert set(switches["pass_ms"]) == {"none", "K", "R", "U", "KRU"}
+    assert main([*words, "--modes", "stale"]) == 2
+    assert "--modes is stale" in capsys.readouterr().err
+
+
 def test_summary_for_people(capsys, folder):
     lines = good(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 1).splitlines()
     assert {line.split("  ")[0] for line in lines} == {"seeds", "spread", "worlds", "graph", "time", "written"}
