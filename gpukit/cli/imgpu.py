@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 VISITS = 10
 """Vertex and edge visits a live arc costs in a world; for the choice of the device."""
 
+LEVEL_WORLDS = 100
+"""Worlds at most of which the levels are counted."""
+
 app = typer.Typer(
     help="Greedy influence maximisation over Monte-Carlo worlds.", no_args_is_help=True, add_completion=False
 )
@@ -174,11 +177,16 @@ def reach(
             out, columns, {"metric": "reach", "graph": inputs["graph"], "n": graph.n, "worlds": worlds, "first": first},
             params=run.params, seed=seed, inputs=inputs,
         )  # fmt: skip
+    with run.phase("levels"):
+        from gpukit.imgpu.levels_cpu import nodes_per_level
+
+        levels = nodes_per_level(graph, seed, first, min(worlds, LEVEL_WORLDS))
     best = np.argsort(-totals, kind="stable")[:10]
     mean = float(totals.mean() / worlds)
     largest = [{"vertex": int(original[v]), "reach": float(totals[v] / worlds)} for v in best]
     lines = {f"vertex {one['vertex']}": f"{one['reach']:,.3f}" for one in largest}
-    run.finish(graph, {"mean": mean, "largest": largest}, {**lines, "mean": f"{mean:,.3f}"})
+    record = {"mean": mean, "largest": largest, "nodes_per_level": levels.tolist()}
+    run.finish(graph, record, {**lines, "mean": f"{mean:,.3f}", "levels": len(levels)})
 
 
 @app.command("baseline")

@@ -5,7 +5,9 @@ A worker takes worlds one at a time; its sums are integers, so the number of wor
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from queue import SimpleQueue
+from threading import Lock
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from gpukit.worlds.blocks import ArcBlocks
 
 BATCH = 64
 """Worlds that a worker takes at a time."""
+
+SHARD = 1024
+"""Worlds that are kept together, at least, if there are as many for each thread."""
 
 
 class CpuWorlds:
@@ -66,9 +71,11 @@ class CpuWorlds:
             self._spare.put((world, make_labels(len(world.vertex))))
         self._shards: list[fixed_cpu.Shard] = []
 
-    def _share(self, first: int, count: int, work: Callable, progress: Progress | None = None) -> list:
-        """Return ``work(scratch, first, count)`` of batches that cover the worlds, in order."""
-        size = max(BATCH, count // 4096)
+    def _share(
+        self, first: int, count: int, work: Callable, progress: Progress | None = None, size: int | None = None
+    ) -> list:
+        """Return ``work(scratch, first, count)`` of batches of ``size`` that cover the worlds, in order."""
+        size = size or max(BATCH, count // 4096)
 
         def one(low: int):
             scratch = self._spare.get()
@@ -116,33 +123,28 @@ class CpuWorlds:
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
         """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
-        size = -(-count // self.threads)
-        ranges = [(low, min(size, first + count - low)) for low in range(first, first + count, size)]
-        scratch = self._spare.get()
-        sample = fixed_cpu.keep(
-            self.arcs, self.ready.paired, self.seed, first, min(16, count), *scratch, self.how, 1.0, 1.0,
-            np.zeros(self.ready.n, np.int64),
-        )  # fmt: skip
-        self._spare.put(scratch)
-        slots, arcs = len(sample[0]) / min(16, count), len(sample[2]) / min(16, count)
-        if fixed_cpu.bytes_of(slots, arcs, self.ready.n, count, self.threads) > self.memory or slots * size >= 1.5e9:
-            return None
+        n, few = self.ready.n, min(16, count)
+        gains = np.zeros(n, np.int64)
+        lock = Lock()
 
-        def one(low_size: tuple[int, int]) -> tuple[fixed_cpu.Shard, np.ndarray]:
-            scratch = self._spare.get()
-            gains = np.zeros(self.ready.n, np.int64)
+        def work(scratch: tuple[World, Labels], low: int, size: int, slots: float, arcs: float) -> fixed_cpu.Shard:
+            own = np.zeros(n, np.int64)
             found = fixed_cpu.keep(
-                self.arcs, self.ready.paired, self.seed, *low_size, *scratch, self.how, slots, arcs, gains
+                self.arcs, self.ready.paired, self.seed, low, size, *scratch, self.how, slots, arcs, own
             )
-            self._spare.put(scratch)
-            return fixed_cpu.Shard.of(self.ready.n, low_size[1], *found), gains
+            with lock:
+                np.add(gains, own, out=gains)
+            return fixed_cpu.Shard.of(n, size, *found)
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            found = list(pool.map(one, ranges))
-        self._shards = [shard for shard, _ in found]
-        if progress is not None:
-            progress(count, count)
-        return sum((gains for _, gains in found), np.zeros(self.ready.n, np.int64)) + count
+        (sample,) = self._share(first, few, partial(work, slots=1.0, arcs=1.0), size=few)
+        gains[:] = 0
+        slots, arcs = len(sample.index) / few, len(sample.heads) / few
+        # A few shards a thread, so that progress and Ctrl-C get their turn, each with an index of all vertices.
+        size = min(-(-count // self.threads), max(SHARD, -(-count // (8 * self.threads))))
+        if slots * size >= 2**30 or fixed_cpu.bytes_of(slots, arcs, n, count, -(-count // size)) > self.memory:
+            return None
+        self._shards = self._share(first, count, partial(work, slots=slots, arcs=arcs), progress, size)
+        return gains + count
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:
         """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""

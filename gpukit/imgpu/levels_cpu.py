@@ -13,7 +13,10 @@ import numba
 import numpy as np
 from numba import int64
 
+from gpukit.graph.csr import Graph
 from gpukit.imgpu.reach_cpu import INLINE, JOIN, NONE, SEARCH
+from gpukit.imgpu.world_cpu import Arcs, condense, draw, forget, kill, localise, make_world
+from gpukit.worlds.blocks import prepare_blocks
 
 BAND = 256
 """Components of a band at most (equation 2 of the paper)."""
@@ -83,6 +86,42 @@ def condensed(world, tails, slots, components):
             by_level[fill[level[s]]] = s
             fill[level[s]] += 1
     return by_level, starts, level, row, packed, parent
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_levels(arcs, seed, first, count, world, totals):
+    seeds = np.empty(0, np.int64)
+    for id_ in range(first, first + count):
+        tails, slots = localise(arcs, world, draw(arcs, seed, id_, world.live))
+        kill(world, slots, tails, seeds)
+        _, starts, _, _, _, _ = condensed(world, tails, slots, condense(world, tails, slots))
+        for depth in range(len(starts) - 1):
+            totals[depth] += starts[depth + 1] - starts[depth]
+        forget(world, slots)
+
+
+def nodes_per_level(graph: Graph, seed: int, first: int, count: int) -> np.ndarray:
+    """Return how many components of worlds lie at each level, on average (the paper's Fig. 4), level 0 first.
+
+    Vertices without live arcs are left out. Undirected edges have a coin for each direction here, or there would be no
+    levels.
+
+    Parameters
+    ----------
+    graph : Graph
+        With edge probabilities.
+    seed, first, count : int
+        The worlds.
+
+    Returns
+    -------
+    float64 array
+    """
+    ready = prepare_blocks(graph, pairs=False)
+    world = make_world(ready)
+    totals = np.zeros(len(world.vertex), np.int64)
+    _add_levels(Arcs.of(ready), np.uint64(seed), first, count, world, totals)
+    return np.trim_zeros(totals, "b") / count
 
 
 @numba.njit(nogil=True, cache=True)

@@ -11,6 +11,7 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
 from gpukit.imgpu import Params, baselines, maximise
 from gpukit.imgpu.cpu import CpuWorlds
+from gpukit.imgpu.levels_cpu import nodes_per_level
 from gpukit.worlds.blocks import prepare_blocks
 
 
@@ -103,6 +104,7 @@ def test_reach_of_worlds_and_of_one(capsys, folder, graph):
     assert (table.attributes["metric"], table.attributes["first"]) == ("reach", 5)
     assert found["largest"][0]["reach"] == expected.max() / 30
     assert found["mean"] == pytest.approx(expected.mean() / 30)
+    assert found["nodes_per_level"] == nodes_per_level(graph, 0, 5, 30).tolist()
     total = np.zeros(graph.n, np.int64)
     for id_ in range(5, 8):
         good(capsys, "reach", "G.h5", "--out", "M.h5", "--worlds", 1, "--first", id_)

@@ -110,6 +110,16 @@ def test_greedy_equals_brute_force(random_graph, kind, fresh):
     assert found.stderr == pytest.approx(np.std(values, ddof=1) / np.sqrt(worlds))
 
 
+def test_shards_change_nothing(random_graph, monkeypatch):
+    graph = random_graph(200, 900, 1, Weights("const", 0.15))
+    expected = maximise(graph, Params(6, 150))
+    monkeypatch.setattr("gpukit.imgpu.cpu.SHARD", 7)
+    done = []
+    found = maximise(graph, Params(6, 150), Device("cpu", "", (), 2, ""), progress=lambda *one: done.append(one))
+    check_same(expected, found)
+    assert (10, 150) in done and (150, 150) in done
+
+
 @pytest.mark.parametrize("fresh", [True, False])
 def test_threads_memory_and_splits_change_nothing(random_graph, fresh):
     for graph in (random_graph(200, 900, 1, Weights("const", 0.15)), undirected(0.2, 200, 300)):

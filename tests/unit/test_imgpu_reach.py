@@ -8,6 +8,7 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import reach_cpu
 from gpukit.imgpu.cpu import CpuWorlds
+from gpukit.imgpu.levels_cpu import nodes_per_level
 from gpukit.imgpu.world_cpu import Arcs, draw
 from gpukit.worlds.blocks import prepare_blocks
 
@@ -115,6 +116,22 @@ def test_labels_longer_than_a_list():
     for options in ({}, *LEVELS):
         worlds = CpuWorlds(prepare_blocks(graph), 0, **options)
         assert worlds.gains(0, 1, []).tolist() == marginal_reach(graph.n, rows, [])
+
+
+@pytest.mark.parametrize("p", [0.1, 0.4])
+def test_nodes_per_level(random_graph, p):
+    """Longest distances to a sink in the condensed world, by networkx; vertices without live arcs left out."""
+    import networkx
+
+    graph = random_graph(40, 120, 5, Weights("const", p))
+    for id_ in range(6):
+        world = networkx.DiGraph(arcs_of(prepare_blocks(graph), 3, id_))
+        dag = networkx.condensation(world)
+        level = {}
+        for c in reversed(list(networkx.topological_sort(dag))):
+            level[c] = max((level[child] + 1 for child in dag[c]), default=0)
+        expected = [list(level.values()).count(depth) for depth in range(max(level.values(), default=-1) + 1)]
+        assert nodes_per_level(graph, 3, id_, 1).tolist() == expected
 
 
 @pytest.mark.parametrize("p", [0.3, 1.0])
