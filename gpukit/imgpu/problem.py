@@ -12,7 +12,8 @@ from gpukit.graph.csr import Graph
 Progress = Callable[[int, int], None]
 
 MAX_WORLDS = 1 << 31
-UNROLLS = (4, 8, 16, 32, 64, 128)
+ESTIMATE_FIRST = 1 << 47
+"""First world of the estimate; those of the choices lie below."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Params:
         """Check what needs no graph; raises UsageError."""
         if not 1 <= self.worlds < MAX_WORLDS:
             raise UsageError(f"worlds is {self.worlds}; 1 to 2^31 - 1 are allowed")
+        if self.fresh and self.k * self.worlds > ESTIMATE_FIRST:
+            raise UsageError(f"{self.k} times {self.worlds} fresh worlds are more than 2^47; lower k or worlds")
         if not 0 <= self.seed < 2**64:
             raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
 

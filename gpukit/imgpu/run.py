@@ -20,10 +20,8 @@ import numpy as np
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.graph.csr import Graph
-from gpukit.imgpu.problem import Params, Progress, Result, check
+from gpukit.imgpu.problem import ESTIMATE_FIRST, Params, Progress, Result, check
 from gpukit.worlds.blocks import ArcBlocks, prepare_blocks
-
-ESTIMATE_FIRST = 1 << 47
 
 REFRESH = 1024
 """Gains worked out one by one for a choice before those of all vertices are: where one seed takes most of what many

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpukit.errors import DeviceError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise
@@ -69,6 +70,13 @@ def test_worlds_larger_than_their_place(simulator, random_graph, monkeypatch):
     assert gpu.cap > before
     gpu._make_room(4)
     assert np.array_equal(gpu.reached(0, 2, [3]), CpuWorlds(ready, 9).reached(0, 2, [3]))
+
+
+def test_a_world_that_does_not_fit(simulator, random_graph):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    with pytest.raises(DeviceError, match="one world needs .* use --device cpu"):
+        CudaWorlds(prepare_blocks(random_graph(20, 60, 5, Weights("const", 0.5))), 9, memory=1000)
 
 
 @pytest.mark.parametrize("kind", ["directed", "undirected"])

@@ -17,7 +17,7 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise, run
 from gpukit.imgpu.cpu import CpuWorlds
-from gpukit.imgpu.run import ESTIMATE_FIRST
+from gpukit.imgpu.problem import ESTIMATE_FIRST
 from gpukit.worlds.blocks import prepare_blocks
 
 EDGES = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (7, 5), (2, 0)]
@@ -165,6 +165,8 @@ def test_wrong_parameters(random_graph, make_graph):
     for options, says in (({"worlds": 0}, "worlds is 0"), ({"worlds": 2**31}, "worlds"), ({"seed": -1}, "seed is -1")):
         with pytest.raises(UsageError, match=says):
             replace(Params(1), **options)
+    with pytest.raises(UsageError, match="more than 2\\^47"):
+        Params(2**17, 2**31 - 1, fresh=True)
     with pytest.raises(InputError, match="no edges"):
         maximise(make_graph(3, []), Params(1))
     with pytest.raises(InputError, match="no edge probabilities"):
