@@ -185,7 +185,7 @@ def lazy_greedy(
         if tried >= refresh:
             gains = worlds.gains(0, params.worlds, seeds)
             gains[seeds] = -1
-            order = np.argsort(-gains, kind="stable")
+            order = np.argsort(-gains, kind="stable")[: len(gains) - len(seeds)]
             heap, place, tried, current = [], 0, 0, len(seeds)
         stale: list[int] = []
         best: tuple[int, int] | None = None

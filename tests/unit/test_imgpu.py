@@ -133,11 +133,15 @@ def test_threads_memory_and_splits_change_nothing(random_graph, fresh):
 
 
 @pytest.mark.parametrize("refresh", [1, 3, 10**9])
-def test_working_out_all_gains_again_changes_nothing(random_graph, monkeypatch, refresh):
-    graph = random_graph(200, 900, 1, Weights("const", 0.3))
-    expected = maximise(graph, Params(20, 40))
-    monkeypatch.setattr(run, "lazy_greedy", partial(run.lazy_greedy, refresh=refresh))
-    check_same(expected, maximise(graph, Params(20, 40)))
+@pytest.mark.parametrize("batch", [1, 8])
+def test_when_gains_are_worked_out_changes_nothing(random_graph, monkeypatch, refresh, batch):
+    graph = random_graph(60, 270, 1, Weights("const", 0.3))
+    for k in (15, 60):
+        expected = maximise(graph, Params(k, 40))
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "lazy_greedy", partial(run.lazy_greedy, refresh=refresh))
+            patch.setattr(CpuWorlds, "batch", batch)
+            check_same(expected, maximise(graph, Params(k, 40)))
 
 
 def test_all_vertices_and_prefixes(random_graph):
