@@ -202,4 +202,4 @@ def _threads(mean: float) -> int:
     """Return the threads of a block for worlds of so many live arcs on average."""
     if xp is np:
         return 4
-    return 128 if mean < 8192 else 256 if mean < 65_536 else 512
+    return 128 if mean < 1024 else 256 if mean < 65_536 else 512

@@ -1,7 +1,8 @@
 """Exact reach in one world by one block of a GPU: tree sums and join labels, level by level.
 
-The rule is that of ``reach_cpu.py``. Labels are lists; where a list would be too long, or there is no room, the block
-searches from the component. Three switches of the paper (section 4) change how it is done and never what comes out:
+The rule is that of ``reach_cpu.py``. Labels are lists; where a list would be too long, bitsets; where these have no
+room, the block searches from the component. Three switches of the paper (section 4) change how it is done and never
+what comes out:
 
 - K, *combine*: adjacent levels with at most ``BAND`` components together are done at once. Each component searches its
   band for joins and for what lies below; tree sums climb from each component through its parents in the band.
@@ -16,9 +17,12 @@ from gpukit.imgpu.world_cuda import (
     FOUND,
     GONE,
     HEAD,
+    JOIN_NO,
+    JOINS,
     LEVEL,
     LEVEL_START,
     MARK,
+    NUMBERED,
     ORDER,
     PARENT,
     PLACED,
@@ -52,8 +56,8 @@ BAND_WORDS = BAND // 32
 NONE, JOIN = -1, -2
 """No parent, and several parents."""
 
-SEARCH = -1
-"""Size of a label that is not kept."""
+SEARCH, BITSET = -1, -2
+"""Sizes of a label that is not kept, and of one that is a bitset over the joins."""
 
 DEGREES = 32
 """Classes of components by number of children."""
@@ -75,7 +79,7 @@ def _add(found, listed, join):
 def _add_label(work, base, cap, found, listed, v):
     """Add the label of a component below to a list; return the new length, INLINE + 1 if it has no room."""
     size = work[base + SIZE * cap + v]
-    if size == SEARCH:
+    if size < 0:
         return INLINE + 1
     start = base + POOL * cap + work[base + START * cap + v]
     for i in range(size):
@@ -105,6 +109,59 @@ def _label(work, base, cap, c, unroll, found, ahead):
                     listed = _add_label(work, base, cap, found, listed, v)
         low += many
     return listed
+
+
+@cuda.jit(device=True)
+def _set_bit(work, bits, number):
+    work[bits + (number >> 5)] |= int32(uint32(1) << uint32(number & 31))
+
+
+@cuda.jit(device=True)
+def _label_as_bitset(work, base, cap, c, shared):
+    """Make the label of a component a bitset, from its children's, with the reach that follows; return whether it can be.
+
+    It cannot where a child has no label, or there is no room.
+    """
+    row, child, skip, parent = base + ROW * cap, base + CHILD * cap, base + SKIP * cap, base + PARENT * cap
+    size, start, number = base + SIZE * cap, base + START * cap, base + JOIN_NO * cap
+    words = int32((shared[NUMBERED] + 31) >> 5)
+    if shared[USED] + words > POOL_ROWS * cap:
+        return False
+    for e in range(work[row + c], work[row + c + 1]):
+        if work[skip + work[child + e]] == 0 and work[size + work[child + e]] == SEARCH:
+            return False
+    place = cuda.atomic.add(shared, USED, words)
+    if place + words > POOL_ROWS * cap:
+        return False
+    bits = base + POOL * cap + place
+    for i in range(words):
+        work[bits + i] = 0
+    for e in range(work[row + c], work[row + c + 1]):
+        v = work[child + e]
+        if work[skip + v] != 0:
+            continue
+        if work[parent + v] == JOIN:
+            _set_bit(work, bits, work[number + v])
+        label = base + POOL * cap + work[start + v]
+        if work[size + v] == BITSET:
+            for i in range(words):
+                work[bits + i] |= work[label + i]
+        else:
+            for i in range(work[size + v]):
+                _set_bit(work, bits, work[number + work[label + i]])
+    reach = work[base + TOTAL * cap + c]
+    for i in range(words):
+        word = uint32(work[bits + i])
+        at = base + JOINS * cap + 32 * i
+        while word != 0:
+            if word & uint32(1):
+                reach += work[base + TOTAL * cap + work[at]]
+            word >>= uint32(1)
+            at += 1
+    work[size + c] = BITSET
+    work[start + c] = place
+    work[base + REACH * cap + c] = reach
+    return True
 
 
 @cuda.jit(device=True)
@@ -146,8 +203,11 @@ def _label_in_band(work, base, cap, c, bottom, first, found, stack, seen):
 
 
 @cuda.jit(device=True)
-def _keep_label(work, base, cap, c, found, listed, shared):
-    """Store a label and the reach that follows from it, or note that the component must be searched from."""
+def _keep_label(work, base, cap, c, found, listed, bitset, shared):
+    """Store a label and the reach that follows from it, or note that the component must be searched from.
+
+    ``bitset`` says whether the labels of the children are there, so that a long one can be made of them.
+    """
     reach = work[base + TOTAL * cap + c]
     size = listed
     if 0 < listed <= INLINE:
@@ -160,6 +220,8 @@ def _keep_label(work, base, cap, c, found, listed, shared):
                 work[base + POOL * cap + start + i] = found[i]
                 reach += work[base + TOTAL * cap + found[i]]
     if size > INLINE:
+        if bitset and _label_as_bitset(work, base, cap, c, shared):
+            return
         work[base + SIZE * cap + c] = SEARCH
         work[base + SEARCHED * cap + cuda.atomic.add(shared, SEARCHES, int32(1))] = c
         return
@@ -224,6 +286,7 @@ def _within(work, base, cap, count, slots, levels, combine, unroll, with_rows, s
     if lane == 0:
         shared[USED] = 0
         shared[SEARCHES] = 0
+        shared[NUMBERED] = 0
     cuda.syncthreads()
     for e in range(lane, count, width):
         a, b = work[tail + e], work[head + e]
@@ -232,6 +295,13 @@ def _within(work, base, cap, count, slots, levels, combine, unroll, with_rows, s
             if before != NONE and before != a:
                 work[parent + b] = JOIN
     cuda.syncthreads()
+    if with_rows:
+        for s in range(lane, slots, width):
+            if work[parent + s] == JOIN:
+                number = cuda.atomic.add(shared, NUMBERED, int32(1))
+                work[base + JOIN_NO * cap + s] = number
+                work[base + JOINS * cap + number] = s
+        cuda.syncthreads()
     low = 0
     while low < levels:
         high = low + 1
@@ -265,10 +335,10 @@ def _within(work, base, cap, count, slots, levels, combine, unroll, with_rows, s
                 work[reach + c] = work[total + c]
             elif high > low + 1:
                 listed = _label_in_band(work, base, cap, c, low, first, found, stack, seen)
-                _keep_label(work, base, cap, c, found, listed, shared)
+                _keep_label(work, base, cap, c, found, listed, False, shared)
             else:
                 listed = _label(work, base, cap, c, unroll, found, ahead)
-                _keep_label(work, base, cap, c, found, listed, shared)
+                _keep_label(work, base, cap, c, found, listed, True, shared)
         cuda.syncthreads()
         low = high
     if with_rows and shared[SEARCHES] > 0:

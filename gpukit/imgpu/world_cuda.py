@@ -13,14 +13,14 @@ from gpukit.worlds import rule
 
 (
     VERTEX, TAIL, HEAD, GONE, COMP, WEIGHT, LEVEL, ORDER, LEVEL_START, OUT, ROW, CHILD,
-    SKIP, MARK, QUEUE, PARENT, TOTAL, REACH, START, SIZE, SEARCHED, SIDE, POOL,
-) = range(23)  # fmt: skip
+    SKIP, MARK, QUEUE, PARENT, TOTAL, REACH, START, SIZE, SEARCHED, SIDE, JOIN_NO, JOINS, POOL,
+) = range(25)  # fmt: skip
 """Rows of a block's work: by slot (vertex, …), by arc (TAIL, HEAD, CHILD), by place in an order, or lists."""
 
 POOL_ROWS = 2
 ROWS = POOL + POOL_ROWS
 
-COUNT, SLOTS, PLACED, FOUND, USED, SEARCHES, TICKET, SHARED = 0, 1, 2, 3, 4, 5, 6, 8
+COUNT, SLOTS, PLACED, FOUND, USED, SEARCHES, TICKET, NUMBERED, SHARED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Places in a block's shared counters; their number."""
 
 MOST_THREADS = 1024

@@ -44,11 +44,13 @@ def test_joins_above_joins(simulator, make_graph, how):
     check(graph, 1, [20], **how)
 
 
-def test_lists_give_way_to_searches(simulator, make_graph, monkeypatch):
-    """A chain of 7 joins: labels grow past the longest list."""
+@pytest.mark.parametrize("room", [2, 0], ids=["bitsets", "searches"])
+def test_lists_give_way(simulator, make_graph, monkeypatch, room):
+    """A chain of 7 joins: labels grow past the longest list; without room for any, all is searched."""
     from gpukit.imgpu import reach_cuda
 
     monkeypatch.setattr(reach_cuda, "INLINE", 3)
+    monkeypatch.setattr(reach_cuda, "POOL_ROWS", room)
     rows = [(v, w) for v in range(7) for w in (v + 1, 8 + v)] + [(8 + v, v + 1) for v in range(7)]
     check(make_graph(15, rows, Weights("const", 1.0)), 1)
     check(make_graph(15, rows, Weights("const", 1.0)), 1, combine=True)
