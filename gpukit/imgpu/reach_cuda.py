@@ -118,9 +118,9 @@ def _set_bit(work, bits, number):
 
 @cuda.jit(device=True)
 def _label_as_bitset(work, base, cap, c, shared):
-    """Make the label of a component a bitset, from its children's, with the reach that follows; return whether it can be.
+    """Make the label of a component a bitset, from its children's, and store the reach that follows.
 
-    It cannot where a child has no label, or there is no room.
+    Returns whether it could: not where a child has no label, or there is no room.
     """
     row, child, skip, parent = base + ROW * cap, base + CHILD * cap, base + SKIP * cap, base + PARENT * cap
     size, start, number = base + SIZE * cap, base + START * cap, base + JOIN_NO * cap
