@@ -7,6 +7,7 @@ hundreds of blocks have as many worlds under way. All that a block adds to are i
 from numba import cuda, int32, int64, types
 
 from gpukit.device.select import register_limit
+from gpukit.imgpu.condense_cuda import condense
 from gpukit.imgpu.reach_cuda import reach_all
 from gpukit.imgpu.world_cuda import (
     CHILD,
@@ -19,7 +20,6 @@ from gpukit.imgpu.world_cuda import (
     SHARED,
     TICKET,
     VERTEX,
-    condense,
     draw,
     forget,
     join_pairs,
