@@ -49,11 +49,11 @@ def measure(
         ``floor_share`` of the sampling.
     """
     start = time.perf_counter()
-    maximise(graph, params, device, tables=tables, timer=_timer(device))
+    maximise(graph, params, device, tables=tables, timer=make_timer(device))
     cold = time.perf_counter() - start
     runs = []
     for _ in range(repeat):
-        timer = _timer(device)
+        timer = make_timer(device)
         result = maximise(graph, params, device, tables=tables, timer=timer)
         runs.append(timer.seconds())
     spent = [sum(run.get(phase, 0.0) for phase in ("sampling", "selection", "bounds")) * 1e3 for run in runs]
@@ -86,7 +86,8 @@ def mean_members(graph: Graph, params: Params, device: Device, tables: Mapping[s
     return collection.members() / (1 << 15)
 
 
-def _timer(device: Device) -> PhaseTimer:
+def make_timer(device: Device) -> PhaseTimer:
+    """Return a timer that waits for the device where phases begin and end."""
     if device.kind == "cpu":
         return PhaseTimer()
     from numba import cuda

@@ -19,6 +19,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("data", "gpukit.cli.data:app", "List and fetch data sets."),
     ("graph", "gpukit.cli.graph:app", "Import, generate and describe graphs."),
     ("gim", "gpukit.cli.gim:app", "Influence maximisation by reverse-reachable sets."),
+    ("imgpu", "gpukit.cli.imgpu:app", "Greedy influence maximisation over Monte-Carlo worlds."),
     ("kpar", "gpukit.cli.kpar:app", "Top-k personalised PageRank."),
     ("merit", "gpukit.cli.merit:app", "Minimum-cost seeding in rounds, with what was observed in between."),
     ("diversity", "gpukit.cli.diversity:app", "Structural diversity: vertices with many social contexts."),

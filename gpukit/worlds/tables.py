@@ -78,7 +78,7 @@ def binomial_thresholds(trials: int, numerator: int, denominator: int) -> list[i
     return thresholds
 
 
-class _TableStore:
+class TableStore:
     """Thresholds of many rows, end to end, each (trials, probability) once; hands out ``meta`` words."""
 
     def __init__(self) -> None:
@@ -110,6 +110,7 @@ class _TableStore:
         return self.meta_of[key]
 
     def array(self) -> np.ndarray:
+        """Return all thresholds (uint64), one at least."""
         return np.array(self.values or [0], dtype=np.uint64)
 
 
@@ -139,7 +140,7 @@ def _set_meta(rows: np.ndarray, meta_of_length) -> None:
 
 
 def _weighted_cascade(indptr: np.ndarray) -> dict[str, np.ndarray]:
-    store = _TableStore()
+    store = TableStore()
     rows = equal_rows(indptr)
     _set_meta(
         rows, lambda d: store.equal((2 * _TWO32 + d) // (2 * d)) if d <= DIRECT_EDGES else store.binomial(d, 1, d)
@@ -148,7 +149,7 @@ def _weighted_cascade(indptr: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _constant(indptr: np.ndarray, p: float) -> dict[str, np.ndarray]:
-    store = _TableStore()
+    store = TableStore()
     t = threshold(p)
     direct = t >= _TWO32 // 4
     rows = equal_rows(indptr, MAX_LIVE if direct else 8 * _TWO32 // t)
@@ -234,7 +235,7 @@ def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarr
     classes = np.zeros(len(rows), dtype=np.uint8)
     indices, accept = np.empty_like(neighbours), np.empty_like(probabilities)
     _fill_rows(indptr, neighbours, probabilities, n + np.cumsum(extra) - extra, rows, classes, indices, accept)
-    store = _TableStore()
+    store = TableStore()
     kinds, inverse = np.unique(classes.astype(np.int64) << 32 | rows[:, 1], return_inverse=True)
     meta = [
         OWN

@@ -1,0 +1,161 @@
+"""IMGPU on the CPU (Numba). ``cuda.py`` holds the same functions for GPUs.
+
+A worker takes worlds one at a time; its sums are integers, so the number of workers changes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
+from threading import Lock
+
+import numpy as np
+
+from gpukit.device.memory import host_free_bytes
+from gpukit.imgpu import fixed_cpu
+from gpukit.imgpu.problem import Progress
+from gpukit.imgpu.reach_cpu import SPLIT, Labels, make_labels
+from gpukit.imgpu.simulate_cpu import count_reached, sum_gains
+from gpukit.imgpu.world_cpu import Arcs, World, make_world
+from gpukit.worlds.blocks import ArcBlocks
+
+BATCH = 64
+"""Worlds that a worker takes at a time."""
+
+SHARD = 1024
+"""Worlds that are kept together, at least, if there are as many for each thread."""
+
+
+class CpuWorlds:
+    """The worlds of a graph on CPU threads.
+
+    Parameters
+    ----------
+    ready : ArcBlocks
+        The graph.
+    seed : int
+        The user's seed, in [0, 2**64).
+    threads : int
+        Workers.
+    memory : int, optional
+        Bytes that kept worlds may take; half of what is free if not given.
+    split : int
+        Weight from which a component splits its world.
+    by_level, combine, reorder, unroll
+        Whether to count level by level, as the paper does, and how (``levels_cpu.py``). None changes the result.
+    """
+
+    batch = 1
+    """Vertices to evaluate at a time."""
+
+    def __init__(
+        self,
+        ready: ArcBlocks,
+        seed: int,
+        threads: int = 1,
+        *,
+        memory: int | None = None,
+        split: int = SPLIT,
+        by_level: bool = False,
+        combine: bool = False,
+        reorder: bool = False,
+        unroll: int = 16,
+    ) -> None:
+        self.ready, self.seed, self.threads = ready, np.uint64(seed), threads
+        self.how = (split, by_level, combine, reorder, unroll)
+        self.arcs = Arcs.of(ready)
+        self.memory = host_free_bytes() // 2 if memory is None else memory
+        self._spare: SimpleQueue[tuple[World, Labels]] = SimpleQueue()
+        for _ in range(threads):
+            world = make_world(ready)
+            self._spare.put((world, make_labels(len(world.vertex))))
+        self._shards: list[fixed_cpu.Shard] = []
+
+    def _share(
+        self, first: int, count: int, work: Callable, progress: Progress | None = None, size: int | None = None
+    ) -> list:
+        """Return ``work(scratch, first, count)`` of batches of ``size`` that cover the worlds, in order."""
+        size = size or max(BATCH, count // 4096)
+
+        def one(low: int):
+            scratch = self._spare.get()
+            try:
+                return work(scratch, low, min(size, first + count - low))
+            finally:
+                self._spare.put(scratch)
+
+        results = []
+        with ThreadPoolExecutor(self.threads) as pool:
+            for result in pool.map(one, range(first, first + count, size)):
+                results.append(result)
+                if progress is not None:
+                    progress(min(len(results) * size, count), count)
+        return results
+
+    def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
+        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
+        chosen = np.array(seeds, np.int64)
+        sums = [np.zeros(self.ready.n, np.int64) for _ in range(self.threads)]
+        spare: SimpleQueue[np.ndarray] = SimpleQueue()
+        for one in sums:
+            spare.put(one)
+
+        def work(scratch: tuple[World, Labels], low: int, size: int) -> None:
+            own = spare.get()
+            sum_gains(self.arcs, self.ready.paired, self.seed, low, size, chosen, own, *scratch, self.how)
+            spare.put(own)
+
+        self._share(first, count, work, progress)
+        total = sum(sums[1:], sums[0]) + count
+        total[chosen] = 0
+        return total
+
+    def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
+        """Return how many vertices the seeds reach in each of the worlds (int64)."""
+        chosen = np.array(seeds, np.int64)
+
+        def work(scratch: tuple[World, Labels], low: int, size: int) -> np.ndarray:
+            values = np.empty(size, np.int64)
+            count_reached(self.arcs, self.ready.paired, self.seed, low, chosen, values, scratch[0])
+            return values
+
+        return np.concatenate(self._share(first, count, work, progress))
+
+    def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
+        """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
+        n, few = self.ready.n, min(16, count)
+        gains = np.zeros(n, np.int64)
+        lock = Lock()
+
+        def work(scratch: tuple[World, Labels], low: int, size: int, slots: float, arcs: float) -> fixed_cpu.Shard:
+            own = np.zeros(n, np.int64)
+            found = fixed_cpu.keep(
+                self.arcs, self.ready.paired, self.seed, low, size, *scratch, self.how, slots, arcs, own
+            )
+            with lock:
+                np.add(gains, own, out=gains)
+            return fixed_cpu.Shard.of(n, size, *found)
+
+        (sample,) = self._share(first, few, partial(work, slots=1.0, arcs=1.0), size=few)
+        gains[:] = 0
+        slots, arcs = len(sample.index) / few, len(sample.heads) / few
+        # A few shards a thread, so that progress and Ctrl-C get their turn, each with an index of all vertices.
+        size = min(-(-count // self.threads), max(SHARD, -(-count // (8 * self.threads))))
+        if slots * size >= 2**30 or fixed_cpu.bytes_of(slots, arcs, n, count, -(-count // size)) > self.memory:
+            return None
+        self._shards = self._share(first, count, partial(work, slots=slots, arcs=arcs), progress, size)
+        return gains + count
+
+    def evaluate(self, vertices: Sequence[int]) -> list[int]:
+        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+
+        def one(shard: fixed_cpu.Shard) -> list[int]:
+            return [fixed_cpu.gain_of(*shard.arrays, v) for v in vertices]
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            return [sum(parts) for parts in zip(*pool.map(one, self._shards), strict=True)]
+
+    def choose(self, vertex: int) -> None:
+        """Make a vertex a seed in the worlds that are kept."""
+        for shard in self._shards:
+            fixed_cpu.choose(*shard.arrays, vertex)

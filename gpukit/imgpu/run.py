@@ -1,0 +1,220 @@
+"""Greedy influence maximisation over live-edge worlds, on any device (Algorithm 2 of the paper).
+
+World ids say which random numbers a world is made of:
+
+==================  =====================================================
+first id            worlds
+==================  =====================================================
+i · R               choice i with fresh worlds; 0 for all with fixed ones
+2**47               the estimate
+==================  =====================================================
+"""
+
+import heapq
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.device.timing import PhaseTimer
+from gpukit.graph.csr import Graph
+from gpukit.imgpu.problem import ESTIMATE_FIRST, Params, Progress, Result, check
+from gpukit.worlds.blocks import ArcBlocks, prepare_blocks
+
+REFRESH = 1024
+"""Gains worked out one by one for a choice before those of all vertices are: where one seed takes most of what many
+vertices reach, as in worlds with a giant component, nearly all bounds are of no use."""
+
+
+class Worlds(Protocol):
+    """The worlds of a graph on a device; seeds and vertices are internal ids.
+
+    Attributes
+    ----------
+    batch : int
+        Vertices to evaluate at a time.
+    """
+
+    batch: int
+
+    def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
+        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
+
+    def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
+        """Return how many vertices the seeds reach in each of the worlds (int64)."""
+
+    def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
+        """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
+
+    def evaluate(self, vertices: Sequence[int]) -> list[int]:
+        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+
+    def choose(self, vertex: int) -> None:
+        """Make a vertex a seed in the worlds that are kept."""
+
+
+def make_worlds(ready: ArcBlocks, seed: int, device: Device | None = None, **options: Any) -> Worlds:
+    """Return the worlds of a graph on a device; one CPU thread if none is given."""
+    if device is None or device.kind == "cpu":
+        from gpukit.imgpu.cpu import CpuWorlds
+
+        return CpuWorlds(ready, seed, device.threads if device is not None else 1, **options)
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    return CudaWorlds(ready, seed, **options)
+
+
+def maximise(
+    graph: Graph,
+    params: Params,
+    device: Device | None = None,
+    *,
+    timer: PhaseTimer | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Result:
+    """Find seeds of large expected spread under independent cascade.
+
+    Parameters
+    ----------
+    graph : Graph
+        With edge probabilities.
+    params : Params
+        What is asked for.
+    device : Device, optional
+        Where to run; one CPU thread if not given. The result does not depend on it.
+    timer : PhaseTimer, optional
+        Charged with the phases ``transfer``, ``worlds``, ``selection`` and ``estimate``.
+    progress : callable, optional
+        Told (worlds or choices done, all of them) now and then.
+    **options
+        Of the device's worlds: ``memory`` in bytes, and how they are counted; none changes the result.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    UsageError
+        If k is out of range for this graph.
+    InputError
+        If the graph has no edges or no probabilities.
+    DeviceError
+        If the work does not fit on the device.
+    """
+    check(graph, params.k)
+    timer = timer or PhaseTimer()
+    with timer.phase("transfer"):
+        worlds = make_worlds(prepare_blocks(graph), params.seed, device, **options)
+    evaluations = 0
+    first_gains = None
+    if not params.fresh:
+        with timer.phase("worlds"):
+            first_gains = worlds.keep(0, params.worlds, progress)
+    if first_gains is not None:
+        with timer.phase("selection"):
+            seeds, gains, evaluations = lazy_greedy(worlds, first_gains, params, progress)
+    else:
+        seeds, gains = streamed_greedy(worlds, params, timer, progress)
+    with timer.phase("estimate"):
+        values = worlds.reached(ESTIMATE_FIRST, params.worlds, seeds, progress)
+    total, squares = int(values.sum()), int((values * values).sum())
+    r = params.worlds
+    variance = (r * squares - total * total) / (r * r * (r - 1)) if r > 1 else math.nan
+    return Result(
+        seeds=np.array(seeds, np.int32),
+        gains=np.array(gains, np.int64),
+        spread_estimate=total / r,
+        stderr=math.sqrt(variance),
+        worlds=r,
+        drawn=r * (1 + (params.k if params.fresh else 1)),
+        evaluations=evaluations,
+        streamed=not params.fresh and first_gains is None,
+    )
+
+
+def streamed_greedy(
+    worlds: Worlds, params: Params, timer: PhaseTimer, progress: Progress | None
+) -> tuple[list[int], list[int]]:
+    """Choose seeds, each by the gains of all vertices over worlds drawn for it (fresh) or drawn again (fixed)."""
+    seeds: list[int] = []
+    gains: list[int] = []
+    for i in range(params.k):
+        with timer.phase("worlds"):
+            found = worlds.gains(i * params.worlds if params.fresh else 0, params.worlds, seeds)
+            found[seeds] = -1
+            best = int(found.argmax())
+        seeds.append(best)
+        gains.append(int(found[best]))
+        if progress is not None:
+            progress(i + 1, params.k)
+    return seeds, gains
+
+
+def lazy_greedy(
+    worlds: Worlds, gains: np.ndarray, params: Params, progress: Progress | None = None, refresh: int = REFRESH
+) -> tuple[list[int], list[int], int]:
+    """Choose k seeds over kept worlds, with the gains of few vertices worked out again for each.
+
+    Gains never grow as seeds are added, so old ones are bounds: the vertex with the highest bound is chosen if that is
+    up to date. Source: CELF (Leskovec et al., KDD 2007). Ties go to the lower id.
+
+    Parameters
+    ----------
+    worlds : Worlds
+        Kept, with no seeds chosen.
+    gains : int64 array, shape (n,)
+        What each vertex reaches.
+    params : Params
+    refresh : int
+        Evaluations for one choice before the gains of all vertices are worked out again; changes no result.
+
+    Returns
+    -------
+    seeds : list of int, gains : list of int, evaluations : int
+    """
+    order = np.argsort(-gains, kind="stable")
+    heap: list[tuple[int, int, int]] = []
+    seeds: list[int] = []
+    chosen_gains: list[int] = []
+    place = evaluations = current = tried = 0
+    while len(seeds) < params.k:
+        if tried >= refresh:
+            gains = worlds.gains(0, params.worlds, seeds)
+            gains[seeds] = -1
+            order = np.argsort(-gains, kind="stable")[: len(gains) - len(seeds)]
+            heap, place, tried, current = [], 0, 0, len(seeds)
+        stale: list[int] = []
+        best: tuple[int, int] | None = None
+        while len(stale) < worlds.batch:
+            untouched = (-int(gains[order[place]]), int(order[place])) if place < len(order) else None
+            if heap and (untouched is None or heap[0][:2] < untouched):
+                if heap[0][2] == len(seeds):
+                    best = heap[0][:2] if not stale else None
+                    break
+                stale.append(heapq.heappop(heap)[1])
+            elif untouched is None:
+                break
+            else:
+                place += 1
+                if current == len(seeds):
+                    heapq.heappush(heap, (*untouched, current))
+                else:
+                    stale.append(untouched[1])
+        if best is not None:
+            heapq.heappop(heap)
+            seeds.append(best[1])
+            chosen_gains.append(-best[0])
+            worlds.choose(best[1])
+            tried = 0
+            if progress is not None:
+                progress(len(seeds), params.k)
+            continue
+        for v, gain in zip(stale, worlds.evaluate(stale), strict=True):
+            heapq.heappush(heap, (-gain, v, len(seeds)))
+        evaluations += len(stale)
+        tried += len(stale)
+    return seeds, chosen_gains, evaluations

@@ -1,0 +1,291 @@
+"""One live-edge world on the CPU: its arcs, its vertices by local number, what seeds reach, its components.
+
+Vertices without live arcs do not appear: a world costs what its live arcs cost, not what the graph does. The vertices
+that do appear are its *slots*: first those with out-arcs, then those with in-arcs only.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba import uint32
+
+from gpukit.device.philox import Stream, draw4
+from gpukit.worlds.blocks import ArcBlocks
+from gpukit.worlds.rule import live_edges
+from gpukit.worlds.tables import MAX_LIVE
+
+WORLD = int(Stream.WORLD)
+
+
+class Arcs(NamedTuple):
+    """The arc blocks of a graph, as kernels read them (:class:`gpukit.worlds.blocks.ArcBlocks`)."""
+
+    tails: np.ndarray
+    heads: np.ndarray
+    blocks: np.ndarray
+    accept: np.ndarray
+    thresholds: np.ndarray
+
+    @classmethod
+    def of(cls, ready: ArcBlocks) -> "Arcs":
+        """Return the arrays of arc blocks."""
+        return cls(ready.tails, ready.heads, ready.blocks, ready.accept, ready.thresholds)
+
+
+class World(NamedTuple):
+    """Working space of one worker: one world at a time.
+
+    Attributes
+    ----------
+    slot_of : int32 array, shape (n,)
+        Slot of each vertex; -1 where it has none, and everywhere between two worlds.
+    live : uint32 array, shape (most live arcs,)
+        The live arcs, as places in the order of the blocks.
+    vertex, row, heads : int32 arrays, shapes (slots,), (slots + 1,), (arcs,)
+        Vertex of each slot; CSR of the live arcs.
+    gone : uint8 array, shape (slots,)
+        1 where seeds reach the slot.
+    comp : int32 array, shape (slots,)
+        The component of each slot, by the slot that stands for it.
+    weight : int32 array, shape (slots,)
+        Members of each component, at the slot that stands for it.
+    members, order : int32 arrays, shapes (slots,), (slots + 1,)
+        Slots with out-arcs by component; start of each component in ``members``. Components come after all that they
+        reach.
+    low, visit, cursor, stack, frames : int32 arrays, shape (slots,)
+        For searches.
+    """
+
+    slot_of: np.ndarray
+    live: np.ndarray
+    vertex: np.ndarray
+    row: np.ndarray
+    heads: np.ndarray
+    gone: np.ndarray
+    comp: np.ndarray
+    weight: np.ndarray
+    members: np.ndarray
+    order: np.ndarray
+    low: np.ndarray
+    visit: np.ndarray
+    cursor: np.ndarray
+    stack: np.ndarray
+    frames: np.ndarray
+
+
+def make_world(ready: ArcBlocks) -> World:
+    """Return working space for the worlds of a graph."""
+    arcs = ready.most_live
+    slots = min(ready.n, 2 * arcs) + 2
+    i32 = {name: np.empty(slots, np.int32) for name in World._fields}
+    i32["slot_of"] = np.full(ready.n, -1, np.int32)
+    i32["live"] = np.empty(arcs + MAX_LIVE, np.uint32)
+    # The arcs of a paired world become cycles through the components: one arc a slot.
+    i32["heads"] = np.empty(max(arcs, slots), np.int32)
+    i32["gone"] = np.empty(slots, np.uint8)
+    return World(**i32)
+
+
+@numba.njit(nogil=True, cache=True)
+def draw(arcs, seed, id_, out):
+    """Write the live arcs of world ``id_`` to ``out``, ascending by place, and return their number."""
+    buffer = np.empty(MAX_LIVE, np.uint32)
+    total = 0
+    for b in range(len(arcs.blocks)):
+        start, length, meta = arcs.blocks[b, 0], arcs.blocks[b, 1], arcs.blocks[b, 2]
+        words = draw4(seed, WORLD, id_, b, 0)
+        found = live_edges(
+            length, meta, start, 0, arcs.accept, arcs.thresholds, seed, WORLD, id_, b, words, buffer
+        )  # fmt: skip
+        for j in range(found):
+            place = uint32(start + buffer[j])
+            k = total + j
+            while k > total and out[k - 1] > place:
+                out[k] = out[k - 1]
+                k -= 1
+            out[k] = place
+        total += found
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def localise(arcs, world, count):
+    """Give numbers to the vertices of the first ``count`` arcs of ``live`` and build the CSR; return (tails, slots)."""
+    slot_of, vertex, row = world.slot_of, world.vertex, world.row
+    tails = 0
+    for i in range(count):
+        u = arcs.tails[world.live[i]]
+        s = slot_of[u]
+        if s < 0:
+            s = tails
+            slot_of[u] = s
+            vertex[s] = u
+            row[s + 1] = 0
+            tails += 1
+        row[s + 1] += 1
+    row[0] = 0
+    for s in range(tails):
+        row[s + 1] += row[s]
+        world.cursor[s] = row[s]
+    slots = tails
+    for i in range(count):
+        v = arcs.heads[world.live[i]]
+        s = slot_of[v]
+        if s < 0:
+            s = slots
+            slot_of[v] = s
+            vertex[s] = v
+            row[s + 1] = count
+            slots += 1
+        u = slot_of[arcs.tails[world.live[i]]]
+        world.heads[world.cursor[u]] = s
+        world.cursor[u] += 1
+    return tails, slots
+
+
+@numba.njit(nogil=True, cache=True)
+def forget(world, slots):
+    """Make ``slot_of`` ready for the next world."""
+    for s in range(slots):
+        world.slot_of[world.vertex[s]] = -1
+
+
+@numba.njit(nogil=True, cache=True)
+def _root(parent, s):
+    while parent[s] != s:
+        parent[s] = parent[parent[s]]
+        s = parent[s]
+    return s
+
+
+@numba.njit(nogil=True, cache=True)
+def join_pairs(arcs, world, count):
+    """Give numbers to the vertices of a paired world and replace its arcs by a cycle through each connected component.
+
+    Every slot then has one out-arc, and each component is strongly connected. Returns (tails, slots), which are equal,
+    and fills ``comp`` and ``weight``: there is nothing left to condense.
+    """
+    parent, vertex = world.low, world.vertex
+    slots = 0
+    for i in range(count):
+        a = world.live[i]
+        for v in (arcs.tails[a], arcs.heads[a]):
+            if world.slot_of[v] < 0:
+                world.slot_of[v] = slots
+                vertex[slots] = v
+                parent[slots] = slots
+                slots += 1
+        p, q = _root(parent, world.slot_of[arcs.tails[a]]), _root(parent, world.slot_of[arcs.heads[a]])
+        if p < q:
+            parent[q] = p
+        else:
+            parent[p] = q
+    last = world.cursor
+    for s in range(slots):
+        world.row[s] = s
+        r = _root(parent, s)
+        world.comp[s] = r
+        if r == s:
+            world.weight[s] = 0
+        else:
+            world.heads[last[r]] = s
+        world.weight[r] += 1
+        world.heads[s] = r
+        last[r] = s
+    world.row[slots] = slots
+    return slots, slots
+
+
+@numba.njit(nogil=True, cache=True)
+def kill(world, slots, tails, seeds):
+    """Mark in ``gone`` what the seeds reach and return how many vertices that is, seeds without live arcs included."""
+    gone, stack = world.gone, world.stack
+    gone[:slots] = 0
+    top = 0
+    reached = len(seeds)
+    for v in seeds:
+        s = world.slot_of[v]
+        if s >= 0 and gone[s] == 0:
+            gone[s] = 1
+            stack[top] = s
+            top += 1
+    seeded = top
+    reached -= seeded
+    marked = seeded
+    while top > 0:
+        top -= 1
+        s = stack[top]
+        if s >= tails:
+            continue
+        for e in range(world.row[s], world.row[s + 1]):
+            t = world.heads[e]
+            if gone[t] == 0:
+                gone[t] = 1
+                marked += 1
+                stack[top] = t
+                top += 1
+    return reached + marked
+
+
+@numba.njit(nogil=True, cache=True)
+def condense(world, tails, slots):
+    """Find the strongly connected components of what is not gone; return how many have out-arcs of their own.
+
+    Tarjan's algorithm with an explicit stack. Slots without out-arcs are components of one each and are not listed.
+    """
+    comp, weight, low, visit, cursor = world.comp, world.weight, world.low, world.visit, world.cursor
+    row, heads, gone, stack, frames = world.row, world.heads, world.gone, world.stack, world.frames
+    for s in range(slots):
+        comp[s] = s
+        weight[s] = 1 - gone[s]
+    for s in range(tails):
+        visit[s] = 0
+    counter = placed = components = 0
+    for root in range(tails):
+        if gone[root] or visit[root]:
+            continue
+        counter += 1
+        visit[root] = low[root] = counter
+        cursor[root] = row[root]
+        comp[root] = -1
+        stack[0] = frames[0] = root
+        on_stack = depth = 1
+        while depth > 0:
+            u = frames[depth - 1]
+            if cursor[u] < row[u + 1]:
+                v = heads[cursor[u]]
+                cursor[u] += 1
+                if v >= tails or gone[v]:
+                    continue
+                if visit[v] == 0:
+                    counter += 1
+                    visit[v] = low[v] = counter
+                    cursor[v] = row[v]
+                    comp[v] = -1
+                    stack[on_stack] = v
+                    on_stack += 1
+                    frames[depth] = v
+                    depth += 1
+                elif comp[v] < 0:
+                    low[u] = min(low[u], visit[v])
+                continue
+            depth -= 1
+            if depth > 0:
+                parent = frames[depth - 1]
+                low[parent] = min(low[parent], low[u])
+            if low[u] == visit[u]:
+                world.order[components] = placed
+                components += 1
+                weight[u] = 0
+                while True:
+                    on_stack -= 1
+                    v = stack[on_stack]
+                    comp[v] = u
+                    weight[u] += 1
+                    world.members[placed] = v
+                    placed += 1
+                    if v == u:
+                        break
+    world.order[components] = placed
+    return components

@@ -1,0 +1,182 @@
+"""``gpukit imgpu``: records, artifacts that do not depend on the machine, and one line for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gpukit.artifacts import digest, read_metrics, read_seeds, write_graph
+from gpukit.cli.app import main
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Graph, Weights
+from gpukit.imgpu import Params, baselines, maximise
+from gpukit.imgpu.cpu import CpuWorlds
+from gpukit.imgpu.levels_cpu import nodes_per_level
+from gpukit.worlds.blocks import prepare_blocks
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A graph whose original ids are not its internal ones."""
+    u, v = 10 * np.random.default_rng(1).integers(1, 60, (2, 250))
+    return build_graph(u, v, weights=Weights("const", 0.2))
+
+
+@pytest.fixture
+def folder(tmp_path, graph, monkeypatch):
+    write_graph(tmp_path / "G.h5", graph)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *words):
+    code = main(["imgpu", *map(str, words)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def good(capsys, *words):
+    code, out, err = run(capsys, *words)
+    assert code == 0, err
+    return out
+
+
+def record(capsys, *words):
+    return json.loads(good(capsys, *words, "--json"))
+
+
+def test_record_and_artifact(capsys, folder, graph):
+    found = record(capsys, "run", "G.h5", "--out", "S.h5", "-k", 4, "--worlds", 200, "--fresh", "--seed", 3)
+    expected = maximise(graph, Params(4, 200, True, 3))
+    assert found["seeds"] == graph.original(expected.seeds).tolist()
+    assert found["gains"] == expected.gains.tolist()
+    assert {name: found[name] for name in expected.facts()} == expected.facts()
+    assert {"params", "graph", "device", "seed", "time_s"} <= found.keys()
+    assert found["params"] == {"k": 4, "worlds": 200, "fresh": True}
+    assert {"total", "worlds", "estimate"} <= found["time_s"].keys()
+    stored = read_seeds(folder / "S.h5")
+    assert stored.seeds.tolist() == found["seeds"] and stored.internal.tolist() == expected.seeds.tolist()
+    assert (stored.spread_estimate, stored.seed, stored.method) == (found["spread_estimate"], 3, "imgpu")
+    assert stored.graph == digest(folder / "G.h5")
+    assert main(["verify", "S.h5"]) == 0
+
+
+@pytest.mark.parametrize("mode", ["--fresh", "--fixed"])
+def test_bytes_do_not_depend_on_threads(capsys, folder, mode):
+    for name, threads, seed in (("A.h5", 1, 0), ("B.h5", 2, 0), ("C.h5", 1, 1)):
+        words = ("run", "G.h5", "-k", 3, "--worlds", 70, mode, "--threads", threads, "--seed", seed)
+        good(capsys, *words, "--out", name)
+    assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes() != (folder / "C.h5").read_bytes()
+
+
+def test_switches_change_nothing(capsys, folder):
+    base = ("run", "G.h5", "-k", 3, "--worlds", 60)
+    good(capsys, *base, "--out", "A.h5")
+    for words in (["--by-level"], ["--combine"], ["--reorder", "--unroll", 4], ["--combine", "--unroll", 128]):
+        good(capsys, *base, *words, "--out", "B.h5")
+        assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["celf", "newgreedy", "mixgreedy", "esmce", "pmia"])
+def test_baselines(capsys, folder, graph, method):
+    found = record(
+        capsys, "baseline", "G.h5", "--out", "B.h5", "-k", 3, "--method", method, "--worlds", 40, "--seed", 2
+    )
+    expected = {
+        "celf": lambda: baselines.celf(graph, 3, 40, 2),
+        "newgreedy": lambda: baselines.new_greedy(graph, 3, 40, 2),
+        "mixgreedy": lambda: baselines.mix_greedy(graph, 3, 40, 2),
+        "esmce": lambda: baselines.esmce(graph, 3, 40, 2),
+        "pmia": lambda: baselines.pmia(graph, 3),
+    }[method]()
+    assert found["seeds"] == graph.original(expected).tolist()
+    assert read_seeds(folder / "B.h5").method == method
+    assert main(["verify", "B.h5"]) == 0
+
+
+def test_reach_of_worlds_and_of_one(capsys, folder, graph):
+    found = record(capsys, "reach", "G.h5", "--out", "M.h5", "--worlds", 30, "--first", 5)
+    expected = CpuWorlds(prepare_blocks(graph), 0).gains(5, 30, [])
+    table = read_metrics(folder / "M.h5")
+    assert table.arrays["total"].tolist() == expected.tolist()
+    assert table.arrays["vertex"].tolist() == graph.original(np.arange(graph.n)).tolist()
+    assert np.array_equal(table.arrays["mean"], expected / 30)
+    assert (table.attributes["metric"], table.attributes["first"]) == ("reach", 5)
+    assert found["largest"][0]["reach"] == expected.max() / 30
+    assert found["mean"] == pytest.approx(expected.mean() / 30)
+    assert found["nodes_per_level"] == nodes_per_level(graph, 0, 5, 30).tolist()
+    total = np.zeros(graph.n, np.int64)
+    for id_ in range(5, 8):
+        good(capsys, "reach", "G.h5", "--out", "M.h5", "--worlds", 1, "--first", id_)
+        total += read_metrics(folder / "M.h5").arrays["total"]
+    good(capsys, "reach", "G.h5", "--out", "M.h5", "--worlds", 3, "--first", 5)
+    assert read_metrics(folder / "M.h5").arrays["total"].tolist() == total.tolist()
+    assert main(["verify", "M.h5"]) == 0
+
+
+def test_bench(capsys, folder, monkeypatch):
+    monkeypatch.setattr("gpukit.bench.gim.COPY_BYTES", 1 << 16)
+    words = [
+        "bench",
+        "imgpu",
+        "G.h5",
+        "--worlds",
+        "30",
+        "-k",
+        "3",
+        "--repeat",
+        "1",
+        "--device",
+        "cpu",
+        "--threads",
+        "1",
+    ]
+    assert main([*words, "--mixgreedy", "--switches", "--out", "B.json", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert json.loads((folder / "B.json").read_text())["runs"] == record["runs"]
+    rival, fixed, fresh, switches = record["runs"]
+    assert [one["method"] for one in record["runs"]] == ["mixgreedy", "fixed", "fresh", "switches"]
+    assert fixed["times_mixgreedy"] == rival["algorithm_ms"] / fixed["algorithm_ms"]["median"]
+    assert len(fixed["seeds"]) == len(fresh["seeds"]) == len(rival["seeds"]) == 3
+    assert set(switches["pass_ms"]) == {"none", "K", "R", "U", "KRU"}
+    assert main([*words, "--modes", "stale"]) == 2
+    assert "--modes is stale" in capsys.readouterr().err
+
+
+def test_summary_for_people(capsys, folder):
+    lines = good(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 1).splitlines()
+    assert {line.split("  ")[0] for line in lines} == {"seeds", "spread", "worlds", "graph", "time", "written"}
+    assert "mean" in good(capsys, "reach", "G.h5", "--out", "S.h5", "--worlds", 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["run", "G.h5", "-k", "0"], 2, "k is 0"),
+        (["run", "G.h5", "-k", "5000"], 2, "k is 5000"),
+        (["run", "G.h5"], 2, "-k"),
+        (["run", "G.h5", "-k", "1", "--worlds", "0"], 2, "worlds is 0"),
+        (["run", "G.h5", "-k", "1", "--seed", "-1"], 2, "--seed is -1"),
+        (["run", "G.h5", "-k", "1", "--device", "cuda", "--gpus", "0"], 2, "--gpus is 0"),
+        (["run", "nowhere.h5", "-k", "1"], 3, "nowhere.h5 does not exist"),
+        (["run", "none.h5", "-k", "1"], 3, "no edge probabilities"),
+        (["run", "empty.h5", "-k", "1"], 3, "no edges"),
+        (["run", "G.h5", "-k", "1", "--unroll", "0"], 2, "--unroll is 0"),
+        (["baseline", "G.h5", "-k", "1", "--method", "celf", "--worlds", "1"], 2, "--worlds is 1"),
+        (["baseline", "G.h5", "-k", "0", "--method", "pmia"], 2, "k is 0"),
+        (["reach", "G.h5", "--worlds", "0"], 2, "--worlds is 0"),
+        (["reach", "G.h5", "--first", "-1"], 2, "--first is -1"),
+        (["reach", "none.h5"], 3, "no edge probabilities"),
+        (["reach", "G.h5", "--seed", str(2**64)], 2, "--seed"),
+    ],
+)
+def test_what_is_wrong(capsys, folder, words, code, says):
+    edge = (np.array([1]), np.array([2]))
+    write_graph(folder / "none.h5", build_graph(*edge, weights=Weights("none")))
+    write_graph(folder / "empty.h5", Graph(
+        indptr=np.zeros(4, np.int64), indices=np.empty(0, np.int32), in_indptr=np.zeros(4, np.int64),
+        in_indices=np.empty(0, np.int32),
+    ))  # fmt: skip
+    found = run(capsys, *words, "--out", "S.h5")
+    assert (found[0], found[1]) == (code, "") and says in found[2]
+    assert found[2].count("error:") == 1 and not (folder / "S.h5").exists()

@@ -1,0 +1,101 @@
+"""The kernels of IMGPU in the simulator give the sums, seeds and gains of the CPU, however they are told to count."""
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DeviceError
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.imgpu import Params, maximise
+from gpukit.imgpu.cpu import CpuWorlds
+from gpukit.worlds.blocks import prepare_blocks
+
+HOW = [
+    {},
+    {"combine": True, "blocks": 1},
+    {"reorder": True, "unroll": 1},
+    {"combine": True, "reorder": True, "unroll": 4, "threads": 7, "split": 3},
+    {"split": 2},
+]
+
+
+def check(graph, worlds, seeds=(), **how):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    ready = prepare_blocks(graph)
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, **how)
+    assert np.array_equal(cpu.gains(0, worlds, list(seeds)), gpu.gains(0, worlds, list(seeds)))
+    if not how:
+        assert np.array_equal(cpu.reached(3, worlds, [1, 2]), gpu.reached(3, worlds, [1, 2]))
+
+
+@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+@pytest.mark.parametrize("p", [0.2, 0.5])
+def test_sums_equal_the_cpu(simulator, random_graph, how, p):
+    graph = random_graph(16, 42, 3, Weights("const", p))
+    check(graph, 1, **how)
+    check(graph, 1, [4, 7], **how)
+
+
+@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+def test_joins_above_joins(simulator, make_graph, how):
+    pairs = np.sort(np.random.default_rng(1).integers(0, 16, (40, 2)), axis=1)
+    graph = make_graph(16, pairs[pairs[:, 0] < pairs[:, 1]].tolist(), Weights("const", 1.0))
+    check(graph, 1, [13], **how)
+
+
+@pytest.mark.parametrize("room", [2, 0], ids=["bitsets", "searches"])
+def test_lists_give_way(simulator, make_graph, monkeypatch, room):
+    """A chain of 7 joins: labels grow past the longest list; without room for any, all is searched."""
+    from gpukit.imgpu import labels_cuda
+
+    monkeypatch.setattr(labels_cuda, "INLINE", 3)
+    monkeypatch.setattr(labels_cuda, "POOL_ROWS", room)
+    rows = [(v, w) for v in range(7) for w in (v + 1, 8 + v)] + [(8 + v, v + 1) for v in range(7)]
+    check(make_graph(15, rows, Weights("const", 1.0)), 1)
+    check(make_graph(15, rows, Weights("const", 1.0)), 1, combine=True)
+
+
+@pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
+def test_other_probabilities(simulator, random_graph, scheme):
+    check(random_graph(16, 45, 5, scheme), 2, [2])
+
+
+def test_worlds_larger_than_their_place(simulator, random_graph, monkeypatch):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    ready = prepare_blocks(random_graph(20, 60, 5, Weights("const", 0.5)))
+    gpu = CudaWorlds(ready, 9)
+    gpu._make_room(4)
+    before = gpu.cap
+    assert np.array_equal(gpu.gains(0, 2, [3]), CpuWorlds(ready, 9).gains(0, 2, [3]))
+    assert gpu.cap > before
+    gpu._make_room(4)
+    assert np.array_equal(gpu.reached(0, 2, [3]), CpuWorlds(ready, 9).reached(0, 2, [3]))
+
+
+def test_a_world_that_does_not_fit(simulator, random_graph):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    with pytest.raises(DeviceError, match="one world needs .* use --device cpu"):
+        CudaWorlds(prepare_blocks(random_graph(20, 60, 5, Weights("const", 0.5))), 9, memory=1000)
+
+
+@pytest.mark.parametrize("kind", ["directed", "undirected"])
+def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind):
+    from gpukit.imgpu import fixed_cuda
+    from gpukit.imgpu.cuda import ROWS, CudaWorlds
+
+    monkeypatch.setattr(fixed_cuda, "BLOCK", 2)
+    if kind == "directed":
+        graph = random_graph(12, 25, 3, Weights("const", 0.3))
+    else:
+        u, v = np.random.default_rng(2).integers(0, 12, (2, 18))
+        graph = build_graph(u, v, weights=Weights("const", 0.3), undirected=True, ids=False, n=12)
+    memory = 4 * (ROWS * CudaWorlds(prepare_blocks(graph), 5).cap + graph.n) + 100
+    for fresh, options in ((False, {}), (False, {"memory": memory}), (True, {})):
+        params = Params(2, 3, fresh, seed=5)
+        cpu, gpu = maximise(graph, params), maximise(graph, params, simulator, **options)
+        assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (gpu.seeds.tolist(), gpu.gains.tolist())
+        assert (cpu.spread_estimate, cpu.stderr) == (gpu.spread_estimate, gpu.stderr)
+        assert gpu.streamed == bool(options)

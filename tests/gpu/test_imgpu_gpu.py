@@ -1,0 +1,109 @@
+"""IMGPU on a GPU: the sums, seeds and gains of the CPU, to the bit, however it is told to count."""
+
+import numpy as np
+import pytest
+
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.imgpu import Params, maximise
+from gpukit.imgpu.cpu import CpuWorlds
+from gpukit.worlds.blocks import prepare_blocks
+
+HOW = [
+    {},
+    {"combine": True, "blocks": 3, "threads": 64},
+    {"reorder": True, "unroll": 1, "threads": 1024},
+    {"combine": True, "reorder": True, "unroll": 4, "threads": 96, "split": 3},
+    {"split": 1 << 30, "unroll": 128},
+]
+
+
+def undirected(n, m, p):
+    u, v = np.random.default_rng(2).integers(0, n, (2, m))
+    return build_graph(u, v, weights=Weights("const", p), undirected=True, ids=False, n=n)
+
+
+def acyclic(make_graph, n, m, p):
+    pairs = np.sort(np.random.default_rng(1).integers(0, n, (m, 2)), axis=1)
+    return make_graph(n, pairs[pairs[:, 0] < pairs[:, 1]].tolist(), Weights("const", p))
+
+
+def check(ready, worlds, seeds=(), **how):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, **how)
+    for first in (0, 2**40):
+        assert np.array_equal(cpu.gains(first, worlds, list(seeds)), gpu.gains(first, worlds, list(seeds)))
+    assert np.array_equal(cpu.reached(3, worlds, [1, 2]), gpu.reached(3, worlds, [1, 2]))
+
+
+@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+@pytest.mark.parametrize("p", [0.01, 0.05, 0.15, 0.4, 1.0])
+def test_sums_equal_the_cpu(random_graph, gpu, how, p):
+    """Sparse to one component of nearly all vertices."""
+    ready = prepare_blocks(random_graph(2000, 20_000, 3, Weights("const", p)))
+    check(ready, 60, **how)
+    check(ready, 30, [4, 7, 1999], **how)
+
+
+@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+@pytest.mark.parametrize("p", [0.2, 0.5, 1.0])
+def test_joins_above_joins(make_graph, gpu, how, p):
+    ready = prepare_blocks(acyclic(make_graph, 700, 2500, p))
+    check(ready, 20, **how)
+    check(ready, 10, [600], **how)
+
+
+@pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
+def test_other_probabilities(random_graph, gpu, scheme):
+    check(prepare_blocks(random_graph(3000, 30_000, 5, scheme)), 100, [2])
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_undirected_graphs(gpu, pairs):
+    for p in (0.02, 0.2):
+        ready = prepare_blocks(undirected(3000, 12_000, p), pairs=pairs)
+        assert ready.paired == pairs
+        check(ready, 100)
+        check(ready, 50, [2, 3])
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense", "undirected", "wc"])
+@pytest.mark.parametrize("options", [{}, {"memory": 1 << 25}], ids=["kept", "streamed"])
+def test_seeds_equal_the_cpu(random_graph, gpu, kind, options):
+    graph = {
+        "sparse": lambda: random_graph(1500, 9000, 1, Weights("const", 0.1)),
+        "dense": lambda: random_graph(1000, 9000, 2, Weights("const", 0.3)),
+        "undirected": lambda: undirected(1500, 5000, 0.1),
+        "wc": lambda: random_graph(1500, 9000, 3),
+    }[kind]()
+    for fresh in (False, True):
+        params = Params(20, 3000, fresh, seed=5)
+        cpu, found = maximise(graph, params), maximise(graph, params, gpu, **options)
+        assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (found.seeds.tolist(), found.gains.tolist())
+        assert (cpu.spread_estimate, cpu.stderr) == (found.spread_estimate, found.stderr)
+
+
+def test_worlds_larger_than_their_place(random_graph, gpu):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    ready = prepare_blocks(random_graph(2000, 20_000, 5, Weights("const", 0.2)))
+    found = CudaWorlds(ready, 9)
+    found._make_room(500)
+    assert np.array_equal(found.gains(0, 50, [3]), CpuWorlds(ready, 9).gains(0, 50, [3]))
+    found._make_room(500)
+    assert np.array_equal(found.reached(0, 50, [3]), CpuWorlds(ready, 9).reached(0, 50, [3]))
+
+
+def test_real_graph(gpu):
+    """NetHEPT, as in the paper: 2,000 fixed worlds, 50 seeds."""
+    from pathlib import Path
+
+    from gpukit.graph.readers import read_edges
+
+    edges = read_edges(Path(__file__).parents[2] / "data/NetHEPT.txt.gz")
+    for directed in (True, False):
+        graph = build_graph(edges.u, edges.v, weights=Weights("const", 0.01), undirected=not directed)
+        params = Params(50, 2000)
+        cpu, found = maximise(graph, params), maximise(graph, params, gpu)
+        assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (found.seeds.tolist(), found.gains.tolist())
