@@ -182,6 +182,12 @@ def answer(
                 unit[v] = value
                 if value > 0:
                     forward_cost += row_begin[v + 1] - row_begin[v]
+            final = left == 0 or step == len(rhos) - 1
+            trace = out_trace[q, step]
+            trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, edges, met
+            if to_end and not final:
+                trace[8] = -1
+                continue
             least_reserve = largest_first(keys, count, k) if count >= k else 0
 
             count = 0
@@ -255,23 +261,13 @@ def answer(
                         total += unit[starts[i]]
                     scores[j] = total
 
-            final = left == 0 or step == len(rhos) - 1
             refused = 0
             if not final:
-                refused = -1
-                if not to_end:
-                    refused = refused_at(
-                        step, candidates, scores, count, k, least_reserve, scratch, reserves, bounds,
-                        delta_min, epsilon,
-                    )  # fmt: skip
-            trace = out_trace[q, step]
-            trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, edges, met
-            trace[5], trace[6], trace[7], trace[8] = (
-                count,
-                forward_cost if forward else inverted_cost,
-                int64(forward),
-                refused,
-            )
+                refused = refused_at(
+                    step, candidates, scores, count, k, least_reserve, scratch, reserves, bounds, delta_min, epsilon
+                )
+            trace[5], trace[6] = count, forward_cost if forward else inverted_cost
+            trace[7], trace[8] = int64(forward), refused
             if refused == 0:
                 length = min(k, count)
                 if length > 0:

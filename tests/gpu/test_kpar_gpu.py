@@ -1,0 +1,55 @@
+"""kPAR on a real GPU: answers and traces of the CPU, to the bit, for any launch shape."""
+
+import numpy as np
+import pytest
+
+from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+
+
+def check_equal(found, expected):
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
+    assert all(np.array_equal(a, b) for a, b in zip(found.traces, expected.traces, strict=True))
+
+
+@pytest.fixture(scope="module", params=[(4000, 30_000, 1), (3000, 2500, 2), (20_000, 90_000, 3)], ids=str)
+def graph(request, make_graph):
+    """Graphs with hubs on both sides and dangling vertices."""
+    n, m, key = request.param
+    generator = np.random.default_rng(key)
+    tails = (n * generator.random(m) ** 3).astype(np.int64)
+    heads = generator.permutation(n)[(n * generator.random(m) ** 2).astype(np.int64)]
+    return make_graph(n, np.column_stack([tails, heads]).tolist())
+
+
+@pytest.fixture(scope="module", params=["rows", "light"])
+def both(request, graph):
+    """The same index on the CPU and on the GPU."""
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+
+    memory = None if request.param == "rows" else 0
+    index = build_index(graph, rank(graph).order, Params(), seed=3, memory=memory)
+    return Prepared.of(graph, index), CudaPrepared.of(graph, index)
+
+
+@pytest.mark.parametrize("k", [1, 10, 700, 3000])
+@pytest.mark.parametrize("to_end", [False, True])
+def test_answers_equal_the_cpu(gpu, both, k, to_end):
+    cpu, cuda = both
+    generator = np.random.default_rng(7)
+    sources = Sources.together(
+        [Sources.single(generator.integers(0, cpu.graph.n, 40)), Sources.weighted([5, 17, 1000], [1, 2, 10**6])]
+    )
+    check_equal(cuda.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end, threads=4))
+
+
+@pytest.mark.parametrize("collect", ["auto", "scan", "atomic"])
+@pytest.mark.parametrize(("teams", "blocks"), [(0, 0), (1, 0), (1, 1), (7, 3), (300, 1)])
+@pytest.mark.parametrize("tiled", [True, False])
+def test_launch_shapes_change_nothing(gpu, both, collect, teams, blocks, tiled):
+    from gpukit.kpar.prepared_cuda import Shape
+
+    cpu, cuda = both
+    sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))
+    shape = Shape(teams, blocks, collect, tiled, tiled)
+    check_equal(cuda.query(sources, 50, shape=shape), query(cpu, sources, 50, threads=4))
