@@ -71,7 +71,7 @@ class CudaPrepared:
     constants: Constants
     gpu: int
     arrays: dict[str, Buffer]
-    work: dict[str, Any] = field(default_factory=dict, repr=False)
+    work: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":

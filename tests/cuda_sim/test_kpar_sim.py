@@ -35,3 +35,22 @@ def test_queries_equal_the_cpu(simulator, graph, collect):
     for k, to_end in ((1, False), (graph.n // 2, False), (graph.n, True)):
         found = gpu.query(sources, k, to_end=to_end, shape=Shape(collect=collect))
         check_equal(found, query(cpu, sources, k, to_end=to_end))
+
+
+def test_rank_and_index_equal_the_cpu(simulator, graph):
+    from gpukit.kpar import index_cuda
+
+    expected, found = rank(graph), index_cuda.rank(graph, tolerance=1e-10)
+    assert np.array_equal(expected.pagerank, found.pagerank) and np.array_equal(expected.order, found.order)
+    assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
+    for options in ({"hubs": True}, {"adaptive": False}, {"memory": 0, "hubs": True}):
+        cpu = build_index(graph, expected.order, seed=5, **options)
+        gpu = index_cuda.build_index(graph, found.order, seed=5, **options)
+        names = ["walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs"]
+        for name in names if "hubs" in options else names[:-1]:
+            a, b = getattr(cpu, name), getattr(gpu, name)
+            assert a.dtype == b.dtype and np.array_equal(a, b), name
+        assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, gpu.forward, strict=True))
+        if not cpu.light:
+            rows = index_cuda.forward_rows(graph.n, gpu.src_begin, gpu.starts, gpu.frequent_begin, gpu.frequencies)
+            assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, rows, strict=True))

@@ -53,3 +53,20 @@ def test_launch_shapes_change_nothing(gpu, both, collect, teams, blocks, tiled):
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))
     shape = Shape(teams, blocks, collect, tiled, tiled)
     check_equal(cuda.query(sources, 50, shape=shape), query(cpu, sources, 50, threads=4))
+
+
+def test_rank_and_index_equal_the_cpu(gpu, graph):
+    from gpukit.kpar import index_cuda
+
+    expected, found = rank(graph), index_cuda.rank(graph)
+    assert np.array_equal(expected.pagerank, found.pagerank.get()) and np.array_equal(expected.order, found.order.get())
+    assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
+    names = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies")
+    for options in ({}, {"adaptive": False}, {"memory": 0}):
+        cpu = build_index(graph, expected.order, seed=5, **options)
+        cuda = index_cuda.build_index(graph, found.order, seed=5, **options)
+        assert all(np.array_equal(getattr(cpu, name), getattr(cuda, name).get()) for name in names)
+        assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, cuda.forward, strict=True))
+        if not cpu.light:
+            rows = index_cuda.forward_rows(graph.n, cuda.src_begin, cuda.starts, cuda.frequent_begin, cuda.frequencies)
+            assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, rows, strict=True))
