@@ -33,9 +33,10 @@ RANKED = 256
 
 BUCKETS = 2048
 
-COUNTERS, SUMS, HISTOGRAMS = 16, 80, 80 + MOST_BLOCKS + 1
+RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MOST_BLOCKS + 1
 CONTROL = HISTOGRAMS + 2 * BUCKETS
-"""Places in the stretch of a team: counters, sums of the blocks, histograms; its length."""
+"""Places in the stretch of a team, after the count of arrivals: the phases it was let into, counters, sums of the
+blocks, histograms; its length."""
 
 FIRST, SECOND, TOTAL_A, TOTAL_B, FLAG = 0, 1, 2, 3, 4
 """Counters: the lengths of two lists, two sums and a flag."""
@@ -46,13 +47,15 @@ BASE = 2
 
 @cuda.jit(device=True)
 def meet(control, home, blocks, phase):
-    """Wait for all threads of the team and return the number of the new phase."""
+    """Wait for all threads of the team and return the number of the new phase; the first one has number 1."""
     cuda.syncthreads()
     if blocks > 1:
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
-            goal = (cuda.atomic.add(control, home, 1) // blocks + 1) * blocks
-            while cuda.ldcv(control, home) < goal:
+            if cuda.atomic.add(control, home, 1) == blocks * phase - 1:
+                cuda.atomic.add(control, home + RELEASED, 1)
+            # An atomic read: a plain load would be moved out of the loop.
+            while cuda.atomic.add(control, home + RELEASED, 0) < phase:
                 pass
             cuda.threadfence()
         cuda.syncthreads()
