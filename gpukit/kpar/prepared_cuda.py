@@ -11,11 +11,11 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import simulated
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
-from gpukit.kpar import query_cuda, team_cuda
+from gpukit.kpar import query_cuda, select_cuda, team_cuda
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, check_k
 
-BLOCK = 8 if simulated() else 512
+BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * query_cuda.LONG_ROWS + 4 * query_cuda.SHORT_ROWS
 """Room that a team takes for each vertex."""
 
@@ -206,7 +206,7 @@ class CudaPrepared:
         room = 1 << (k - 1).bit_length()
         if ("top", held, room) not in self.work:
             self.work = {key: value for key, value in self.work.items() if key[0] != "top"}
-            top = Buffer((held, query_cuda.TOP_ROWS, room), np.int64)
+            top = Buffer((held, select_cuda.TOP_ROWS, room), np.int64, 0)
             self.work["top", held, room] = (top, Buffer(top.array.view(np.float64)))
         top, top_real = self.work["top", held, room]
         return control, long.view, short.view, top.view, top_real.view, real.view, control.view

@@ -10,10 +10,10 @@ import math
 import numba
 from numba import cuda, float64, int32, int64, uint64
 
-from gpukit.device.select import for_kernels, register_limit
-from gpukit.kpar import cpu
-from gpukit.kpar.cpu import passed_on
+from gpukit.device.select import register_limit
 from gpukit.kpar.problem import ONE, SCALE_BITS
+from gpukit.kpar.select_cuda import IDS, KEYS, UPPERS, kth, sort_best, take_best
+from gpukit.kpar.sweep_cuda import DRAW, FORWARD, INVERTED, PUSH, collect_frontier, lengths, sweep
 from gpukit.kpar.team_cuda import (
     CONTROL,
     FIRST,
@@ -21,25 +21,18 @@ from gpukit.kpar.team_cuda import (
     POOL,
     SCANNED,
     SECOND,
-    SORTED_IN_BLOCK,
     STAGE,
-    SUMS,
     TOTAL_A,
     TOTAL_B,
-    WIDTH,
     anywhere,
     counters,
     flush,
-    kth,
-    locate,
     meet,
     put,
     scan,
     share_out,
-    sort_in_block,
-    sort_in_team,
     times,
-)  # fmt: skip
+)
 
 REGISTERS = 64
 """Registers a thread may take: two blocks of 512 threads on a multiprocessor."""
@@ -50,26 +43,12 @@ limit; ``AUTO`` scans after rounds that push along more than n/2 edges."""
 
 RESIDUE, RESERVE, UNIT, WALKED, SCORES, LIMITS, SPARE, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
 TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
-KEYS, IDS, UPPERS, NUMBERS, TOP_ROWS = 0, 1, 2, 3, 4
-"""Rows of a team's arrays: of n int64, of n int32, and of the length of an answer rounded up to a power of two."""
-
-PUSH, FORWARD, DRAW, INVERTED = 0, 1, 2, 3
-"""Kinds of sweeps."""
+"""Rows of a team's arrays of n int64 and of n int32."""
 
 TRACED = 9
 """Columns of a trace (:data:`gpukit.kpar.problem.TRACE`)."""
 
-RANGES = 512
-"""Where the ranges of a sweep begin in the pool, after the blocks' prefix sums: four arrays of WIDTH."""
-
-FAR = 1 << 31
-"""Above every id."""
-
-_ENDLESS = 1 << 62
 _UNIT = 2.0**-SCALE_BITS
-_TILE = 4
-
-walk_end = for_kernels(cpu.walk_end)
 
 
 @cuda.jit(device=True)
@@ -84,187 +63,6 @@ def _lower(bounds, step, score, by_walks, reserve):
     """Return the lower bound on π."""
     root = math.sqrt(bounds[step, 4] + times(bounds[step, 5], by_walks))
     return max(reserve, score + bounds[step, 3] - root)
-
-
-@cuda.jit(device=True)
-def _lengths(kind, items, size, begin, go_on, walks, residue, reserve, scores, limits, control, home, blocks, sums):
-    """Write the first step of a sweep: prefix sums of row lengths within each block's share of the items.
-
-    A thread owns an item at a time. ``PUSH`` takes its residue (leaving share in ``scores``, the rest in ``reserve``);
-    ``INVERTED`` starts its score with its reserve. Offsets go to ``limits``, the block's sum to ``control``.
-    """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    member = cuda.blockIdx.x % blocks
-    part = (size + blocks - 1) // blocks
-    running = int64(0)
-    last = min((member + 1) * part, size)
-    for first in range(member * part, last, width):
-        j = first + lane
-        length = int64(0)
-        if j < last:
-            v = int64(items[j])
-            if kind == DRAW:
-                length = int64(walks[v])
-            else:
-                length = begin[v + 1] - begin[v]
-            if kind == PUSH:
-                taken = residue[v]
-                residue[v] = 0
-                share = int64(0)
-                if length > 0:
-                    share = int64(passed_on(uint64(taken), go_on) // uint64(length))
-                reserve[v] += taken - length * share
-                scores[j] = share
-                if share == 0:
-                    length = int64(0)
-            elif kind == INVERTED:
-                scores[j] = reserve[v]
-        upto, whole = scan(length, sums)
-        if j < last:
-            limits[j] = running + upto - length
-        running += whole
-    if lane == 0:
-        control[home + SUMS + member] = running
-
-
-@cuda.jit(device=True)
-def _sweep(
-    kind, items, size, whole, listed, indptr, indices, go_on, seed, tag, walks, begin, ends, freqs, frequent_begin,
-    frequencies, residue, reserve, unit, walked, scores, limits, touched, upcoming, rho, most, tiled,
-    control, home, blocks, phase, pool, sums, stage, local, shared,
-):  # fmt: skip
-    """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.
-
-    A block owns a tile: it looks up the items of the tile, up to as many at a time as it has threads, and each thread
-    takes some consecutive entries of them. ``PUSH``: one atomic add an edge, and where ``listed`` a vertex met for the
-    first time goes to ``touched``, one lifted over its limit to ``upcoming``. ``FORWARD`` and ``DRAW``: one atomic add
-    a walk's end in ``walked``, first ones go to ``upcoming``. ``INVERTED``: reads, and one atomic add in ``scores`` a
-    thread and item. Without ``tiled`` a thread visits the whole row of an item.
-    """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    member = cuda.blockIdx.x % blocks
-    at = counters(home, phase)
-    part = (size + blocks - 1) // blocks
-    item_at, row_at, value_at, often_at = RANGES, RANGES + WIDTH, RANGES + 2 * WIDTH, RANGES + 3 * WIDTH
-    tile = width * max(int64(1), min(int64(_TILE), whole // (blocks * width * _TILE)))
-    tiles = (whole + tile - 1) // tile
-    if not tiled:
-        tiles = int64(blocks)
-    for t in range(member, tiles, blocks):
-        low, high = t * tile, min((t + 1) * tile, whole)
-        if not tiled:
-            low, high = pool[member], pool[member + 1]
-        while low < high:
-            block, after = int64(0), int64(blocks)
-            while after - block > 1:
-                middle = (block + after) >> 1
-                if pool[middle] <= low:
-                    block = middle
-                else:
-                    after = middle
-            base = pool[block]
-            stop = min(high, pool[block + 1])
-            last = min((block + 1) * part, size)
-            item = locate(limits, block * part, last, low - base)
-            while low < stop:
-                cuda.syncthreads()
-                j = item + lane
-                if j < last:
-                    v = int64(items[j])
-                    pool[item_at + lane] = limits[j] + base
-                    pool[row_at + lane] = v if kind == DRAW else begin[v]
-                    if kind == INVERTED:
-                        pool[value_at + lane] = frequent_begin[v]
-                        pool[often_at + lane] = frequent_begin[v + 1] - frequent_begin[v]
-                    else:
-                        pool[value_at + lane] = scores[j] if kind == PUSH else unit[v]
-                else:
-                    pool[item_at + lane] = _ENDLESS
-                cuda.syncthreads()
-                following = item + width
-                until = stop if following >= last else min(stop, limits[following] + base)
-                own = (until - low + width - 1) // width
-                e = low + lane * own
-                end = min(e + own, until)
-                i = int64(0)
-                if tiled:
-                    reach = width >> 1
-                    while reach > 0:
-                        if pool[item_at + i + reach] <= e:
-                            i += reach
-                        reach >>= 1
-                else:
-                    i = int64(lane)
-                    e = max(low, pool[item_at + i])
-                    end = until if i + 1 == width else min(until, pool[item_at + i + 1])
-                fullest = -1
-                total = int64(0)
-                while e < end:
-                    while i + 1 < width and pool[item_at + i + 1] <= e:
-                        if total > 0:
-                            cuda.atomic.add(scores, item + i, total)
-                            total = int64(0)
-                        i += 1
-                    place = e - pool[item_at + i]
-                    row = pool[row_at + i]
-                    value = pool[value_at + i]
-                    if kind == PUSH:
-                        u = int64(indices[row + place])
-                        if listed == 0:
-                            cuda.atomic.add(residue, u, value)
-                        else:
-                            old = cuda.atomic.add(residue, u, value)
-                            if old == 0 and listed == 2 and reserve[u] == 0:
-                                fullest = max(fullest, put(stage, shared, 0, touched, control, at + FIRST, u))
-                            if old + value > rho:
-                                w = int64(walks[u])
-                                if w > 0 and w <= most and old <= w * rho and old + value > w * rho:
-                                    fullest = max(fullest, put(local, shared, 1, upcoming, control, at + SECOND, u))
-                    elif kind == INVERTED:
-                        found = unit[ends[row + place]]
-                        if found > 0:
-                            if place < pool[often_at + i]:
-                                found *= int64(frequencies[value + place])
-                            total += found
-                    else:
-                        if kind == DRAW:
-                            u = walk_end(indptr, indices, go_on, seed, tag, place, row)
-                        else:
-                            u = int64(ends[row + place])
-                            value *= int64(freqs[row + place])
-                        if cuda.atomic.add(walked, u, value) == 0:
-                            fullest = max(fullest, put(local, shared, 1, upcoming, control, at + SECOND, u))
-                    e += 1
-                if total > 0:
-                    cuda.atomic.add(scores, item + i, total)
-                low = until
-                item = following
-                if kind != INVERTED and anywhere(fullest >= STAGE >> 1):
-                    flush(stage, shared, 0, touched, control, at + FIRST)
-                    flush(local, shared, 1, upcoming, control, at + SECOND)
-    if kind != INVERTED:
-        flush(stage, shared, 0, touched, control, at + FIRST)
-        flush(local, shared, 1, upcoming, control, at + SECOND)
-
-
-@cuda.jit(device=True)
-def _collect(span, dense, touched, residue, walks, rho, most, target, control, home, blocks, phase, local, shared):
-    """List the vertices with a residue above their limit, among those met or among all; a thread owns a vertex."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    counter = counters(home, phase) + SECOND
-    for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
-        j = first + lane
-        place = 0
-        if j < span:
-            v = j if dense else int64(touched[j])
-            rest = residue[v]
-            if rest > rho:
-                w = int64(walks[v])
-                if w > 0 and w <= most and rest > w * rho:
-                    place = put(local, shared, 1, target, control, counter, v)
-        if anywhere(place >= STAGE - width):
-            flush(local, shared, 1, target, control, counter)
-    flush(local, shared, 1, target, control, counter)
 
 
 @cuda.jit(device=True)
@@ -443,9 +241,8 @@ def answer(
     uppers = limits_real[team, LIMITS]
     touched, candidates = short[team, TOUCHED], short[team, CANDIDATES]
     frontier, upcoming = short[team, FRONTIER], short[team, UPCOMING]
-    best_keys, best_ids, best_uppers, numbers = top[team, KEYS], top[team, IDS], top[team, UPPERS], top[team, NUMBERS]
+    best_keys, best_ids, best_uppers = top[team, KEYS], top[team, IDS], top[team, UPPERS]
     best_reals = top_real[team, UPPERS]
-    room = len(best_keys)
     n, steps = len(indptr) - 1, len(rhos)
     if lane < 8:
         shared[lane] = 0
@@ -475,7 +272,7 @@ def answer(
             most = int64(ONE) // rho
             rounds, pushed, edges = int64(0), int64(0), int64(0)
             if step > 0:
-                _collect(
+                collect_frontier(
                     span, dense, touched, residue, walks, rho, most, frontier,
                     control, home, blocks, phase, local, shared,
                 )  # fmt: skip
@@ -485,7 +282,7 @@ def answer(
             while size > 0:
                 rounds += 1
                 pushed += size
-                _lengths(
+                lengths(
                     PUSH, frontier, size, indptr, go_on, walks, residue, reserve, scores, limits,
                     control, home, blocks, sums,
                 )  # fmt: skip
@@ -496,7 +293,7 @@ def answer(
                 listed = listed and not scanning
                 collected = 0 if scanning else 1 + int64(listed)
                 at = counters(home, phase)
-                _sweep(
+                sweep(
                     PUSH, frontier, size, whole, collected, indptr, indices, go_on, seed, tag, walks, indptr, starts,
                     row_freqs, frequent_begin, frequencies, residue, reserve, unit, walked, scores, limits,
                     touched[met:], upcoming, rho, most, tiled_push,
@@ -506,7 +303,7 @@ def answer(
                 met += control[at + FIRST]
                 if scanning:
                     at = counters(home, phase)
-                    _collect(
+                    collect_frontier(
                         n, True, touched, residue, walks, rho, most, upcoming,
                         control, home, blocks, phase, local, shared,
                     )  # fmt: skip
@@ -549,14 +346,14 @@ def answer(
                 if forward:
                     kind = DRAW if light else FORWARD
                     items, rows, begin, ends = frontier, carriers, row_begin, row_ends
-                _lengths(
+                lengths(
                     kind, items, rows, begin, go_on, walks, residue, reserve, scores, limits,
                     control, home, blocks, sums,
                 )  # fmt: skip
                 phase = meet(control, home, blocks, phase)
                 whole = share_out(control, home, blocks, pool, sums)
                 at = counters(home, phase)
-                _sweep(
+                sweep(
                     kind, items, rows, whole, 0, indptr, indices, go_on, seed, tag, walks, begin, ends, row_freqs,
                     frequent_begin, frequencies, residue, reserve, unit, walked, scores, limits, touched, upcoming,
                     rho, most, tiled_estimate, control, home, blocks, phase, pool, sums, stage, local, shared,
@@ -584,38 +381,15 @@ def answer(
                 if not final and count < k and outside > delta_min:
                     refused = count + 1
                 elif length > 0:
-                    lowest, above, equal, phase, turn = kth(
-                        scores, count, length, limits, spare, control, home, blocks, phase, turn,
-                        pool, sums, local, shared,
+                    lowest, phase, turn = take_best(
+                        scores, candidates, count, length, limits, spare, best_keys, best_ids,
+                        control, home, blocks, phase, turn, pool, sums, local, shared,
                     )  # fmt: skip
-                    # Of equal scores the lowest ids: selected in the same way, as distances from the largest id.
-                    farthest = int64(0)
-                    if equal > length - above:
-                        at = counters(home, phase)
-                        for j in range(me, count, everyone):
-                            if scores[j] == lowest:
-                                limits[cuda.atomic.add(control, at + FIRST, 1)] = FAR - int64(candidates[j])
-                        phase = meet(control, home, blocks, phase)
-                        farthest, _, _, phase, turn = kth(
-                            limits, equal, length - above, spare, limits, control, home, blocks, phase, turn,
-                            pool, sums, local, shared,
-                        )  # fmt: skip
-                    at = counters(home, phase)
-                    for i in range(me, room, everyone):
-                        numbers[i] = i
-                        if i >= length:
-                            best_keys[i], best_ids[i], best_uppers[i] = -1, i, -1
-                    for j in range(me, count, everyone):
-                        score, v = scores[j], int64(candidates[j])
-                        if score > lowest or (score == lowest and FAR - v >= farthest):
-                            place = cuda.atomic.add(control, at + FIRST, 1)
-                            best_keys[place], best_ids[place] = score, v
-                        if not final:
-                            uppers[j] = _upper(
-                                bounds, step, float64(score) * _UNIT, float64(score - reserve[v]) * _UNIT
-                            )
-                    phase = meet(control, home, blocks, phase)
                     if not final:
+                        for j in range(me, count, everyone):
+                            by_walks = float64(scores[j] - reserve[candidates[j]]) * _UNIT
+                            uppers[j] = _upper(bounds, step, float64(scores[j]) * _UNIT, by_walks)
+                        phase = meet(control, home, blocks, phase)
                         upper, above, _, phase, turn = kth(
                             limits, count, length, spare, scores, control, home, blocks, phase, turn,
                             pool, sums, local, shared,
@@ -624,23 +398,14 @@ def answer(
                         for j in range(me, count, everyone):
                             if limits[j] > upper:
                                 best_uppers[cuda.atomic.add(control, at + FIRST, 1)] = limits[j]
-                        for i in range(above + me, length, everyone):
-                            best_uppers[i] = upper
+                        for i in range(above + me, len(best_uppers), everyone):
+                            best_uppers[i] = upper if i < length else int64(-1)
                         phase = meet(control, home, blocks, phase)
                         highest = max(best_reals[above], outside)
                         if count >= k and highest > delta_min and float64(lowest) * _UNIT < (1.0 - epsilon) * highest:
                             refused = int64(k)
                     if refused == 0:
-                        if room <= SORTED_IN_BLOCK:
-                            if member == 0:
-                                sort_in_block(best_keys, best_ids, room, pool)
-                            if not final and member == blocks - 1:
-                                sort_in_block(best_uppers, numbers, room, pool)
-                            phase = meet(control, home, blocks, phase)
-                        else:
-                            phase = sort_in_team(best_keys, best_ids, room, control, home, blocks, phase)
-                            if not final:
-                                phase = sort_in_team(best_uppers, numbers, room, control, home, blocks, phase)
+                        phase = sort_best(top[team], not final, control, home, blocks, phase, pool)
                     if refused == 0 and not final:
                         at = counters(home, phase)
                         for i in range(me, length, everyone):

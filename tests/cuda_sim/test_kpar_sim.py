@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import cuda
 
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 
@@ -25,16 +26,67 @@ def graph(request, make_graph, random_graph):
     return random_graph(n, m, 3) if edges is None else make_graph(n, edges)
 
 
-@pytest.mark.parametrize("collect", ["auto", "scan", "atomic"])
-def test_queries_equal_the_cpu(simulator, graph, collect):
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Let few vertices take the ways of many."""
+    from gpukit.kpar import select_cuda
+
+    monkeypatch.setattr(select_cuda, "SORTED_IN_BLOCK", 8)
+
+
+def test_queries_equal_the_cpu(simulator, graph):
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
     index = build_index(graph, rank(graph).order, Params(), seed=3)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
-    sources = Sources.together([Sources.single([0, graph.n - 1]), Sources.weighted([1, 2, 0], [1, 2, 10**6])])
-    for k, to_end in ((1, False), (graph.n // 2, False), (graph.n, True)):
-        found = gpu.query(sources, k, to_end=to_end, shape=Shape(collect=collect))
-        check_equal(found, query(cpu, sources, k, to_end=to_end))
+    one, several = Sources.single([0]), Sources.together([Sources.single([2]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    for sources, k, to_end, shape in (
+        (one, 1, False, Shape(collect="atomic")),
+        (several, graph.n // 3, False, Shape()),
+        (one, graph.n, True, Shape(collect="scan", tiled_push=False, tiled_estimate=False)),
+    ):
+        check_equal(gpu.query(sources, k, to_end=to_end, shape=shape), query(cpu, sources, k, to_end=to_end))
+
+
+def test_light_index_gives_the_same(simulator, random_graph):
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+
+    graph = random_graph(12, 25, 3)
+    index = build_index(graph, rank(graph).order, Params(), seed=3, memory=0)
+    sources = Sources.single([0])
+    expected = query(Prepared.of(graph, index), sources, 5)
+    check_equal(CudaPrepared.of(graph, index).query(sources, 5), expected)
+
+
+def test_selection_of_many_with_ties(simulator, monkeypatch):
+    """Histograms, lists shrunk more than once, and ties: the k-th largest of NumPy."""
+    from gpukit.kpar import select_cuda, team_cuda
+
+    monkeypatch.setattr(select_cuda, "RANKED", 3)
+
+    @cuda.jit
+    def select(values, k, spare, other, control, found):
+        pool = cuda.shared.array(team_cuda.POOL, np.int64)
+        sums = cuda.shared.array(team_cuda.SCANNED, np.int64)
+        local = cuda.shared.array(team_cuda.STAGE, np.int32)
+        shared = cuda.shared.array(8, np.int32)
+        shared[cuda.threadIdx.x] = 0
+        value, above, equal, _, _ = select_cuda.kth(
+            values, len(values), k, spare, other, control, 0, 1, np.int64(1), 0, pool, sums, local, shared
+        )
+        found[0], found[1], found[2] = value, above, equal
+
+    generator = np.random.default_rng(1)
+    for values in (
+        generator.integers(1, 40, 60),
+        (1 << 61) + generator.integers(0, 1 << 50, 40),
+        np.concatenate([np.zeros(5, np.int64), generator.integers(0, 1 << generator.integers(1, 62, 40))]),
+    ):
+        for k in (1, 17, len(values)):
+            found, control = np.zeros(3, np.int64), np.zeros(team_cuda.CONTROL, np.int64)
+            select[1, 8](values, k, np.zeros_like(values), np.zeros_like(values), control, found)
+            value = np.sort(values)[::-1][k - 1]
+            assert found.tolist() == [value, (values > value).sum(), (values == value).sum()]
 
 
 def test_rank_and_index_equal_the_cpu(simulator, graph):
