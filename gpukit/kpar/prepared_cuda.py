@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, on_gpu, xp
+from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import simulated
-from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
 from gpukit.kpar import query_cuda, select_cuda, team_cuda
-from gpukit.kpar.index import Index
+from gpukit.kpar.index import Index, light_index
+from gpukit.kpar.index_cuda import forward_rows
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, check_k
 
 BLOCK = 4 if simulated() else 512
@@ -50,6 +51,58 @@ class Shape:
     tiled_estimate: bool = True
 
 
+class Space:
+    """Working space of the kernels for a graph of n vertices on the current GPU, kept from one batch to the next."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._work: dict[Any, Any] = {}
+
+    def spread(self, kernel: Any, args: Callable[[int, tuple], tuple], queries: int, k: int, shape: Shape) -> tuple:
+        """Return the blocks of a team, the launch shape, and the arrays of enough teams, clean.
+
+        ``args(blocks, arrays)`` must return the arguments of the kernel.
+        """
+        if simulated():
+            return 1, (1, BLOCK), self.arrays(1, k)
+        most = cooperative_grid(kernel, BLOCK, args(1, self.arrays(1, k)))
+        held = self._work["rows"][0]
+        fitting = max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n))
+        teams = min(shape.teams or MOST_TEAMS, queries, fitting, most)
+        blocks = min(shape.blocks or most // teams, most // teams, team_cuda.MOST_BLOCKS)
+        return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
+
+    def arrays(self, teams: int, k: int) -> tuple:
+        """Return the views of long, short, top, top and long as floating point, and control of at least these teams."""
+        if "rows" not in self._work or self._work["rows"][0] < teams:
+            self._work.pop("rows", None)
+            long = Buffer((teams, query_cuda.LONG_ROWS, self.n), np.int64, 0)
+            short = Buffer((teams, query_cuda.SHORT_ROWS, self.n), np.int32)
+            control = Buffer(1 + teams * team_cuda.CONTROL, np.int64)
+            self._work["rows"] = (teams, long, short, Buffer(long.array.view(np.float64)), control)
+        held, long, short, real, control = self._work["rows"]
+        shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
+        if "top" not in self._work or self._work["top"][0].array.shape != shape:
+            top = Buffer(shape, np.int64, 0)
+            self._work["top"] = (top, Buffer(top.array.view(np.float64)))
+        top, top_real = self._work["top"]
+        control.array.fill(0)
+        return long.view, short.view, top.view, top_real.view, real.view, control.view
+
+    def out(self, queries: int, width: int) -> Buffer:
+        """Return room for answers, int64 (queries, width)."""
+        if "out" not in self._work or self._work["out"].array.shape != (queries, width):
+            self._work["out"] = Buffer((queries, width), np.int64)
+        return self._work["out"]
+
+
+def packed(sources: Sources, first: int, last: int) -> Buffer:
+    """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""
+    part = slice(sources.offsets[first], sources.offsets[last])
+    offsets, mass = sources.offsets[first : last + 1] - part.start, sources.mass[part].view(np.int64)
+    return Buffer(np.concatenate([offsets, sources.vertices[part], mass]))
+
+
 @dataclass(eq=False)
 class CudaPrepared:
     """A graph and its index in the memory of a GPU, ready for queries.
@@ -63,58 +116,55 @@ class CudaPrepared:
         CUDA device number.
     arrays : dict of Buffer
         Graph and index on the device.
-    work : dict of Buffer
-        Working space, kept from one batch to the next.
+    space : Space
+    light : bool
+        Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
+    schedules : dict
+        ρ and coefficients of the bounds on the device, by k.
     """
 
     index: Index
     constants: Constants
     gpu: int
     arrays: dict[str, Buffer]
-    work: dict[Any, Any] = field(default_factory=dict, repr=False)
+    space: Space
+    light: bool
+    schedules: dict[int, tuple[Buffer, Buffer]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
         """Copy a graph and an index that was built on it to a GPU; arrays that are there already are not copied.
 
+        Rows that do not fit are left out (``light``).
+
         Raises
         ------
         DeviceError
-            If they do not fit; the line says so and what to do.
+            If not even the graph and the counts fit.
         """
         with on_gpu(gpu):
-            source = {
-                "indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals,
-                "src_begin": index.src_begin, "starts": index.starts, "frequent_begin": index.frequent_begin,
-                "frequencies": index.frequencies,
-            }  # fmt: skip
-            missing = sum(array.nbytes for array in source.values() if isinstance(array, np.ndarray))
-            rows = 0 if index.forward is not None and not isinstance(index.forward[0], np.ndarray) else 2
+            free = free_memory()
+            kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
+            needs = {"graph and counts": _missing(kept), "working space": (BYTES_PER_VERTEX + 32) * graph.n}
+            if xp is not np:
+                check_budget(needs, free, f"GPU {gpu}", "use --device cpu")
+            arrays = {name: Buffer(array) for name, array in kept.items()}
+            names = ("src_begin", "starts", "frequent_begin", "frequencies")
+            rows = {name: getattr(index, name) for name in names}
             # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
-            missing += rows * 16 * len(index.starts) + BYTES_PER_VERTEX * graph.n
-            if missing > free_memory() and xp is not np:
-                from gpukit.device.memory import readable
-
-                raise DeviceError(
-                    f"graph, index and working space need {readable(missing)}, but {readable(free_memory())} are free "
-                    f"on GPU {gpu}; make the index with `kpar index --memory 0`, or use --device cpu"
-                )
-            arrays = {name: Buffer(array) for name, array in source.items()}
-            forward = index.forward
+            sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
+            wanted = sum(needs.values()) + _missing(rows) + sorting * len(index.starts)
+            light = index.light or (xp is not np and wanted > free)
+            held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
+            arrays |= {name: Buffer(getattr(held, name)) for name in names}
+            forward = held.forward
             if forward is None:
-                from gpukit.kpar.index_cuda import forward_rows
-
-                forward = forward_rows(graph.n, *(arrays[name].array for name in list(source)[4:]))
-            for name, array in zip(("row_begin", "row_ends", "row_freqs"), forward, strict=True):
-                arrays[name] = Buffer(array)
-            order = xp.argsort(-arrays["arrivals"].array, kind="stable") if graph.n else xp.zeros(0)
+                forward = forward_rows(graph.n, *(arrays[name].array for name in names))
+            arrays |= {name: Buffer(a) for name, a in zip(("row_begin", "row_ends", "row_freqs"), forward, strict=True)}
+            order = xp.argsort(-arrays["arrivals"].array, kind="stable")
             arrays["by_arrivals"] = Buffer(order.astype(np.int32))
-        return cls(index, Constants.of(graph.n, graph.m, index.params), gpu, arrays)
-
-    @property
-    def n(self) -> int:
-        """Number of vertices."""
-        return self.constants.n
+            constants = Constants.of(graph.n, graph.m, index.params)
+            return cls(index, constants, gpu, arrays, Space(graph.n), light)
 
     def query(
         self,
@@ -126,8 +176,7 @@ class CudaPrepared:
         progress: Callable[[int, int], None] | None = None,
     ) -> Result:
         """Answer a batch of queries; arguments, result and errors are those of :func:`gpukit.kpar.query.query`."""
-        check_k(k, self.n)
-        shape = shape or Shape()
+        check_k(k, self.constants.n)
         schedule = self.constants.schedule(k)
         width = 2 + len(schedule) * len(TRACE) + 2 * k
         chunk = max(1, AHEAD // width)
@@ -135,7 +184,7 @@ class CudaPrepared:
         with on_gpu(self.gpu):
             for first in range(0, len(sources), chunk):
                 last = min(first + chunk, len(sources))
-                rows[first:last] = self._launch(sources, first, last, k, schedule, to_end, shape, width)
+                rows[first:last] = self._launch(sources, first, last, k, schedule, to_end, shape or Shape(), width)
                 if progress is not None:
                     progress(last, len(sources))
         return _unpacked(rows, k, schedule)
@@ -143,73 +192,31 @@ class CudaPrepared:
     def _launch(
         self, sources: Sources, first: int, last: int, k: int, schedule: list, to_end: bool, shape: Shape, width: int
     ) -> np.ndarray:
-        queries, index = last - first, self.index
-        part = slice(sources.offsets[first], sources.offsets[last])
-        packed = np.concatenate(
-            [sources.offsets[first : last + 1] - part.start, sources.vertices[part], sources.mass[part].view(np.int64)]
-        )
-        fixed = self._fixed(k, schedule)
-        name = ("out", queries, width)
-        if name not in self.work:
-            self.work = {key: value for key, value in self.work.items() if key[0] != "out"}
-            self.work[name] = Buffer((queries, width), np.int64)
-        out = self.work[name]
-        a = self.arrays
-        tag = stream_tag(Stream.WALK)
+        if k not in self.schedules:
+            rhos, bounds = [step.rho for step in schedule], [step.upper + step.lower for step in schedule]
+            self.schedules[k] = (Buffer(np.array(rhos, np.int64)), Buffer(np.array(bounds)))
+        queries, index, a = last - first, self.index, self.arrays
+        per_step = tuple(buffer.view for buffer in self.schedules[k])
+        source, out = packed(sources, first, last), self.space.out(queries, width)
 
         def arguments(blocks: int, space: tuple) -> tuple:
-            long, short, top, real, limits, control = space
             return (
                 a["indptr"].view, a["indices"].view, np.uint64(index.params.go_on), a["row_begin"].view,
                 a["row_ends"].view, a["row_freqs"].view, a["src_begin"].view, a["starts"].view,
                 a["frequent_begin"].view, a["frequencies"].view, a["walks"].view, a["arrivals"].view,
-                a["by_arrivals"].view, index.light, np.uint64(index.seed), tag, source.view, queries, blocks, k,
-                *fixed, float(self.constants.delta_min), index.params.epsilon, to_end, COLLECT[shape.collect],
-                shape.tiled_push, shape.tiled_estimate, long, short, top, real, limits, control, out.view,
+                a["by_arrivals"].view, self.light, np.uint64(index.seed), stream_tag(Stream.WALK), source.view, queries,
+                blocks, k, *per_step, float(self.constants.delta_min), index.params.epsilon, to_end,
+                COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate, *space, out.view,
             )  # fmt: skip
 
-        source = Buffer(packed)
-        most = cooperative_grid(query_cuda.answer, BLOCK, arguments(1, self._space(1, k)[1:]))
-        teams, blocks = self._spread(queries, most, shape)
-        space = self._space(teams, k)
-        space[0].array.fill(0)
-        query_cuda.answer[teams * blocks, BLOCK](*arguments(blocks, space[1:]))
+        blocks, launch, arrays = self.space.spread(query_cuda.answer, arguments, queries, k, shape)
+        query_cuda.answer[launch](*arguments(blocks, arrays))
         return out.host()
 
-    def _spread(self, queries: int, most: int, shape: Shape) -> tuple[int, int]:
-        """Return the number of teams and the blocks of each."""
-        if simulated():
-            return 1, 1
-        held = self.work["space"][0] if "space" in self.work else 0
-        fitting = max(1, held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n))
-        teams = min(shape.teams or MOST_TEAMS, queries, fitting, most)
-        blocks = min(shape.blocks or most // teams, most // teams, team_cuda.MOST_BLOCKS)
-        return teams, blocks
 
-    def _fixed(self, k: int, schedule: list) -> tuple:
-        """Return ρ and the coefficients of the bounds on the device."""
-        if ("schedule", k) not in self.work:
-            rhos = np.array([step.rho for step in schedule], np.int64)
-            bounds = np.array([step.upper + step.lower for step in schedule])
-            self.work["schedule", k] = (Buffer(rhos), Buffer(bounds))
-        return tuple(buffer.view for buffer in self.work["schedule", k])
-
-    def _space(self, teams: int, k: int) -> tuple:
-        """Return control words and the views of the working space of at least ``teams`` teams, clean."""
-        if "space" not in self.work or self.work["space"][0] < teams:
-            self.work.pop("space", None)
-            long = Buffer((teams, query_cuda.LONG_ROWS, self.n), np.int64, 0)
-            short = Buffer((teams, query_cuda.SHORT_ROWS, self.n), np.int32)
-            control = Buffer(1 + teams * team_cuda.CONTROL, np.int64)
-            self.work["space"] = (teams, long, short, Buffer(long.array.view(np.float64)), control)
-        held, long, short, real, control = self.work["space"]
-        room = 1 << (k - 1).bit_length()
-        if ("top", held, room) not in self.work:
-            self.work = {key: value for key, value in self.work.items() if key[0] != "top"}
-            top = Buffer((held, select_cuda.TOP_ROWS, room), np.int64, 0)
-            self.work["top", held, room] = (top, Buffer(top.array.view(np.float64)))
-        top, top_real = self.work["top", held, room]
-        return control, long.view, short.view, top.view, top_real.view, real.view, control.view
+def _missing(arrays: dict) -> int:
+    """Return the bytes of the arrays that are not in device memory."""
+    return sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
 
 
 def _unpacked(rows: np.ndarray, k: int, schedule: list) -> Result:

@@ -23,8 +23,8 @@ from gpukit.kpar.team_cuda import (
     scan,
 )
 
-PUSH, FORWARD, DRAW, INVERTED = 0, 1, 2, 3
-"""Kinds of sweeps."""
+PUSH, FORWARD, DRAW, INVERTED, CARRY = 0, 1, 2, 3, 4
+"""Kinds of sweeps. ``CARRY`` is that of FORA+: rows of walks in the order drawn, as many as the residue asks for."""
 
 RANGES = 512
 """Where the ranges of a sweep begin in the pool, after the blocks' prefix sums: four arrays of WIDTH."""
@@ -42,7 +42,8 @@ def lengths(kind, items, size, begin, go_on, walks, residue, reserve, scores, li
     """Write the first step of a sweep: prefix sums of row lengths within each block's share of the items.
 
     A thread owns an item at a time. ``PUSH`` takes its residue (leaving share in ``scores``, the rest in ``reserve``);
-    ``INVERTED`` starts its score with its reserve. Offsets go to ``limits``, the block's sum to ``control``.
+    ``INVERTED`` starts its score with its reserve; rows of ``DRAW`` and ``CARRY`` have ``walks`` entries. Offsets go to
+    ``limits``, the block's sum to ``control``.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     member = cuda.blockIdx.x % blocks
@@ -54,7 +55,7 @@ def lengths(kind, items, size, begin, go_on, walks, residue, reserve, scores, li
         length = int64(0)
         if j < last:
             v = int64(items[j])
-            if kind == DRAW:
+            if kind == DRAW or kind == CARRY:
                 length = int64(walks[v])
             else:
                 length = begin[v + 1] - begin[v]
@@ -89,8 +90,8 @@ def sweep(
     A block owns a tile: it looks up the items of the tile, up to as many at a time as it has threads, and each thread
     takes some consecutive entries of them. ``PUSH``: one atomic add an edge, and where ``listed`` a vertex met for the
     first time goes to ``touched``, one lifted over its limit to ``upcoming``. ``FORWARD`` and ``DRAW``: one atomic add
-    a walk's end in ``walked``, first ones go to ``upcoming``. ``INVERTED``: reads, and one atomic add in ``scores`` a
-    thread and item. Without ``tiled`` a thread visits the whole row of an item.
+    a walk's end in ``walked``, first ones go to ``upcoming``; ``CARRY``: one in ``reserve``. ``INVERTED``: reads, and
+    one atomic add in ``scores`` a thread and item. Without ``tiled`` a thread visits the whole row of an item.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     member = cuda.blockIdx.x % blocks
@@ -127,6 +128,9 @@ def sweep(
                     if kind == INVERTED:
                         pool[value_at + lane] = frequent_begin[v]
                         pool[often_at + lane] = frequent_begin[v + 1] - frequent_begin[v]
+                    elif kind == CARRY:
+                        pool[value_at + lane] = int64(uint64(residue[v]) // uint64(unit[v]))
+                        pool[often_at + lane] = int64(uint64(residue[v]) % uint64(unit[v]))
                     else:
                         pool[value_at + lane] = scores[j] if kind == PUSH else unit[v]
                 else:
@@ -177,6 +181,9 @@ def sweep(
                             if place < pool[often_at + i]:
                                 found *= int64(frequencies[value + place])
                             total += found
+                    elif kind == CARRY:
+                        more = int64(1) if place < pool[often_at + i] else int64(0)
+                        cuda.atomic.add(reserve, int64(ends[row + place]), value + more)
                     else:
                         if kind == DRAW:
                             u = walk_end(indptr, indices, go_on, seed, tag, place, row)

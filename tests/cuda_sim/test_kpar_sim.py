@@ -106,3 +106,20 @@ def test_rank_and_index_equal_the_cpu(simulator, graph):
         if not cpu.light:
             rows = index_cuda.forward_rows(graph.n, gpu.src_begin, gpu.starts, gpu.frequent_begin, gpu.frequencies)
             assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, rows, strict=True))
+
+
+def test_baselines_equal_the_cpu(simulator, random_graph, monkeypatch):
+    from gpukit.kpar import baselines, baselines_cuda
+
+    monkeypatch.setattr(baselines, "walks_needed", lambda n, params: 300)
+    monkeypatch.setattr(baselines_cuda, "walks_needed", lambda n, params: 300)
+    graph = random_graph(15, 30, 8)
+    sources = Sources.together([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    cpu, gpu = baselines.fora_index(graph, seed=4), baselines_cuda.fora_index(graph, seed=4)
+    assert np.array_equal(cpu.places, gpu.places) and np.array_equal(cpu.ends, gpu.ends)
+    for expected, found in (
+        (baselines.fora(graph, cpu, sources, 6), baselines_cuda.CudaFora(graph, gpu).query(sources, 6)),
+        (baselines.monte_carlo(graph, sources, 6, seed=4), baselines_cuda.monte_carlo(graph, sources, 6, seed=4)),
+    ):
+        assert np.array_equal(found.offsets, expected.offsets)
+        assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
