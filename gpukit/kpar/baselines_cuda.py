@@ -62,6 +62,11 @@ class CudaFora:
         return Result(offsets, nodes, scores, np.zeros(queries, np.int32), [], [])
 
 
+def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, gpu: int = 0) -> Result:
+    """Answer by FORA+ as :func:`gpukit.kpar.baselines.fora` does."""
+    return CudaFora(graph, index, gpu).query(sources, k)
+
+
 def monte_carlo(
     graph: Graph, sources: Sources, k: int, params: Params | None = None, *, seed: int = 0, gpu: int = 0
 ) -> Result:

@@ -169,10 +169,13 @@ def forward_rows(n: int, src_begin: Any, starts: Any, frequent_begin: Any, frequ
     return _starts_of(keys, n), keys.astype(np.int32), freqs[order]
 
 
+def to_host(array: Any) -> np.ndarray:
+    """Return an array in host memory."""
+    return array if isinstance(array, np.ndarray) else xp.asnumpy(array)
+
+
 def on_host(index: Index) -> Index:
     """Return the index with its arrays in host memory and no forward rows."""
     names = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs")
-    arrays = {name: array for name in names if (array := getattr(index, name)) is not None}
-    if xp is not np:
-        arrays = {name: xp.asnumpy(array) for name, array in arrays.items()}
+    arrays = {name: to_host(array) for name in names if (array := getattr(index, name)) is not None}
     return Index.of(index.params, index.seed, arrays, light=index.light)

@@ -176,6 +176,11 @@ class Sources:
         vertices = np.asarray(vertices, np.int32)
         return cls(np.arange(len(vertices) + 1, dtype=np.int64), vertices, np.full(len(vertices), ONE, np.uint64))
 
+    def part(self, first: int, last: int) -> "Sources":
+        """Return the queries first … last - 1."""
+        inside = slice(self.offsets[first], self.offsets[last])
+        return Sources(self.offsets[first : last + 1] - inside.start, self.vertices[inside], self.mass[inside])
+
     @classmethod
     def together(cls, parts: "Sequence[Sources]") -> "Sources":
         """Return the queries of several batches as one."""
@@ -273,6 +278,17 @@ class Result:
     steps: np.ndarray
     traces: list[np.ndarray] = field(repr=False)
     schedule: list[Step] = field(repr=False)
+
+    @classmethod
+    def together(cls, parts: "Sequence[Result]") -> "Result":
+        """Return the answers of several batches, asked with the same k, as one."""
+        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        nodes, scores, steps = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("nodes", "scores", "steps")
+        )
+        traces = [trace for part in parts for trace in part.traces]
+        return cls(offsets, nodes, scores, steps, traces, parts[0].schedule)
 
     def answer(self, query: int) -> tuple[np.ndarray, np.ndarray]:
         """Return nodes (int32) and scores (float64) of one query."""
