@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gpukit.device.select import Device
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Params, Result, Sources, random_vertices
+
+if TYPE_CHECKING:
+    from gpukit.kpar.baselines import Fora
 
 BYTES_PER_EDGE = 4 + 8 + 8
 """Least memory traffic of a pushed edge: its head, and a residue read and written."""
@@ -39,7 +42,7 @@ def _synchroniser(device: Device) -> Callable[[], None]:
         return lambda: None
     from numba import cuda
 
-    return cuda.synchronize  # type: ignore[no-any-return]
+    return cuda.synchronize
 
 
 def sources_with_edges(graph: Graph, count: int, seed: int) -> Sources:
@@ -126,8 +129,8 @@ class Bench:
         if self.device.kind == "cpu":
             from gpukit.kpar.query import query
 
-            return query(self.prepared, sources, k, **options)
-        return self.prepared.query(sources, k, **options)  # type: ignore[no-any-return]
+            return query(self.prepared, sources, k, threads=self.device.threads, **options)
+        return self.prepared.query(sources, k, **options)
 
     def latency(self, k: int, sources: Sources, **options: Any) -> dict[str, Any]:
         """Ask one query at a time; return milliseconds, mean counts and the floor."""
@@ -171,22 +174,37 @@ class Bench:
     def fora(self, k: int, sources: Sources) -> dict[str, Any]:
         """Return index time, latency and throughput of FORA+ on the same device."""
         seconds: dict[str, float] = {}
-        if self.device.kind == "cpu":
-            return self.on_threads(k, sources)["fora"]
-        from gpukit.kpar.baselines_cuda import CudaFora, fora_index
-
         with _clock(seconds, "index_s", self.device):
-            index = fora_index(self.graph, self.params, seed=self.seed)
-        held = CudaFora(self.graph, index)
-        held.query(sources.part(0, 1), k)
+            index = self._fora_index()
+        ask = self._fora_query(index, k)
+        ask(sources.part(0, 1))
         spent = []
         for q in range(len(sources)):
             start = time.perf_counter()
-            held.query(sources.part(q, q + 1), k)
+            ask(sources.part(q, q + 1))
             spent.append(1e3 * (time.perf_counter() - start))
-        best, _ = _best_of_two(lambda: held.query(sources, k))
+        best, _ = _best_of_two(lambda: ask(sources))
         walks = int(index.places[-1])
         return {"k": k, **seconds, "walks": walks, **_spread(spent), "queries_per_s": len(sources) / best}
+
+    def _fora_index(self) -> "Fora":
+        if self.device.kind == "cpu":
+            from gpukit.kpar.baselines import fora_index
+
+            return fora_index(self.graph, self.params, seed=self.seed, threads=self.device.threads)
+        from gpukit.kpar import baselines_cuda
+
+        return baselines_cuda.fora_index(self.graph, self.params, seed=self.seed, gpu=self.device.gpus[0])
+
+    def _fora_query(self, index: "Fora", k: int) -> Callable[[Sources], Result]:
+        if self.device.kind == "cpu":
+            from gpukit.kpar.baselines import fora
+
+            return lambda sources: fora(self.graph, index, sources, k, threads=self.device.threads)
+        from gpukit.kpar.baselines_cuda import CudaFora
+
+        held = CudaFora(self.graph, index, self.device.gpus[0])
+        return lambda sources: held.query(sources, k)
 
     def on_threads(self, k: int, sources: Sources) -> dict[str, Any]:
         """Return queries a second of kPAR and FORA+ on all CPU threads, and whether kPAR's answers are the device's."""
@@ -208,7 +226,7 @@ class Bench:
         record["same_answers"] = bool(same)
         seconds: dict[str, float] = {}
         with _clock(seconds, "index_s", self.device):
-            fora = baselines.fora_index(graph, self.params, seed=self.seed)
+            fora = baselines.fora_index(graph, self.params, seed=self.seed, threads=threads)
         spent, _ = _best_of_two(lambda: baselines.fora(graph, fora, sources, k, threads=threads))
         record["fora"] = {**seconds, "walks": int(fora.places[-1]), "queries_per_s": len(sources) / spent}
         return record

@@ -373,10 +373,10 @@ def baseline(
         from gpukit.kpar import baselines_cuda as baselines
     else:
         from gpukit.kpar import baselines  # type: ignore[no-redef]
-    where: dict[str, Any] = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
+    where = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
     if method is Baseline.fora:
         with run.phase("index"):
-            found = baselines.fora_index(graph, settings, seed=seed, **({"gpu": chosen.gpus[0]} if on_gpu else {}))
+            found = baselines.fora_index(graph, settings, seed=seed, **where)
         with run.phase("query"):
             result = baselines.fora(graph, found, sources, k, **where)
     else:

@@ -148,9 +148,9 @@ class Fora:
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw(indptr, indices, go_on, seed, tag, places, ends):
-    """Draw the walks of all vertices into ``ends``."""
-    for v in range(len(places) - 1):
+def _draw(indptr, indices, go_on, seed, tag, places, first, last, ends):
+    """Draw the walks of the vertices first … last - 1 into ``ends``."""
+    for v in range(first, last):
         for j in range(places[v + 1] - places[v]):
             ends[places[v] + j] = walk_end(indptr, indices, go_on, seed, tag, j, v)
 
@@ -162,15 +162,18 @@ def fora_settings(graph: Graph, params: Params) -> tuple[int, int]:
     return math.isqrt(ONE * worth // max(graph.m, 1)), worth
 
 
-def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0) -> Fora:
+def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, threads: int = 1) -> Fora:
     """Draw the walks of FORA+: ⌈d·r_max / worth⌉ from each vertex, r_max of equation (5) with δ = p_f = 1/n."""
     params = params or Params()
     limit, worth = fora_settings(graph, params)
     places = np.zeros(graph.n + 1, np.int64)
     np.cumsum(-(-np.diff(graph.indptr) * limit // worth), out=places[1:])
     ends = np.empty(places[-1], np.int32)
-    tag = stream_tag(Stream.WALK, ROUND)
-    _draw(graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), tag, places, ends)
+    common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+    cuts = np.searchsorted(places, np.linspace(0, places[-1], 8 * threads + 1))
+    cuts[0], cuts[-1] = 0, graph.n
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda i: _draw(*common, places, cuts[i], cuts[i + 1], ends), range(8 * threads)))
     return Fora(params, limit, worth, places, ends)
 
 
