@@ -52,6 +52,12 @@ _UNIT = 2.0**-SCALE_BITS
 
 
 @cuda.jit(device=True)
+def _real(bits):
+    """Return the positive floating-point number with these bits."""
+    return math.ldexp(float64((bits & ((1 << 52) - 1)) | (1 << 52)), int32((bits >> 52) - 1075))
+
+
+@cuda.jit(device=True)
 def _upper(bounds, step, score, by_walks):
     """Return the upper bound on π, as :mod:`gpukit.kpar.bounds` rounds it."""
     root = math.sqrt(bounds[step, 1] + times(bounds[step, 2], by_walks))
@@ -401,7 +407,7 @@ def answer(
                         for i in range(above + me, len(best_uppers), everyone):
                             best_uppers[i] = upper if i < length else int64(-1)
                         phase = meet(control, home, blocks, phase)
-                        highest = max(best_reals[above], outside)
+                        highest = max(_real(upper), outside)
                         if count >= k and highest > delta_min and float64(lowest) * _UNIT < (1.0 - epsilon) * highest:
                             refused = int64(k)
                     if refused == 0:

@@ -38,21 +38,27 @@ def test_answers_equal_the_cpu(gpu, both, k, to_end):
     cpu, cuda = both
     generator = np.random.default_rng(7)
     sources = Sources.together(
-        [Sources.single(generator.integers(0, cpu.graph.n, 40)), Sources.weighted([5, 17, 1000], [1, 2, 10**6])]
+        [Sources.single(generator.integers(0, cpu.graph.n, 20)), Sources.weighted([5, 17, 1000], [1, 2, 10**6])]
     )
     check_equal(cuda.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end, threads=4))
 
 
-@pytest.mark.parametrize("collect", ["auto", "scan", "atomic"])
-@pytest.mark.parametrize(("teams", "blocks"), [(0, 0), (1, 0), (1, 1), (7, 3), (300, 1)])
-@pytest.mark.parametrize("tiled", [True, False])
-def test_launch_shapes_change_nothing(gpu, both, collect, teams, blocks, tiled):
+SHAPES = [
+    (1, 0, "auto", True, True),
+    (1, 1, "atomic", True, True),
+    (1, 100, "scan", True, False),
+    (7, 3, "atomic", False, True),
+    (300, 1, "scan", False, False),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_launch_shapes_change_nothing(gpu, both, shape):
     from gpukit.kpar.prepared_cuda import Shape
 
     cpu, cuda = both
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))
-    shape = Shape(teams, blocks, collect, tiled, tiled)
-    check_equal(cuda.query(sources, 50, shape=shape), query(cpu, sources, 50, threads=4))
+    check_equal(cuda.query(sources, 50, shape=Shape(*shape)), query(cpu, sources, 50, threads=4))
 
 
 def test_rank_and_index_equal_the_cpu(gpu, graph):
@@ -70,3 +76,18 @@ def test_rank_and_index_equal_the_cpu(gpu, graph):
         if not cpu.light:
             rows = index_cuda.forward_rows(graph.n, cuda.src_begin, cuda.starts, cuda.frequent_begin, cuda.frequencies)
             assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, rows, strict=True))
+
+
+def test_baselines_equal_the_cpu(gpu, graph):
+    from gpukit.kpar import baselines, baselines_cuda
+
+    sources = Sources.together([Sources.single([0, 17]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    cpu, cuda = baselines.fora_index(graph, seed=4), baselines_cuda.fora_index(graph, seed=4)
+    assert np.array_equal(cpu.places, cuda.places.get()) and np.array_equal(cpu.ends, cuda.ends.get())
+    for k in (1, 600):
+        for expected, found in (
+            (baselines.fora(graph, cpu, sources, k), baselines_cuda.fora(graph, cuda, sources, k)),
+            (baselines.monte_carlo(graph, sources, k, seed=4), baselines_cuda.monte_carlo(graph, sources, k, seed=4)),
+        ):
+            assert np.array_equal(found.offsets, expected.offsets)
+            assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
