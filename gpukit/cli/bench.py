@@ -149,6 +149,46 @@ def kpar(
     run.finish(record=record, summary=lines)
 
 
+@app.command("kpar-quality")
+def kpar_quality(
+    graphs: Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Graphs to run on.")],
+    ks: Annotated[str, typer.Option("-k", help="Lengths of answers, with commas between them.")] = "10,100,1000",
+    epsilon: Annotated[float, typer.Option("--epsilon", help="Relative error, in (0, 0.5].")] = 0.5,
+    queries: Annotated[int, typer.Option("--queries", min=1, help="Random queries of each kind.")] = 100,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to keep the record (JSON).")] = None,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 1,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Judge top-k personalised PageRank by the power method: precision, NDCG, violations of Definition 1."""
+    run = Run({"k": ks, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    where = run.use_device(device.value, gpus, threads)
+    from gpukit.artifacts import digest, read_graph
+    from gpukit.bench.kpar_quality import measure
+    from gpukit.cli.doctor import versions
+    from gpukit.kpar import Params
+
+    record: dict[str, Any] = {"benchmark": "kpar-quality", "device": where.record(), "versions": versions()}
+    record |= {"params": {"alpha": 0.2, "epsilon": epsilon, "queries": queries, "seed": seed}, "runs": []}
+    lines: dict[str, str] = {}
+    lengths = [int(word) for word in ks.split(",")]
+    for path in graphs:
+        graph = read_graph(path, transpose=False)
+        facts = {"name": path.stem, "n": graph.n, "m": graph.m, "digest": digest(path)}
+        for found in measure(graph, Params(epsilon=epsilon), where, ks=lengths, queries=queries, seed=seed):
+            record["runs"].append({"graph": facts, **found})
+            lines[f"{path.stem} {found['sources']} k = {found['k']} {found['depth']}"] = (
+                f"precision {found['precision']:.4f}, NDCG {found['ndcg']:.6f}, "
+                f"{found['violations']} of {found['positions']} places violated"
+            )
+    if out is not None:
+        out.write_text(json.dumps(record, indent=1) + "\n")
+    run.finish(record=record, summary=lines)
+
+
 def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[dict[str, Any], Graph]]":
     """Yield what is known of each graph, and the graph."""
     from gpukit.artifacts import digest, read_graph

@@ -40,6 +40,14 @@ class Depth(StrEnum):
 
     auto = "auto"
     end = "end"
+    walks = "walks"
+
+
+class Bounds(StrEnum):
+    """Values of ``--bounds``."""
+
+    exact = "exact"
+    printed = "printed"
 
 
 class Collect(StrEnum):
@@ -249,8 +257,16 @@ def query(
         float | None, typer.Option("--epsilon", metavar="E", help="Must be that of the index, if given.")
     ] = None,
     depth: Annotated[
-        Depth, typer.Option("--depth", help="Stop as soon as the guarantee holds, or halve the error: go to the end.")
+        Depth,
+        typer.Option(
+            "--depth",
+            help="Stop as soon as the guarantee holds; halve the error: go to the end; or stop at δ_min and draw walks "
+            "where it does not hold yet, as the paper prints it.",
+        ),
     ] = Depth.auto,
+    bounds: Annotated[
+        Bounds, typer.Option("--bounds", help="The stop test; printed: the paper's, which is unsound (an ablation).")
+    ] = Bounds.exact,
     collect: Annotated[
         Collect, typer.Option("--collect", help="On a GPU: find frontiers by scans or as pushes reach them.")
     ] = Collect.auto,
@@ -266,7 +282,10 @@ def query(
     verbose: VerboseOption = 0,
 ) -> None:
     """Find the k vertices with the largest personalised PageRank of each source."""
-    run = Run({"k": k, "depth": depth.value}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    ablated = bounds is Bounds.printed or depth is Depth.walks
+    run = Run(
+        {"k": k, "depth": depth.value, "bounds": bounds.value}, seed=seed, out=out, as_json=as_json, verbose=verbose
+    )
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
         from gpukit.kpar.problem import check_k
@@ -278,7 +297,12 @@ def query(
         inputs["index"] = digest(index_file)
     run.params |= {"alpha": found.params.alpha, "epsilon": found.params.epsilon}
     check_k(k, graph.n)
-    chosen = run.use_device(device.value, gpus, threads, work=float(graph.m) * len(sources))
+    if ablated and device is DeviceChoice.cuda:
+        raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")
+    if bounds is Bounds.printed:
+        _log.warning("--bounds printed is unsound: its answers come without the guarantee")
+    where = "cpu" if ablated else device.value
+    chosen = run.use_device(where, gpus, threads, work=float(graph.m) * len(sources))
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on, query_on
 
@@ -294,7 +318,9 @@ def query(
     elif chosen.kind == "cuda" and any(getattr(one, "light", False) for one in prepared):
         _log.info("the walks of %s do not fit onto the GPU: they are drawn again, which takes longer", index_file)
     with run.phase("query"), run.progress("queries") as update:
-        result = query_on(chosen, prepared, sources, k, to_end=depth is Depth.end, shape=shape, progress=update)
+        options: dict[str, Any] = {"to_end": depth is Depth.end, "shape": shape, "progress": update}
+        options |= {"printed": bounds is Bounds.printed, "resort": depth is Depth.walks}
+        result = query_on(chosen, prepared, sources, k, **options)
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.device.select import Device
+from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import Params, Result, Sources
@@ -62,11 +63,22 @@ def query_on(
     *,
     to_end: bool = False,
     shape: "Shape | None" = None,
+    printed: bool = False,
+    resort: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
-    """Answer a batch (:func:`gpukit.kpar.query.query`) on what :func:`prepare_on` made; GPUs take equal shares."""
+    """Answer a batch (:func:`gpukit.kpar.query.query`) on what :func:`prepare_on` made; GPUs take equal shares.
+
+    Raises
+    ------
+    UsageError
+        If k is out of range, or a GPU is to run the ablations ``printed`` or ``resort``.
+    """
     if device.kind == "cpu":
-        return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, progress=progress)
+        ablations = {"printed": printed, "resort": resort}
+        return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, progress=progress, **ablations)
+    if printed or resort:
+        raise UsageError("the printed stop test and walks as a last resort run on the CPU; use --device cpu")
     ends = np.linspace(0, len(sources), len(prepared) + 1).astype(int)
     done = np.zeros(len(prepared), int)
 
