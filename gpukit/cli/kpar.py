@@ -19,7 +19,19 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
-from gpukit.cli.kpar_output import explained, finish, packed
+from gpukit.cli.kpar_options import (
+    DEFAULT_K,
+    AlphaOption,
+    EpsilonOption,
+    GraphArgument,
+    KOption,
+    RandomOption,
+    RankOption,
+    SourceOption,
+    SourcesOption,
+)
+from gpukit.cli.kpar_output import explained, finish
+from gpukit.cli.kpar_reference import baseline, truth
 from gpukit.cli.sources import read_sources
 from gpukit.errors import InputError, UsageError
 
@@ -66,35 +78,8 @@ class Balance(StrEnum):
     none = "none"
 
 
-class Baseline(StrEnum):
-    """Values of ``--method``."""
-
-    monte_carlo = "monte-carlo"
-    fora = "fora"
-
-
-GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
-RankOption = Annotated[
-    Path | None, typer.Option("--rank", metavar="PR.h5", help="PageRank by `kpar rank`; computed when not given.")
-]
-AlphaOption = Annotated[float, typer.Option("--alpha", metavar="A", help="Probability that a walk stops, in (0, 1).")]
-EpsilonOption = Annotated[float, typer.Option("--epsilon", metavar="E", help="Relative error, in (0, 0.5].")]
-KOption = Annotated[
-    int | None, typer.Option("-k", metavar="K", help="Length of an answer; 100, or n if smaller, by default.")
-]
-DEFAULT_K = 100
 RANK_VISITS, INDEX_VISITS = 40, 6
 """Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
-SourceOption = Annotated[
-    str | None,
-    typer.Option("--source", metavar="ID[:W],…", help="One query: a vertex, or several with weights."),
-]
-SourcesOption = Annotated[
-    Path | None, typer.Option("--sources", metavar="FILE", help="A query a line: ID, or ID:WEIGHT … of a set.")
-]
-RandomOption = Annotated[
-    int | None, typer.Option("--random", metavar="N", help="N queries from random vertices, chosen by --seed.")
-]
 
 
 @app.callback()
@@ -327,85 +312,5 @@ def query(
     finish(run, graph, sources, result, "kpar", inputs, epsilon=found.params.epsilon, extra=extra)
 
 
-@app.command("truth")
-def truth(
-    graph_file: GraphArgument,
-    k: KOption = None,
-    source: SourceOption = None,
-    sources_file: SourcesOption = None,
-    random: RandomOption = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
-    alpha: AlphaOption = 0.2,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
-) -> None:
-    """Find the exact answers, by the power method until a mass of 1e-10 is left."""
-    run = Run({"k": k, "alpha": alpha}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    run.use_cpu("kpar", device, gpus, threads)
-    with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
-        from gpukit.kpar.problem import ONE, Params
-
-        Params(alpha=alpha)
-        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
-        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
-        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    with run.phase("power"), run.progress("queries") as update:
-        from gpukit.evaluate.ppr import power_method, top
-
-        vectors = power_method(
-            graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha, progress=update
-        )
-        answers = [(best := top(vector, k), vector[best]) for vector in vectors]
-    finish(run, graph, sources, packed(answers), "truth", inputs)
-
-
-@app.command("baseline")
-def baseline(
-    graph_file: GraphArgument,
-    method: Annotated[Baseline, typer.Option("--method", help="Monte Carlo walks, or FORA+.")] = Baseline.monte_carlo,
-    k: KOption = None,
-    source: SourceOption = None,
-    sources_file: SourcesOption = None,
-    random: RandomOption = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
-    alpha: AlphaOption = 0.2,
-    epsilon: EpsilonOption = 0.5,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
-) -> None:
-    """Answer by a method the paper compares with."""
-    params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value}
-    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
-        from gpukit.kpar.problem import Params
-
-        settings = Params(alpha, epsilon)
-        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
-        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
-        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources))
-    on_gpu = chosen.kind == "cuda"
-    if on_gpu:
-        from gpukit.kpar import baselines_cuda as baselines
-    else:
-        from gpukit.kpar import baselines  # type: ignore[no-redef]
-    where = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
-    if method is Baseline.fora:
-        with run.phase("index"):
-            found = baselines.fora_index(graph, settings, seed=seed, **where)
-        with run.phase("query"):
-            result = baselines.fora(graph, found, sources, k, **where)
-    else:
-        with run.phase("query"):
-            result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **where)
-    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon)
+app.command("truth")(truth)
+app.command("baseline")(baseline)
