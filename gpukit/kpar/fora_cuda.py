@@ -28,8 +28,8 @@ from gpukit.kpar.team_cuda import (
     SCANNED,
     SECOND,
     STAGE,
-    anywhere,
     counters,
+    due,
     flush,
     meet,
     put,
@@ -68,15 +68,17 @@ def _list_positive(n, values, divisor, degrees, divide, target, counts, control,
     """List the vertices with a positive value; with ``divide`` those with out-edges, and ⌈value / divisor⌉."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     counter = counters(home, phase) + FIRST
+    passes, fullest = 0, -1
     for first in range(cuda.blockIdx.x % blocks * width, n, blocks * width):
         v = first + lane
-        place = 0
         if v < n and values[v] > 0 and (not divide or degrees[v] > 0):
             if divide:
                 counts[v] = int64(uint64(values[v] + divisor - 1) // uint64(divisor))
-            place = put(stage, shared, 0, target, control, counter, v)
-        if anywhere(place >= STAGE - width):
+            fullest = max(fullest, put(stage, shared, 0, target, control, counter, v))
+        if due(passes, fullest):
             flush(stage, shared, 0, target, control, counter)
+            fullest = -1
+        passes += 1
     flush(stage, shared, 0, target, control, counter)
 
 

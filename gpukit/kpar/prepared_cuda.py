@@ -73,21 +73,19 @@ class Space:
         return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
 
     def arrays(self, teams: int, k: int) -> tuple:
-        """Return the views of long, short, top, top and long as floating point, and control of at least these teams."""
+        """Return the views of long, short, top and control (:func:`query_cuda.answer`) of at least these teams."""
         if "rows" not in self._work or self._work["rows"][0] < teams:
             self._work.pop("rows", None)
             long = Buffer((teams, query_cuda.LONG_ROWS, self.n), np.int64, 0)
             short = Buffer((teams, query_cuda.SHORT_ROWS, self.n), np.int32)
             control = Buffer(1 + teams * team_cuda.CONTROL, np.int64)
-            self._work["rows"] = (teams, long, short, Buffer(long.array.view(np.float64)), control)
-        held, long, short, real, control = self._work["rows"]
+            self._work["rows"] = (teams, long, short, control)
+        held, long, short, control = self._work["rows"]
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
-        if "top" not in self._work or self._work["top"][0].array.shape != shape:
-            top = Buffer(shape, np.int64, 0)
-            self._work["top"] = (top, Buffer(top.array.view(np.float64)))
-        top, top_real = self._work["top"]
+        if "top" not in self._work or self._work["top"].array.shape != shape:
+            self._work["top"] = Buffer(shape, np.int64, 0)
         control.array.fill(0)
-        return long.view, short.view, top.view, top_real.view, real.view, control.view
+        return long.view, short.view, self._work["top"].view, control.view
 
     def out(self, queries: int, width: int) -> Buffer:
         """Return room for answers, int64 (queries, width)."""

@@ -26,6 +26,7 @@ from gpukit.kpar.team_cuda import (
     TOTAL_B,
     anywhere,
     counters,
+    due,
     flush,
     meet,
     put,
@@ -48,13 +49,23 @@ TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
 TRACED = 9
 """Columns of a trace (:data:`gpukit.kpar.problem.TRACE`)."""
 
+HIDDEN = 1 << 52
+"""The bit of a floating-point number's mantissa that is not stored."""
+
 _UNIT = 2.0**-SCALE_BITS
 
 
 @cuda.jit(device=True)
-def _real(bits):
-    """Return the positive floating-point number with these bits."""
-    return math.ldexp(float64((bits & ((1 << 52) - 1)) | (1 << 52)), int32((bits >> 52) - 1075))
+def to_key(value):
+    """Return a positive floating-point number as an integer, its bits: both have the same order."""
+    mantissa, exponent = math.frexp(value)
+    return (int64(exponent) + 1021) * HIDDEN + int64(mantissa * 2.0**53)
+
+
+@cuda.jit(device=True)
+def from_key(key):
+    """Return the number that :func:`to_key` made into an integer."""
+    return math.ldexp(float64((key & (HIDDEN - 1)) | HIDDEN), int((key >> 52) - 1075))
 
 
 @cuda.jit(device=True)
@@ -85,9 +96,9 @@ def _settle(
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     at = counters(home, phase)
     cost, seen, left = int64(0), int64(0), False
+    passes, fullest = 0, -1
     for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
         j = first + lane
-        place = 0
         if j < span:
             v = j if dense else int64(touched[j])
             rest, kept = residue[v], reserve[v]
@@ -106,12 +117,14 @@ def _settle(
                 unit[v] = value
                 if value > 0:
                     cost += row_begin[v + 1] - row_begin[v]
-                    place = put(stage, shared, 0, carriers, control, at + FIRST, v)
+                    fullest = max(fullest, put(stage, shared, 0, carriers, control, at + FIRST, v))
                 if kept >= floor:
-                    place = max(place, put(local, shared, 1, large, control, at + SECOND, v))
-        if anywhere(place >= STAGE - width):
+                    fullest = max(fullest, put(local, shared, 1, large, control, at + SECOND, v))
+        if due(passes, fullest):
             flush(stage, shared, 0, carriers, control, at + FIRST)
             flush(local, shared, 1, large, control, at + SECOND)
+            fullest = -1
+        passes += 1
     flush(stage, shared, 0, carriers, control, at + FIRST)
     flush(local, shared, 1, large, control, at + SECOND)
     _, cost = scan(cost, sums)
@@ -137,31 +150,34 @@ def _list_candidates(
     n = len(by_arrivals)
     at = counters(home, phase)
     cost = int64(0)
+    passes, fullest = 0, -1
     for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
         j = first + lane
-        place = 0
         if j < span:
             v = j if dense else int64(touched[j])
             many = arrivals[v]
             if many > most or reserve[v] + many * rho >= least:
-                place = put(stage, shared, 0, candidates, control, at + FIRST, v)
+                fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
                 cost += src_begin[v + 1] - src_begin[v]
-        if anywhere(place >= STAGE - width):
+        if due(passes, fullest):
             flush(stage, shared, 0, candidates, control, at + FIRST)
+            fullest = -1
+        passes += 1
     going = not dense
     first = cuda.blockIdx.x % blocks * width
     while going:
-        place, passed = 0, False
+        passed = False
         if first + lane < n:
             v = int64(by_arrivals[first + lane])
             many = arrivals[v]
             if many > most or many * rho >= least:
                 passed = True
                 if residue[v] == 0 and reserve[v] == 0:
-                    place = put(stage, shared, 0, candidates, control, at + FIRST, v)
+                    fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
                     cost += src_begin[v + 1] - src_begin[v]
-        if anywhere(place >= STAGE - width):
+        if anywhere(fullest >= STAGE - width):
             flush(stage, shared, 0, candidates, control, at + FIRST)
+            fullest = -1
         going = anywhere(passed)
         first += blocks * width
     flush(stage, shared, 0, candidates, control, at + FIRST)
@@ -177,18 +193,20 @@ def _list_reached(
     """List the vertices with a reserve, and the ``ends`` of walks without one; a thread owns a vertex."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     counter = counters(home, phase) + FIRST
+    passes, fullest = 0, -1
     for first in range(cuda.blockIdx.x % blocks * width, span + reached, blocks * width):
         j = first + lane
-        place = 0
         if j < span + reached:
             if j < span:
                 v = j if dense else int64(touched[j])
             else:
                 v = int64(ends[j - span])
             if (reserve[v] > 0) == (j < span):
-                place = put(stage, shared, 0, candidates, control, counter, v)
-        if anywhere(place >= STAGE - width):
+                fullest = max(fullest, put(stage, shared, 0, candidates, control, counter, v))
+        if due(passes, fullest):
             flush(stage, shared, 0, candidates, control, counter)
+            fullest = -1
+        passes += 1
     flush(stage, shared, 0, candidates, control, counter)
 
 
@@ -196,7 +214,7 @@ def _list_reached(
 def answer(
     indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, walks,
     arrivals, by_arrivals, light, seed, tag, sources, queries, blocks, k, rhos, bounds, delta_min, epsilon, to_end,
-    collect, tiled_push, tiled_estimate, long, short, top, top_real, limits_real, control, out,
+    collect, tiled_push, tiled_estimate, long, short, top, control, out,
 ):  # fmt: skip
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
@@ -219,8 +237,6 @@ def answer(
     long : int64 array, shape (teams, LONG_ROWS, n), zero at the start and at the end in its first four rows
     short : int32 array, shape (teams, SHORT_ROWS, n)
     top : int64 array, shape (teams, TOP_ROWS, power of two ≥ k)
-    top_real, limits_real : float64 arrays
-        ``top`` and ``long`` read as floating-point numbers.
     control : int64 array, shape (1 + teams * CONTROL,)
         Zero at the start; the first one counts queries taken.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k)
@@ -244,11 +260,9 @@ def answer(
     shared = cuda.shared.array(8, int32)
     residue, reserve, unit, walked = long[team, RESIDUE], long[team, RESERVE], long[team, UNIT], long[team, WALKED]
     scores, limits, spare = long[team, SCORES], long[team, LIMITS], long[team, SPARE]
-    uppers = limits_real[team, LIMITS]
     touched, candidates = short[team, TOUCHED], short[team, CANDIDATES]
     frontier, upcoming = short[team, FRONTIER], short[team, UPCOMING]
     best_keys, best_ids, best_uppers = top[team, KEYS], top[team, IDS], top[team, UPPERS]
-    best_reals = top_real[team, UPPERS]
     n, steps = len(indptr) - 1, len(rhos)
     if lane < 8:
         shared[lane] = 0
@@ -394,7 +408,7 @@ def answer(
                     if not final:
                         for j in range(me, count, everyone):
                             by_walks = float64(scores[j] - reserve[candidates[j]]) * _UNIT
-                            uppers[j] = _upper(bounds, step, float64(scores[j]) * _UNIT, by_walks)
+                            limits[j] = to_key(_upper(bounds, step, float64(scores[j]) * _UNIT, by_walks))
                         phase = meet(control, home, blocks, phase)
                         upper, above, _, phase, turn = kth(
                             limits, count, length, spare, scores, control, home, blocks, phase, turn,
@@ -407,7 +421,7 @@ def answer(
                         for i in range(above + me, len(best_uppers), everyone):
                             best_uppers[i] = upper if i < length else int64(-1)
                         phase = meet(control, home, blocks, phase)
-                        highest = max(_real(upper), outside)
+                        highest = max(from_key(upper), outside)
                         if count >= k and highest > delta_min and float64(lowest) * _UNIT < (1.0 - epsilon) * highest:
                             refused = int64(k)
                     if refused == 0:
@@ -415,7 +429,7 @@ def answer(
                     if refused == 0 and not final:
                         at = counters(home, phase)
                         for i in range(me, length, everyone):
-                            limit = max(best_reals[i], outside)
+                            limit = max(from_key(best_uppers[i]), outside)
                             score, kept = best_keys[i], reserve[best_ids[i]]
                             value, by_walks = float64(score) * _UNIT, float64(score - kept) * _UNIT
                             high = _upper(bounds, step, value, by_walks)
@@ -451,15 +465,15 @@ def answer(
 
 
 _i32, _i64, _u32, _f64 = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.float64[::1]
-_int, _seed, _real, _flag = numba.int64, numba.uint64, numba.float64, numba.boolean
+_int, _seed, _float, _flag = numba.int64, numba.uint64, numba.float64, numba.boolean
 
 KERNELS = {
     "answer": (
         answer,
         (_i64, _i32, _seed, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int, _i64)
-        + (_int, _int, _int, _i64, numba.float64[:, ::1], _real, _real, _flag, _int, _flag, _flag)
+        + (_int, _int, _int, _i64, numba.float64[:, ::1], _float, _float, _flag, _int, _flag, _flag)
         + (numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1])
-        + (numba.float64[:, :, ::1], numba.float64[:, :, ::1], _i64, numba.int64[:, ::1]),
+        + (_i64, numba.int64[:, ::1]),
     ),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

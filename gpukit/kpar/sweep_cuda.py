@@ -17,6 +17,7 @@ from gpukit.kpar.team_cuda import (
     WIDTH,
     anywhere,
     counters,
+    due,
     flush,
     locate,
     put,
@@ -212,16 +213,18 @@ def collect_frontier(
     """List the vertices with a residue above their limit, among those met or among all; a thread owns a vertex."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     counter = counters(home, phase) + SECOND
+    passes, fullest = 0, -1
     for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
         j = first + lane
-        place = 0
         if j < span:
             v = j if dense else int64(touched[j])
             rest = residue[v]
             if rest > rho:
                 w = int64(walks[v])
                 if w > 0 and w <= most and rest > w * rho:
-                    place = put(local, shared, 1, target, control, counter, v)
-        if anywhere(place >= STAGE - width):
+                    fullest = max(fullest, put(local, shared, 1, target, control, counter, v))
+        if due(passes, fullest):
             flush(local, shared, 1, target, control, counter)
+            fullest = -1
+        passes += 1
     flush(local, shared, 1, target, control, counter)

@@ -103,6 +103,16 @@ def put(stage, shared, slot, target, control, counter, value):
 
 
 @cuda.jit(device=True)
+def due(passes, fullest):
+    """Return whether to flush: looked at every fourth pass of a loop, so that others need not wait for each other.
+
+    ``fullest`` is the highest place a thread's ``put`` returned since the last flush. What a stage cannot hold goes to
+    its list one by one.
+    """
+    return (passes & 3) == 3 and anywhere(fullest >= STAGE >> 2)
+
+
+@cuda.jit(device=True)
 def flush(stage, shared, slot, target, control, counter):
     """Append what the block has staged to the list; all its threads."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
