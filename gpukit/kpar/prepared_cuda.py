@@ -64,7 +64,8 @@ class Space:
         ``args(blocks, arrays)`` must return the arguments of the kernel.
         """
         if simulated():
-            return 1, (1, BLOCK), self.arrays(1, k)
+            blocks, teams = shape.blocks or 1, min(shape.teams or 1, queries)
+            return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
         most = cooperative_grid(kernel, BLOCK, args(1, self.arrays(1, k)))
         held = self._work["rows"][0]
         fitting = max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n))

@@ -48,6 +48,17 @@ def test_queries_equal_the_cpu(simulator, graph):
         check_equal(gpu.query(sources, k, to_end=to_end, shape=shape), query(cpu, sources, k, to_end=to_end))
 
 
+@pytest.mark.parametrize(("teams", "blocks"), [(1, 3), (2, 2)])
+def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, random_graph, teams, blocks):
+    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+
+    graph = random_graph(12, 30, 3)
+    index = build_index(graph, rank(graph).order, Params(), seed=3)
+    sources = Sources.together([Sources.single([2]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    expected = query(Prepared.of(graph, index), sources, 5)
+    check_equal(CudaPrepared.of(graph, index).query(sources, 5, shape=Shape(teams, blocks)), expected)
+
+
 def test_light_index_gives_the_same(simulator, random_graph):
     from gpukit.kpar.prepared_cuda import CudaPrepared
 
