@@ -19,13 +19,26 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
-from gpukit.cli.kpar_output import explained, finish, packed
+from gpukit.cli.kpar_options import (
+    DEFAULT_K,
+    AlphaOption,
+    EpsilonOption,
+    GraphArgument,
+    KOption,
+    RandomOption,
+    RankOption,
+    SourceOption,
+    SourcesOption,
+)
+from gpukit.cli.kpar_output import explained, finish
+from gpukit.cli.kpar_reference import baseline, truth
 from gpukit.cli.sources import read_sources
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from gpukit.device.select import Device
     from gpukit.graph.csr import Graph
     from gpukit.kpar.index import Index
 
@@ -39,35 +52,34 @@ class Depth(StrEnum):
 
     auto = "auto"
     end = "end"
+    walks = "walks"
 
 
-class Baseline(StrEnum):
-    """Values of ``--method``."""
+class Bounds(StrEnum):
+    """Values of ``--bounds``."""
 
-    monte_carlo = "monte-carlo"
-    fora = "fora"
+    exact = "exact"
+    printed = "printed"
 
 
-GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
-RankOption = Annotated[
-    Path | None, typer.Option("--rank", metavar="PR.h5", help="PageRank by `kpar rank`; computed when not given.")
-]
-AlphaOption = Annotated[float, typer.Option("--alpha", metavar="A", help="Probability that a walk stops, in (0, 1).")]
-EpsilonOption = Annotated[float, typer.Option("--epsilon", metavar="E", help="Relative error, in (0, 0.5].")]
-KOption = Annotated[
-    int | None, typer.Option("-k", metavar="K", help="Length of an answer; 100, or n if smaller, by default.")
-]
-DEFAULT_K = 100
-SourceOption = Annotated[
-    str | None,
-    typer.Option("--source", metavar="ID[:W],…", help="One query: a vertex, or several with weights."),
-]
-SourcesOption = Annotated[
-    Path | None, typer.Option("--sources", metavar="FILE", help="A query a line: ID, or ID:WEIGHT … of a set.")
-]
-RandomOption = Annotated[
-    int | None, typer.Option("--random", metavar="N", help="N queries from random vertices, chosen by --seed.")
-]
+class Collect(StrEnum):
+    """Values of ``--collect``."""
+
+    auto = "auto"
+    scan = "scan"
+    atomic = "atomic"
+
+
+class Balance(StrEnum):
+    """Values of ``--balance``."""
+
+    both = "both"
+    push = "push"
+    none = "none"
+
+
+RANK_VISITS, INDEX_VISITS = 40, 6
+"""Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
 
 
 @app.callback()
@@ -88,16 +100,17 @@ def rank(
 ) -> None:
     """Compute PageRank and the PRO-rank list, which says where more walks pay off."""
     run = Run({"alpha": alpha}, out=out, as_json=as_json, verbose=verbose)
-    run.use_cpu("kpar", device, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
-
-        graph, graph_digest = read_graph(graph_file), digest(graph_file)
-    with run.phase("rank"):
         from gpukit.kpar.problem import ONE, Params
-        from gpukit.kpar.rank import rank as compute
 
-        found = compute(graph, Params(alpha=alpha))
+        settings = Params(alpha=alpha)
+        graph, graph_digest = read_graph(graph_file), digest(graph_file)
+    chosen = run.use_device(device.value, gpus, threads, work=RANK_VISITS * graph.m)
+    with run.phase("rank"):
+        from gpukit.kpar.run import rank_on
+
+        found = rank_on(chosen, graph, settings)
     with run.phase("write"):
         from gpukit.artifacts import write_pagerank
 
@@ -141,21 +154,21 @@ def index(
     run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
     if memory is not None and memory < 0:
         raise UsageError(f"--memory is {memory}; at least 0 is needed")
-    threads = run.use_cpu("kpar", device, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
+        from gpukit.kpar.problem import Params
 
+        settings = Params(alpha, epsilon)
         graph, inputs = read_graph(graph_file, transpose=rank_file is None), {"graph": digest(graph_file)}
-    from gpukit.kpar.problem import Params
-
-    settings = Params(alpha, epsilon)
-    order = _order(run, graph, settings, rank_file, inputs)
+    visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
+    chosen = run.use_device(device.value, gpus, threads, work=visits * graph.m)
+    order = _order(run, chosen, graph, settings, rank_file, inputs)
     with run.phase("walks"):
-        from gpukit.kpar.index import build_index
+        from gpukit.kpar.run import index_on
 
         room = None if memory is None else memory << 20
-        options: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "memory": room}
-        found = build_index(graph, order, settings, seed=seed, threads=threads, **options)
+        options: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "memory": room, "seed": seed}
+        found = index_on(chosen, graph, order, settings, **options)
     if found.light:
         _log.info("the walks do not fit into %d MiB: only counts are kept, and queries draw walks again", memory)
     with run.phase("write"):
@@ -173,13 +186,15 @@ def index(
     run.finish(graph, record)
 
 
-def _order(run: Run, graph: "Graph", params: Any, rank_file: Path | None, inputs: dict[str, str]) -> "np.ndarray":
+def _order(
+    run: Run, device: "Device", graph: "Graph", params: Any, rank_file: Path | None, inputs: dict[str, str]
+) -> "np.ndarray":
     """Return the PRO-rank list of a file, or compute it."""
     if rank_file is None:
         with run.phase("rank"):
-            from gpukit.kpar.rank import rank as compute
+            from gpukit.kpar.run import rank_on
 
-            return compute(graph, params).order
+            return rank_on(device, graph, params).order
     with run.phase("read"):
         from gpukit.artifacts import digest, read_pagerank
 
@@ -227,8 +242,22 @@ def query(
         float | None, typer.Option("--epsilon", metavar="E", help="Must be that of the index, if given.")
     ] = None,
     depth: Annotated[
-        Depth, typer.Option("--depth", help="Stop as soon as the guarantee holds, or halve the error: go to the end.")
+        Depth,
+        typer.Option(
+            "--depth",
+            help="Stop as soon as the guarantee holds; halve the error: go to the end; or stop at δ_min and draw walks "
+            "where it does not hold yet, as the paper prints it.",
+        ),
     ] = Depth.auto,
+    bounds: Annotated[
+        Bounds, typer.Option("--bounds", help="The stop test; printed: the paper's, which is unsound (an ablation).")
+    ] = Bounds.exact,
+    collect: Annotated[
+        Collect, typer.Option("--collect", help="On a GPU: find frontiers by scans or as pushes reach them.")
+    ] = Collect.auto,
+    balance: Annotated[
+        Balance, typer.Option("--balance", help="On a GPU: split long rows among threads (ablations: push, none).")
+    ] = Balance.both,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each step of each query did.")] = False,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
@@ -238,10 +267,13 @@ def query(
     verbose: VerboseOption = 0,
 ) -> None:
     """Find the k vertices with the largest personalised PageRank of each source."""
-    run = Run({"k": k, "depth": depth.value}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    threads = run.use_cpu("kpar", device, gpus, threads)
+    ablated = bounds is Bounds.printed or depth is Depth.walks
+    run = Run(
+        {"k": k, "depth": depth.value, "bounds": bounds.value}, seed=seed, out=out, as_json=as_json, verbose=verbose
+    )
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
+        from gpukit.kpar.problem import check_k
 
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
         k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
@@ -249,96 +281,36 @@ def query(
         found = _read_index(index_file, inputs["graph"], alpha, epsilon)
         inputs["index"] = digest(index_file)
     run.params |= {"alpha": found.params.alpha, "epsilon": found.params.epsilon}
+    check_k(k, graph.n)
+    if ablated and device is DeviceChoice.cuda:
+        raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")
+    if bounds is Bounds.printed:
+        _log.warning("--bounds printed is unsound: its answers come without the guarantee")
+    where = "cpu" if ablated else device.value
+    chosen = run.use_device(where, gpus, threads, work=float(graph.m) * len(sources))
     with run.phase("prepare"):
-        from gpukit.kpar.query import Prepared
-        from gpukit.kpar.query import query as answer
+        from gpukit.kpar.run import prepare_on, query_on
 
-        prepared = Prepared.of(graph, found)
+        prepared = prepare_on(chosen, graph, found)
+        shape = None
+        if chosen.kind == "cuda":
+            from gpukit.kpar.prepared_cuda import Shape
+
+            tiled = {"tiled_push": balance is not Balance.none, "tiled_estimate": balance is Balance.both}
+            shape = Shape(collect=collect.value, **tiled)
     if found.light:
         _log.info("%s holds no walks, only counts: they are drawn again, which takes longer", index_file)
+    elif chosen.kind == "cuda" and any(getattr(one, "light", False) for one in prepared):
+        _log.info("the walks of %s do not fit onto the GPU: they are drawn again, which takes longer", index_file)
     with run.phase("query"), run.progress("queries") as update:
-        result = answer(prepared, sources, k, threads=threads, to_end=depth is Depth.end, progress=update)
+        options: dict[str, Any] = {"to_end": depth is Depth.end, "shape": shape, "progress": update}
+        options |= {"printed": bounds is Bounds.printed, "resort": depth is Depth.walks}
+        result = query_on(chosen, prepared, sources, k, **options)
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)
     finish(run, graph, sources, result, "kpar", inputs, epsilon=found.params.epsilon, extra=extra)
 
 
-@app.command("truth")
-def truth(
-    graph_file: GraphArgument,
-    k: KOption = None,
-    source: SourceOption = None,
-    sources_file: SourcesOption = None,
-    random: RandomOption = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
-    alpha: AlphaOption = 0.2,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
-) -> None:
-    """Find the exact answers, by the power method until a mass of 1e-10 is left."""
-    run = Run({"k": k, "alpha": alpha}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    run.use_cpu("kpar", device, gpus, threads)
-    with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
-        from gpukit.kpar.problem import ONE, Params
-
-        Params(alpha=alpha)
-        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
-        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
-        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    with run.phase("power"), run.progress("queries") as update:
-        from gpukit.evaluate.ppr import power_method, top
-
-        vectors = power_method(
-            graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha, progress=update
-        )
-        answers = [(best := top(vector, k), vector[best]) for vector in vectors]
-    finish(run, graph, sources, packed(answers), "truth", inputs)
-
-
-@app.command("baseline")
-def baseline(
-    graph_file: GraphArgument,
-    method: Annotated[Baseline, typer.Option("--method", help="Monte Carlo walks, or FORA+.")] = Baseline.monte_carlo,
-    k: KOption = None,
-    source: SourceOption = None,
-    sources_file: SourcesOption = None,
-    random: RandomOption = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
-    alpha: AlphaOption = 0.2,
-    epsilon: EpsilonOption = 0.5,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
-) -> None:
-    """Answer by a method the paper compares with."""
-    params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value}
-    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    threads = run.use_cpu("kpar", device, gpus, threads)
-    with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
-        from gpukit.kpar.problem import Params
-
-        settings = Params(alpha, epsilon)
-        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
-        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
-        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    from gpukit.kpar import baselines
-
-    if method is Baseline.fora:
-        with run.phase("index"):
-            fora = baselines.fora_index(graph, settings, seed=seed)
-        with run.phase("query"):
-            result = baselines.fora(graph, fora, sources, k, threads=threads)
-    else:
-        with run.phase("query"):
-            result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, threads=threads)
-    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon)
+app.command("truth")(truth)
+app.command("baseline")(baseline)

@@ -1,10 +1,18 @@
-"""kPAR: top-k personalised PageRank (Shi, Yang, Jin, Xiao, Yang, PVLDB 13(1), 2019), on the CPU.
+"""kPAR: top-k personalised PageRank (Shi, Yang, Jin, Xiao, Yang, PVLDB 13(1), 2019), on CPU and GPU.
 
 ``rank.py`` PageRank and the PRO-rank list (section 3.2); ``index.py`` inverted random walks (3.3); ``problem.py``
 constants, schedule of δ and coefficients of the bounds (3.4, repaired); ``query.py`` batches of queries;
 ``query_cpu.py`` adaptive forward push, candidates and estimates (algorithms 2 to 4); ``bounds.py`` the stop test;
-``cpu.py`` the kernels of ranking and indexing; ``baselines.py`` what the paper compares with. The truth and the judge
-are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and where it differs from the text.
+``cpu.py`` the kernels of ranking and indexing; ``baselines.py`` what the paper compares with; ``run.py`` each step on
+the device that was chosen.
+
+On a GPU: ``cuda.py`` and ``index_cuda.py`` rank and index; ``query_cuda.py`` is the kernel of a query, made of
+``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows, section 4) and
+``select_cuda.py`` (the k best); ``prepared_cuda.py`` launches it; ``fora_cuda.py`` and ``baselines_cuda.py`` have the
+baselines.
+
+The truth and the judge are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and where it differs from
+the text.
 """
 
 from gpukit.kpar.index import Index, build_index

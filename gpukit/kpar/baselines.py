@@ -16,14 +16,13 @@ from gpukit.kpar.bounds import take_top
 from gpukit.kpar.cpu import passed_on, walk_end
 from gpukit.kpar.problem import ONE, Params, Result, Sources, check_k
 
-_ROUND = 1
+ROUND = 1
 """Round of the walk stream, so that these walks are not those of an index with the same seed."""
 
 
 @numba.njit(nogil=True, cache=True)
-def _count(indptr, indices, go_on, seed, tag, walks, vertex, units, found, reached, met):
-    """Share ``units`` among the ends of walks from a vertex; return how many vertices were reached so far."""
-    value, extra = units // walks, units % walks
+def _count(indptr, indices, go_on, seed, tag, walks, vertex, value, extra, found, reached, met):
+    """Add ``value`` where each walk from a vertex ends, one more for the first ``extra``; return how many are met."""
     for j in range(walks):
         t = walk_end(indptr, indices, go_on, seed, tag, j, vertex)
         if found[t] == 0:
@@ -39,6 +38,29 @@ def walks_needed(n: int, params: Params) -> int:
         context.prec = 40
         e = Decimal(repr(params.epsilon))
         return int((2 * e / 3 + 2) * Decimal(2 * n).ln() * n / (e * e)) + 1
+
+
+def shares_of_walks(mass: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Share walks among the sources of a query in proportion to their mass, rounded up.
+
+    Parameters
+    ----------
+    mass : uint64 array
+        In units of 2**-62.
+    total : int
+        Walks for a mass of one.
+
+    Returns
+    -------
+    walks : int64 array, one longer
+        Prefix sums of the number of walks.
+    worth, extra : int64 arrays
+        Units that each walk of a source stands for, and how many of its walks stand for one more.
+    """
+    counts = [-(-units * total // ONE) for units in mass.tolist()]
+    parts = [divmod(units, count) for units, count in zip(mass.tolist(), counts, strict=True)]
+    worth, extra = (np.array([part[i] for part in parts], np.int64) for i in (0, 1))
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), worth, extra
 
 
 def monte_carlo(
@@ -70,15 +92,15 @@ def monte_carlo(
     params = params or Params()
     check_k(k, graph.n)
     total = walks_needed(graph.n, params)
-    common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, _ROUND))
+    common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
         found, reached = np.zeros(graph.n, np.int64), np.empty(graph.n, np.int32)
         met = 0
-        for i in range(sources.offsets[q], sources.offsets[q + 1]):
-            units = int(sources.mass[i])
-            walks = -(-units * total // ONE)
-            met = _count(*common, walks, sources.vertices[i], units, found, reached, met)
+        part = slice(sources.offsets[q], sources.offsets[q + 1])
+        walks, worth, extra = shares_of_walks(sources.mass[part], total)
+        for i, vertex in enumerate(sources.vertices[part]):
+            met = _count(*common, walks[i + 1] - walks[i], vertex, worth[i], extra[i], found, reached, met)
         return _best(reached, found, met, k)
 
     return _collected(answer, len(sources), threads)
@@ -126,69 +148,89 @@ class Fora:
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw(indptr, indices, go_on, seed, tag, places, ends):
-    """Draw the walks of all vertices into ``ends``."""
-    for v in range(len(places) - 1):
+def _draw(indptr, indices, go_on, seed, tag, places, first, last, ends):
+    """Draw the walks of the vertices first … last - 1 into ``ends``."""
+    for v in range(first, last):
         for j in range(places[v + 1] - places[v]):
             ends[places[v] + j] = walk_end(indptr, indices, go_on, seed, tag, j, v)
 
 
-def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0) -> Fora:
-    """Draw the walks of FORA+: ⌈d·r_max / worth⌉ from each vertex, r_max of equation (5) with δ = p_f = 1/n."""
-    params = params or Params()
+def fora_settings(graph: Graph, params: Params) -> tuple[int, int]:
+    """Return r_max of equation (5) with δ = p_f = 1/n, and the residue a walk may stand for, in units of 2**-62."""
     worth = ONE // walks_needed(graph.n, params)
     # Equation (5): r_max² = ε²·δ/(m·(2ε/3 + 2)·ln(2/p_f)), which is 1/(m · walks).
-    limit = math.isqrt(ONE * worth // max(graph.m, 1))
+    return math.isqrt(ONE * worth // max(graph.m, 1)), worth
+
+
+def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, threads: int = 1) -> Fora:
+    """Draw the walks of FORA+: ⌈d·r_max / worth⌉ from each vertex, r_max of equation (5) with δ = p_f = 1/n."""
+    params = params or Params()
+    limit, worth = fora_settings(graph, params)
     places = np.zeros(graph.n + 1, np.int64)
     np.cumsum(-(-np.diff(graph.indptr) * limit // worth), out=places[1:])
     ends = np.empty(places[-1], np.int32)
-    tag = stream_tag(Stream.WALK, _ROUND)
-    _draw(graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), tag, places, ends)
+    common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+    cuts = np.searchsorted(places, np.linspace(0, places[-1], 8 * threads + 1))
+    cuts[0], cuts[-1] = 0, graph.n
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda i: _draw(*common, places, cuts[i], cuts[i + 1], ends), range(8 * threads)))
     return Fora(params, limit, worth, places, ends)
 
 
 @numba.njit(nogil=True, cache=True)
-def _fora(indptr, indices, go_on, limit, worth, places, ends, vertices, mass, residue, reserve, queue, waiting, met):
-    """Push from a queue (a ring of n + 1), then let stored walks carry the rest into ``reserve``."""
-    head = tail = 0
-    ring = len(queue)
-    for i in range(len(vertices)):
+def _fora(
+    indptr, indices, go_on, limit, worth, places, ends, vertices, mass, residue, reserve, frontier, upcoming, taken
+):
+    """Push in synchronous rounds, then let stored walks carry the rest into ``reserve``; returns the vertices found.
+
+    The vertices with a reserve end in ``frontier``.
+    """
+    size = len(vertices)
+    for i in range(size):
         residue[vertices[i]] = mass[i]
-        queue[tail] = vertices[i]
-        waiting[vertices[i]] = 1
-        tail += 1
-    while head != tail:
-        v = queue[head]
-        head = head + 1 if head + 1 < ring else 0
-        waiting[v] = 0
-        amount, degree = residue[v], indptr[v + 1] - indptr[v]
-        residue[v] = 0
-        share = int64(0)
-        if degree > 0:
-            share = int64(passed_on(uint64(amount), go_on)) // degree
-        reserve[v] += amount - degree * share
-        for e in range(indptr[v], indptr[v + 1]):
-            u = indices[e]
-            residue[u] += share
-            if waiting[u] == 0 and residue[u] > limit * (indptr[u + 1] - indptr[u]):
-                waiting[u] = 1
-                queue[tail] = u
-                tail = tail + 1 if tail + 1 < ring else 0
+        frontier[i] = vertices[i]
+    while size > 0:
+        for j in range(size):
+            taken[j] = residue[frontier[j]]
+            residue[frontier[j]] = 0
+        following = 0
+        for j in range(size):
+            v = frontier[j]
+            degree = indptr[v + 1] - indptr[v]
+            share = int64(0)
+            if degree > 0:
+                share = int64(passed_on(uint64(taken[j]), go_on)) // degree
+            reserve[v] += taken[j] - degree * share
+            if share == 0:
+                continue
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                old = residue[u]
+                residue[u] = old + share
+                bound = limit * (indptr[u + 1] - indptr[u])
+                if bound > 0 and old <= bound and old + share > bound:
+                    upcoming[following] = u
+                    following += 1
+        frontier, upcoming = upcoming, frontier
+        size = following
     for v in range(len(residue)):
         if residue[v] > 0:
+            if indptr[v] == indptr[v + 1]:
+                reserve[v] += residue[v]
+                continue
             walks = (residue[v] + worth - 1) // worth
             value, extra = residue[v] // walks, residue[v] % walks
             for j in range(walks):
                 reserve[ends[places[v] + j]] += value + int64(j < extra)
     count = 0
     for v in range(len(reserve)):
-        met[count] = v
+        upcoming[count] = v
         count += int64(reserve[v] > 0)
-    return count
+    return count, upcoming
 
 
 def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 1) -> Result:
-    """Answer by FORA+: push from a queue to r_max, then as many stored walks as the residue needs.
+    """Answer by FORA+: push to r_max, in synchronous rounds, then as many stored walks as the residue needs.
 
     The whole distribution is estimated at δ = 1/n and its k best are returned: the single-source form, without the
     rounds of growing accuracy that the authors' top-k form stops early by.
@@ -202,9 +244,9 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
         part = slice(sources.offsets[q], sources.offsets[q + 1])
         starts = (sources.vertices[part], sources.mass[part].view(np.int64))
-        reserve, met = np.zeros(n, np.int64), np.empty(n + 1, np.int32)
-        spare = (np.zeros(n, np.int64), reserve, np.empty(n + 1, np.int32), np.zeros(n, np.uint8), met)
-        count = _fora(*fixed, index.places, index.ends, *starts, *spare)
+        residue, reserve, taken = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
+        lists = (np.empty(n + 1, np.int32), np.empty(n + 1, np.int32))
+        count, met = _fora(*fixed, index.places, index.ends, *starts, residue, reserve, *lists, taken)
         return _best(met, reserve, count, k)
 
     return _collected(answer, len(sources), threads)

@@ -148,3 +148,48 @@ def refused_at(step, candidates, scores, count, k, least_reserve, ws, reserves, 
         if lower < (1.0 - epsilon) * limits[i] or score > (1.0 + epsilon) * lower or score < (1.0 - epsilon) * upper:
             return i + 1
     return 0
+
+
+@numba.njit(nogil=True, cache=True)
+def printed_refused_at(step, candidates, scores, count, k, ws, printed, delta_min, epsilon):
+    """Return the first position at which the printed stop test fails (lines 14 to 22 of algorithm 3), 0 if none.
+
+    An ablation, and unsound: it never tests equation (1) and passes over small positions. Bounds are those of equation
+    (12): (1 ± ε')·π̂, where ε' solves (2ε'/3 + 2)/(ε'²·π̂) = c.
+
+    Parameters
+    ----------
+    step, candidates, scores, count, k, ws, delta_min, epsilon
+        As for :func:`refused_at`; ``ws`` are the scratch arrays.
+    printed : float64 array, shape (steps, 2)
+        c, and the bound (11) on vertices not processed, of each δ.
+    """
+    keys, _, ids, spare_keys, spare_ids = ws
+    c, outside = printed[step, 0], printed[step, 1]
+    length = min(k, count)
+    if length < k:
+        return length + 1
+    take_top(candidates, scores, count, length, keys, ids, spare_keys, spare_ids)
+    last = 0
+    for i in range(length):
+        score = float(keys[i]) * _UNIT
+        if score * (1.0 - _printed_error(c, score)) < delta_min:
+            break
+        last = i + 1
+    if last == 0:
+        return 1
+    score = float(keys[last - 1]) * _UNIT
+    if score * (1.0 - _printed_error(c, score)) < (1.0 - epsilon) * outside * (1.0 + _printed_error(c, outside)):
+        return last
+    for i in range(min(last, length - 1)):
+        score, following = float(keys[i]) * _UNIT, float(keys[i + 1]) * _UNIT
+        upper = following * (1.0 + _printed_error(c, following))
+        if score * (1.0 - _printed_error(c, score)) <= (1.0 - epsilon) * upper:
+            return i + 1
+    return 0
+
+
+@numba.njit(inline="always")
+def _printed_error(c, score):
+    """Return ε' of equation (12): the positive root of c·π̂·x² - 2x/3 - 2."""
+    return (2.0 / 3.0 + np.sqrt(4.0 / 9.0 + 8.0 * c * score)) / (2.0 * c * score)

@@ -67,7 +67,7 @@ class Index:
     @classmethod
     def of(cls, params: Params, seed: int, arrays: Mapping[str, np.ndarray], *, light: bool) -> "Index":
         """Return the index with the given arrays by name, those of the rows left out where it is light."""
-        index = _light(params, seed, arrays["walks"], arrays["arrivals"], arrays.get("hubs"))
+        index = light_index(params, seed, arrays["walks"], arrays["arrivals"], arrays.get("hubs"))
         rows: dict[str, Any] = {
             name: arrays[name] for name in ("src_begin", "starts", "frequent_begin", "frequencies") if not light
         }
@@ -88,7 +88,9 @@ class Index:
         return replace(self, forward=rows)
 
 
-def walk_counts(graph: Graph, order: np.ndarray, constants: Constants, *, adaptive: bool = True) -> np.ndarray:
+def walk_counts(
+    graph: Graph, order: np.ndarray, constants: Constants, *, adaptive: bool = True, xp: Any = np
+) -> np.ndarray:
     """Return ω (uint32): a(v)·⌈d_out(v)·√(ψ/(m·δ_min))⌉ walks of each vertex.
 
     Parameters
@@ -99,27 +101,28 @@ def walk_counts(graph: Graph, order: np.ndarray, constants: Constants, *, adapti
         three quarters, then 2; a vertex that would go over a limit gets the next factor.
     constants : Constants
     adaptive : bool
-        Whether a(v) may be above 1 (off: the ablation without adaptive thresholds, kPAR_I).
+        Whether a(v) may be above 1 (off: the ablation without adaptive thresholds, kPAR_IP).
+    xp : module
+        NumPy, or CuPy for arrays on a GPU.
 
     Raises
     ------
     UsageError
         If a vertex would get 2**32 walks or more.
     """
-    degrees = np.diff(graph.indptr)
-    distinct, which = np.unique(degrees, return_inverse=True)
+    distinct, which = xp.unique(xp.diff(graph.indptr), return_inverse=True)
     per_edge = constants.walks_per_edge()
-    needed = [-(-int(degree) * per_edge >> 64) if degree else 0 for degree in distinct]
+    needed = [-(-degree * per_edge >> 64) if degree else 0 for degree in distinct.tolist()]
     if max(needed, default=0) * FACTORS[0] > _MAX_WALKS:
         raise UsageError(f"a vertex would need {max(needed)} walks; a larger epsilon needs fewer")
-    walks = np.array(needed, np.int64)[which] if len(distinct) else np.zeros(0, np.int64)
+    walks = xp.asarray(needed, np.int64)[which] if needed else xp.zeros(0, np.int64)
     if adaptive:
         budget = int(walks.sum()) * BUDGET[0] // BUDGET[1]
         used = first = 0
         base = walks.copy()
         for factor, limit in zip(FACTORS, (budget // 2, 3 * budget // 4, budget), strict=True):
-            added = np.cumsum((factor - 1) * base[order[first:]])
-            fitting = int(np.searchsorted(added, limit - used, side="right"))
+            added = xp.cumsum((factor - 1) * base[order[first:]])
+            fitting = int((added <= limit - used).sum())
             walks[order[first : first + fitting]] *= factor
             used += int(added[fitting - 1]) if fitting else 0
             first += fitting
@@ -188,7 +191,7 @@ def build_index(
         with pool:
             list(pool.map(count, range(len(blocks) - 1)))
         arrivals = np.sum(parts, axis=0)
-        return _light(params, seed, walks, arrivals, _hubs(arrivals, constants) if hubs else None)
+        return light_index(params, seed, walks, arrivals, hubs_of(arrivals, constants) if hubs else None)
     ends, freqs = np.empty(places[-1], np.int32), np.empty(places[-1], np.uint32)
     lengths = np.zeros(graph.n, np.int64)
 
@@ -203,18 +206,21 @@ def build_index(
     src_begin, starts, frequent_begin, frequencies, arrivals = invert_rows(
         graph.n, row_begin, packed_ends, packed_freqs
     )
-    high = _hubs(arrivals, constants) if hubs else None
+    high = hubs_of(arrivals, constants) if hubs else None
     forward = (row_begin, packed_ends, packed_freqs)
     return Index(params, seed, walks, arrivals, src_begin, starts, frequent_begin, frequencies, high, False, forward)
 
 
-def _hubs(arrivals: np.ndarray, constants: Constants) -> np.ndarray:
-    return np.flatnonzero(arrivals > constants.hub_threshold()).astype(np.int32)
+def hubs_of(arrivals: np.ndarray, constants: Constants, xp: Any = np) -> np.ndarray:
+    """Return the vertices at which more than 8ψ walks end (int32, ascending)."""
+    return xp.flatnonzero(arrivals > constants.hub_threshold()).astype(np.int32)
 
 
-def _light(params: Params, seed: int, walks: np.ndarray, arrivals: np.ndarray, hubs: np.ndarray | None) -> Index:
+def light_index(
+    params: Params, seed: int, walks: np.ndarray, arrivals: np.ndarray, hubs: np.ndarray | None, xp: Any = np
+) -> Index:
     """Return an index without rows."""
-    begin, none, no_freqs = np.zeros(len(walks) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint32)
+    begin, none, no_freqs = xp.zeros(len(walks) + 1, np.int64), xp.empty(0, np.int32), xp.empty(0, np.uint32)
     forward = (begin, none, no_freqs)
     return Index(params, seed, walks, arrivals, begin, none, begin, no_freqs, hubs, True, forward)
 

@@ -1,5 +1,6 @@
 """What kPAR is asked, the constants that follow from it, and what it answers."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
@@ -127,14 +128,36 @@ class Constants:
         """Return 8ψ: vertices at which more walks end may be kept apart (the H of the paper)."""
         return int(8 * self.psi)
 
-    def schedule(self, k: int) -> list[Step]:
-        """Return the values of δ for answers of length k, falling, the last one δ_end."""
+    def schedule(self, k: int, *, short: bool = False) -> list[Step]:
+        """Return the values of δ for answers of length k, falling, the last one δ_end, or δ_min where ``short``."""
         with localcontext(_CONTEXT):
             log_n = Decimal(max(self.n, 2)).ln()
             deltas = [max(self.delta_min, 1 / (10 * k * log_n))]
-            while deltas[-1] > self.delta_end:
-                deltas.append(max(deltas[-1] / 2, self.delta_end))
+            last = self.delta_min if short else self.delta_end
+            while deltas[-1] > last:
+                deltas.append(max(deltas[-1] / 2, last))
             return [self._step(delta) for delta in deltas]
+
+    def resort(self) -> int:
+        """Return the residue of a walk of the last resort in units of 2**-62 (line 28 of algorithm 3, at δ_min)."""
+        with localcontext(_CONTEXT):
+            e = Decimal(repr(self.params.epsilon))
+            return int(ONE * e * e * self.delta_min / (4 * (e / 3 + 2) * self.log_term))
+
+    def printed(self, schedule: "list[Step]", arrivals: np.ndarray) -> np.ndarray:
+        """Return (steps, 2) float64 for the printed stop test: the constant of (12), and the bound (11).
+
+        ``arrivals`` is ω_I; vertices where more than 8ψ walks end (H) count as processed.
+        """
+        e = self.params.epsilon
+        others = int(arrivals[arrivals <= self.hub_threshold()].max(initial=0))
+        top = 2 * e / 3 + 2
+        return np.array(
+            [
+                (top / (e * e * math.sqrt(one.delta * float(self.delta_min))), one.delta / 2 + one.rho / ONE * others)
+                for one in schedule
+            ]
+        )
 
     def _step(self, delta: Decimal) -> Step:
         with localcontext(_CONTEXT):
@@ -175,6 +198,11 @@ class Sources:
         """Return one query for each vertex."""
         vertices = np.asarray(vertices, np.int32)
         return cls(np.arange(len(vertices) + 1, dtype=np.int64), vertices, np.full(len(vertices), ONE, np.uint64))
+
+    def part(self, first: int, last: int) -> "Sources":
+        """Return the queries first … last - 1."""
+        inside = slice(self.offsets[first], self.offsets[last])
+        return Sources(self.offsets[first : last + 1] - inside.start, self.vertices[inside], self.mass[inside])
 
     @classmethod
     def together(cls, parts: "Sequence[Sources]") -> "Sources":
@@ -243,8 +271,8 @@ TRACE = (
     "failed_at",
 )
 """Columns of a trace, one row a value of δ: its number, synchronous rounds, vertices and edges pushed, vertices met,
-candidates, index entries read, whether forward rows were read, and the first position the stop test refused (0: none,
--1: not tested)."""
+candidates, index entries read, whether forward rows were read (2: walks were drawn as a last resort), and the first
+position the stop test refused (0: none, -1: not tested)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,6 +301,17 @@ class Result:
     steps: np.ndarray
     traces: list[np.ndarray] = field(repr=False)
     schedule: list[Step] = field(repr=False)
+
+    @classmethod
+    def together(cls, parts: "Sequence[Result]") -> "Result":
+        """Return the answers of several batches, asked with the same k, as one."""
+        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        nodes, scores, steps = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("nodes", "scores", "steps")
+        )
+        traces = [trace for part in parts for trace in part.traces]
+        return cls(offsets, nodes, scores, steps, traces, parts[0].schedule)
 
     def answer(self, query: int) -> tuple[np.ndarray, np.ndarray]:
         """Return nodes (int32) and scores (float64) of one query."""

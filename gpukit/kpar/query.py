@@ -54,6 +54,8 @@ def query(
     *,
     threads: int = 1,
     to_end: bool = False,
+    printed: bool = False,
+    resort: bool = False,
     watch: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
@@ -73,6 +75,10 @@ def query(
         CPU threads; answers do not depend on it.
     to_end : bool
         Whether to go to the last δ (relative error ε/2) instead of stopping as soon as the bounds allow.
+    printed : bool
+        Whether to stop by the test as printed in the paper: an ablation, without the guarantee.
+    resort : bool
+        Whether to draw walks at δ_min as a last resort, as printed, instead of going on to δ_end: an ablation.
     watch : bool
         Whether to check after every round that residues and reserves sum to one, which takes long.
     progress : callable, optional
@@ -93,7 +99,7 @@ def query(
 
     graph, index, constants = prepared.graph, prepared.index, prepared.constants
     check_k(k, graph.n)
-    schedule = constants.schedule(k)
+    schedule = constants.schedule(k, short=resort)
     count = len(sources)
     nodes, scores = np.empty((count, k), np.int32), np.empty((count, k), np.int64)
     lengths, steps = np.zeros(count, np.int64), np.zeros(count, np.int32)
@@ -106,7 +112,9 @@ def query(
         index.frequent_begin, index.frequencies, prepared.by_arrivals, index.light, np.uint64(index.seed),
         stream_tag(Stream.WALK), sources.offsets, sources.vertices, sources.mass.view(np.int64),
     )  # fmt: skip
-    settings = (k, rhos, bounds, float(constants.delta_min), index.params.epsilon, to_end, watch)
+    test = constants.printed(schedule, index.arrivals) if printed else np.empty((0, 2))
+    ablations = (test, constants.resort() if resort else 0)
+    settings = (k, rhos, bounds, *ablations, float(constants.delta_min), index.params.epsilon, to_end, watch)
     outputs = (nodes, scores, lengths, steps, traces)
     spaces, workers = prepared.spaces, max(1, min(threads, -(-count // _CHUNK)))
     while len(spaces) < workers:

@@ -11,13 +11,15 @@ import numba
 import numpy as np
 from numba import int64, uint64
 
-from gpukit.kpar.bounds import largest_first, refused_at, take_top
+from gpukit.kpar.bounds import largest_first, printed_refused_at, refused_at, take_top
 from gpukit.kpar.cpu import passed_on, walk_end
 from gpukit.kpar.problem import ONE
 
 ABSORBS = 1 << 52
 """Stands in ``state`` for the ω = 0 of a vertex without out-edges, which no threshold lets into a frontier: what it
 gets waits as residue to the end of a push and is reserve then."""
+RESORT = 2
+"""Stands in a trace where others say whether forward rows were read: walks were drawn as a last resort."""
 SEEN = 1 << 53
 """Added to ω in ``state`` while a vertex is among those the query has met."""
 
@@ -57,11 +59,47 @@ def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
     )
 
 
+@numba.njit(nogil=True, cache=True)
+def last_resort(
+    indptr, indices, go_on, seed, tag, worth, touched, met, state, reserves, walked, reached, candidates, scores
+):  # fmt: skip
+    """Let fresh walks carry all residues (lines 27 to 31 of algorithm 3); return how many vertices have a score.
+
+    One walk stands for ``worth`` units or less. The walks are those of a round of their own of the stream ``tag``.
+    """
+    ends = 0
+    for j in range(met):
+        v = touched[j]
+        rest = state[2 * v]
+        if rest > 0:
+            walks = (rest + worth - 1) // worth
+            value, extra = rest // walks, rest % walks
+            for i in range(walks):
+                t = walk_end(indptr, indices, go_on, seed, tag + (2 << 8), i, v)
+                if walked[t] == 0:
+                    reached[ends] = t
+                    ends += 1
+                walked[t] += value + int64(i < extra)
+    count = 0
+    for j in range(met):
+        v = touched[j]
+        if reserves[2 * v] > 0:
+            candidates[count], scores[count] = v, reserves[2 * v] + walked[v]
+            count += 1
+    for j in range(ends):
+        v = reached[j]
+        if reserves[2 * v] == 0 and walked[v] > 0:
+            candidates[count], scores[count] = v, walked[v]
+            count += 1
+        walked[v] = 0
+    return count
+
+
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def answer(
     indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, by_arrivals,
-    light, seed, tag, offsets, vertices, mass, first, last, k, rhos, bounds, delta_min, epsilon, to_end, watch, ws,
-    out_nodes, out_scores, out_lengths, out_steps, out_trace,
+    light, seed, tag, offsets, vertices, mass, first, last, k, rhos, bounds, printed, resort, delta_min, epsilon,
+    to_end, watch, ws, out_nodes, out_scores, out_lengths, out_steps, out_trace,
 ):  # fmt: skip
     """Answer the queries first … last - 1.
 
@@ -79,6 +117,10 @@ def answer(
         The queries (:class:`gpukit.kpar.problem.Sources`), mass as int64.
     k, rhos, bounds, delta_min, epsilon
         Length of an answer; ρ (int64) and the bounds' coefficients of each δ.
+    printed : float64 array, shape (steps, 2), or (0, 2)
+        For the ablation with the printed stop test, which takes the place of the sound one then.
+    resort : int
+        For the ablation with walks as a last resort: the residue that one of them carries; 0 without.
     to_end : bool
         Whether to go to the last δ always.
     watch : bool
@@ -182,6 +224,12 @@ def answer(
                 unit[v] = value
                 if value > 0:
                     forward_cost += row_begin[v + 1] - row_begin[v]
+            final = left == 0 or (step == len(rhos) - 1 and resort == 0)
+            trace = out_trace[q, step]
+            trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, edges, met
+            if to_end and not final:
+                trace[8] = -1
+                continue
             least_reserve = largest_first(keys, count, k) if count >= k else 0
 
             count = 0
@@ -255,23 +303,24 @@ def answer(
                         total += unit[starts[i]]
                     scores[j] = total
 
-            final = left == 0 or step == len(rhos) - 1
             refused = 0
-            if not final:
-                refused = -1
-                if not to_end:
-                    refused = refused_at(
-                        step, candidates, scores, count, k, least_reserve, scratch, reserves, bounds,
-                        delta_min, epsilon,
-                    )  # fmt: skip
-            trace = out_trace[q, step]
-            trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, edges, met
-            trace[5], trace[6], trace[7], trace[8] = (
-                count,
-                forward_cost if forward else inverted_cost,
-                int64(forward),
-                refused,
-            )
+            if not final and len(printed) > 0:
+                refused = printed_refused_at(
+                    step, candidates, scores, count, k, scratch, printed, delta_min, epsilon
+                )  # fmt: skip
+            elif not final:
+                refused = refused_at(
+                    step, candidates, scores, count, k, least_reserve, scratch, reserves, bounds, delta_min, epsilon
+                )
+            trace[5], trace[6] = count, forward_cost if forward else inverted_cost
+            trace[7], trace[8] = int64(forward), refused
+            if refused != 0 and step == len(rhos) - 1:
+                count = last_resort(
+                    indptr, indices, go_on, seed, tag, resort, touched, met, state, reserves, walked, upcoming,
+                    candidates, scores,
+                )  # fmt: skip
+                trace[7] = RESORT
+                refused = 0
             if refused == 0:
                 length = min(k, count)
                 if length > 0:

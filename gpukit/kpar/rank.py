@@ -1,6 +1,7 @@
 """PageRank and the PRO-rank list (section 3.2 of the paper): which vertices get more walks than the rest."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,9 +71,9 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
     return Rank(pagerank, pro_rank(graph, pagerank), params.alpha, rounds, remaining)
 
 
-def pro_rank(graph: Graph, pagerank: np.ndarray) -> np.ndarray:
+def pro_rank(graph: Graph, pagerank: np.ndarray, xp: Any = np) -> np.ndarray:
     """Return the vertices with out-edges by falling PageRank / out-degree (int32), ties by id."""
-    degrees = np.diff(graph.indptr)
-    vertices = np.flatnonzero(degrees)
+    degrees = xp.diff(graph.indptr)
+    vertices = xp.flatnonzero(degrees)
     score = pagerank[vertices].astype(np.float64) / degrees[vertices]
-    return vertices[np.argsort(-score, kind="stable")].astype(np.int32)
+    return vertices[xp.argsort(-score, kind="stable")].astype(np.int32)

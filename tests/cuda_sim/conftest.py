@@ -4,6 +4,7 @@ Numba reads the variable when it is imported, so this needs a process of its own
 CPU twins run in the same process, so results are compared directly. Keep graphs tiny: about 10,000 threads a second.
 """
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,39 @@ def pytest_collection_modifyitems(items) -> None:
 def simulator():
     """Return the device choice of the simulated GPU."""
     return Device("cuda", "simulator", (0,), 1, "simulator")
+
+
+@pytest.fixture
+def blocks_at_once(monkeypatch):
+    """Run all blocks of a launch at the same time, each with its own shared memory, for kernels whose blocks wait."""
+    from numba.cuda.simulator import kernel, kernelapi
+
+    running, shared = [], {}
+
+    class Manager(kernel.BlockManager):
+        def run(self, grid_point, *args):
+            errors = []
+
+            def work():
+                try:
+                    super(Manager, self).run(grid_point, *args)
+                except BaseException as error:
+                    errors.append(error)
+
+            thread = threading.Thread(target=work, daemon=True)
+            thread.start()
+            running.append((thread, errors))
+            if all(i == n - 1 for i, n in zip(grid_point, self._grid_dim, strict=True)):
+                for one, raised in running:
+                    while one.is_alive() and not any(errors for _, errors in running):
+                        one.join(0.1)
+                    if raised:
+                        raise raised[0]
+                running.clear()
+
+    def allocations(self):
+        return shared.setdefault((id(self), tuple(threading.current_thread().blockIdx)), {})
+
+    monkeypatch.setattr(kernel, "BlockManager", Manager)
+    own = property(allocations, lambda self, value: None)
+    monkeypatch.setattr(kernelapi.FakeCUDAShared, "_allocations", own, raising=False)

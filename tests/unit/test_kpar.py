@@ -273,3 +273,21 @@ def test_baselines_are_close_to_the_truth(graph, method):
         nodes, scores = found.answer(q)
         assert np.abs(scores - truth[nodes]).max() < 6 * math.sqrt(0.25 / 17_000)
         assert scores.sum() <= 1
+
+
+def test_last_resort_and_printed_bounds_are_close_to_the_truth(graph, prepared):
+    sources = Sources.single(np.arange(60))
+    delta = float(prepared.constants.delta_min)
+
+    def judged(found):
+        truths = power_method(graph, sources.offsets, sources.vertices, sources.mass / ONE, 0.2)
+        return judge(truths, found.offsets, found.nodes, found.scores / ONE, 50, epsilon=0.5, delta=delta)
+
+    with_walks = query(prepared, sources, 50, resort=True)
+    used = [trace[-1, 7] == 2 for trace in with_walks.traces]
+    assert any(used) and judged(with_walks).violations == 0
+    whole = query(prepared, sources, graph.n, resort=True)
+    sums = [sum(score for _, score in one) for one in answers(whole)]
+    assert all(total <= ONE for total in sums) and ONE in sums, "walks of the last resort lose mass"
+    printed = query(prepared, sources, 50, printed=True)
+    assert answers(printed) != answers(query(prepared, sources, 50)) and judged(printed).precision > 0.8

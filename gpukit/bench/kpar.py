@@ -1,0 +1,248 @@
+"""Top-k personalised PageRank, timed warm: ranking, index, one query at a time, many at once, and FORA+ beside it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.graph.csr import Graph
+from gpukit.kpar.index import Index
+from gpukit.kpar.problem import TRACE, Params, Result, Sources, random_vertices
+
+if TYPE_CHECKING:
+    from gpukit.kpar.baselines import Fora
+
+BYTES_PER_EDGE = 4 + 8 + 8
+"""Least memory traffic of a pushed edge: its head, and a residue read and written."""
+
+BYTES_PER_ENTRY = 4 + 8
+"""Of an index entry: a start, and the unit of residue there."""
+
+BYTES_PER_VERTEX = 4 + 8 + 8 + 4 + 8
+"""Of a vertex met, in each step: its place in the list, residue, reserve, ω, and the unit written."""
+
+
+@contextmanager
+def _clock(record: dict[str, float], name: str, device: Device) -> Iterator[None]:
+    """Add the seconds of a block, with the GPU idle at both ends, to a record."""
+    sync = _synchroniser(device)
+    sync()
+    start = time.perf_counter()
+    yield
+    sync()
+    record[name] = time.perf_counter() - start
+
+
+def _synchroniser(device: Device) -> Callable[[], None]:
+    if device.kind == "cpu":
+        return lambda: None
+    from numba import cuda
+
+    return cuda.synchronize
+
+
+def sources_with_edges(graph: Graph, count: int, seed: int) -> Sources:
+    """Return queries from vertices with out-edges, chosen by the seed; graph arrays may lie on a GPU."""
+    degrees = _host(graph.indptr[1:] - graph.indptr[:-1])
+    able = np.flatnonzero(degrees)
+    return Sources.single(able[random_vertices(len(able), count, seed)])
+
+
+def _host(array: Any) -> np.ndarray:
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def on_host(graph: Graph) -> Graph:
+    """Return the graph with its out-edges in host memory."""
+    return replace(graph, indptr=_host(graph.indptr), indices=_host(graph.indices))
+
+
+class Bench:
+    """kPAR and FORA+ on one graph and device.
+
+    Parameters
+    ----------
+    graph : Graph
+        Its arrays may lie on the GPU.
+    params : Params
+    device : Device
+    seed : int
+    bandwidth : float
+        Bytes a second that the device's memory moves (:func:`gpukit.bench.gim.copy_bandwidth`).
+    """
+
+    def __init__(self, graph: Graph, params: Params, device: Device, seed: int, bandwidth: float) -> None:
+        self.graph, self.params, self.device, self.seed, self.bandwidth = graph, params, device, seed, bandwidth
+        self.index: Index
+        self.prepared: Any
+
+    def preprocessing(self) -> dict[str, Any]:
+        """Rank and index twice, cold and warm, and prepare queries; return the seconds and sizes."""
+        seconds: dict[str, float] = {}
+        for heat in ("cold", "warm"):
+            with _clock(seconds, f"rank_{heat}_s", self.device):
+                rank = self._rank()
+            self.index = None  # type: ignore[assignment]
+            with _clock(seconds, f"index_{heat}_s", self.device):
+                self.index = self._index(rank.order)
+        with _clock(seconds, "prepare_s", self.device):
+            self.prepared = self._prepare(self.index)
+        walks = int(self.index.walks.sum())
+        sizes = {"walks": walks, "entries": len(self.index.starts), "frequent": len(self.index.frequencies)}
+        arrays = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies")
+        sizes["index_bytes"] = sum(getattr(self.index, name).nbytes for name in arrays)
+        return {**seconds, **sizes, "rank_rounds": rank.rounds}
+
+    def _rank(self) -> Any:
+        if self.device.kind == "cpu":
+            from gpukit.kpar.rank import rank
+
+            return rank(self.graph, self.params)
+        from gpukit.kpar import index_cuda
+
+        return index_cuda.rank(self.graph, self.params, gpu=self.device.gpus[0])
+
+    def _index(self, order: Any) -> Index:
+        if self.device.kind == "cpu":
+            from gpukit.kpar.index import build_index
+
+            return build_index(self.graph, order, self.params, seed=self.seed, threads=self.device.threads)
+        from gpukit.kpar import index_cuda
+
+        return index_cuda.build_index(self.graph, order, self.params, seed=self.seed, gpu=self.device.gpus[0])
+
+    def _prepare(self, index: Index) -> Any:
+        if self.device.kind == "cpu":
+            from gpukit.kpar.query import Prepared
+
+            return Prepared.of(self.graph, index)
+        from gpukit.kpar.prepared_cuda import CudaPrepared
+
+        return CudaPrepared.of(self.graph, index, self.device.gpus[0])
+
+    def ask(self, sources: Sources, k: int, **options: Any) -> Result:
+        """Answer a batch."""
+        if self.device.kind == "cpu":
+            from gpukit.kpar.query import query
+
+            return query(self.prepared, sources, k, threads=self.device.threads, **options)
+        return self.prepared.query(sources, k, **options)
+
+    def latency(self, k: int, sources: Sources, **options: Any) -> dict[str, Any]:
+        """Ask one query at a time; return milliseconds, mean counts and the floor."""
+        start = time.perf_counter()
+        self.ask(sources.part(0, 1), k, **options)
+        first = time.perf_counter() - start
+        spent, results = [], []
+        for q in range(len(sources)):
+            start = time.perf_counter()
+            results.append(self.ask(sources.part(q, q + 1), k, **options))
+            spent.append(1e3 * (time.perf_counter() - start))
+        counts = self._counts(results)
+        floor = self._floor_ms(counts)
+        return {
+            "k": k, "queries": len(sources), "first_ms": 1e3 * first, **_spread(spent), **counts, "floor_ms": floor,
+            "times_floor": float(np.mean(spent)) / floor,
+        }  # fmt: skip
+
+    def _counts(self, results: list[Result]) -> dict[str, float]:
+        """Return means over queries of what the traces count, summed over steps."""
+        traces = [trace for result in results for trace in result.traces]
+        columns = ("rounds", "frontier", "edges", "candidates", "entries")
+        means = {name: float(np.mean([t[:, TRACE.index(name)].sum() for t in traces])) for name in columns}
+        met = [trace[:, TRACE.index("touched")] for trace in traces]
+        means |= {"touched": float(np.mean([m[-1] for m in met])), "visited": float(np.mean([m.sum() for m in met]))}
+        return {**means, "steps": float(np.mean([len(trace) for trace in traces]))}
+
+    def _floor_ms(self, counts: dict[str, float]) -> float:
+        moved = BYTES_PER_EDGE * counts["edges"] + BYTES_PER_ENTRY * counts["entries"]
+        return 1e3 * (moved + BYTES_PER_VERTEX * counts["visited"]) / self.bandwidth
+
+    def throughput(self, k: int, sources: Sources, **options: Any) -> dict[str, Any]:
+        """Ask all queries in one call, warm, the better of two; return queries a second and the floor."""
+        spent, result = _best_of_two(lambda: self.ask(sources, k, **options))
+        floor = self._floor_ms(self._counts([result]))
+        return {
+            "k": k, "queries": len(sources), "queries_per_s": len(sources) / spent,
+            "ms_per_query": 1e3 * spent / len(sources), "floor_ms_per_query": floor,
+        }  # fmt: skip
+
+    def fora(self, k: int, sources: Sources) -> dict[str, Any]:
+        """Return index time, latency and throughput of FORA+ on the same device."""
+        seconds: dict[str, float] = {}
+        with _clock(seconds, "index_s", self.device):
+            index = self._fora_index()
+        ask = self._fora_query(index, k)
+        ask(sources.part(0, 1))
+        spent = []
+        for q in range(len(sources)):
+            start = time.perf_counter()
+            ask(sources.part(q, q + 1))
+            spent.append(1e3 * (time.perf_counter() - start))
+        best, _ = _best_of_two(lambda: ask(sources))
+        walks = int(index.places[-1])
+        return {"k": k, **seconds, "walks": walks, **_spread(spent), "queries_per_s": len(sources) / best}
+
+    def _fora_index(self) -> "Fora":
+        if self.device.kind == "cpu":
+            from gpukit.kpar.baselines import fora_index
+
+            return fora_index(self.graph, self.params, seed=self.seed, threads=self.device.threads)
+        from gpukit.kpar import baselines_cuda
+
+        return baselines_cuda.fora_index(self.graph, self.params, seed=self.seed, gpu=self.device.gpus[0])
+
+    def _fora_query(self, index: "Fora", k: int) -> Callable[[Sources], Result]:
+        if self.device.kind == "cpu":
+            from gpukit.kpar.baselines import fora
+
+            return lambda sources: fora(self.graph, index, sources, k, threads=self.device.threads)
+        from gpukit.kpar.baselines_cuda import CudaFora
+
+        held = CudaFora(self.graph, index, self.device.gpus[0])
+        return lambda sources: held.query(sources, k)
+
+    def on_threads(self, k: int, sources: Sources) -> dict[str, Any]:
+        """Return queries a second of kPAR and FORA+ on all CPU threads, and whether kPAR's answers are the device's."""
+        from gpukit.kpar import baselines
+        from gpukit.kpar.query import Prepared, query
+
+        graph, threads = on_host(self.graph), self.device.threads
+        record: dict[str, Any] = {"threads": threads, "k": k, "queries": len(sources)}
+        index = self.index
+        if self.device.kind == "cuda":
+            from gpukit.kpar import index_cuda
+
+            index = index_cuda.on_host(index)
+        prepared = Prepared.of(graph, index)
+        spent, expected = _best_of_two(lambda: query(prepared, sources, k, threads=threads))
+        record["kpar"] = {"queries_per_s": len(sources) / spent}
+        found = self.ask(sources, k)
+        same = np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
+        record["same_answers"] = bool(same)
+        seconds: dict[str, float] = {}
+        with _clock(seconds, "index_s", self.device):
+            fora = baselines.fora_index(graph, self.params, seed=self.seed, threads=threads)
+        spent, _ = _best_of_two(lambda: baselines.fora(graph, fora, sources, k, threads=threads))
+        record["fora"] = {**seconds, "walks": int(fora.places[-1]), "queries_per_s": len(sources) / spent}
+        return record
+
+
+def _best_of_two(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds of the faster of two calls, and the result."""
+    spent = []
+    for _ in range(2):
+        start = time.perf_counter()
+        result = work()
+        spent.append(time.perf_counter() - start)
+    return min(spent), result
+
+
+def _spread(milliseconds: list[float]) -> dict[str, float]:
+    values = np.array(milliseconds)
+    low, middle, high = np.percentile(values, [5, 50, 95])
+    return {"mean_ms": float(values.mean()), "median_ms": middle, "p5_ms": low, "p95_ms": high}

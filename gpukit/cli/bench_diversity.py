@@ -1,0 +1,89 @@
+"""``gpukit bench diversity``: structural diversity, timed."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gpukit.cli.common import (
+    DeviceChoice,
+    DeviceOption,
+    GpusOption,
+    JsonOption,
+    Run,
+    ThreadsOption,
+    VerboseOption,
+)
+from gpukit.cli.numbers import number
+from gpukit.errors import UsageError
+
+
+def diversity(
+    graphs: Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Undirected graphs to run on.")],
+    models: Annotated[str, typer.Option("--models", help="Of comp, core, truss; with commas between them.")] = "truss",
+    methods: Annotated[
+        str,
+        typer.Option(
+            "--methods",
+            help="Of score, full, search, extract, scatter, no-gpu-ego, cpu-div, mcpu-div, bc-div, pgl-div.",
+        ),
+    ] = "score,full,search",
+    balances: Annotated[
+        str, typer.Option("--balances", help="Of none, pack, random, exhausted, dynamic; several GPUs.")
+    ] = "dynamic",
+    fractions: Annotated[
+        str, typer.Option("--fractions", help="Parts of the vertices timed for the cost model; several GPUs.")
+    ] = "0.01",
+    k: Annotated[str, typer.Option("-k", help="Thresholds, with commas between them.")] = "4",
+    t: Annotated[int, typer.Option("-t", help="Vertices to find.")] = 100,
+    sample: Annotated[
+        int, typer.Option("--sample", min=1, help="Vertices that bc-div and pgl-div are timed on.")
+    ] = 200,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Timed runs of each configuration.")] = 7,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to keep the record (JSON).")] = None,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Time structural diversity, warm: every vertex scored, the search, ablations and baselines."""
+    run = Run({"t": t, "repeat": repeat}, out=out, as_json=as_json, verbose=verbose)
+    where = run.use_device(device, gpus, threads)
+    from gpukit.artifacts import digest, read_graph
+    from gpukit.bench.diversity import METHODS, Bench
+    from gpukit.bench.gim import copy_bandwidth, peak_memory
+    from gpukit.cli.doctor import versions
+    from gpukit.diversity import Params, as_undirected
+
+    for method in methods.split(","):
+        if method not in METHODS:
+            raise UsageError(f"--methods: {method!r} is unknown; choose {', '.join(METHODS)}")
+    settings = [
+        (balance, fraction, Params(model, number(one, "-k", int)))
+        for balance in balances.split(",")
+        for fraction in (number(one, "--fractions", float) for one in fractions.split(","))
+        for model in models.split(",")
+        for one in k.split(",")
+    ]
+    bandwidth = copy_bandwidth(where)
+    record: dict[str, Any] = {"benchmark": "diversity", "device": where.record(), "versions": versions()}
+    record |= {"copy_bandwidth": bandwidth, "runs": []}
+    lines: dict[str, str] = {}
+    for path in graphs:
+        graph = as_undirected(read_graph(path, transpose=False))
+        facts = {"name": path.stem, "n": graph.n, "m": graph.m, "digest": digest(path)}
+        for balance, fraction, params in settings:
+            bench = Bench(graph, where, repeat=repeat, bandwidth=bandwidth, balance=balance, fraction=fraction)
+            facts |= {"ego_edges": bench.ego_edges, "network_ms": bench.build}
+            for method in methods.split(","):
+                found = bench.measure(method, params, t, sample) | {"fraction": fraction}
+                record["runs"].append({"graph": facts, **found, "peak_memory": peak_memory(where)})
+                spent = found["ms"]
+                name = f"{path.stem} {params.model} k={params.k} {method}"
+                name += f" {balance} {fraction}" if len(where.gpus) > 1 else ""
+                lines[name] = f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f})"
+    if out is not None:
+        out.write_text(json.dumps(record, indent=1) + "\n")
+    run.finish(record=record, summary=lines)

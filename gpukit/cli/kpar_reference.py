@@ -1,0 +1,119 @@
+"""``gpukit kpar truth`` and ``baseline``: exact answers, and those of the methods that the paper compares with."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpukit.cli.common import (
+    DeviceChoice,
+    DeviceOption,
+    GpusOption,
+    JsonOption,
+    Run,
+    SeedOption,
+    ThreadsOption,
+    VerboseOption,
+)
+from gpukit.cli.kpar_options import (
+    DEFAULT_K,
+    AlphaOption,
+    EpsilonOption,
+    GraphArgument,
+    KOption,
+    RandomOption,
+    SourceOption,
+    SourcesOption,
+)
+from gpukit.cli.kpar_output import finish, packed
+from gpukit.cli.sources import read_sources
+
+
+class Baseline(StrEnum):
+    """Values of ``--method``."""
+
+    monte_carlo = "monte-carlo"
+    fora = "fora"
+
+
+def truth(
+    graph_file: GraphArgument,
+    k: KOption = None,
+    source: SourceOption = None,
+    sources_file: SourcesOption = None,
+    random: RandomOption = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
+    alpha: AlphaOption = 0.2,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Find the exact answers, by the power method until a mass of 1e-10 is left."""
+    run = Run({"k": k, "alpha": alpha}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    run.use_cpu("kpar", device, gpus, threads)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+        from gpukit.kpar.problem import ONE, Params
+
+        Params(alpha=alpha)
+        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
+        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
+        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
+    with run.phase("power"), run.progress("queries") as update:
+        from gpukit.evaluate.ppr import power_method, top
+
+        vectors = power_method(
+            graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha, progress=update
+        )
+        answers = [(best := top(vector, k), vector[best]) for vector in vectors]
+    finish(run, graph, sources, packed(answers), "truth", inputs)
+
+
+def baseline(
+    graph_file: GraphArgument,
+    method: Annotated[Baseline, typer.Option("--method", help="Monte Carlo walks, or FORA+.")] = Baseline.monte_carlo,
+    k: KOption = None,
+    source: SourceOption = None,
+    sources_file: SourcesOption = None,
+    random: RandomOption = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
+    alpha: AlphaOption = 0.2,
+    epsilon: EpsilonOption = 0.5,
+    device: DeviceOption = DeviceChoice.auto,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Answer by a method the paper compares with."""
+    params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value}
+    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    with run.phase("read"):
+        from gpukit.artifacts import digest, read_graph
+        from gpukit.kpar.problem import Params
+
+        settings = Params(alpha, epsilon)
+        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
+        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
+        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
+    chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources))
+    on_gpu = chosen.kind == "cuda"
+    if on_gpu:
+        from gpukit.kpar import baselines_cuda as baselines
+    else:
+        from gpukit.kpar import baselines  # type: ignore[no-redef]
+    where = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
+    if method is Baseline.fora:
+        with run.phase("index"):
+            found = baselines.fora_index(graph, settings, seed=seed, **where)
+        with run.phase("query"):
+            result = baselines.fora(graph, found, sources, k, **where)
+    else:
+        with run.phase("query"):
+            result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **where)
+    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon)

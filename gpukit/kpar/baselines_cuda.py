@@ -1,0 +1,93 @@
+"""The baselines of ``baselines.py`` on a GPU, with the same answers."""
+
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, on_gpu, xp
+from gpukit.device.philox import Stream, stream_tag
+from gpukit.graph.csr import Graph
+from gpukit.kpar import fora_cuda
+from gpukit.kpar.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
+from gpukit.kpar.index_cuda import launch, on_device
+from gpukit.kpar.prepared_cuda import Shape, Space, packed
+from gpukit.kpar.problem import Params, Result, Sources, check_k
+
+
+def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, gpu: int = 0) -> Fora:
+    """Draw the walks of FORA+ as :func:`gpukit.kpar.baselines.fora_index` does; arrays stay on the GPU."""
+    params = params or Params()
+    limit, worth = fora_settings(graph, params)
+    with on_gpu(gpu):
+        graph = on_device(graph)
+        places = xp.zeros(graph.n + 1, np.int64)
+        xp.cumsum(-(-xp.diff(graph.indptr) * limit // worth), out=places[1:])
+        ends = xp.empty(int(places[-1]), np.int32)
+        drawn = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+        launch(fora_cuda.walk_ends, len(ends), *drawn, places, ends)
+        return Fora(params, limit, worth, places, ends)
+
+
+class CudaFora:
+    """A graph and its FORA+ index in the memory of a GPU, ready for queries."""
+
+    def __init__(self, graph: Graph, index: Fora, gpu: int = 0) -> None:
+        self.index, self.gpu, self.n = index, gpu, graph.n
+        with on_gpu(gpu):
+            self._indptr, self._indices = Buffer(graph.indptr), Buffer(graph.indices)
+            self._degrees = Buffer(xp.diff(self._indptr.array).astype(np.uint32))
+            self._places, self._ends, self._none = Buffer(index.places), Buffer(index.ends), Buffer(1, np.uint32)
+            self._space = Space(graph.n)
+
+    def query(self, sources: Sources, k: int, *, shape: Shape | None = None) -> Result:
+        """Answer a batch; arguments, result and errors are those of :func:`gpukit.kpar.baselines.fora`."""
+        check_k(k, self.n)
+        index, queries = self.index, len(sources)
+        with on_gpu(self.gpu):
+            source, out = packed(sources, 0, queries), self._space.out(queries, 2 + 2 * k)
+
+            def arguments(blocks: int, space: tuple) -> tuple:
+                return (
+                    self._indptr.view, self._indices.view, np.uint64(index.params.go_on), self._degrees.view,
+                    index.limit, index.worth, self._places.view, self._ends.view, self._none.view, source.view, queries,
+                    blocks, k, *space, out.view,
+                )  # fmt: skip
+
+            blocks, shape_, arrays = self._space.spread(fora_cuda.fora, arguments, queries, k, shape or Shape())
+            fora_cuda.fora[shape_](*arguments(blocks, arrays))
+            rows = out.host()
+        offsets = np.concatenate([[0], np.cumsum(rows[:, 0])]).astype(np.int64)
+        filled = np.arange(k) < rows[:, :1]
+        nodes, scores = rows[:, 2 + k :][filled].astype(np.int32), rows[:, 2 : 2 + k][filled].view(np.uint64)
+        return Result(offsets, nodes, scores, np.zeros(queries, np.int32), [], [])
+
+
+def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, gpu: int = 0) -> Result:
+    """Answer by FORA+ as :func:`gpukit.kpar.baselines.fora` does."""
+    return CudaFora(graph, index, gpu).query(sources, k)
+
+
+def monte_carlo(
+    graph: Graph, sources: Sources, k: int, params: Params | None = None, *, seed: int = 0, gpu: int = 0
+) -> Result:
+    """Answer by walks as :func:`gpukit.kpar.baselines.monte_carlo` does."""
+    params = params or Params()
+    check_k(k, graph.n)
+    total = walks_needed(graph.n, params)
+    answers: list[tuple[Any, Any]] = []
+    with on_gpu(gpu):
+        graph = on_device(graph)
+        drawn = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+        for q in range(len(sources)):
+            part = slice(sources.offsets[q], sources.offsets[q + 1])
+            walks, worth, extra = shares_of_walks(sources.mass[part], total)
+            reserve = xp.zeros(graph.n, np.int64)
+            launch(fora_cuda.walk_counts, int(walks[-1]), *drawn, sources.vertices[part], walks, worth, extra, reserve)
+            nodes = xp.flatnonzero(reserve)
+            best = nodes[xp.argsort(-reserve[nodes], kind="stable")[:k]]
+            answers.append((best.astype(np.int32), reserve[best]))
+    offsets = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in answers])]).astype(np.int64)
+    nodes, scores = (xp.concatenate([one[part] for one in answers]) for part in (0, 1))
+    if xp is not np:
+        nodes, scores = xp.asnumpy(nodes), xp.asnumpy(scores)
+    return Result(offsets, nodes, scores.view(np.uint64), np.zeros(len(sources), np.int32), [], [])

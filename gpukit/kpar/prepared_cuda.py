@@ -1,0 +1,231 @@
+"""Graph and index on a GPU, and batches of queries on it (kernel: ``query_cuda.py``)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, on_gpu, xp
+from gpukit.device.memory import check_budget
+from gpukit.device.philox import Stream, stream_tag
+from gpukit.device.select import simulated
+from gpukit.graph.csr import Graph
+from gpukit.kpar import query_cuda, select_cuda, team_cuda
+from gpukit.kpar.index import Index, light_index
+from gpukit.kpar.index_cuda import forward_rows
+from gpukit.kpar.problem import TRACE, Constants, Result, Sources, check_k
+
+BLOCK = 4 if simulated() else 512
+BYTES_PER_VERTEX = 8 * query_cuda.LONG_ROWS + 4 * query_cuda.SHORT_ROWS
+"""Room that a team takes for each vertex."""
+
+MOST_TEAMS = 1024
+AHEAD = 1 << 26
+"""Most words of answers that one launch leaves in device memory."""
+
+COLLECT = {"auto": query_cuda.AUTO, "scan": query_cuda.SCAN, "atomic": query_cuda.ATOMIC}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the work of a query is spread; answers depend on none of it.
+
+    Attributes
+    ----------
+    teams : int
+        Queries at a time; 0 chooses.
+    blocks : int
+        Blocks that answer a query together; 0 chooses.
+    collect : str
+        How a round finds the next frontier: ``auto``, ``scan`` or ``atomic``.
+    tiled_push, tiled_estimate : bool
+        Whether long rows are split among threads when pushing, and when adding up walks. Off: the ablations of the
+        paper's section 5.2 without its sections 4.1 and 4.2.
+    """
+
+    teams: int = 0
+    blocks: int = 0
+    collect: str = "auto"
+    tiled_push: bool = True
+    tiled_estimate: bool = True
+
+
+class Space:
+    """Working space of the kernels for a graph of n vertices on the current GPU, kept from one batch to the next."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._work: dict[Any, Any] = {}
+
+    def spread(self, kernel: Any, args: Callable[[int, tuple], tuple], queries: int, k: int, shape: Shape) -> tuple:
+        """Return the blocks of a team, the launch shape, and the arrays of enough teams, clean.
+
+        ``args(blocks, arrays)`` must return the arguments of the kernel.
+        """
+        if simulated():
+            blocks, teams = shape.blocks or 1, min(shape.teams or 1, queries)
+            return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
+        most = cooperative_grid(kernel, BLOCK, args(1, self.arrays(1, k)))
+        held = self._work["rows"][0]
+        fitting = max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n))
+        teams = min(shape.teams or MOST_TEAMS, queries, fitting, most)
+        blocks = min(shape.blocks or most // teams, most // teams, team_cuda.MOST_BLOCKS)
+        return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
+
+    def arrays(self, teams: int, k: int) -> tuple:
+        """Return the views of long, short, top and control (:func:`query_cuda.answer`) of at least these teams."""
+        if "rows" not in self._work or self._work["rows"][0] < teams:
+            self._work.pop("rows", None)
+            long = Buffer((teams, query_cuda.LONG_ROWS, self.n), np.int64, 0)
+            short = Buffer((teams, query_cuda.SHORT_ROWS, self.n), np.int32)
+            control = Buffer(1 + teams * team_cuda.CONTROL, np.int64)
+            self._work["rows"] = (teams, long, short, control)
+        held, long, short, control = self._work["rows"]
+        shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
+        if "top" not in self._work or self._work["top"].array.shape != shape:
+            self._work["top"] = Buffer(shape, np.int64, 0)
+        control.array.fill(0)
+        return long.view, short.view, self._work["top"].view, control.view
+
+    def out(self, queries: int, width: int) -> Buffer:
+        """Return room for answers, int64 (queries, width)."""
+        if "out" not in self._work or self._work["out"].array.shape != (queries, width):
+            self._work["out"] = Buffer((queries, width), np.int64)
+        return self._work["out"]
+
+
+def packed(sources: Sources, first: int, last: int) -> Buffer:
+    """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""
+    part = slice(sources.offsets[first], sources.offsets[last])
+    offsets, mass = sources.offsets[first : last + 1] - part.start, sources.mass[part].view(np.int64)
+    return Buffer(np.concatenate([offsets, sources.vertices[part], mass]))
+
+
+@dataclass(eq=False)
+class CudaPrepared:
+    """A graph and its index in the memory of a GPU, ready for queries.
+
+    Attributes
+    ----------
+    index : Index
+        Its arrays in host or device memory.
+    constants : Constants
+    gpu : int
+        CUDA device number.
+    arrays : dict of Buffer
+        Graph and index on the device.
+    space : Space
+    light : bool
+        Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
+    schedules : dict
+        ρ and coefficients of the bounds on the device, by k.
+    """
+
+    index: Index
+    constants: Constants
+    gpu: int
+    arrays: dict[str, Buffer]
+    space: Space
+    light: bool
+    schedules: dict[int, tuple[Buffer, Buffer]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
+        """Copy a graph and an index that was built on it to a GPU; arrays that are there already are not copied.
+
+        Rows that do not fit are left out (``light``).
+
+        Raises
+        ------
+        DeviceError
+            If not even the graph and the counts fit.
+        """
+        with on_gpu(gpu):
+            free = free_memory()
+            kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
+            needs = {"graph and counts": _missing(kept), "working space": (BYTES_PER_VERTEX + 32) * graph.n}
+            if xp is not np:
+                check_budget(needs, free, f"GPU {gpu}", "use --device cpu")
+            arrays = {name: Buffer(array) for name, array in kept.items()}
+            names = ("src_begin", "starts", "frequent_begin", "frequencies")
+            rows = {name: getattr(index, name) for name in names}
+            # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
+            sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
+            wanted = sum(needs.values()) + _missing(rows) + sorting * len(index.starts)
+            light = index.light or (xp is not np and wanted > free)
+            held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
+            arrays |= {name: Buffer(getattr(held, name)) for name in names}
+            forward = held.forward
+            if forward is None:
+                forward = forward_rows(graph.n, *(arrays[name].array for name in names))
+            arrays |= {name: Buffer(a) for name, a in zip(("row_begin", "row_ends", "row_freqs"), forward, strict=True)}
+            order = xp.argsort(-arrays["arrivals"].array, kind="stable")
+            arrays["by_arrivals"] = Buffer(order.astype(np.int32))
+            constants = Constants.of(graph.n, graph.m, index.params)
+            return cls(index, constants, gpu, arrays, Space(graph.n), light)
+
+    def query(
+        self,
+        sources: Sources,
+        k: int,
+        *,
+        to_end: bool = False,
+        shape: Shape | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Result:
+        """Answer a batch of queries; arguments, result and errors are those of :func:`gpukit.kpar.query.query`."""
+        check_k(k, self.constants.n)
+        schedule = self.constants.schedule(k)
+        width = 2 + len(schedule) * len(TRACE) + 2 * k
+        chunk = max(1, AHEAD // width)
+        rows = np.empty((len(sources), width), np.int64)
+        with on_gpu(self.gpu):
+            for first in range(0, len(sources), chunk):
+                last = min(first + chunk, len(sources))
+                rows[first:last] = self._launch(sources, first, last, k, schedule, to_end, shape or Shape(), width)
+                if progress is not None:
+                    progress(last, len(sources))
+        return _unpacked(rows, k, schedule)
+
+    def _launch(
+        self, sources: Sources, first: int, last: int, k: int, schedule: list, to_end: bool, shape: Shape, width: int
+    ) -> np.ndarray:
+        if k not in self.schedules:
+            rhos, bounds = [step.rho for step in schedule], [step.upper + step.lower for step in schedule]
+            self.schedules[k] = (Buffer(np.array(rhos, np.int64)), Buffer(np.array(bounds)))
+        queries, index, a = last - first, self.index, self.arrays
+        per_step = tuple(buffer.view for buffer in self.schedules[k])
+        source, out = packed(sources, first, last), self.space.out(queries, width)
+
+        def arguments(blocks: int, space: tuple) -> tuple:
+            return (
+                a["indptr"].view, a["indices"].view, np.uint64(index.params.go_on), a["row_begin"].view,
+                a["row_ends"].view, a["row_freqs"].view, a["src_begin"].view, a["starts"].view,
+                a["frequent_begin"].view, a["frequencies"].view, a["walks"].view, a["arrivals"].view,
+                a["by_arrivals"].view, self.light, np.uint64(index.seed), stream_tag(Stream.WALK), source.view, queries,
+                blocks, k, *per_step, float(self.constants.delta_min), index.params.epsilon, to_end,
+                COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate, *space, out.view,
+            )  # fmt: skip
+
+        blocks, launch, arrays = self.space.spread(query_cuda.answer, arguments, queries, k, shape)
+        query_cuda.answer[launch](*arguments(blocks, arrays))
+        return out.host()
+
+
+def _missing(arrays: dict) -> int:
+    """Return the bytes of the arrays that are not in device memory."""
+    return sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
+
+
+def _unpacked(rows: np.ndarray, k: int, schedule: list) -> Result:
+    """Return the result that the kernel's rows hold."""
+    lengths, steps = rows[:, 0], rows[:, 1].astype(np.int32)
+    end = 2 + len(schedule) * len(TRACE)
+    filled = np.arange(k) < lengths[:, None]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    traces = rows[:, 2:end].reshape(len(rows), len(schedule), len(TRACE))
+    return Result(
+        offsets, rows[:, end + k :][filled].astype(np.int32), rows[:, end : end + k][filled].view(np.uint64), steps,
+        [traces[q, : steps[q]] for q in range(len(rows))], schedule,
+    )  # fmt: skip

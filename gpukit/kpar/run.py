@@ -1,0 +1,95 @@
+"""The steps of kPAR on the device that was chosen: CPU threads, or one or several GPUs."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.errors import UsageError
+from gpukit.graph.csr import Graph
+from gpukit.kpar.index import Index
+from gpukit.kpar.problem import Params, Result, Sources
+from gpukit.kpar.query import Prepared, query
+from gpukit.kpar.rank import Rank
+
+if TYPE_CHECKING:
+    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+
+
+def rank_on(device: Device, graph: Graph, params: Params) -> Rank:
+    """Compute PageRank and the PRO-rank list (:func:`gpukit.kpar.rank.rank`); arrays end in host memory."""
+    if device.kind == "cpu":
+        from gpukit.kpar.rank import rank
+
+        return rank(graph, params)
+    from gpukit.kpar import index_cuda
+
+    found = index_cuda.rank(graph, params, gpu=device.gpus[0])
+    with index_cuda.on_gpu(device.gpus[0]):
+        host = index_cuda.to_host
+        return Rank(host(found.pagerank), host(found.order), found.alpha, found.rounds, found.remaining)
+
+
+def index_on(device: Device, graph: Graph, order: np.ndarray, params: Params, **options: Any) -> Index:
+    """Build the index (:func:`gpukit.kpar.index.build_index`); arrays end in host memory."""
+    if device.kind == "cpu":
+        from gpukit.kpar.index import build_index
+
+        return build_index(graph, order, params, threads=device.threads, **options)
+    from gpukit.kpar import index_cuda
+
+    gpu = device.gpus[0]
+    found = index_cuda.build_index(graph, order, params, gpu=gpu, **options)
+    with index_cuda.on_gpu(gpu):
+        return index_cuda.on_host(found)
+
+
+def prepare_on(device: Device, graph: Graph, index: Index) -> "list[Prepared] | list[CudaPrepared]":
+    """Prepare queries: one copy of graph and index on each GPU, or one for all CPU threads."""
+    if device.kind == "cpu":
+        return [Prepared.of(graph, index)]
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+
+    return [CudaPrepared.of(graph, index, gpu) for gpu in device.gpus]
+
+
+def query_on(
+    device: Device,
+    prepared: Any,
+    sources: Sources,
+    k: int,
+    *,
+    to_end: bool = False,
+    shape: "Shape | None" = None,
+    printed: bool = False,
+    resort: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Answer a batch (:func:`gpukit.kpar.query.query`) on what :func:`prepare_on` made; GPUs take equal shares.
+
+    Raises
+    ------
+    UsageError
+        If k is out of range, or a GPU is to run the ablations ``printed`` or ``resort``.
+    """
+    if device.kind == "cpu":
+        ablations = {"printed": printed, "resort": resort}
+        return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, progress=progress, **ablations)
+    if printed or resort:
+        raise UsageError("the printed stop test and walks as a last resort run on the CPU; use --device cpu")
+    ends = np.linspace(0, len(sources), len(prepared) + 1).astype(int)
+    done = np.zeros(len(prepared), int)
+
+    def work(place: int) -> Result:
+        def advance(count: int, _: int) -> None:
+            done[place] = count
+            if progress is not None:
+                progress(int(done.sum()), len(sources))
+
+        part = sources.part(ends[place], ends[place + 1])
+        return prepared[place].query(part, k, to_end=to_end, shape=shape, progress=advance)
+
+    with ThreadPoolExecutor(len(prepared)) as pool:
+        return Result.together(list(pool.map(work, range(len(prepared)))))

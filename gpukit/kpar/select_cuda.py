@@ -1,0 +1,249 @@
+"""Selection and sorting by a team of blocks on a GPU (``team_cuda.py``): the k-th largest, and the k best in order."""
+
+from numba import cuda, int32, int64
+
+from gpukit.kpar.team_cuda import BUCKETS, FIRST, HISTOGRAMS, STAGE, anywhere, counters, flush, meet, put, scan
+
+SORTED_IN_BLOCK = 1024
+"""Most pairs that one block sorts alone."""
+
+RANKED = 256
+"""Most values whose order is found by comparing all with all."""
+
+KEYS, IDS, UPPERS, NUMBERS, TOP_ROWS = 0, 1, 2, 3, 4
+"""Rows of the room for the best: scores, vertices, upper bounds, and numbers that are sorted along with them."""
+
+FAR = 1 << 31
+"""Above every id."""
+
+
+@cuda.jit(device=True)
+def _exponent(value):
+    """Return ⌊log₂ value⌋ of a positive value."""
+    high = int32(value >> 32)
+    return 63 - cuda.clz(high) if high > 0 else 31 - _leading(int64(value & 0xFFFFFFFF))
+
+
+@cuda.jit(device=True)
+def _leading(value):
+    """Return the zeros before the first one of a 32-bit value."""
+    return cuda.clz(int32(value >> 1)) - 1 if value > 1 else 31
+
+
+@cuda.jit(device=True)
+def _bucket(value, low, shift):
+    """Return the bucket of a value: by its first bits (``shift`` < 0), a thirty-second of a doubling, or linear."""
+    if shift >= 0:
+        return (value - low) >> shift
+    if value < 1:
+        return int64(0)
+    exponent = int64(_exponent(value))
+    following = value >> (exponent - 5) if exponent >= 5 else value << (5 - exponent)
+    return 1 + 32 * exponent + (following & 31)
+
+
+@cuda.jit(device=True)
+def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool, sums, local, shared):
+    """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.
+
+    A histogram of the values shrinks the list to one bucket, again and again, until so few are left that every block
+    ranks them for itself: two phases a histogram, nearly always one histogram.
+
+    Parameters
+    ----------
+    spare, other : int64 arrays
+        Room for the shrunk lists; ``other`` may be ``source``, which is then lost.
+    turn : int
+        Which of the two histograms is clear; the other one is cleared here.
+    pool, sums, local, shared
+        Shared memory: POOL and 2 WIDTH words, STAGE and 8 half words.
+
+    Returns
+    -------
+    value, above, equal, phase, turn
+        The k-th largest, how many are larger and how many equal, the new phase and turn.
+    """
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    me, everyone = (cuda.blockIdx.x % blocks) * width + lane, blocks * width
+    low, shift, bits = int64(0), int64(-1), int64(64)
+    above = int64(0)
+    values = source
+    while count > RANKED and bits > 0:
+        histogram, clear = home + HISTOGRAMS + turn * BUCKETS, home + HISTOGRAMS + (1 - turn) * BUCKETS
+        for b in range(lane, BUCKETS, width):
+            local[b] = 0
+        for b in range(me, BUCKETS, everyone):
+            control[clear + b] = 0
+        cuda.syncthreads()
+        for i in range(me, count, everyone):
+            cuda.atomic.add(local, _bucket(values[i], low, shift), 1)
+        cuda.syncthreads()
+        for b in range(lane, BUCKETS, width):
+            if local[b] > 0:
+                cuda.atomic.add(control, histogram + b, int64(local[b]))
+        phase = meet(control, home, blocks, phase)
+        # Thread i owns the buckets from part · i on, counted from the top.
+        part = BUCKETS // width
+        own = int64(0)
+        for i in range(part):
+            own += control[histogram + BUCKETS - 1 - lane * part - i]
+        upto, _ = scan(own, sums)
+        if upto >= k - above and upto - own < k - above:
+            larger = upto - own
+            bucket = BUCKETS - 1 - lane * part
+            while larger + control[histogram + bucket] < k - above:
+                larger += control[histogram + bucket]
+                bucket -= 1
+            pool[BUCKETS], pool[BUCKETS + 1] = bucket, larger
+        cuda.syncthreads()
+        chosen = pool[BUCKETS]
+        above += pool[BUCKETS + 1]
+        counter = counters(home, phase) + FIRST
+        for first in range(me - lane, count, everyone):
+            i = first + lane
+            place = 0
+            if i < count and _bucket(values[i], low, shift) == chosen:
+                place = put(pool, shared, 0, spare, control, counter, values[i])
+            if anywhere(place >= STAGE - width):
+                flush(pool, shared, 0, spare, control, counter)
+        flush(pool, shared, 0, spare, control, counter)
+        phase = meet(control, home, blocks, phase)
+        count = control[counters(home, phase - 1) + FIRST]
+        values, spare, other = spare, other, spare
+        if shift < 0:
+            exponent, following = (chosen - 1) >> 5, 32 + ((chosen - 1) & 31)
+            bits = max(exponent - 5, int64(0))
+            low = following << bits
+        else:
+            low += chosen << shift
+            bits = shift
+        shift = max(bits - 11, int64(0))
+        turn = 1 - turn
+    cuda.syncthreads()
+    if bits == 0:
+        if lane == 0:
+            pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = values[0], above, count
+    else:
+        for i in range(lane, count, width):
+            pool[i] = values[i]
+        cuda.syncthreads()
+        for i in range(lane, count, width):
+            mine, larger, equal = pool[i], int64(0), int64(0)
+            for j in range(count):
+                larger += pool[j] > mine
+                equal += pool[j] == mine
+            if above + larger < k and above + larger + equal >= k:
+                pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = mine, above + larger, equal
+    phase = meet(control, home, blocks, phase)
+    value, above, equal = pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2]
+    cuda.syncthreads()
+    return value, above, equal, phase, turn
+
+
+@cuda.jit(device=True)
+def _order(keys, ids, i, j, falling):
+    """Put two pairs into order: larger key first, then smaller id, or the other way round."""
+    first = keys[i] > keys[j] or (keys[i] == keys[j] and ids[i] <= ids[j])
+    if first != falling:
+        keys[i], keys[j] = keys[j], keys[i]
+        ids[i], ids[j] = ids[j], ids[i]
+
+
+@cuda.jit(device=True)
+def sort_in_block(keys, ids, size, pool):
+    """Sort ``size`` pairs, a power of two of at most SORTED_IN_BLOCK, by falling key, then id; one block."""
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    local_keys, local_ids = pool[:SORTED_IN_BLOCK], pool[SORTED_IN_BLOCK : 2 * SORTED_IN_BLOCK]
+    cuda.syncthreads()
+    for i in range(lane, size, width):
+        local_keys[i], local_ids[i] = keys[i], ids[i]
+    run = 2
+    while run <= size:
+        step = run >> 1
+        while step > 0:
+            cuda.syncthreads()
+            for pair in range(lane, size >> 1, width):
+                i = 2 * pair - (pair & (step - 1))
+                _order(local_keys, local_ids, i, i + step, (i & run) == 0)
+            step >>= 1
+        run *= 2
+    cuda.syncthreads()
+    for i in range(lane, size, width):
+        keys[i], ids[i] = local_keys[i], local_ids[i]
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def sort_in_team(keys, ids, size, control, home, blocks, phase):
+    """Sort ``size`` pairs, a power of two, by falling key, then id; all threads of the team. Returns the phase."""
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    me, everyone = (cuda.blockIdx.x % blocks) * width + lane, blocks * width
+    run = 2
+    while run <= size:
+        step = run >> 1
+        while step > 0:
+            for pair in range(me, size >> 1, everyone):
+                i = 2 * pair - (pair & (step - 1))
+                _order(keys, ids, i, i + step, (i & run) == 0)
+            phase = meet(control, home, blocks, phase)
+            step >>= 1
+        run *= 2
+    return phase
+
+
+@cuda.jit(device=True)
+def take_best(
+    scores, candidates, count, length, spare, other, keys, ids,
+    control, home, blocks, phase, turn, pool, sums, local, shared,
+):  # fmt: skip
+    """Put the ``length`` best of ``count`` candidates into ``keys`` and ``ids``, in any order; all threads of the team.
+
+    Of equal scores the lowest ids are better: they are selected in the same way, as distances from the largest id.
+    The rest of ``keys`` and ``ids`` is filled with what sorts behind. ``spare`` and ``other`` are room for lists.
+
+    Returns
+    -------
+    lowest, phase, turn
+        The least score taken, the new phase and turn.
+    """
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    me, everyone = (cuda.blockIdx.x % blocks) * width + lane, blocks * width
+    lowest, above, equal, phase, turn = kth(
+        scores, count, length, spare, other, control, home, blocks, phase, turn, pool, sums, local, shared
+    )
+    farthest = int64(0)
+    if equal > length - above:
+        at = counters(home, phase)
+        for j in range(me, count, everyone):
+            if scores[j] == lowest:
+                spare[cuda.atomic.add(control, at + FIRST, 1)] = FAR - int64(candidates[j])
+        phase = meet(control, home, blocks, phase)
+        farthest, _, _, phase, turn = kth(
+            spare, equal, length - above, other, spare, control, home, blocks, phase, turn, pool, sums, local, shared
+        )
+    at = counters(home, phase)
+    for i in range(length + me, len(keys), everyone):
+        keys[i], ids[i] = -1, FAR
+    for j in range(me, count, everyone):
+        score, v = scores[j], int64(candidates[j])
+        if score > lowest or (score == lowest and FAR - v >= farthest):
+            place = cuda.atomic.add(control, at + FIRST, 1)
+            keys[place], ids[place] = score, v
+    phase = meet(control, home, blocks, phase)
+    return lowest, phase, turn
+
+
+@cuda.jit(device=True)
+def sort_best(top, both, control, home, blocks, phase, pool):
+    """Sort the best by falling score, then id, and with ``both`` the upper bounds too; all threads of the team."""
+    member = cuda.blockIdx.x % blocks
+    size = top.shape[1]
+    if size <= SORTED_IN_BLOCK:
+        if member == 0:
+            sort_in_block(top[KEYS], top[IDS], size, pool)
+        if both and member == blocks - 1:
+            sort_in_block(top[UPPERS], top[NUMBERS], size, pool)
+        return meet(control, home, blocks, phase)
+    for row in range(0, 3 if both else 1, 2):
+        phase = sort_in_team(top[row], top[row + 1], size, control, home, blocks, phase)
+    return phase

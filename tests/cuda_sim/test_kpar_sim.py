@@ -1,0 +1,136 @@
+"""The kernels of kPAR in the simulator give the answers and traces of the CPU; tiny graphs only."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+
+SHAPES = {
+    "random": (20, None, 60),
+    "sparse": (30, None, 35),
+    "star": (15, [(0, i) for i in range(1, 15)] + [(i, 0) for i in range(1, 8)], 0),
+    "no edges": (3, [], 0),
+}
+
+
+def check_equal(found, expected):
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
+    assert [trace.tolist() for trace in found.traces] == [trace.tolist() for trace in expected.traces]
+
+
+@pytest.fixture(params=SHAPES)
+def graph(request, make_graph, random_graph):
+    n, edges, m = SHAPES[request.param]
+    return random_graph(n, m, 3) if edges is None else make_graph(n, edges)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Let few vertices take the ways of many."""
+    from gpukit.kpar import select_cuda
+
+    monkeypatch.setattr(select_cuda, "SORTED_IN_BLOCK", 8)
+
+
+def test_queries_equal_the_cpu(simulator, graph):
+    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+
+    index = build_index(graph, rank(graph).order, Params(), seed=3)
+    cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
+    one, several = Sources.single([0]), Sources.together([Sources.single([2]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    for sources, k, to_end, shape in (
+        (one, 1, False, Shape(collect="atomic")),
+        (several, graph.n // 3, False, Shape()),
+        (one, graph.n, True, Shape(collect="scan", tiled_push=False, tiled_estimate=False)),
+    ):
+        check_equal(gpu.query(sources, k, to_end=to_end, shape=shape), query(cpu, sources, k, to_end=to_end))
+
+
+@pytest.mark.parametrize(("teams", "blocks"), [(1, 3), (2, 2)])
+def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, random_graph, teams, blocks):
+    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+
+    graph = random_graph(12, 30, 3)
+    index = build_index(graph, rank(graph).order, Params(), seed=3)
+    sources = Sources.together([Sources.single([2]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    expected = query(Prepared.of(graph, index), sources, 5)
+    check_equal(CudaPrepared.of(graph, index).query(sources, 5, shape=Shape(teams, blocks)), expected)
+
+
+def test_light_index_gives_the_same(simulator, random_graph):
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+
+    graph = random_graph(12, 25, 3)
+    index = build_index(graph, rank(graph).order, Params(), seed=3, memory=0)
+    sources = Sources.single([0])
+    expected = query(Prepared.of(graph, index), sources, 5)
+    check_equal(CudaPrepared.of(graph, index).query(sources, 5), expected)
+
+
+def test_selection_of_many_with_ties(simulator, monkeypatch):
+    """Histograms, lists shrunk more than once, and ties: the k-th largest of NumPy."""
+    from gpukit.kpar import select_cuda, team_cuda
+
+    monkeypatch.setattr(select_cuda, "RANKED", 3)
+
+    @cuda.jit
+    def select(values, k, spare, other, control, found):
+        pool = cuda.shared.array(team_cuda.POOL, np.int64)
+        sums = cuda.shared.array(team_cuda.SCANNED, np.int64)
+        local = cuda.shared.array(team_cuda.STAGE, np.int32)
+        shared = cuda.shared.array(8, np.int32)
+        shared[cuda.threadIdx.x] = 0
+        value, above, equal, _, _ = select_cuda.kth(
+            values, len(values), k, spare, other, control, 0, 1, np.int64(1), 0, pool, sums, local, shared
+        )
+        found[0], found[1], found[2] = value, above, equal
+
+    generator = np.random.default_rng(1)
+    for values in (
+        generator.integers(1, 40, 60),
+        (1 << 61) + generator.integers(0, 1 << 50, 40),
+        np.concatenate([np.zeros(5, np.int64), generator.integers(0, 1 << generator.integers(1, 62, 40))]),
+    ):
+        for k in (1, 17, len(values)):
+            found, control = np.zeros(3, np.int64), np.zeros(team_cuda.CONTROL, np.int64)
+            select[1, 8](values, k, np.zeros_like(values), np.zeros_like(values), control, found)
+            value = np.sort(values)[::-1][k - 1]
+            assert found.tolist() == [value, (values > value).sum(), (values == value).sum()]
+
+
+def test_rank_and_index_equal_the_cpu(simulator, graph):
+    from gpukit.kpar import index_cuda
+
+    expected, found = rank(graph), index_cuda.rank(graph, tolerance=1e-10)
+    assert np.array_equal(expected.pagerank, found.pagerank) and np.array_equal(expected.order, found.order)
+    assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
+    for options in ({"hubs": True}, {"adaptive": False}, {"memory": 0, "hubs": True}):
+        cpu = build_index(graph, expected.order, seed=5, **options)
+        gpu = index_cuda.build_index(graph, found.order, seed=5, **options)
+        names = ["walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs"]
+        for name in names if "hubs" in options else names[:-1]:
+            a, b = getattr(cpu, name), getattr(gpu, name)
+            assert a.dtype == b.dtype and np.array_equal(a, b), name
+        assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, gpu.forward, strict=True))
+        if not cpu.light:
+            rows = index_cuda.forward_rows(graph.n, gpu.src_begin, gpu.starts, gpu.frequent_begin, gpu.frequencies)
+            assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, rows, strict=True))
+
+
+def test_baselines_equal_the_cpu(simulator, random_graph, monkeypatch):
+    from gpukit.kpar import baselines, baselines_cuda
+
+    monkeypatch.setattr(baselines, "walks_needed", lambda n, params: 300)
+    monkeypatch.setattr(baselines_cuda, "walks_needed", lambda n, params: 300)
+    graph = random_graph(15, 30, 8)
+    sources = Sources.together([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    cpu, gpu = baselines.fora_index(graph, seed=4), baselines_cuda.fora_index(graph, seed=4)
+    assert np.array_equal(cpu.places, gpu.places) and np.array_equal(cpu.ends, gpu.ends)
+    for expected, found in (
+        (baselines.fora(graph, cpu, sources, 6), baselines_cuda.CudaFora(graph, gpu).query(sources, 6)),
+        (baselines.monte_carlo(graph, sources, 6, seed=4), baselines_cuda.monte_carlo(graph, sources, 6, seed=4)),
+    ):
+        assert np.array_equal(found.offsets, expected.offsets)
+        assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)

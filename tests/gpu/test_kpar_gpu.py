@@ -1,0 +1,93 @@
+"""kPAR on a real GPU: answers and traces of the CPU, to the bit, for any launch shape."""
+
+import numpy as np
+import pytest
+
+from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+
+
+def check_equal(found, expected):
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
+    assert all(np.array_equal(a, b) for a, b in zip(found.traces, expected.traces, strict=True))
+
+
+@pytest.fixture(scope="module", params=[(4000, 30_000, 1), (3000, 2500, 2), (20_000, 90_000, 3)], ids=str)
+def graph(request, make_graph):
+    """Graphs with hubs on both sides and dangling vertices."""
+    n, m, key = request.param
+    generator = np.random.default_rng(key)
+    tails = (n * generator.random(m) ** 3).astype(np.int64)
+    heads = generator.permutation(n)[(n * generator.random(m) ** 2).astype(np.int64)]
+    return make_graph(n, np.column_stack([tails, heads]).tolist())
+
+
+@pytest.fixture(scope="module", params=["rows", "light"])
+def both(request, graph):
+    """The same index on the CPU and on the GPU."""
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+
+    memory = None if request.param == "rows" else 0
+    index = build_index(graph, rank(graph).order, Params(), seed=3, memory=memory)
+    return Prepared.of(graph, index), CudaPrepared.of(graph, index)
+
+
+@pytest.mark.parametrize("k", [1, 10, 700, 3000])
+@pytest.mark.parametrize("to_end", [False, True])
+def test_answers_equal_the_cpu(gpu, both, k, to_end):
+    cpu, cuda = both
+    generator = np.random.default_rng(7)
+    sources = Sources.together(
+        [Sources.single(generator.integers(0, cpu.graph.n, 20)), Sources.weighted([5, 17, 1000], [1, 2, 10**6])]
+    )
+    check_equal(cuda.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end, threads=4))
+
+
+SHAPES = [
+    (1, 0, "auto", True, True),
+    (1, 1, "atomic", True, True),
+    (1, 100, "scan", True, False),
+    (7, 3, "atomic", False, True),
+    (300, 1, "scan", False, False),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_launch_shapes_change_nothing(gpu, both, shape):
+    from gpukit.kpar.prepared_cuda import Shape
+
+    cpu, cuda = both
+    sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))
+    check_equal(cuda.query(sources, 50, shape=Shape(*shape)), query(cpu, sources, 50, threads=4))
+
+
+def test_rank_and_index_equal_the_cpu(gpu, graph):
+    from gpukit.kpar import index_cuda
+
+    expected, found = rank(graph), index_cuda.rank(graph)
+    assert np.array_equal(expected.pagerank, found.pagerank.get()) and np.array_equal(expected.order, found.order.get())
+    assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
+    names = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies")
+    for options in ({}, {"adaptive": False}, {"memory": 0}):
+        cpu = build_index(graph, expected.order, seed=5, **options)
+        cuda = index_cuda.build_index(graph, found.order, seed=5, **options)
+        assert all(np.array_equal(getattr(cpu, name), getattr(cuda, name).get()) for name in names)
+        assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, cuda.forward, strict=True))
+        if not cpu.light:
+            rows = index_cuda.forward_rows(graph.n, cuda.src_begin, cuda.starts, cuda.frequent_begin, cuda.frequencies)
+            assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, rows, strict=True))
+
+
+def test_baselines_equal_the_cpu(gpu, graph):
+    from gpukit.kpar import baselines, baselines_cuda
+
+    sources = Sources.together([Sources.single([0, 17]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    cpu, cuda = baselines.fora_index(graph, seed=4), baselines_cuda.fora_index(graph, seed=4)
+    assert np.array_equal(cpu.places, cuda.places.get()) and np.array_equal(cpu.ends, cuda.ends.get())
+    for k in (1, 600):
+        for expected, found in (
+            (baselines.fora(graph, cpu, sources, k), baselines_cuda.fora(graph, cuda, sources, k)),
+            (baselines.monte_carlo(graph, sources, k, seed=4), baselines_cuda.monte_carlo(graph, sources, k, seed=4)),
+        ):
+            assert np.array_equal(found.offsets, expected.offsets)
+            assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
