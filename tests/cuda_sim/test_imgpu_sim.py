@@ -56,6 +56,22 @@ def test_lists_give_way(simulator, make_graph, monkeypatch, room):
     check(make_graph(15, rows, Weights("const", 1.0)), 1, combine=True)
 
 
+@pytest.mark.parametrize(
+    "how", [{}, {"split": 1 << 30}, {"combine": True, "split": 1 << 30}], ids=["split", "whole", "bands"]
+)
+def test_giant_components_and_long_labels(simulator, monkeypatch, how):
+    """Hubs with hundreds of arcs: bitsets of several words, bands above labels, both halves of a split."""
+    from gpukit.imgpu import labels_cuda
+
+    monkeypatch.setattr(labels_cuda, "INLINE", 5)
+    generator = np.random.default_rng(0)
+    chance = (1 / (generator.random(300) + 0.01)) ** 0.9
+    chance /= chance.sum()
+    u, v = generator.choice(300, 1200, p=chance), generator.choice(300, 1200, p=generator.permutation(chance))
+    graph = build_graph(u, v, weights=Weights("const", 0.4), ids=False, n=300)
+    check(graph, 1, [3], threads=2, blocks=1, **how)
+
+
 @pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
 def test_other_probabilities(simulator, random_graph, scheme):
     check(random_graph(16, 45, 5, scheme), 2, [2])
