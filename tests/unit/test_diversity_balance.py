@@ -57,11 +57,11 @@ def test_packing_is_longest_first():
 def steal_once(strategy):
     """Three devices with lists 0 … 9, 10 … 19, 20 … 29; device 2 has finished, 1 has begun; what does 2 take?"""
     lists = WorkLists(np.ones(30), 3, "none")
-    lists._strategy, lists._grain = strategy, 2.0
+    lists._strategy, lists._grain = "dynamic", 2.0
     while lists._lists[2].waiting:
         lists.take(2)
     assert lists.take(1).tolist() == [10, 11]
-    lists._grain = 100.0
+    lists._strategy, lists._grain = strategy, 100.0
     return lists, lists.take(2).tolist()
 
 
