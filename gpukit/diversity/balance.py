@@ -24,8 +24,9 @@ device that has nothing left steals: one batch of another device chosen at rando
 SAMPLE = 0.01
 """Part of the vertices that are timed for the cost model (section 7, experiment 1)."""
 
-BATCHES = 4
-"""Batches that a device makes of an even share of the work: what runs cannot be stolen, and each costs a launch."""
+FRONT, LEAST = 0.75, 1 / 16
+"""Part of its waiting work that a device takes as its next batch where work can be stolen, and the least batch as a
+part of an even share: what runs cannot be stolen, and a batch costs launches."""
 
 STRATA = 16
 """Groups of the sample, each of similar cost, that are timed for the cost model."""
@@ -129,7 +130,7 @@ class WorkLists:
         self._cost, self._strategy = cost, strategy
         places = np.array_split(np.arange(len(cost)), devices) if strategy == "none" else pack(cost, devices)
         self._lists = [_List(one, cost) for one in places]
-        self._grain = float(cost.sum()) / (devices * BATCHES)
+        self._grain = LEAST * float(cost.sum()) / devices
         self._random = random.Random(0)
         self._lock = threading.Lock()
         self.shares = [Share() for _ in range(devices)]
@@ -142,7 +143,8 @@ class WorkLists:
             if not own.waiting:
                 own = self._lists[device] = _List(self._steal(device), self._cost)
                 share.stolen += own.waiting
-            batch = own.front(self._grain)
+            stays = self._strategy in ("none", "pack")
+            batch = own.front(np.inf if stays else max(self._grain, FRONT * own.unfinished()))
             own.running = float(self._cost[batch].sum())
             share.cost += own.running
             share.tasks += len(batch)

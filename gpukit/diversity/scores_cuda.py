@@ -125,6 +125,7 @@ class CudaNetwork:
         self.ego_edges = int(self._edges.sum())
         self._lists: dict[tuple[int, int], Lists] = {}
         self._work: dict[str, Buffer] = {}
+        self._most: dict[int, int] = {}  # blocks that the GPU holds at once, by their threads
         self._scores = Buffer(graph.n, np.int32, 0)
         self._none = Buffer(1, np.int32)
         self._seen = xp.zeros(1, np.int64)
@@ -148,7 +149,7 @@ class CudaNetwork:
 
     def ranks(self, vertices: np.ndarray) -> Any:
         """Return the ranks (int32, on the GPU) of internal ids."""
-        return self._rank.array[xp.asarray(vertices)]
+        return self._rank.array[xp.asarray(np.asarray(vertices, np.int32))]
 
     def sizes(self, ranks: Any) -> tuple[Any, Any]:
         """Return the numbers (int64, on the GPU) of neighbours and of edges in the ego-network of each rank."""
@@ -356,7 +357,9 @@ class CudaNetwork:
                 self._scores.view, values.view,
             )  # fmt: skip
 
-        most = cooperative_grid(kernels.score_egos, block, arguments(1, 1))
+        if block not in self._most:
+            self._most[block] = cooperative_grid(kernels.score_egos, block, arguments(1, 1))
+        most = self._most[block]
         if team > 1:
             team = min(LARGEST_TEAM, max(team, most // len(egos)), most)
         teams = max(1, min(most // team, len(egos), self.memory // each))

@@ -61,10 +61,20 @@ class _Part:
     def tasks(self, cost_of: Callable[[Any, Any], Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return cost (float64) and number of vertices (int64) of each task."""
         cost = cost_of(*self.network.sizes(self._order))
-        sums = [cost[part].sum() for part in self._slices]
-        costs = Buffer(xp.concatenate([cost[: self._head], xp.stack(sums)] if sums else [cost[: self._head]])).host()
-        counts = [len(range(*part.indices(len(self._order)))) for part in self._slices]
-        return costs, np.array([1] * self._head + counts, np.int64)
+        counts = np.array([len(range(*part.indices(len(cost)))) for part in self._slices], np.int64)
+        groups = [self._of_groups(cost[self._head :], counts)] if len(counts) else []
+        costs = Buffer(xp.concatenate([cost[: self._head], *groups])).host()
+        return costs, np.concatenate([np.ones(self._head, np.int64), counts])
+
+    def _of_groups(self, cost: Any, counts: np.ndarray) -> Any:
+        """Return the cost of each group, given that of the vertices that are not tasks of their own."""
+        if self._head:
+            padded = xp.zeros(int(counts[0]) * len(counts))
+            padded[: len(cost)] = cost
+            return padded.reshape(-1, len(counts)).sum(axis=0)
+        ends = xp.asarray(np.cumsum(counts) - 1)
+        sums = xp.cumsum(cost)[ends]
+        return xp.diff(sums, prepend=xp.zeros(1))
 
     def sample(self, groups: Sequence[np.ndarray], params: Params, model: Any) -> tuple[list, list[float]]:
         """Score groups of places in the order; return the features of each and the seconds it took."""
@@ -141,7 +151,7 @@ class MultiCudaNetwork:
         """Return the number of contexts of each vertex (int32)."""
         if not len(vertices):
             return np.zeros(0, np.int32)
-        first = self._parts[0]
+        first, vertices = self._parts[0], np.asarray(vertices, np.int32)
         self._on_each(lambda part: part.prepare(vertices, self.strategy != "none"))
 
         def model(degrees: Any, edges: Any) -> Any:

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from gpukit.diversity import balance
 from gpukit.diversity.balance import STRATEGIES, WorkLists, features, fit, pack, run, sample
 from gpukit.errors import UsageError
 
@@ -35,6 +36,15 @@ def test_every_vertex_once(strategy, cost):
         assert np.isclose(sum(share.cost for share in lists.shares), cost.sum())
 
 
+def test_batches():
+    """A device takes three quarters of what waits for it, or all of it where nothing can be stolen."""
+    lists = WorkLists(np.ones(160), 2, "dynamic")
+    assert [len(lists.take(0)) for _ in range(4)] == [60, 15, 5, 30]  # then 40 are stolen
+    for strategy in ("none", "pack"):
+        lists = WorkLists(np.ones(160), 2, strategy)
+        assert [len(lists.take(0)) for _ in range(2)] == [80, 0]
+
+
 def test_packing_is_longest_first():
     # 7 | 6 | 5, then 4 joins 5, 3 joins 6, 2 joins 7, and 1 the lowest of 9, 9, 9.
     assert [one.tolist() for one in pack(np.array([1.0, 2, 3, 4, 5, 6, 7]), 3)] == [[6, 1, 0], [5, 2], [4, 3]]
@@ -47,15 +57,16 @@ def test_packing_is_longest_first():
 def steal_once(strategy):
     """Three devices with lists 0 … 9, 10 … 19, 20 … 29; device 2 has finished, 1 has begun; what does 2 take?"""
     lists = WorkLists(np.ones(30), 3, "none")
-    lists._strategy, lists._grain = strategy, 2.0
+    lists._strategy, lists._grain = "dynamic", 2.0
     while lists._lists[2].waiting:
         lists.take(2)
     assert lists.take(1).tolist() == [10, 11]
-    lists._grain = 100.0
+    lists._strategy, lists._grain = strategy, 100.0
     return lists, lists.take(2).tolist()
 
 
-def test_stealing():
+def test_stealing(monkeypatch):
+    monkeypatch.setattr(balance, "FRONT", 0.0)
     assert steal_once("pack")[1] == []
     # Both others have 10 unfinished; the first of them gives. Dynamic moves half, from the back.
     lists, stolen = steal_once("dynamic")
@@ -66,7 +77,8 @@ def test_stealing():
     assert steal_once("random")[1] in (list(range(10)), list(range(12, 20)))
 
 
-def test_dynamic_stops_before_it_overshoots():
+def test_dynamic_stops_before_it_overshoots(monkeypatch):
+    monkeypatch.setattr(balance, "FRONT", 0.0)
     lists = WorkLists(np.array([8.0, 4, 3, 2, 1]), 2, "none")  # 8, 4, 3 | 2, 1
     lists._strategy, lists._grain = "dynamic", 1.0
     assert lists.take(0).tolist() == [0]
