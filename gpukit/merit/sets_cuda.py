@@ -177,9 +177,9 @@ class CudaSets:
         """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
         for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
             array.reserve(size, self.size)
-        if self._needed(size, self.segments) <= self.length:
+        if self._needed(max(size, self.size), self.segments) <= self.length:
             return False
-        self._new_rings(size, 0)
+        self._new_rings(max(size, self.size), 0)
         return True
 
     def _needed(self, size: int, segments: int) -> int:
