@@ -343,7 +343,7 @@ def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups:
         If the graph does not fit.
     """
     if params.storage == "global":
-        from gpukit.merit.gamcss_cuda import GamcssSets
+        from gpukit.merit.gamcss import GamcssSets
 
         state = beside.state if beside is not None else DeviceState(reverse, residual)
         return GamcssSets(state, reverse, residual, params.seed, raw=params.lt_residual == "raw", groups=1)
