@@ -9,7 +9,7 @@ part of the paper               file
 3.1, 3.3, algorithms 2 and 5    ``rule.py`` (what a set is), ``cpu.py`` and ``cuda.py``
 3.2, algorithms 3 and 4         ``cover_cpu.py`` and ``cuda_select.py``
 3.3 as printed (biased)         ``printed.py``
-5 (competitors)                 ``baselines.py``
+5 (competitors)                 ``baselines.py``, ``gamcss.py``, ``nonadaptive.py``
 ==============================  ==============================================================================
 
 ``world.py`` holds what the policy must not see: the world in which seeds activate others. docs/merit.md says where the

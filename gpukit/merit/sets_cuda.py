@@ -177,9 +177,9 @@ class CudaSets:
         """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
         for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
             array.reserve(size, self.size)
-        if self._needed(size, self.segments) <= self.length:
+        if self._needed(max(size, self.size), self.segments) <= self.length:
             return False
-        self._new_rings(size, 0)
+        self._new_rings(max(size, self.size), 0)
         return True
 
     def _needed(self, size: int, segments: int) -> int:
@@ -343,7 +343,7 @@ def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups:
         If the graph does not fit.
     """
     if params.storage == "global":
-        from gpukit.merit.gamcss_cuda import GamcssSets
+        from gpukit.merit.gamcss import GamcssSets
 
         state = beside.state if beside is not None else DeviceState(reverse, residual)
         return GamcssSets(state, reverse, residual, params.seed, raw=params.lt_residual == "raw", groups=1)
