@@ -17,7 +17,7 @@ import typer
 from gpukit.device import lease
 from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer
-from gpukit.errors import DeviceError, InputError, UsageError
+from gpukit.errors import InputError, UsageError
 
 MAX_SEED = 2**64 - 1
 
@@ -118,14 +118,26 @@ class Run:
         self._lease: lease.Lease | None = None
 
     def use_device(
-        self, requested: str = "cpu", gpus: int = 1, threads: int | None = None, *, work: float | None = None
+        self,
+        requested: str = "cpu",
+        gpus: int = 1,
+        threads: int | None = None,
+        *,
+        work: float | None = None,
+        unproven: str = "",
     ) -> Device:
         """Choose the device, lease its GPUs, set the threads, and say what and why.
 
         Call it before a system is imported: threads beyond the available ones and the choice of GPUs take effect only
-        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`.
+        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`; ``unproven`` names
+        work whose kernels have yet to pass their tests on a GPU, so that only ``cuda`` takes one, not ``auto``.
         """
-        device, self._lease = lease.take(choose(str(requested), gpus, threads, work=work))
+        if unproven and requested == "auto":
+            device = choose("cpu", gpus, threads)
+            device = replace(device, reason=f"auto: {unproven} on a GPU is unproven; --device cuda takes one")
+        else:
+            device = choose(str(requested), gpus, threads, work=work)
+        device, self._lease = lease.take(device)
         threads = set_threads(device.threads)
         if threads != device.threads:
             device = replace(device, threads=threads)
@@ -137,23 +149,6 @@ class Run:
         )
         _log.info("device %s: %s (%s)", device.kind, where, device.reason)
         return device
-
-    def use_cpu(self, system: str, requested: DeviceChoice, gpus: int = 1, threads: int | None = None) -> int:
-        """Take the CPU for a system that has no GPU path yet, say why, and return the number of threads.
-
-        Raises
-        ------
-        DeviceError
-            If a GPU is asked for.
-        """
-        missing = f"the GPU path of {system} is not there yet"
-        if requested is DeviceChoice.cuda:
-            raise DeviceError(f"{missing}; use --device cpu")
-        device = self.use_device("cpu", gpus, threads)
-        if requested is DeviceChoice.auto:
-            _log.info("auto takes the CPU: %s", missing)
-            self.device = replace(device, reason=f"auto: {missing}")
-        return device.threads
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[int, int], None]]:

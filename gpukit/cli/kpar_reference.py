@@ -28,6 +28,7 @@ from gpukit.cli.kpar_options import (
 )
 from gpukit.cli.kpar_output import finish, packed
 from gpukit.cli.sources import read_sources
+from gpukit.errors import DeviceError
 
 
 class Baseline(StrEnum):
@@ -54,7 +55,9 @@ def truth(
 ) -> None:
     """Find the exact answers, by the power method until a mass of 1e-10 is left."""
     run = Run({"k": k, "alpha": alpha}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    run.use_cpu("kpar", device, gpus, threads)
+    if device is DeviceChoice.cuda:
+        raise DeviceError("kpar truth runs on the CPU; use --device cpu")
+    run.use_device("cpu", gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
         from gpukit.kpar.problem import ONE, Params
@@ -101,7 +104,7 @@ def baseline(
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
         k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources))
+    chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources), unproven="kpar")
     on_gpu = chosen.kind == "cuda"
     if on_gpu:
         from gpukit.kpar import baselines_cuda as baselines
