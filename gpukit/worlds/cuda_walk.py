@@ -84,7 +84,7 @@ def walk(
             log[thread, used] = uint64(ticket) << uint64(32) | uint64(v)
             used += 1
             start, length = int64(rows[v, 0]), int64(rows[v, 1])
-            chosen = lt_choice(lt_kind, length, start, lt_constant, lt_prefix, seed, tag, first + ticket, v)
+            chosen = lt_choice(lt_kind, length, start, lt_constant, lt_prefix, seed, tag, first + ticket, v, 0)
             if chosen >= 0:
                 v = int64(indices[start + chosen])
         if chosen < 0:
