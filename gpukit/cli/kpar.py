@@ -29,6 +29,7 @@ from gpukit.cli.kpar_options import (
     RankOption,
     SourceOption,
     SourcesOption,
+    unproven,
 )
 from gpukit.cli.kpar_output import explained, finish
 from gpukit.cli.kpar_reference import baseline, truth
@@ -286,8 +287,7 @@ def query(
         raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")
     if bounds is Bounds.printed:
         _log.warning("--bounds printed is unsound: its answers come without the guarantee")
-    where = "cpu" if ablated else device.value
-    chosen = run.use_device(where, gpus, threads, work=float(graph.m) * len(sources))
+    chosen = run.use_device("cpu" if ablated else unproven(device), gpus, threads)
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on, query_on
 

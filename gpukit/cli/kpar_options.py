@@ -1,9 +1,14 @@
 """Options that commands of ``gpukit kpar`` share."""
 
+import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from gpukit.cli.common import DeviceChoice
+
+_log = logging.getLogger("gpukit")
 
 GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
 RankOption = Annotated[
@@ -25,3 +30,11 @@ SourcesOption = Annotated[
 RandomOption = Annotated[
     int | None, typer.Option("--random", metavar="N", help="N queries from random vertices, chosen by --seed.")
 ]
+
+
+def unproven(device: DeviceChoice) -> str:
+    """Return the device to ask for: the GPU kernels of queries have not passed their tests on hardware yet."""
+    if device is DeviceChoice.auto:
+        _log.info("auto takes the CPU: the GPU path of queries is new; --device cuda asks for it")
+        return "cpu"
+    return device.value

@@ -25,6 +25,7 @@ from gpukit.cli.kpar_options import (
     RandomOption,
     SourceOption,
     SourcesOption,
+    unproven,
 )
 from gpukit.cli.kpar_output import finish, packed
 from gpukit.cli.sources import read_sources
@@ -101,7 +102,7 @@ def baseline(
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
         k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources))
+    chosen = run.use_device(unproven(device), gpus, threads)
     on_gpu = chosen.kind == "cuda"
     if on_gpu:
         from gpukit.kpar import baselines_cuda as baselines
