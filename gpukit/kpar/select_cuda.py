@@ -2,7 +2,7 @@
 
 from numba import cuda, int32, int64
 
-from gpukit.kpar.team_cuda import BUCKETS, FIRST, HISTOGRAMS, STAGE, anywhere, counters, flush, meet, put, scan
+from gpukit.kpar.team_cuda import BUCKETS, FIRST, HISTOGRAMS, STAGE, anywhere, counters, flush, meet, put, scan, wait
 
 SORTED_IN_BLOCK = 1024
 """Most pairs that one block sorts alone."""
@@ -74,10 +74,10 @@ def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool
             local[b] = 0
         for b in range(me, BUCKETS, everyone):
             control[clear + b] = 0
-        cuda.syncthreads()
+        wait()
         for i in range(me, count, everyone):
             cuda.atomic.add(local, _bucket(values[i], low, shift), 1)
-        cuda.syncthreads()
+        wait()
         for b in range(lane, BUCKETS, width):
             if local[b] > 0:
                 cuda.atomic.add(control, histogram + b, int64(local[b]))
@@ -95,7 +95,7 @@ def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool
                 larger += control[histogram + bucket]
                 bucket -= 1
             pool[BUCKETS], pool[BUCKETS + 1] = bucket, larger
-        cuda.syncthreads()
+        wait()
         chosen = pool[BUCKETS]
         above += pool[BUCKETS + 1]
         counter = counters(home, phase) + FIRST
@@ -119,14 +119,14 @@ def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool
             bits = shift
         shift = max(bits - 11, int64(0))
         turn = 1 - turn
-    cuda.syncthreads()
+    wait()
     if bits == 0:
         if lane == 0:
             pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = values[0], above, count
     else:
         for i in range(lane, count, width):
             pool[i] = values[i]
-        cuda.syncthreads()
+        wait()
         for i in range(lane, count, width):
             mine, larger, equal = pool[i], int64(0), int64(0)
             for j in range(count):
@@ -136,7 +136,7 @@ def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool
                 pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = mine, above + larger, equal
     phase = meet(control, home, blocks, phase)
     value, above, equal = pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2]
-    cuda.syncthreads()
+    wait()
     return value, above, equal, phase, turn
 
 
@@ -154,23 +154,23 @@ def sort_in_block(keys, ids, size, pool):
     """Sort ``size`` pairs, a power of two of at most SORTED_IN_BLOCK, by falling key, then id; one block."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     local_keys, local_ids = pool[:SORTED_IN_BLOCK], pool[SORTED_IN_BLOCK : 2 * SORTED_IN_BLOCK]
-    cuda.syncthreads()
+    wait()
     for i in range(lane, size, width):
         local_keys[i], local_ids[i] = keys[i], ids[i]
     run = 2
     while run <= size:
         step = run >> 1
         while step > 0:
-            cuda.syncthreads()
+            wait()
             for pair in range(lane, size >> 1, width):
                 i = 2 * pair - (pair & (step - 1))
                 _order(local_keys, local_ids, i, i + step, (i & run) == 0)
             step >>= 1
         run *= 2
-    cuda.syncthreads()
+    wait()
     for i in range(lane, size, width):
         keys[i], ids[i] = local_keys[i], local_ids[i]
-    cuda.syncthreads()
+    wait()
 
 
 @cuda.jit(device=True)

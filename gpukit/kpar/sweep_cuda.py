@@ -22,6 +22,7 @@ from gpukit.kpar.team_cuda import (
     locate,
     put,
     scan,
+    wait,
 )
 
 PUSH, FORWARD, DRAW, INVERTED, CARRY = 0, 1, 2, 3, 4
@@ -120,7 +121,7 @@ def sweep(
             last = min((block + 1) * part, size)
             item = locate(limits, block * part, last, low - base)
             while low < stop:
-                cuda.syncthreads()
+                wait()
                 j = item + lane
                 if j < last:
                     v = int64(items[j])
@@ -136,7 +137,7 @@ def sweep(
                         pool[value_at + lane] = scores[j] if kind == PUSH else unit[v]
                 else:
                     pool[item_at + lane] = _ENDLESS
-                cuda.syncthreads()
+                wait()
                 following = item + width
                 until = stop if following >= last else min(stop, limits[following] + base)
                 own = (until - low + width - 1) // width

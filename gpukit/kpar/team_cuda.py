@@ -39,10 +39,47 @@ BASE = 2
 """Place in the small shared array where a flush keeps its first place; 0 and 1 count staged entries."""
 
 
+if simulated():
+
+    def converge():
+        """Threads of the simulator run on their own."""
+
+    def times(a, b):
+        """Return a · b, rounded on its own."""
+        return a * b
+
+else:
+    from numba.cuda import libdevice
+
+    @cuda.jit(device=True)
+    def converge():
+        """Bring the threads of the warp together, as barriers of a block need them."""
+        cuda.syncwarp()
+
+    @cuda.jit(device=True)
+    def times(a, b):
+        """Return a · b, rounded on its own: never fused with a sum."""
+        return libdevice.dmul_rn(a, b)
+
+
+@cuda.jit(device=True)
+def wait():
+    """Wait for all threads of the block."""
+    converge()
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def wait_and_count(flag):
+    """Wait for all threads of the block and return how many have a flag of 1 (int32)."""
+    converge()
+    return cuda.syncthreads_count(flag)
+
+
 @cuda.jit(device=True)
 def meet(control, home, blocks, phase):
     """Wait for all threads of the team and return the number of the new phase; the first one has number 1."""
-    cuda.syncthreads()
+    wait()
     if blocks > 1:
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
@@ -52,7 +89,7 @@ def meet(control, home, blocks, phase):
             while cuda.atomic.add(control, home + RELEASED, 0) < phase:
                 pass
             cuda.threadfence()
-        cuda.syncthreads()
+        wait()
     phase += 1
     if cuda.blockIdx.x % blocks == 0 and cuda.threadIdx.x < 16:
         control[home + COUNTERS + 16 * ((phase + 2) & 3) + cuda.threadIdx.x] = 0
@@ -68,6 +105,7 @@ def counters(home, phase):
 @cuda.jit(device=True)
 def anywhere(flag):
     """Return whether a flag is set for any thread of the block, which waits for all."""
+    converge()
     return cuda.syncthreads_or(int32(1) if flag else int32(0)) != 0
 
 
@@ -77,17 +115,17 @@ def scan(value, sums):
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     here, step = 0, 1
     sums[lane] = value
-    cuda.syncthreads()
+    wait()
     while step < width:
         total = sums[here + lane]
         if lane >= step:
             total += sums[here + lane - step]
         here = WIDTH - here
         sums[here + lane] = total
-        cuda.syncthreads()
+        wait()
         step *= 2
     mine, whole = sums[here + lane], sums[here + width - 1]
-    cuda.syncthreads()
+    wait()
     return mine, whole
 
 
@@ -116,18 +154,18 @@ def due(passes, fullest):
 def flush(stage, shared, slot, target, control, counter):
     """Append what the block has staged to the list; all its threads."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    cuda.syncthreads()
+    wait()
     count = min(int64(shared[slot]), STAGE)
-    cuda.syncthreads()
+    wait()
     if count > 0:
         if lane == 0:
             shared[BASE] = cuda.atomic.add(control, counter, count)
             shared[slot] = 0
-        cuda.syncthreads()
+        wait()
         base = shared[BASE]
         for i in range(lane, count, width):
             target[base + i] = stage[i]
-        cuda.syncthreads()
+        wait()
 
 
 @cuda.jit(device=True)
@@ -143,7 +181,7 @@ def share_out(control, home, blocks, pool, sums):
         running += whole
     if lane == 0:
         pool[0] = 0
-    cuda.syncthreads()
+    wait()
     return running
 
 
@@ -157,21 +195,6 @@ def locate(offsets, first, last, goal):
         below = 0
         if probe < last and offsets[probe] <= goal:
             below = 1
-        first += (cuda.syncthreads_count(int32(below)) - 1) * stride
+        first += (wait_and_count(int32(below)) - 1) * stride
         last = min(last, first + stride)
     return first
-
-
-if simulated():
-
-    def times(a, b):
-        """Return a · b, rounded on its own."""
-        return a * b
-
-else:
-    from numba.cuda import libdevice
-
-    @cuda.jit(device=True)
-    def times(a, b):
-        """Return a · b, rounded on its own: never fused with a sum."""
-        return libdevice.dmul_rn(a, b)
