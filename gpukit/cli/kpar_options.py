@@ -1,12 +1,9 @@
 """Options that commands of ``gpukit kpar`` share."""
 
-import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-_log = logging.getLogger("gpukit")
 
 GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
 RankOption = Annotated[
