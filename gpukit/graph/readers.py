@@ -118,7 +118,7 @@ def _blocks(name: str, stream: io.BufferedIOBase) -> Iterator[bytes]:
     rest = b""
     while True:
         try:
-            data = stream.read(BLOCK_BYTES)
+            data = _read(stream)
         except EOFError:
             raise InputError(f"{name} is a truncated gzip file; fetch or compress it again") from None
         except (gzip.BadGzipFile, zlib.error) as error:
@@ -137,6 +137,15 @@ def _blocks(name: str, stream: io.BufferedIOBase) -> Iterator[bytes]:
             raise InputError(f"{name} has a line of more than {LONGEST_LINE} bytes; this is not an edge list")
     if rest:
         yield _clean(rest + b"\n")
+
+
+def _read(stream: io.BufferedIOBase) -> bytes:
+    """Return the next block; Python sees to signals between the pieces of a pipe, so that Ctrl-C ends the wait."""
+    pieces, room = [], BLOCK_BYTES
+    while room and (piece := stream.read1(room)):
+        pieces.append(piece)
+        room -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _clean(block: bytes) -> bytes:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import networkx as nx
@@ -299,6 +300,7 @@ def test_an_interrupted_import_leaves_nothing(tmp_path, number, code):
     text = b"1 2\n2 3\n" * 50_000  # more than a pipe holds: once it is written, the program is reading
     while text:
         text = text[os.write(write_end, text) :]
+    time.sleep(0.2)  # and after this it waits for more
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     os.close(write_end)
