@@ -19,7 +19,9 @@ pathvars:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/gim.smk"
+include: "workflow/rules/imgpu.smk"
 include: "workflow/rules/kpar.smk"
+include: "workflow/rules/merit.smk"
 include: "workflow/rules/diversity.smk"
 include: "workflow/rules/evaluate.smk"
 

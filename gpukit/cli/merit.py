@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Minimum-cost seeding in rounds, with what was observed in between.", no_args_is_help=True)
 
 MAX_WORLDS = 10**6
+PHASES = ("generate", "update", "judge", "select")
+"""What the time of a campaign is made of; the hidden world's own time is left out."""
 MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
 """Guesses for the choice of the device."""
 
@@ -96,6 +98,7 @@ def run_(
     from gpukit.merit import SimulatedWorld, simulate
 
     found: list[tuple[int, Result]] = []
+    spent: list[dict[str, float]] = []
     with run.progress("campaigns") as bar:
         for number in range(worlds):
             world = record or SimulatedWorld(graph, asked.model, seed, number)
@@ -103,10 +106,13 @@ def run_(
             def update_bar(done: int, total: int, before: int = number) -> None:
                 bar(before * total + done, worlds * total)
 
+            before_it = run.timer.seconds()
             result = simulate(
                 graph, asked, world, where, groups=groups, tables=tables, timer=run.timer, progress=update_bar
             )
             found.append((-1 if record else number, result))
+            after_it = run.timer.seconds()
+            spent.append({phase: round(after_it.get(phase, 0.0) - before_it.get(phase, 0.0), 6) for phase in PHASES})
     with run.phase("write"):
         from gpukit.cli.merit_state import rounds_record, save
 
@@ -122,8 +128,9 @@ def run_(
             "rounds": len(result.rounds),
             "seeds": len(result.seeds),
             "probes": result.probes,
+            "time_s": seconds,
         }
-        for number, result in found
+        for (number, result), seconds in zip(found, spent, strict=True)
     ]
     mean = sum(result.amount for _, result in found) / worlds
     whole = {

@@ -24,12 +24,18 @@ class Table(StrEnum):
     runs = "runs"
     seeds = "seeds"
     spread = "spread"
+    imgpu_runs = "imgpu-runs"
+    imgpu_times = "imgpu-times"
+    imgpu_spread = "imgpu-spread"
+    imgpu_levels = "imgpu-levels"
+    imgpu_switches = "imgpu-switches"
     kpar_times = "kpar-times"
     kpar_index = "kpar-index"
     kpar_arrivals = "kpar-arrivals"
     kpar_queries = "kpar-queries"
     kpar_quality = "kpar-quality"
     kpar_answers = "kpar-answers"
+    merit_campaigns = "merit-campaigns"
     diversity_runs = "diversity-runs"
     diversity_top = "diversity-top"
     diversity_checks = "diversity-checks"
@@ -44,6 +50,23 @@ class Paper(StrEnum):
 
     gim = "gim"
     kpar = "kpar"
+
+
+class View(StrEnum):
+    """What `plot imgpu` draws."""
+
+    spread = "spread"
+    time = "time"
+    levels = "levels"
+    switches = "switches"
+
+
+class Campaigns(StrEnum):
+    """What `plot merit` draws."""
+
+    cost = "cost"
+    time = "time"
+    phases = "phases"
 
 
 class Quantity(StrEnum):
@@ -62,7 +85,8 @@ def table(
         typer.Argument(
             metavar="[LABEL=]FILE...",
             help="Records (--json output of commands) or artifacts, labelled as the kind needs: GRAPH, GRAPH/MODEL, "
-            "GRAPH/MODEL/METHOD, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K or PAPER/ITEM; no label for artifacts.",
+            "GRAPH/MODEL/METHOD, GRAPH/MODEL/POLICY/ETA, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K or PAPER/ITEM; "
+            "no label for artifacts.",
         ),
     ],
     out: Annotated[str, typer.Option(help="The TSV file to write.")],
@@ -97,6 +121,35 @@ def plot_runtime(
     from gpukit.report.tables import read_table
 
     gim.plot_runtime(read_table("runs", table), out)
+
+
+@plot.command("imgpu")
+def plot_imgpu(
+    table: Annotated[str, typer.Argument(metavar="TABLE.tsv", help="Of kind imgpu-times, or imgpu-VIEW.")],
+    graph: GraphOption,
+    view: Annotated[View, typer.Option(help="What to draw.")],
+    out: OutOption,
+) -> None:
+    """Draw spread or time against k, components by level, or the effect of the optimisations."""
+    from gpukit.report import imgpu
+    from gpukit.report.tables import read_table
+
+    imgpu.plot(read_table(imgpu.VIEWS[view.value], table), graph, view.value, out)
+
+
+@plot.command("merit")
+def plot_merit(
+    table: Annotated[str, typer.Argument(metavar="CAMPAIGNS.tsv", help="A table of kind merit-campaigns.")],
+    graph: GraphOption,
+    view: Annotated[Campaigns, typer.Option(help="What to draw.")],
+    model: Annotated[str, typer.Option(help="The diffusion model to draw: ic or lt.")],
+    out: OutOption,
+) -> None:
+    """Draw cost or time of campaigns against η with the range over worlds, or where the time went."""
+    from gpukit.report import merit
+    from gpukit.report.tables import read_table
+
+    merit.plot(read_table("merit-campaigns", table), graph, model, view.value, out)
 
 
 @plot.command("kpar")

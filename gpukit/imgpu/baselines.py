@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from gpukit.device.select import Device
+from gpukit.device.timing import PhaseTimer
 from gpukit.evaluate import forward_spread
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
@@ -28,6 +29,7 @@ def celf(
     *,
     gains: np.ndarray | None = None,
     device: Device | None = None,
+    timer: PhaseTimer | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
     """Choose seeds greedily by simulation, with lazy evaluation.
@@ -49,6 +51,8 @@ def celf(
         Estimates of what each vertex reaches, times ``runs``, where they are known already.
     device : Device, optional
         Where cascades run.
+    timer : PhaseTimer, optional
+        Told of each choice as a lap.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def celf(
     def total(seeds: Sequence[int]) -> int:
         return forward_spread(graph, seeds, runs=runs, seed=seed, device=device).total
 
-    return _lazily(graph.n, k, total, gains, progress)
+    return _lazily(graph.n, k, total, gains, timer, progress)
 
 
 def esmce(
@@ -76,6 +80,7 @@ def esmce(
     *,
     error: float = 0.05,
     device: Device | None = None,
+    timer: PhaseTimer | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
     """Choose seeds greedily by simulation that stops when an estimate is accurate enough.
@@ -88,7 +93,7 @@ def esmce(
     ----------
     error : float
         Relative error of an estimate.
-    graph, k, runs, seed, device, progress
+    graph, k, runs, seed, device, timer, progress
         As for :func:`celf`; ``runs`` is the most of one estimate.
     """
     check(graph, k)
@@ -101,11 +106,16 @@ def esmce(
                 return found.spread
             done = min(2 * done, runs)
 
-    return _lazily(graph.n, k, total, None, progress)
+    return _lazily(graph.n, k, total, None, timer, progress)
 
 
 def _lazily(
-    n: int, k: int, total: Callable[[Sequence[int]], float], gains: np.ndarray | None, progress: Progress | None
+    n: int,
+    k: int,
+    total: Callable[[Sequence[int]], float],
+    gains: np.ndarray | None,
+    timer: PhaseTimer | None,
+    progress: Progress | None,
 ) -> np.ndarray:
     """Choose k vertices greedily by marginal gains of ``total``, old gains being taken for bounds (CELF)."""
     seeds: list[int] = []
@@ -123,6 +133,8 @@ def _lazily(
             continue
         seeds.append(v)
         reached = total(seeds)
+        if timer is not None:
+            timer.lap()
         if progress is not None:
             progress(len(seeds), k)
     return np.array(seeds, np.int32)
@@ -159,7 +171,14 @@ def _sum_searched(arcs, paired, seed, first, count, seeds, gains, world, stamps)
 
 
 def new_greedy(
-    graph: Graph, k: int, runs: int, seed: int = 0, *, skip: bool = False, progress: Progress | None = None
+    graph: Graph,
+    k: int,
+    runs: int,
+    seed: int = 0,
+    *,
+    skip: bool = False,
+    timer: PhaseTimer | None = None,
+    progress: Progress | None = None,
 ) -> np.ndarray:
     """Choose seeds greedily, each by what every vertex adds in ``runs`` worlds of its own; one thread.
 
@@ -170,7 +189,7 @@ def new_greedy(
     ----------
     skip : bool
         Whether dead arcs are skipped; by default each arc of each world has a draw of its own, as printed.
-    graph, k, runs, seed, progress
+    graph, k, runs, seed, timer, progress
         As for :func:`celf`.
     """
     seeds: list[int] = []
@@ -179,20 +198,30 @@ def new_greedy(
         gains = _searched(graph, i * runs, runs, seeds, seed, skip)
         gains[seeds] = -1
         seeds.append(int(gains.argmax()))
+        if timer is not None:
+            timer.lap()
         if progress is not None:
             progress(i + 1, k)
     return np.array(seeds, np.int32)
 
 
 def mix_greedy(
-    graph: Graph, k: int, runs: int, seed: int = 0, *, skip: bool = False, progress: Progress | None = None
+    graph: Graph,
+    k: int,
+    runs: int,
+    seed: int = 0,
+    *,
+    skip: bool = False,
+    timer: PhaseTimer | None = None,
+    progress: Progress | None = None,
 ) -> np.ndarray:
     """Choose the first seed as :func:`new_greedy` does and the others as :func:`celf`; one thread.
 
     Source: Chen, Wang, Yang, KDD 2009, algorithm MixGreedyIC: the gains of the first round are the bounds of the next.
     """
     check(graph, k)
-    return celf(graph, k, runs, seed, gains=_searched(graph, 0, runs, [], seed, skip), progress=progress)
+    gains = _searched(graph, 0, runs, [], seed, skip)
+    return celf(graph, k, runs, seed, gains=gains, timer=timer, progress=progress)
 
 
 def _searched(graph: Graph, first: int, runs: int, seeds: list[int], seed: int, skip: bool) -> np.ndarray:
@@ -205,7 +234,14 @@ def _searched(graph: Graph, first: int, runs: int, seeds: list[int], seed: int, 
     return gains
 
 
-def pmia(graph: Graph, k: int, *, threshold: float = PMIA_THRESHOLD, progress: Progress | None = None) -> np.ndarray:
+def pmia(
+    graph: Graph,
+    k: int,
+    *,
+    threshold: float = PMIA_THRESHOLD,
+    timer: PhaseTimer | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
     """Choose seeds by maximum-influence in-arborescences, in which no path leads through a seed.
 
     Source: Chen, Wang, Wang, "Scalable influence maximization for prevalent viral marketing in large-scale social
@@ -217,7 +253,7 @@ def pmia(graph: Graph, k: int, *, threshold: float = PMIA_THRESHOLD, progress: P
     ----------
     threshold : float
         Probability below which a path is given up, in (0, 1].
-    graph, k, progress
+    graph, k, timer, progress
         As for :func:`celf`.
     """
     check(graph, k)
@@ -252,6 +288,8 @@ def pmia(graph: Graph, k: int, *, threshold: float = PMIA_THRESHOLD, progress: P
         for u in changed:
             if not is_seed[u]:
                 heapq.heappush(heap, (-gains[u], u))
+        if timer is not None:
+            timer.lap()
         if progress is not None:
             progress(len(seeds), k)
     return np.array(seeds, np.int32)

@@ -86,7 +86,7 @@ def maximise(
     device : Device, optional
         Where to run; one CPU thread if not given. The result does not depend on it.
     timer : PhaseTimer, optional
-        Charged with the phases ``transfer``, ``worlds``, ``selection`` and ``estimate``.
+        Charged with the phases ``transfer``, ``worlds``, ``selection`` and ``estimate``; a lap for each choice.
     progress : callable, optional
         Told (worlds or choices done, all of them) now and then.
     **options
@@ -116,7 +116,7 @@ def maximise(
             first_gains = worlds.keep(0, params.worlds, progress)
     if first_gains is not None:
         with timer.phase("selection"):
-            seeds, gains, evaluations = lazy_greedy(worlds, first_gains, params, progress)
+            seeds, gains, evaluations = lazy_greedy(worlds, first_gains, params, timer, progress)
     else:
         seeds, gains = streamed_greedy(worlds, params, timer, progress)
     with timer.phase("estimate"):
@@ -149,13 +149,19 @@ def streamed_greedy(
             best = int(found.argmax())
         seeds.append(best)
         gains.append(int(found[best]))
+        timer.lap()
         if progress is not None:
             progress(i + 1, params.k)
     return seeds, gains
 
 
 def lazy_greedy(
-    worlds: Worlds, gains: np.ndarray, params: Params, progress: Progress | None = None, refresh: int = REFRESH
+    worlds: Worlds,
+    gains: np.ndarray,
+    params: Params,
+    timer: PhaseTimer | None = None,
+    progress: Progress | None = None,
+    refresh: int = REFRESH,
 ) -> tuple[list[int], list[int], int]:
     """Choose k seeds over kept worlds, with the gains of few vertices worked out again for each.
 
@@ -169,6 +175,8 @@ def lazy_greedy(
     gains : int64 array, shape (n,)
         What each vertex reaches.
     params : Params
+    timer : PhaseTimer, optional
+        Told of each choice as a lap.
     refresh : int
         Evaluations for one choice before the gains of all vertices are worked out again; changes no result.
 
@@ -210,6 +218,8 @@ def lazy_greedy(
             chosen_gains.append(-best[0])
             worlds.choose(best[1])
             tried = 0
+            if timer is not None:
+                timer.lap()
             if progress is not None:
                 progress(len(seeds), params.k)
             continue

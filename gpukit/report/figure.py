@@ -1,13 +1,14 @@
 """Figures as SVG. Equal data give equal bytes: no date, no random ids."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from gpukit.errors import UsageError
 from gpukit.report.files import write_text
-from gpukit.report.style import GRID, INK, MUTED, PAPER
+from gpukit.report.records import Row
+from gpukit.report.style import GRID, INK, MARKERS, MUTED, PAPER, SERIES
 
 
 @contextmanager
@@ -68,6 +69,55 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
 def legend(figure: Any, axes: Any, columns: int = 4, **options: Any) -> None:
     """Set the legend below the axes; ``options`` are those of matplotlib."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, **options)
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Return colour, marker and stroke of a line with error bars; no two of the first dozen look alike."""
+    return {
+        "color": SERIES[number % len(SERIES)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": "-" if number < len(SERIES) else "--",
+        "markersize": 4.5,
+        "linewidth": 1.6,
+        "elinewidth": 1.2,
+        "capsize": 2.5,
+        "zorder": 3 if number == 0 else 2,
+    }
+
+
+def draw_spread(path: str, name: str, title: str, rows: Sequence[Row], methods: Mapping[str, str]) -> None:
+    """Draw the spread of methods against the number of seeds, with two standard errors.
+
+    Parameters
+    ----------
+    path, name
+        As for :func:`draw`.
+    title : str
+        What stands above.
+    rows : sequence of dict
+        With ``method`` and the columns of :data:`gpukit.report.records.SPREAD`.
+    methods : mapping of str to str
+        Their names for people, in the order of the legend.
+    """
+    with draw(path, name, (5.2, 3.5)) as (figure, axes):
+        for number, method in enumerate(methods):
+            points = sorted((row for row in rows if row["method"] == method), key=lambda row: row["k"])
+            if points:
+                axes.errorbar(
+                    [row["k"] for row in points],
+                    [row["spread_vertices"] for row in points],
+                    yerr=[2 * row["stderr_vertices"] for row in points],
+                    label=methods[method],
+                    **line_style(number),
+                )
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("seeds k")
+        axes.set_ylabel("spread, vertices reached")
+        axes.set_title(title)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(True)
+        legend(figure, axes)
 
 
 def draw_bars(

@@ -4,9 +4,19 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
-from gpukit.report.figure import draw, draw_bars, legend
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, phase_columns, phase_types, record_of
-from gpukit.report.style import GRID, MARKERS, METHODS, MODELS, MUTED, SERIES
+from gpukit.report.figure import draw_bars, draw_spread
+from gpukit.report.records import (
+    DEVICE,
+    SPREAD,
+    Kind,
+    Row,
+    device_columns,
+    phase_columns,
+    phase_types,
+    record_of,
+    spread_rows,
+)
+from gpukit.report.style import GRID, METHODS, MODELS, MUTED, SERIES
 
 if TYPE_CHECKING:
     from gpukit.report.page import Parts
@@ -39,20 +49,6 @@ def _seeds(path: str) -> list[Row]:
     return [{"rank": rank, "vertex": int(vertex)} for rank, vertex in enumerate(read_seeds(path).seeds, start=1)]
 
 
-def _spread(path: str) -> list[Row]:
-    from gpukit.artifacts import read_metrics
-
-    columns = read_metrics(path).arrays
-    try:
-        k, spread, stderr, runs = (columns[name] for name in ("k", "spread", "stderr", "runs"))
-    except KeyError as error:
-        raise InputError(f"{path} has no {error}; give the metrics of `gpukit evaluate spread`") from None
-    return [
-        {"k": int(a), "spread_vertices": float(b), "stderr_vertices": float(c), "runs": int(d)}
-        for a, b, c, d in zip(k, spread, stderr, runs, strict=True)
-    ]
-
-
 _INSTANCE: dict[str, type] = {"graph": str, "model": str}
 
 KINDS = {
@@ -78,9 +74,9 @@ KINDS = {
     ),
     "seeds": Kind({**_INSTANCE, "rank": int, "vertex": int}, ("graph", "model"), _seeds),
     "spread": Kind(
-        {**_INSTANCE, "method": str, "k": int, "spread_vertices": float, "stderr_vertices": float, "runs": int},
+        {**_INSTANCE, "method": str, **SPREAD},
         ("graph", "model", "method"),
-        _spread,
+        spread_rows,
     ),
 }
 """The tables; a guarantee of ``nan`` is none."""
@@ -106,31 +102,7 @@ def plot_spread(rows: list[Row], graph: str, model: str, path: str) -> None:
     chosen = [row for row in rows if (row["graph"], row["model"]) == (graph, model)]
     if not chosen:
         raise UsageError(f"the table has no row of graph {graph!r} under model {model!r}")
-    with draw(path, f"spread-{graph}-{model}", (5.2, 3.5)) as (figure, axes):
-        for method, colour, marker in zip(METHODS, SERIES, MARKERS, strict=False):
-            points = sorted((row for row in chosen if row["method"] == method), key=lambda row: row["k"])
-            if points:
-                axes.errorbar(
-                    [row["k"] for row in points],
-                    [row["spread_vertices"] for row in points],
-                    yerr=[2 * row["stderr_vertices"] for row in points],
-                    label=METHODS[method],
-                    color=colour,
-                    marker=marker,
-                    markersize=4.5,
-                    linewidth=1.6,
-                    elinewidth=1.2,
-                    capsize=2.5,
-                    zorder=3 if method == "gim" else 2,
-                )
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("seeds k")
-        axes.set_ylabel("spread, vertices reached")
-        axes.set_title(f"{graph}, {MODELS.get(model, model)}")
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-        axes.grid(True)
-        legend(figure, axes)
+    draw_spread(path, f"spread-{graph}-{model}", f"{graph}, {MODELS.get(model, model)}", chosen, METHODS)
 
 
 def plot_runtime(rows: list[Row], path: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpukit import __version__
 from gpukit.errors import InputError, UsageError
-from gpukit.report import diversity, gim, kpar, paper
+from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
 from gpukit.report.files import read_text, write_text
 from gpukit.report.records import Row, device_name
 from gpukit.report.style import VARIABLES
@@ -24,7 +24,15 @@ TEMPLATES = Path(__file__).with_name("templates")
 SECTIONS = (
     ("paper", "items", paper.section, "What does the paper say?", "Its tables and figures, rebuilt"),
     ("gim", "runs", gim.section, "Who should hear it first?", "Influence maximisation by gIM"),
+    ("imgpu", "imgpu-runs", imgpu.section, "And by plain simulation?", "Greedy choice over simulated worlds by IMGPU"),
     ("kpar", "kpar-queries", kpar.section, "Who matters most to whom?", "Top-k personalised PageRank by kPAR"),
+    (
+        "merit",
+        "merit-campaigns",
+        merit.section,
+        "Who should hear it next, and at what price?",
+        "Minimum-cost seeding in rounds by MERIT",
+    ),
     (
         "diversity",
         "diversity-runs",
@@ -76,7 +84,8 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
     tables : mapping of str to list of dict
         Rows by the kind of table; see :data:`gpukit.report.tables.KINDS`. ``artifacts`` is always needed.
     figures : mapping of str to str
-        Paths of SVG files: ``spread/GRAPH/MODEL`` and ``runtime``; ``kpar-time/GRAPH``, ``kpar-precision/GRAPH``,
+        Paths of SVG files: ``spread/GRAPH/MODEL`` and ``runtime``; ``imgpu-VIEW/GRAPH`` and
+        ``merit-VIEW/GRAPH/MODEL`` with the views of these modules; ``kpar-time/GRAPH``, ``kpar-precision/GRAPH``,
         ``kpar-ndcg/GRAPH`` and ``arrivals``; ``ego/GRAPH/MODEL``, ``scores`` and ``diversity-time``;
         ``item/ITEM`` of a paper.
 

@@ -35,6 +35,31 @@ DEVICE = {"device": str, "device_name": str, "gpus": int, "threads": int}
 """Columns that say where a run took place."""
 
 
+SPREAD = {"k": int, "spread_vertices": float, "stderr_vertices": float, "runs": int}
+"""Columns of an evaluated spread."""
+
+
+def spread_rows(path: str) -> list[Row]:
+    """Return the rows, with the columns of :data:`SPREAD`, of a metrics artifact by ``gpukit evaluate spread``.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, broken or of another kind.
+    """
+    from gpukit.artifacts import read_metrics
+
+    columns = read_metrics(path).arrays
+    try:
+        k, spread, stderr, runs = (columns[name] for name in ("k", "spread", "stderr", "runs"))
+    except KeyError as error:
+        raise InputError(f"{path} has no {error}; give the metrics of `gpukit evaluate spread`") from None
+    return [
+        {"k": int(a), "spread_vertices": float(b), "stderr_vertices": float(c), "runs": int(d)}
+        for a, b, c, d in zip(k, spread, stderr, runs, strict=True)
+    ]
+
+
 def read_record(path: str) -> dict[str, Any]:
     """Return the JSON object that a command printed.
 

@@ -8,6 +8,34 @@ METHODS = {
 }
 """Seed choices in the order of legends and tables, with the names for people."""
 
+SIMULATORS = {
+    "fixed": "IMGPU, fixed worlds",
+    "fresh": "IMGPU, fresh worlds",
+    "celf": "CELF",
+    "mixgreedy": "MixGreedy",
+    "newgreedy": "NewGreedy",
+    "esmce": "ESMCE",
+    "pmia": "PMIA",
+    "gim": "gIM",
+    "degree-discount": "degree discount",
+    "degree": "highest degree",
+    "random": "random",
+}
+"""IMGPU and what it is compared with, in the order of legends and tables."""
+
+SWITCHES = {
+    "none": "none",
+    "K": "K, levels combined",
+    "R": "R, vertices reordered",
+    "U": "U, loads unrolled",
+    "KRU": "all three",
+}
+"""IMGPU's optimisations."""
+
+POLICIES = {"coupled": "MERIT", "regenerate": "MERIT, sets drawn again", "anew": "PASTI, new sets"}
+"""What becomes of the mRR sets from round to round: kept with their coins, all drawn again with the same ids, or with
+new ids."""
+
 MODELS = {"ic": "independent cascade", "lt": "linear threshold"}
 
 RANKINGS = {"kpar": "kPAR", "fora": "FORA+", "monte-carlo": "Monte Carlo", "truth": "power method"}
@@ -23,7 +51,7 @@ PAPER = "#ffffff"
 SERIES = ("#1b6ac9", "#b45309", "#1a7f37", "#7d5ba6", "#b3246b", "#0b7285")
 """Hues that keep a contrast of at least 4.5 on white; lines and dots differ in marker too, not by hue alone."""
 
-MARKERS = ("o", "s", "^", "D")
+MARKERS = ("o", "s", "^", "D", "v", "P")
 
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper"} | {
     colour: f"--series-{number}" for number, colour in enumerate(SERIES, start=1)

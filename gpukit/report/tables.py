@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
-from gpukit.report import diversity, gim, kpar, paper
+from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
 from gpukit.report.files import read_text, write_text
 from gpukit.report.records import Kind, Row
 
@@ -24,7 +24,9 @@ def _artifact(path: str) -> list[Row]:
 
 KINDS: dict[str, Kind] = {
     **gim.KINDS,
+    **imgpu.KINDS,
     **kpar.KINDS,
+    **merit.KINDS,
     **diversity.KINDS,
     **paper.KINDS,
     "artifacts": Kind({"file": str, "kind": str, "seed": str, "payload_sha256": str}, (), _artifact),

@@ -10,6 +10,7 @@ PAPER = config["paper"]
 SCALE = config["scales"][config["scale"]] if PAPER else {}
 GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
 METHODS = ["gim", *config["baselines"]]
+SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"]]
 RANKINGS = ["kpar", *config["kpar"]["baselines"]]
 
 
@@ -21,7 +22,9 @@ def on(system):
 
 
 INSTANCES = [(name, model) for name in on("gim") for model in GRAPHS[name]["models"]]
+SIMULATED = on("imgpu")
 RANKED = on("kpar")
+CAMPAIGNS = [(name, model) for name in on("merit") for model in GRAPHS[name]["models"]]
 CIRCLES = [(name, model) for name in on("diversity") for model in config["diversity"]["models"]]
 
 # What the report shows, by the labels it goes by: each system's rules add theirs.
@@ -60,12 +63,16 @@ shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(workflow.ba
 wildcard_constraints:
     graph="|".join(map(re.escape, GRAPHS)),
     model="ic|lt",
-    method="|".join(METHODS),
+    method="|".join(dict.fromkeys([*METHODS, *SIMULATORS])),
     shard="[0-9]+",
     k="[0-9]+",
     ranking="kpar|fora|monte-carlo",
     circle="comp|core|truss",
     quantity="time|precision|ndcg",
+    simulator="celf|mixgreedy|newgreedy|esmce|pmia",
+    mode="fixed|fresh",
+    policy="coupled|regenerate|anew",
+    eta="[0-9]+",
 
 
 def edges(wildcards):

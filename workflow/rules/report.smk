@@ -105,6 +105,56 @@ rule plot_spread:
         " --out {output.figure:q} > {log:q} 2>&1"
 
 
+rule plot_imgpu:
+    input:
+        table=lambda wildcards: f"<results>/tables/{IMGPU_VIEWS[wildcards.view]}.tsv",
+    output:
+        figure=report("<results>/figures/imgpu-{view}-{graph}.svg", caption="../report/figure.rst", category="Figures"),
+    log:
+        "<logs>/report/plot-imgpu-{view}-{graph}.log",
+    benchmark:
+        "<benchmarks>/report/plot-imgpu-{view}-{graph}.tsv"
+    wildcard_constraints:
+        view="|".join(IMGPU_VIEWS),
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="5m",
+    message:
+        "Figure: {wildcards.view} of IMGPU on {wildcards.graph}"
+    shell:
+        "python -m gpukit report plot imgpu {input.table:q} --graph {wildcards.graph:q} --view {wildcards.view}"
+        " --out {output.figure:q} > {log:q} 2>&1"
+
+
+rule plot_merit:
+    input:
+        table="<results>/tables/merit-campaigns.tsv",
+    output:
+        figure=report(
+            "<results>/figures/merit-{view}-{graph}-{model}.svg", caption="../report/figure.rst", category="Figures"
+        ),
+    log:
+        "<logs>/report/plot-merit-{view}-{graph}-{model}.log",
+    benchmark:
+        "<benchmarks>/report/plot-merit-{view}-{graph}-{model}.tsv"
+    wildcard_constraints:
+        view="|".join(MERIT_VIEWS),
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="5m",
+    message:
+        "Figure: {wildcards.view} of campaigns on {wildcards.graph} under {wildcards.model}"
+    shell:
+        "python -m gpukit report plot merit {input.table:q} --graph {wildcards.graph:q} --model {wildcards.model}"
+        " --view {wildcards.view} --out {output.figure:q} > {log:q} 2>&1"
+
+
 rule plot_kpar:
     input:
         table=lambda wildcards: f"<results>/tables/kpar-{'queries' if wildcards.quantity == 'time' else 'quality'}.tsv",

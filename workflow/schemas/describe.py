@@ -48,8 +48,8 @@ class GraphEntry(Section):
         pattern=r"^(wc|none|trivalency|file|const:[0-9.]+([eE]-?[0-9]+)?)$",
         description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency`, `file` or `none`.",
     )
-    systems: list[Literal["gim", "kpar", "diversity"]] = Field(
-        default=["gim", "kpar", "diversity"],
+    systems: list[Literal["gim", "imgpu", "kpar", "merit", "diversity"]] = Field(
+        default=["gim", "imgpu", "kpar", "merit", "diversity"],
         min_length=1,
         json_schema_extra={"uniqueItems": True},
         description="What to run on it.",
@@ -58,7 +58,7 @@ class GraphEntry(Section):
         default=["ic"],
         min_length=1,
         json_schema_extra={"uniqueItems": True},
-        description="Diffusion models of gIM to run.",
+        description="Diffusion models to run gIM and MERIT under; IMGPU knows `ic` alone.",
     )
 
 
@@ -74,6 +74,47 @@ class Gim(Section):
         default=200000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
     )
     sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
+
+
+class Imgpu(Section):
+    """Parameters of `gpukit imgpu`; as many seeds as `gim.k`."""
+
+    worlds: Annotated[int, Field(ge=2, lt=2**31)] = Field(
+        default=2000, description="Live-edge worlds of each choice; simulations of an estimate of the competitors."
+    )
+    modes: list[Literal["fixed", "fresh"]] = Field(
+        default=["fixed", "fresh"],
+        json_schema_extra={"uniqueItems": True, "contains": {"const": "fixed"}},
+        description="The same worlds for all seeds, or new ones for each; `fixed` has to be among them.",
+    )
+    baselines: list[
+        Literal["gim", "celf", "mixgreedy", "newgreedy", "esmce", "pmia", "degree", "degree-discount", "random"]
+    ] = Field(
+        default=["degree-discount", "random"],
+        json_schema_extra={"uniqueItems": True},
+        description="Seed sets to compare with. `celf`, `newgreedy` and `esmce` take minutes on graphs of thousands of "
+        "vertices, `mixgreedy` less; all four take hours where single vertices reach much.",
+    )
+
+
+class Merit(Section):
+    """Parameters of `gpukit merit run`; the default costs, 0.01 + 0.01 · d_out."""
+
+    eta: list[Positive] = Field(
+        default=[100, 200, 300],
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="Vertices to activate; no graph may have fewer.",
+    )
+    batch: Positive = Field(default=16, description="Seeds of a round at most.")
+    epsilon: float = Field(default=0.5, gt=0, lt=1, description="Accuracy of a round's choice.")
+    worlds: Positive = Field(default=3, description="Hidden worlds, each with a campaign for every target.")
+    policies: list[Literal["coupled", "regenerate", "anew"]] = Field(
+        default=["coupled", "regenerate", "anew"],
+        json_schema_extra={"uniqueItems": True, "contains": {"const": "coupled"}},
+        description="What becomes of the sets from round to round: `coupled` (MERIT) updates them, `regenerate` draws "
+        "the same ones again, `anew` draws new ones, as PASTI does on a CPU. `coupled` has to be among them.",
+    )
 
 
 class Kpar(Section):
@@ -180,7 +221,9 @@ class Config(Section):
         description="Simple seed sets to compare gIM with.",
     )
     evaluate: Evaluate
+    imgpu: Imgpu
     kpar: Kpar
+    merit: Merit
     diversity: Diversity
     shards: Shards
     paper: Literal["", "gim", "kpar"] = Field(
@@ -240,7 +283,9 @@ def page() -> str:
             ("graphs", "GraphEntry"),
             ("gim", "Gim"),
             ("evaluate", "Evaluate"),
+            ("imgpu", "Imgpu"),
             ("kpar", "Kpar"),
+            ("merit", "Merit"),
             ("diversity", "Diversity"),
             ("shards", "Shards"),
             ("scales", "Scale"),

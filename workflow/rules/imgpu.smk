@@ -1,0 +1,182 @@
+IMGPU_VIEWS = {
+    "spread": "imgpu-spread",
+    "time": "imgpu-times",
+    "levels": "imgpu-levels",
+    "switches": "imgpu-switches",
+}
+
+if SIMULATED:
+    # What `gpukit imgpu` itself chooses, and the records that say how long it took; other seeds come from rules of gIM.
+    CHOICES = {
+        f"{graph}/{method}": f"<results>/seeds/{graph}/{method}"
+        for graph in SIMULATED
+        for method in SIMULATORS
+        if method not in ("gim", "degree", "degree-discount", "random")
+    }
+    TABLES["imgpu-runs"] = TABLES["imgpu-times"] = {label: f"{path}.json" for label, path in CHOICES.items()}
+    TABLES["imgpu-spread"] = {
+        f"{graph}/{method}": f"<results>/spread/{graph}/ic/{method}.h5" for graph in SIMULATED for method in SIMULATORS
+    }
+    TABLES["imgpu-levels"] = {graph: f"<results>/imgpu/{graph}/reach.json" for graph in SIMULATED}
+    TABLES["imgpu-switches"] = {graph: f"<results>/imgpu/{graph}/switches.json" for graph in SIMULATED}
+    FIGURES |= {
+        f"imgpu-{view}/{graph}": f"<results>/figures/imgpu-{view}-{graph}.svg"
+        for graph in SIMULATED
+        for view in IMGPU_VIEWS
+    }
+    ARTIFACTS += [f"{path}.h5" for path in CHOICES.values()]
+    ARTIFACTS += [f"<results>/imgpu/{graph}/reach.h5" for graph in SIMULATED]
+
+
+# As for gIM: the runs that count should not be those that compile.
+rule imgpu_warm_up:
+    output:
+        graph="<results>/warm-up/imgpu-graph.h5",
+        reach="<results>/warm-up/imgpu-reach.h5",
+        seeds="<results>/warm-up/imgpu.h5",
+    log:
+        "<logs>/imgpu/warm-up.log",
+    benchmark:
+        "<benchmarks>/imgpu/warm-up.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=2000,
+        runtime="10m",
+    params:
+        simulators=" ".join(method for method in SIMULATORS if method in ("celf", "mixgreedy", "newgreedy", "esmce")),
+    message:
+        "Compiling the kernels of IMGPU"
+    shell:
+        '(where="--device {resources.device} --gpus {resources.gpu} --threads {resources.workers}";'
+        " python -m gpukit graph generate er --vertices 64 --edges 256 --out {output.graph:q};"
+        " python -m gpukit imgpu reach {output.graph:q} --worlds 4 --out {output.reach:q} $where;"
+        " for method in {params.simulators}; do python -m gpukit imgpu baseline {output.graph:q} --method $method"
+        " -k 2 --worlds 4 --out {output.seeds:q}; done;"
+        " for mode in fixed fresh; do python -m gpukit imgpu run {output.graph:q} --$mode -k 2 --worlds 4"
+        " --out {output.seeds:q} $where; done)"
+        " > {log:q} 2>&1"
+
+
+rule imgpu_run:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=ancient("<results>/warm-up/imgpu.h5"),
+    output:
+        seeds="<results>/seeds/{graph}/{mode}.h5",
+        record="<results>/seeds/{graph}/{mode}.json",
+    log:
+        "<logs>/imgpu/{graph}-{mode}.log",
+    benchmark:
+        "<benchmarks>/imgpu/{graph}-{mode}.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        k=config["gim"]["k"],
+        worlds=config["imgpu"]["worlds"],
+        seed=config["seed"],
+    message:
+        "IMGPU: {params.k} seeds of {wildcards.graph} over {wildcards.mode} worlds"
+    shell:
+        "python -m gpukit imgpu run {input.graph:q} --out {output.seeds:q} --{wildcards.mode} -k {params.k}"
+        " --worlds {params.worlds} --seed {params.seed}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+rule imgpu_baseline:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=ancient("<results>/warm-up/imgpu.h5"),
+    output:
+        seeds="<results>/seeds/{graph}/{simulator}.h5",
+        record="<results>/seeds/{graph}/{simulator}.json",
+    log:
+        "<logs>/imgpu/{graph}-{simulator}.log",
+    benchmark:
+        "<benchmarks>/imgpu/{graph}-{simulator}.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime="12h",
+    params:
+        k=config["gim"]["k"],
+        worlds=config["imgpu"]["worlds"],
+        seed=config["seed"],
+    message:
+        "{wildcards.simulator}: {params.k} seeds of {wildcards.graph}"
+    shell:
+        "python -m gpukit imgpu baseline {input.graph:q} --out {output.seeds:q} --method {wildcards.simulator} -k {params.k}"
+        " --worlds {params.worlds} --seed {params.seed} --threads {threads} --json > {output.record:q} 2> {log:q}"
+
+
+rule imgpu_reach:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=ancient("<results>/warm-up/imgpu.h5"),
+    output:
+        reach="<results>/imgpu/{graph}/reach.h5",
+        record="<results>/imgpu/{graph}/reach.json",
+    log:
+        "<logs>/imgpu/{graph}-reach.log",
+    benchmark:
+        "<benchmarks>/imgpu/{graph}-reach.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        worlds=config["imgpu"]["worlds"],
+        seed=config["seed"],
+    message:
+        "What every vertex of {wildcards.graph} reaches in {params.worlds} worlds"
+    shell:
+        "python -m gpukit imgpu reach {input.graph:q} --out {output.reach:q} --worlds {params.worlds} --seed {params.seed}"
+        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+# Times, and no artifact: a benchmark makes none.
+rule imgpu_switches:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=ancient("<results>/warm-up/imgpu.h5"),
+    output:
+        record="<results>/imgpu/{graph}/switches.json",
+    log:
+        "<logs>/imgpu/{graph}-switches.log",
+    benchmark:
+        "<benchmarks>/imgpu/{graph}-switches.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=8000,
+        runtime="1h",
+    params:
+        worlds=config["imgpu"]["worlds"],
+        seed=config["seed"],
+    message:
+        "The optimisations of IMGPU on {wildcards.graph}"
+    shell:
+        "python -m gpukit bench imgpu {input.graph:q} --modes fixed -k 1 --switches --worlds {params.worlds} --repeat 3"
+        " --seed {params.seed} --device {resources.device} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
