@@ -17,8 +17,8 @@ demo: $(VENV)/.stamp-demo
 	@echo "The report: results/report.html"
 
 test: $(VENV)/.stamp-dev
-	$(RUN) pytest tests --ignore=tests/cuda_sim --ignore=tests/gpu
-	$(RUN) NUMBA_ENABLE_CUDASIM=1 pytest tests/cuda_sim
+	$(RUN) pytest -n auto tests --ignore=tests/cuda_sim --ignore=tests/gpu
+	$(RUN) NUMBA_ENABLE_CUDASIM=1 pytest -n auto tests/cuda_sim
 
 lint: $(VENV)/.stamp-dev
 	$(RUN) ruff check .

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -114,11 +113,8 @@ def test_usage_errors_are_one_line(words: list[str], text: str, capsys: pytest.C
 
 
 def test_help_and_version() -> None:
-    start = time.perf_counter()
     done = gpukit_command("--help")
-    seconds = time.perf_counter() - start
     assert done.returncode == 0 and all(name in done.stdout for name, _, _ in app.COMMANDS)
-    assert seconds < 1.5  # 0.2 s on an idle machine
     assert gpukit_command().stdout == done.stdout
     assert gpukit_command("--version").stdout == f"gpukit {gpukit.__version__}\n"
 
