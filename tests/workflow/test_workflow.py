@@ -16,9 +16,9 @@ CONFIG = {
     "gim": {"k": 3, "epsilon": 0.3, "min_sets": 2000},
     "baselines": ["degree", "random"],
     "evaluate": {"prefixes": [1, 3], "runs": 400},
-    "imgpu": {"worlds": 300, "baselines": ["gim", "celf", "degree", "random"]},
+    "imgpu": {"worlds": 300, "baselines": ["celf", "random"]},
     "kpar": {"k": [2, 10], "sources": 5},
-    "merit": {"eta": [6, 15], "batch": 2, "worlds": 2},
+    "merit": {"eta": [15], "batch": 2, "worlds": 2},
     "diversity": {"k": 2, "t": 4, "check": 10},
     "shards": {"count": 2, "sets": 500},
 }
@@ -26,7 +26,7 @@ CONFIG = {
 
 def snakemake(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--directory", str(directory)]
-    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=280)
+    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=560)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_personalised_pagerank_is_there_and_sensible(finished):
 def test_simulated_worlds_are_there_and_sensible(finished):
     tables = finished / "results/tables"
     spread = {(r["method"], int(r["k"])): r for r in rows(tables / "imgpu-spread.tsv")}
-    assert {method for method, _ in spread} == {"fixed", "fresh", "gim", "celf", "degree", "random"}
+    assert {method for method, _ in spread} == {"fixed", "fresh", "celf", "random"}
     best = {method: float(spread[method, 3]["spread_vertices"]) for method in ("fixed", "fresh", "celf", "random")}
     error = float(spread["fixed", 3]["stderr_vertices"])
     assert abs(best["fixed"] - best["celf"]) < 6 * error and best["fixed"] > best["random"]
@@ -121,7 +121,7 @@ def test_simulated_worlds_are_there_and_sensible(finished):
 
 def test_campaigns_are_there_and_reach_their_targets(finished):
     campaigns = rows(finished / "results/tables/merit-campaigns.tsv")
-    assert len(campaigns) == 2 * 3 * 2 * 2  # models, policies, targets, worlds
+    assert len(campaigns) == 2 * 3 * 2  # models, policies, worlds
     assert all(int(r["activated_vertices"]) >= int(r["eta"]) for r in campaigns)
     facts = ("model", "eta", "world", "cost", "activated_vertices", "rounds", "seeds")
     outcome = {
