@@ -85,7 +85,9 @@ def line_style(number: int) -> dict[str, Any]:
     }
 
 
-def draw_spread(path: str, name: str, title: str, rows: Sequence[Row], methods: Mapping[str, str]) -> None:
+def draw_spread(
+    path: str, name: str, title: str, rows: Sequence[Row], methods: Mapping[str, str], columns: int = 4
+) -> None:
     """Draw the spread of methods against the number of seeds, with two standard errors.
 
     Parameters
@@ -98,6 +100,8 @@ def draw_spread(path: str, name: str, title: str, rows: Sequence[Row], methods: 
         With ``method`` and the columns of :data:`gpukit.report.records.SPREAD`.
     methods : mapping of str to str
         Their names for people, in the order of the legend.
+    columns : int
+        Entries in a row of the legend.
     """
     with draw(path, name, (5.2, 3.5)) as (figure, axes):
         for number, method in enumerate(methods):
@@ -117,7 +121,7 @@ def draw_spread(path: str, name: str, title: str, rows: Sequence[Row], methods: 
         axes.set_title(title)
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.grid(True)
-        legend(figure, axes)
+        legend(figure, axes, columns)
 
 
 def draw_bars(

@@ -55,7 +55,7 @@ def _levels(path: str) -> list[Row]:
 
 def _switches(path: str) -> list[Row]:
     with record_of(path, "bench imgpu --switches") as record:
-        (spent,) = (run["pass_ms"] for run in record["runs"] if run["method"] == "switches")
+        spent = [run["pass_ms"] for run in record["runs"] if run["method"] == "switches"][0]
         where, worlds = device_columns(record), record["params"]["worlds"]
         return [
             {"optimisation": name, "worlds": worlds, **where, "time_pass_s": spent[name] / 1e3} for name in SWITCHES
@@ -122,7 +122,7 @@ def plot(rows: list[Row], graph: str, view: str, path: str) -> None:
         raise UsageError(f"the table has no row of graph {graph!r}")
     name = f"imgpu-{view}-{graph}"
     if view == "spread":
-        draw_spread(path, name, f"{graph}, independent cascade", chosen, SIMULATORS)
+        draw_spread(path, name, f"{graph}, independent cascade", chosen, SIMULATORS, columns=3)
     elif view == "time":
         _draw_time(path, name, graph, chosen)
     elif view == "levels":

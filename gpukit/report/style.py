@@ -9,8 +9,8 @@ METHODS = {
 """Seed choices in the order of legends and tables, with the names for people."""
 
 SIMULATORS = {
-    "fixed": "IMGPU, fixed worlds",
-    "fresh": "IMGPU, fresh worlds",
+    "fixed": "fixed worlds",
+    "fresh": "fresh worlds",
     "celf": "CELF",
     "mixgreedy": "MixGreedy",
     "newgreedy": "NewGreedy",

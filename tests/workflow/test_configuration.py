@@ -62,6 +62,11 @@ def config():
         ("kpar", {"source": 5}, "'source' was unexpected"),
         ("diversity", {"models": ["clique"]}, "'clique' is not one of"),
         ("diversity", {"k": 1}, "1 is less than the minimum of 2"),
+        ("imgpu", {"worlds": 1}, "1 is less than the minimum of 2"),
+        ("imgpu", {"baselines": ["greedy"]}, "'greedy' is not one of"),
+        ("imgpu", {"modes": ["fresh"]}, "does not contain"),
+        ("merit", {"eta": [0]}, "0 is less than the minimum of 1"),
+        ("merit", {"policies": ["anew"]}, "does not contain"),
     ],
 )
 def test_a_wrong_value_is_refused(config, section, override, complaint):
@@ -103,10 +108,15 @@ def test_gpus_are_used_when_they_are_granted(tmp_path, options, expected):
     done = dry_run(tmp_path, *options)
     assert done.returncode == 0, done.stdout
     wanted = ("gim run", "evaluate spread", "kpar rank", "kpar index", "kpar query", "diversity search")
+    single = ("imgpu run", "imgpu reach", "merit run")
     commands = [line for line in done.stdout.splitlines() if any(one in line for one in wanted)]
     # The runs and the evaluations of gIM; rank, index and queries of kPAR; the searches; and a warm-up of each system.
-    assert len(commands) == 6 + 24 + 2 * (1 + 1 + 4) + 9 + 3
+    assert len(commands) == 7 + 31 + 2 * (1 + 1 + 4) + 9 + 3
     assert all(expected in line for line in commands)
+    commands = [line for line in done.stdout.splitlines() if any(one in line for one in single)]
+    # IMGPU with fixed and fresh worlds and its reach; MERIT for two models, three targets and three ways; the warm-ups.
+    assert len(commands) == 3 + 18 + 2
+    assert all(expected.replace("--gpus 2", "--gpus 1") in line for line in commands), "these know one GPU"
 
 
 def test_a_file_replaces_the_list_of_graphs(tmp_path):

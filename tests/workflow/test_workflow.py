@@ -16,7 +16,9 @@ CONFIG = {
     "gim": {"k": 3, "epsilon": 0.3, "min_sets": 2000},
     "baselines": ["degree", "random"],
     "evaluate": {"prefixes": [1, 3], "runs": 400},
+    "imgpu": {"worlds": 300, "baselines": ["celf", "random"]},
     "kpar": {"k": [2, 10], "sources": 5},
+    "merit": {"eta": [15], "batch": 2, "worlds": 2},
     "diversity": {"k": 2, "t": 4, "check": 10},
     "shards": {"count": 2, "sets": 500},
 }
@@ -24,7 +26,7 @@ CONFIG = {
 
 def snakemake(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--directory", str(directory)]
-    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=280)
+    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=560)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +88,7 @@ def test_results_are_there_and_sensible(finished):
         ("tiny", "lt", "30", "92"),
     ]
     page = (results / "report.html").read_text()
-    figures = 3 + 4 + 5  # of gIM, of kPAR, of structural diversity
+    figures = 3 + 4 + 4 + 6 + 5  # of gIM, IMGPU, kPAR, MERIT and structural diversity
     assert "tiny" in page and page.count("<svg") == figures == len(list((results / "figures").glob("*.svg")))
     assert (results / "seeds/tiny/sharded-lt.h5").stat().st_size > 0
 
@@ -99,6 +101,36 @@ def test_personalised_pagerank_is_there_and_sensible(finished):
     assert {(r["method"], r["k"]) for r in rows(tables / "kpar-queries.tsv")} >= {("truth", "10"), ("kpar", "2")}
     best = rows(tables / "kpar-answers.tsv")
     assert all(r["vertex"] == r["source"] for r in best if r["place"] == "1"), "a walk stops at its source with 0.2"
+
+
+def test_simulated_worlds_are_there_and_sensible(finished):
+    tables = finished / "results/tables"
+    spread = {(r["method"], int(r["k"])): r for r in rows(tables / "imgpu-spread.tsv")}
+    assert {method for method, _ in spread} == {"fixed", "fresh", "celf", "random"}
+    best = {method: float(spread[method, 3]["spread_vertices"]) for method in ("fixed", "fresh", "celf", "random")}
+    error = float(spread["fixed", 3]["stderr_vertices"])
+    assert abs(best["fixed"] - best["celf"]) < 6 * error and best["fixed"] > best["random"]
+    runs = {r["method"]: r for r in rows(tables / "imgpu-runs.tsv")}
+    assert set(runs) == {"fixed", "fresh", "celf"} and runs["fixed"]["worlds"] == "300"
+    assert abs(float(runs["fixed"]["spread_estimate_vertices"]) - best["fixed"]) < 6 * 2 * error
+    times = [float(r["time_s"]) for r in rows(tables / "imgpu-times.tsv") if r["method"] == "fresh"]
+    assert len(times) == 3 and times == sorted(times) and times[0] > 0
+    assert [r["optimisation"] for r in rows(tables / "imgpu-switches.tsv")] == ["none", "K", "R", "U", "KRU"]
+    assert float(rows(tables / "imgpu-levels.tsv")[0]["components"]) > 0
+
+
+def test_campaigns_are_there_and_reach_their_targets(finished):
+    campaigns = rows(finished / "results/tables/merit-campaigns.tsv")
+    assert len(campaigns) == 2 * 3 * 2  # models, policies, worlds
+    assert all(int(r["activated_vertices"]) >= int(r["eta"]) for r in campaigns)
+    facts = ("model", "eta", "world", "cost", "activated_vertices", "rounds", "seeds")
+    outcome = {
+        policy: [[r[name] for name in facts] for r in campaigns if r["policy"] == policy]
+        for policy in ("coupled", "regenerate")
+    }
+    assert outcome["coupled"] == outcome["regenerate"], "the same sets, so the same campaigns"
+    page = " ".join((finished / "results/report.html").read_text().split())
+    assert "Every campaign reached its target." in page and "each campaign came out the same" in page
 
 
 def test_structural_diversity_is_there_and_right(finished):

@@ -49,6 +49,7 @@ granted = workflow.global_resources["gpu"].value if "gpu" in workflow.global_res
 ON_GPU = config["device"] == "cuda" or (config["device"] == "auto" and granted > 0)
 DEVICE = config["device"] if ON_GPU else "cpu"
 GPUS = config["gpus"] if ON_GPU else 0
+ONE_GPU = min(GPUS, 1)  # of systems that know no more
 THREADS = 0 if ON_GPU else config["threads"]
 CPU_ENV = "../../envs/cpu.yaml"
 DEVICE_ENV = f"../../envs/{config['cuda_env']}.yaml" if ON_GPU else CPU_ENV

@@ -90,7 +90,7 @@ rule diversity_egos:
     threads: THREADS
     resources:
         device=DEVICE,
-        gpu=GPUS,
+        gpu=ONE_GPU,
         workers=workers,
         mem_mb=8000,
         runtime="30m",

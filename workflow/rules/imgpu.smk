@@ -43,7 +43,7 @@ rule imgpu_warm_up:
     threads: THREADS
     resources:
         device=DEVICE,
-        gpu=GPUS,
+        gpu=ONE_GPU,
         workers=workers,
         mem_mb=2000,
         runtime="10m",
@@ -78,7 +78,7 @@ rule imgpu_run:
     threads: THREADS
     resources:
         device=DEVICE,
-        gpu=GPUS,
+        gpu=ONE_GPU,
         workers=workers,
         mem_mb=8000,
         runtime="1h",
@@ -138,7 +138,7 @@ rule imgpu_reach:
     threads: THREADS
     resources:
         device=DEVICE,
-        gpu=GPUS,
+        gpu=ONE_GPU,
         workers=workers,
         mem_mb=8000,
         runtime="1h",
@@ -168,7 +168,7 @@ rule imgpu_switches:
     threads: THREADS
     resources:
         device=DEVICE,
-        gpu=GPUS,
+        gpu=ONE_GPU,
         workers=workers,
         mem_mb=8000,
         runtime="1h",

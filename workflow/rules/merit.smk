@@ -31,7 +31,7 @@ rule merit_warm_up:
     threads: THREADS
     resources:
         device=DEVICE,
-        gpu=GPUS,
+        gpu=ONE_GPU,
         workers=workers,
         mem_mb=2000,
         runtime="10m",
@@ -61,7 +61,7 @@ rule merit_run:
     threads: THREADS
     resources:
         device=DEVICE,
-        gpu=GPUS,
+        gpu=ONE_GPU,
         workers=workers,
         mem_mb=8000,
         runtime="2h",

@@ -101,7 +101,7 @@ class Merit(Section):
     """Parameters of `gpukit merit run`; the default costs, 0.01 + 0.01 · d_out."""
 
     eta: list[Positive] = Field(
-        default=[100, 200, 300],
+        default=[50, 100, 200],
         min_length=1,
         json_schema_extra={"uniqueItems": True},
         description="Vertices to activate; no graph may have fewer.",
