@@ -35,6 +35,7 @@ class Table(StrEnum):
     diversity_checks = "diversity-checks"
     graphs = "graphs"
     gim_cells = "gim-cells"
+    diversity_measures = "diversity-measures"
     items = "items"
     artifacts = "artifacts"
 
@@ -44,6 +45,7 @@ class Paper(StrEnum):
 
     gim = "gim"
     kpar = "kpar"
+    diversity = "diversity"
 
 
 class Quantity(StrEnum):
@@ -62,7 +64,8 @@ def table(
         typer.Argument(
             metavar="[LABEL=]FILE...",
             help="Records (--json output of commands) or artifacts, labelled as the kind needs: GRAPH, GRAPH/MODEL, "
-            "GRAPH/MODEL/METHOD, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K or PAPER/ITEM; no label for artifacts.",
+            "GRAPH/MODEL/METHOD, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K, GRAPH/MEASURE or PAPER/ITEM; none for "
+            "artifacts.",
         ),
     ],
     out: Annotated[str, typer.Option(help="The TSV file to write.")],
@@ -172,7 +175,7 @@ def page(
 
 @app.command("paper")
 def paper(
-    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim or kpar.")],
+    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim, kpar or diversity.")],
     item: Annotated[str, typer.Argument(metavar="ITEM", help="A table or figure of it, as table-2.")],
     table: Annotated[list[str], typer.Option(metavar="KIND=FILE", help="A table it is made of; repeat it.")],
     printed: Annotated[str, typer.Option(metavar="PRINTED.tsv", help="The values that the paper prints.")],
