@@ -9,6 +9,7 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.diversity import Params, build_network, make_network, search
+from gpukit.diversity.balance import makespan
 from gpukit.diversity.baselines import EgoByEgo
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
@@ -20,16 +21,23 @@ with a decomposition, its trussness."""
 MEMBER_BYTES = 8
 """Least memory traffic of a member of an ego-network: read from the graph, its part written."""
 
-METHODS = ("score", "full", "search", "extract", "scatter", "no-gpu-ego", "cpu-div", "mcpu-div", "bc-div", "pgl-div")
+METHODS = (
+    *("score", "full", "search", "extract", "scatter", "no-gpu-ego"),
+    *("cpu-div", "mcpu-div", "bc-div", "pgl-div", "steal"),
+)
 """What can be timed: all scores; all full decompositions; the search; extraction of all ego-networks, also by scatter
-and aggregation; all full decompositions with extraction by one CPU thread; and the baselines of the paper."""
+and aggregation; all full decompositions with extraction by one CPU thread; the baselines of the paper; and what can be
+simulated: stealing where the estimate is wrong."""
+
+PRETENDED = 4
+"""Devices of the simulation: as many as the paper has GPUs."""
 
 SAMPLED = ("bc-div", "pgl-div")
 """Methods that are timed on a sample, because they take launches for each vertex."""
 
 
-def warm(function: Callable[[], Any], repeat: int, device: Device) -> tuple[dict[str, float], Any]:
-    """Return the times (ms: ``cold``, ``median``, ``min``, ``max``) of repeated calls, and the last result."""
+def warm(function: Callable[[], Any], repeat: int, device: Device) -> tuple[dict[str, Any], Any]:
+    """Return the times (ms: ``cold``, ``median``, ``min``, ``max``, ``each``) of calls, and the last result."""
     spent = []
     result = None
     for _ in range(repeat + 1):
@@ -42,7 +50,7 @@ def warm(function: Callable[[], Any], repeat: int, device: Device) -> tuple[dict
             cuda.synchronize()
         spent.append(1e3 * (time.perf_counter() - start))
     cold, *rest = spent
-    return {"cold": cold, "median": median(rest), "min": min(rest), "max": max(rest)}, result
+    return {"cold": cold, "median": median(rest), "min": min(rest), "max": max(rest), "each": rest}, result
 
 
 class Bench:
@@ -83,7 +91,7 @@ class Bench:
         return self.network
 
     def measure(self, method: str, params: Params, t: int, sample: int) -> dict[str, Any]:
-        """Time one method.
+        """Time or simulate one method.
 
         Parameters
         ----------
@@ -100,7 +108,7 @@ class Bench:
         dict
             ``ms``: see :func:`warm`; with ``score`` and ``full`` also ``scores_sum``, ``floor_ms``, ``floor_share``,
             and of decompositions on one GPU ``ego_triangles`` and ``triangles_per_second``; with several GPUs
-            ``shares`` and ``imbalance``, the longest share of the time over the mean.
+            ``shares`` and ``imbalance``, the longest share of the time over the mean. ``steal`` has ``makespan`` alone.
 
         Raises
         ------
@@ -116,6 +124,8 @@ class Bench:
             return facts | {"ms": spent, "t": t, "scored": answer.scored, "t_th_score": int(answer.scores[-1])}
         if method in SAMPLED:
             return facts | self._sampled(params, sample)
+        if method == "steal":
+            return facts | {"balance": self.balance, "makespan": self._steal()}
         return facts | {"ms": self._other(method, params, t)}
 
     def _all(self, params: Params, full: bool) -> dict[str, Any]:
@@ -133,7 +143,7 @@ class Bench:
             facts |= {"ego_triangles": triangles, "triangles_per_second": triangles / spent["median"] * 1e3}
         return facts
 
-    def _other(self, method: str, params: Params, t: int) -> dict[str, float]:
+    def _other(self, method: str, params: Params, t: int) -> dict[str, Any]:
         graph, everyone = self.graph, self.everyone
         if method in ("cpu-div", "mcpu-div"):
             threads = 1 if method == "cpu-div" else self.device.threads
@@ -162,6 +172,13 @@ class Bench:
         if method == "scatter":
             return warm(lambda: egos_gpu.extract_scatter(graph), self.repeat, self.device)[0]
         return warm(lambda: egos_gpu.extract(graph, everyone), self.repeat, self.device)[0]
+
+    def _steal(self) -> float:
+        """Return the makespan over an even share where the estimate is the degree, and the time edges ** 1.5."""
+        plain = build_network(self.graph, self.device.threads)
+        degrees = np.diff(plain.indptr)
+        edges = (plain.cost - degrees)[plain.rank].astype(np.float64)
+        return makespan(degrees[plain.rank].astype(np.float64), edges**1.5, PRETENDED, self.balance)
 
     def _sampled(self, params: Params, sample: int) -> dict[str, Any]:
         """Time decomposition ego by ego on vertices spread evenly over the order of cost."""

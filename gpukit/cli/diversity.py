@@ -186,6 +186,9 @@ def decompose_(
     graph_file: GraphArgument,
     out: OutOption,
     undirected: UndirectedOption = False,
+    egos: Annotated[
+        bool, typer.Option("--egos", help="Also the triangles, and the largest trussness inside ego-networks.")
+    ] = False,
     compress: CompressOption = False,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
@@ -202,6 +205,16 @@ def decompose_(
         from gpukit.diversity import decompose
 
         found = decompose(graph, where)
+    largest = {"coreness": int(found.coreness.max(initial=0)), "trussness": int(found.trussness.max(initial=0))}
+    record: dict[str, Any] = {"largest": largest, "edges": len(found.tails)}
+    if egos and graph.n:
+        with run.phase("egos"):
+            from gpukit.diversity import ego_trussness, make_network
+
+            network = make_network(graph, where)
+            largest["degree"] = int((graph.indptr[1:] - graph.indptr[:-1]).max())
+            largest["ego_trussness"] = ego_trussness(network, largest["trussness"])
+            record["triangles"] = network.ego_edges // 3
     with run.phase("write"):
         from gpukit.artifacts import write
 
@@ -213,9 +226,4 @@ def decompose_(
         }
         attributes = {"n": graph.n, "graph": source}
         write(out, "decomposition", arrays, attributes, params=run.params, inputs={"graph": source}, compress=compress)
-    largest = {"coreness": int(found.coreness.max(initial=0)), "trussness": int(found.trussness.max(initial=0))}
-    run.finish(
-        graph,
-        {"largest": largest, "edges": len(found.tails)},
-        {f"largest {name}": value for name, value in largest.items()},
-    )
+    run.finish(graph, record, {f"largest {name.replace('_', ' ')}": value for name, value in largest.items()})

@@ -41,6 +41,7 @@ class Table(StrEnum):
     diversity_checks = "diversity-checks"
     graphs = "graphs"
     gim_cells = "gim-cells"
+    diversity_measures = "diversity-measures"
     items = "items"
     artifacts = "artifacts"
 
@@ -50,6 +51,7 @@ class Paper(StrEnum):
 
     gim = "gim"
     kpar = "kpar"
+    diversity = "diversity"
 
 
 class View(StrEnum):
@@ -85,8 +87,8 @@ def table(
         typer.Argument(
             metavar="[LABEL=]FILE...",
             help="Records (--json output of commands) or artifacts, labelled as the kind needs: GRAPH, GRAPH/MODEL, "
-            "GRAPH/MODEL/METHOD, GRAPH/MODEL/POLICY/ETA, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K or PAPER/ITEM; "
-            "no label for artifacts.",
+            "GRAPH/MODEL/METHOD, GRAPH/MODEL/POLICY/ETA, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K, GRAPH/MEASURE or "
+            "PAPER/ITEM; no label for artifacts.",
         ),
     ],
     out: Annotated[str, typer.Option(help="The TSV file to write.")],
@@ -225,7 +227,7 @@ def page(
 
 @app.command("paper")
 def paper(
-    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim or kpar.")],
+    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim, kpar or diversity.")],
     item: Annotated[str, typer.Argument(metavar="ITEM", help="A table or figure of it, as table-2.")],
     table: Annotated[list[str], typer.Option(metavar="KIND=FILE", help="A table it is made of; repeat it.")],
     printed: Annotated[str, typer.Option(metavar="PRINTED.tsv", help="The values that the paper prints.")],

@@ -13,7 +13,7 @@ from gpukit.diversity.decomposition import Decomposition, decompose
 from gpukit.diversity.networks import make_network
 from gpukit.diversity.problem import Contexts, Params, Result, as_undirected
 from gpukit.diversity.scores import Network, build_network
-from gpukit.diversity.search import search
+from gpukit.diversity.search import ego_trussness, search
 
 __all__ = [
     "Contexts",
@@ -24,6 +24,7 @@ __all__ = [
     "as_undirected",
     "build_network",
     "decompose",
+    "ego_trussness",
     "make_network",
     "search",
 ]

@@ -241,3 +241,27 @@ def run(
         for task in [pool.submit(work, device) for device in range(len(workers))]:
             task.result()
     return lists.shares
+
+
+def makespan(cost: np.ndarray, spent: np.ndarray, devices: int, strategy: str) -> float:
+    """Return how long devices take that steal by an estimate, over an even share: a simulation, 1 at best.
+
+    Parameters
+    ----------
+    cost : float64 array
+        Estimated cost of each task.
+    spent : float64 array
+        Time that each task takes, the same on every device.
+    devices : int
+    strategy : str
+        One of :data:`STRATEGIES`.
+    """
+    lists = WorkLists(cost, devices, strategy)
+    clocks = [(0.0, device) for device in range(devices)]
+    end = 0.0
+    while clocks:
+        now, device = heapq.heappop(clocks)
+        if len(batch := lists.take(device)):
+            end = max(end, now + float(spent[batch].sum()))
+            heapq.heappush(clocks, (now + float(spent[batch].sum()), device))
+    return end * devices / float(spent.sum()) if len(spent) else 1.0

@@ -58,6 +58,24 @@ def search(
     return Result(top.astype(np.int32), known[top], found, max(first, end))
 
 
+def ego_trussness(network: Scorer, trussness: int) -> int:
+    """Return the largest trussness of an edge in an ego-network; 0 if no ego-network has an edge.
+
+    A k-truss in the ego-network of v is, with v, a (k + 1)-truss of the graph: each of its edges gains the triangle
+    with v, and v's edges lie in k - 1 triangles, one for each neighbour there. So k falls from the graph's own.
+
+    Parameters
+    ----------
+    network : Scorer
+    trussness : int
+        Largest trussness of an edge of the graph.
+    """
+    for k in range(trussness - 1, 1, -1):
+        if search(network, Params("truss", k), 1).scores[0]:
+            return k
+    return 0
+
+
 def _top(candidates: np.ndarray, known: np.ndarray, t: int) -> np.ndarray:
     """Return the t candidates of largest score, equal scores by ascending id."""
     candidates = np.sort(candidates)

@@ -11,7 +11,8 @@ from gpukit.errors import InputError, UsageError
 from gpukit.report import paper_items
 from gpukit.report.figure import draw, legend
 from gpukit.report.files import read_text
-from gpukit.report.paper_items import ITEMS, NAMES, Item, Observation
+from gpukit.report.observations import Item, Observation
+from gpukit.report.paper_items import ITEMS, NAMES
 from gpukit.report.records import Kind, Row
 from gpukit.report.style import MARKERS, MUTED, SERIES
 

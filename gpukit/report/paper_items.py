@@ -3,15 +3,14 @@
 An observation is of a graph, by a method, at a place x of a figure's axis, of a quantity in a unit.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from statistics import mean
 from typing import Any
 
+from gpukit.report import paper_diversity
 from gpukit.report.kpar import query_ms
+from gpukit.report.observations import Item, Observation, Tables
 from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, phase_columns, phase_types, record_of
-
-Tables = Mapping[str, list[Row]]
 
 PHASES = ("read", "load", "transfer", "sampling", "selection", "write")
 
@@ -20,26 +19,8 @@ DENSITY = "ba-"
 
 NAMES = {"imm": "IMM", "ripples": "Ripples", "curipples": "cuRipples", "skim": "SKIM", "gim": "gIM"}
 NAMES |= {"kpar": "kPAR", "fora": "FORA+", "monte-carlo": "Monte Carlo", "topppr": "TopPPR"}
+NAMES |= paper_diversity.NAMES
 """Methods as people call them."""
-
-
-@dataclass(frozen=True)
-class Observation:
-    """One value: of a graph, by a method, at x, of a quantity in a unit; ``setting`` says how it was asked for."""
-
-    graph: str
-    method: str
-    x: float | str
-    quantity: str
-    unit: str
-    value: float
-    setting: str = ""
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What a printed value goes by."""
-        x = f"{float(self.x):g}" if self.x != "" else ""
-        return self.graph, self.method, x, self.quantity, self.unit
 
 
 def _graphs(path: str) -> list[Row]:
@@ -66,6 +47,7 @@ _CELL |= {"block": int, "grid": int, "repeat": int}
 
 KINDS = {
     "graphs": Kind({"graph": str, "data": str, "n_vertices": int, "m_edges": int}, ("graph",), _graphs),
+    **paper_diversity.KINDS,
     "gim-cells": Kind({**_CELL, "rr_sets": int, **DEVICE, **phase_types(PHASES)}, tuple(_CELL), _cells),
 }
 """The tables that only papers need: the graphs with where they come from, and runs of gIM with their settings."""
@@ -166,16 +148,6 @@ def _query_quality(tables: Tables, name: str) -> Iterator[Observation]:
         yield Observation(row["graph"], row["method"], row["k"], name, "1", row[name], setting)
 
 
-@dataclass(frozen=True)
-class Item:
-    """A table or figure: title, name of the axis (a figure's), the kinds of table it needs, and what it is made of."""
-
-    title: str
-    axis: str
-    needs: tuple[str, ...]
-    observe: Callable[[Tables], Iterator[Observation]]
-
-
 _CELLS = ("gim-cells",)
 
 ITEMS: dict[str, dict[str, Item]] = {
@@ -199,5 +171,6 @@ ITEMS: dict[str, dict[str, Item]] = {
         "figure-7": Item("Precision", "k", ("kpar-quality",), lambda t: _query_quality(t, "precision")),
         "figure-8": Item("NDCG", "k", ("kpar-quality",), lambda t: _query_quality(t, "ndcg")),
     },
+    "diversity": paper_diversity.ITEMS,
 }
 """The items of each paper that can be rebuilt."""

@@ -57,6 +57,14 @@ def test_egos(folder):
     verify(out)
 
 
+def test_decompose_egos(capsys, folder):
+    command = ["diversity", "decompose", str(folder / "G.h5"), "--out", str(folder / "X.h5"), "--egos", "--json"]
+    assert main(command) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["largest"] == {"coreness": 2, "trussness": 3, "degree": 5, "ego_trussness": 2}
+    assert record["triangles"] == 2
+
+
 def test_decompose(capsys, folder):
     out = folder / "X.h5"
     assert main(["diversity", "decompose", str(folder / "G.h5"), "--out", str(out), "--json"]) == 0

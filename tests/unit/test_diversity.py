@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from oracles import diversity as oracle
 
-from gpukit.diversity import Params, as_undirected, build_network, search
+from gpukit.diversity import Params, as_undirected, build_network, ego_trussness, search
 from gpukit.diversity.baselines import EgoByEgo
 from gpukit.diversity.decomposition import decompose
 from gpukit.errors import UsageError
@@ -215,8 +215,22 @@ def test_decomposition_of_graphs():
     assert largest > 10
 
 
+def test_largest_trussness_of_ego_networks():
+    seen = set()
+    for key in range(40):
+        graph = undirected(*random_edges(key))
+        reference = oracle.as_networkx(graph)
+        egos = [oracle.trussness(oracle.ego(reference, v)).values() for v in range(graph.n)]
+        expected = max((value for values in egos for value in values), default=0)
+        of_graph = max(oracle.trussness(reference).values(), default=0)
+        assert ego_trussness(build_network(graph), of_graph) == expected
+        seen.add(of_graph - expected)
+    assert len(seen) > 1
+
+
 def test_decomposition_of_wiki_vote(wiki):
     found = decompose(wiki)
+    assert ego_trussness(build_network(wiki), 23) == 22  # table 1 of the paper
     assert found.coreness.max() == 53
     assert found.trussness.max() == 23  # table 1 of the paper
     reference = oracle.as_networkx(wiki)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpukit.diversity import balance
-from gpukit.diversity.balance import STRATEGIES, WorkLists, features, fit, pack, run, sample
+from gpukit.diversity.balance import STRATEGIES, WorkLists, features, fit, makespan, pack, run, sample
 from gpukit.errors import UsageError
 
 SKEWED = np.random.default_rng(3).pareto(1.2, 500) + 0.1
@@ -154,3 +154,14 @@ def test_sample():
             sample(1000, wrong)
     with pytest.raises(UsageError, match="balance 'steal' is unknown"):
         WorkLists(np.ones(3), 2, "steal")
+
+
+def test_makespan_of_a_simulation():
+    ones = np.ones(16)
+    assert [makespan(ones, ones, 4, strategy) for strategy in STRATEGIES] == [1.0] * len(STRATEGIES)
+    first = np.array([8.0] * 8 + [1.0] * 24)  # the first of four equal parts has nearly all the work
+    assert makespan(np.ones(32), first, 4, "none") == pytest.approx(64 * 4 / 88)
+    wrong = np.random.default_rng(1).pareto(1.5, 400)
+    ends = {strategy: makespan(np.ones(400), wrong, 4, strategy) for strategy in STRATEGIES}
+    assert 1 <= ends["dynamic"] < ends["pack"]
+    assert makespan(np.empty(0), np.empty(0), 4, "dynamic") == 1.0

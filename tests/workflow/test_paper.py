@@ -64,6 +64,27 @@ def test_a_paper_runs_on_tiny_graphs(tmp_path):
     assert (tmp_path / "results/report.html").read_text().count("<svg") == 3
 
 
+def test_measures_run_on_tiny_graphs(tmp_path):
+    graphs = [{"name": "Gowalla", "generate": "er --vertices 60 --edges 300", "weights": "none"}]
+    graphs[0]["generate"] += " --undirected"
+    measures = {
+        "sizes": {"command": "diversity decompose --egos", "items": ["table-1"]},
+        "one": {"command": "bench diversity --methods extract --threads 1 --repeat 2", "items": ["table-4"]},
+    }
+    mine = {"paper": "diversity", "scale": "smoke", "scales": {"smoke": {"graphs": graphs, "measures": measures}}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(mine))
+    snakemake(tmp_path, "--cores", "2", "--configfile", str(tmp_path / "mine.yaml"))
+    with (tmp_path / "results/items/table-4.tsv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    (ours,) = [row for row in rows if row["ours"] != "NA"]
+    assert (ours["graph"], ours["method"], ours["paper"], ours["repeats"]) == ("Gowalla", "cpu-div", "10.7", "2")
+    assert ours["setting"].endswith("1 thread") and ours["data"].startswith("stand-in: er")
+    measures["one"]["graphs"] = ["Orkut"]
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(mine))
+    with pytest.raises(AssertionError, match="names the graph Orkut, which this scale does not have"):
+        snakemake(tmp_path, "-n", "--cores", "1", "--configfile", str(tmp_path / "mine.yaml"))
+
+
 def test_a_graph_has_one_origin(tmp_path):
     for wrong in ({"name": "x"}, {"name": "x", "edges": "e.txt", "generate": "er --vertices 9 --edges 9"}):
         (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"graphs": [wrong]}))

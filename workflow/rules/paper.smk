@@ -7,6 +7,52 @@ if PAPER == "gim":
         f"cells-{item}": {label: f"<results>/cells/{label}.json" for label in cells(item)}
         for item in config["experiments"]
     }
+if MEASURES:
+    TABLES |= {f"measures-{item}": measured(item) for item in ITEMS}
+
+
+rule paper_measure:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+    output:
+        record="<results>/measures/{graph}/{measure}.json",
+    log:
+        "<logs>/measures/{graph}-{measure}.log",
+    benchmark:
+        "<benchmarks>/measures/{graph}-{measure}.tsv"
+    wildcard_constraints:
+        measure=one_of(timed(True)),
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=DEVICE,
+        gpu=gpus_of_measure,
+        workers=workers,
+        mem_mb=16000,
+        runtime="6h",
+    params:
+        command=lambda wildcards: command_of(wildcards)[0],
+        options=lambda wildcards: command_of(wildcards)[1],
+        out="",
+    message:
+        "{wildcards.measure} on {wildcards.graph}"
+    shell:
+        "python -m gpukit {params.command} {input.graph:q} {params.out} --device {resources.device} --gpus {resources.gpu}"
+        " --threads {resources.workers} {params.options} --json > {output.record:q} 2> {log:q}"
+
+
+# The same for commands that write an artifact.
+use rule paper_measure as paper_run with:
+    output:
+        artifact="<results>/measures/{graph}/{measure}.h5",
+        record="<results>/measures/{graph}/{measure}.json",
+    wildcard_constraints:
+        measure=one_of(timed(False)),
+    params:
+        command=lambda wildcards: command_of(wildcards)[0],
+        options=lambda wildcards: command_of(wildcards)[1],
+        out=lambda wildcards, output: f"--out {output.artifact}",
 
 
 rule paper_cell:

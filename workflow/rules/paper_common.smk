@@ -3,7 +3,9 @@ TITLES = {
     "gim": ["table-1", *config["experiments"]],
     "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8"],
 }
-ITEMS = TITLES.get(PAPER, [])
+MEASURES = SCALE["measures"]
+MADE = {item for one in MEASURES.values() for item in one["items"]}
+ITEMS = TITLES.get(PAPER, sorted(MADE, key=lambda item: (item.startswith("figure"), len(item), item)))
 NEEDS = {
     "table-3": ["kpar-times", "kpar-index", "kpar-queries"],
     "figure-3": ["kpar-arrivals"],
@@ -12,6 +14,47 @@ NEEDS = {
     "figure-8": ["kpar-quality"],
 }
 CELL = "{graph}/{method}/{model}/{k}/{epsilon}/{rounds}/{sampler}/{block}/{grid}/{repeat}"
+
+
+if lost := sorted({name for one in MEASURES.values() for name in one["graphs"]} - set(GRAPHS)):
+    raise WorkflowError(f"config: a measure names the graph {lost[0]}, which this scale does not have")
+
+
+def measured(item):
+    """Return the records of a table or figure, by graph and measure."""
+    return {
+        f"{graph}/{name}": f"<results>/measures/{graph}/{name}.json"
+        for name, one in MEASURES.items()
+        if item in one["items"]
+        for graph in one["graphs"] or GRAPHS
+    }
+
+
+def timed(benchmarks):
+    """Return the measures that are benchmarks, which write a record alone, or the others, which write an artifact."""
+    return [name for name, one in MEASURES.items() if one["command"].startswith("bench ") == benchmarks]
+
+
+def command_of(wildcards):
+    """Return the words of a measure's command, and its options: these come last, and may ask for another device."""
+    words = MEASURES[wildcards.measure]["command"].split(" ", 2)
+    return " ".join(words[:2]), " ".join(words[2:])
+
+
+def gpus_of_measure(wildcards):
+    """Return how many GPUs a measure gets: those it asks for, or as many as there are."""
+    wanted = MEASURES[wildcards.measure]["gpus"] or GPUS
+    return min(wanted, granted or wanted) if ON_GPU else 0
+
+
+def one_of(names):
+    """Return a pattern for a wildcard that is one of some names; of none, it fits nothing that is asked for."""
+    return "|".join(map(re.escape, names)) or "-"
+
+
+def kind_of(table):
+    """Return the kind of a table; those of cells and measures are one for each item."""
+    return {"cells": "gim-cells", "measures": f"{PAPER}-measures"}.get(table.partition("-")[0], table)
 
 
 def thinned(values):
@@ -42,4 +85,6 @@ def item_tables(wildcards):
     """Return the tables of an item by kind."""
     if PAPER == "gim" and wildcards.item != "table-1":
         return {"graphs": "graphs", "gim-cells": f"cells-{wildcards.item}"}
+    if MEASURES:
+        return {"graphs": "graphs", f"{PAPER}-measures": f"measures-{wildcards.item}"}
     return {kind: kind for kind in ["graphs", *(NEEDS.get(wildcards.item, []) if PAPER == "kpar" else [])]}

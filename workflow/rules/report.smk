@@ -7,8 +7,8 @@ PLOTS = {
 }
 
 
-# Cells are what the items of a paper are made of; the page shows the items.
-PAGE_TABLES = [*(kind for kind in TABLES if not kind.startswith("cells-")), "artifacts"]
+# Cells and measures are what the items of a paper are made of; the page shows the items.
+PAGE_TABLES = [*(kind for kind in TABLES if not kind.startswith(("cells-", "measures-"))), "artifacts"]
 
 
 rule table:
@@ -29,7 +29,7 @@ rule table:
         mem_mb=1000,
         runtime="5m",
     params:
-        kind=lambda wildcards: "gim-cells" if wildcards.kind.startswith("cells-") else wildcards.kind,
+        kind=lambda wildcards: kind_of(wildcards.kind) if PAPER else wildcards.kind,
         records=lambda wildcards, input: labelled(TABLES[wildcards.kind], input.records),
     message:
         "Table of {wildcards.kind}"

@@ -188,12 +188,27 @@ class Experiment(Section):
     )
 
 
+class Measure(Section):
+    """A command whose record goes into tables and figures of a paper, run on some of its graphs."""
+
+    command: str = Field(
+        pattern=r"^[a-z]+ [a-z]+( .*)?$",
+        description="Command of `gpukit` and its options; graph, device and `--json` are added, the options last.",
+    )
+    items: list[str] = Field(min_length=1, description="The tables and figures that it is for.")
+    graphs: list[str] = Field(default=[], description="Names of the graphs to run on; none: all of them.")
+    gpus: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="GPUs to ask for, as many of them as there are; 0: `gpus` of the top level."
+    )
+
+
 class Scale(Section):
     """How much of a paper's experiments to run."""
 
     graphs: list[GraphEntry] = Field(min_length=1, description="The graphs, under the names that the paper prints.")
     repeats: Positive = Field(default=1, description="Timed runs of each setting.")
     thin: bool = Field(default=False, description="Whether lists of settings shrink to their first and last value.")
+    measures: dict[str, Measure] = Field(default={}, description="What to run, by a name for it.")
 
 
 class Config(Section):
@@ -226,7 +241,7 @@ class Config(Section):
     merit: Merit
     diversity: Diversity
     shards: Shards
-    paper: Literal["", "gim", "kpar"] = Field(
+    paper: Literal["", "gim", "kpar", "diversity"] = Field(
         default="", description="The paper whose tables and figures to rebuild, as in `config/paper`; none by default."
     )
     scale: Literal["smoke", "small", "full"] = Field(default="smoke", description="Which of `scales` to run.")
@@ -275,7 +290,7 @@ def page() -> str:
     sections = [("Top level", "", whole)]
     sections += [
         (
-            f"`{key}`{' entries' if key in ('graphs', 'scales', 'experiments') else ''}",
+            f"`{key}`{' entries' if key in ('graphs', 'scales', 'measures', 'experiments') else ''}",
             whole["$defs"][name]["description"],
             whole["$defs"][name],
         )
@@ -289,6 +304,7 @@ def page() -> str:
             ("diversity", "Diversity"),
             ("shards", "Shards"),
             ("scales", "Scale"),
+            ("measures", "Measure"),
             ("experiments", "Experiment"),
         )
     ]
