@@ -26,7 +26,7 @@ CONFIG = {
 
 def snakemake(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--directory", str(directory)]
-    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=560)
+    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=280)
 
 
 @pytest.fixture(scope="module")
