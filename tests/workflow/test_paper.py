@@ -10,6 +10,7 @@ import yaml
 
 from gpukit.report.paper_items import ITEMS
 
+pytestmark = pytest.mark.timeout(900)  # whole workflows, with other tests beside them
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -24,7 +25,7 @@ def snakemake(directory: Path, *options: str) -> str:
         str(directory),
         *options,
     ]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=800)
     assert done.returncode == 0, done.stdout[-4000:]
     return done.stdout
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+pytestmark = pytest.mark.timeout(900)  # whole workflows, with other tests beside them
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = {
     "graphs": [{"name": "tiny", "edges": "tiny.txt", "undirected": True, "models": ["ic", "lt"]}],
@@ -26,7 +27,7 @@ CONFIG = {
 
 def snakemake(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--directory", str(directory)]
-    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=280)
+    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=800)
 
 
 @pytest.fixture(scope="module")
