@@ -47,9 +47,9 @@ def measure(
     Returns
     -------
     dict
-        ``time_s``: mean, least and most of a campaign without the world's own time, ``phases_s``: means; ``cost``:
-        mean and each; means of ``rounds``, ``sets`` (of the last trials), ``probes``, ``updating_probes``; ``members``
-        and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
+        ``time_s``: mean, least, most and each of a campaign without the world's own time; ``phases_s``: means;
+        ``cost``: mean and each; means of ``rounds``, ``sets`` (of the last trials), ``probes``, ``updating_probes``;
+        ``members`` and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
     """
     asked, where = equip(method, params, device)
     run(graph, _smaller(asked), 0, where, tables, groups)
@@ -67,7 +67,7 @@ def measure(
         | {"update": asked.update, "ids": asked.ids, "certificate": asked.certificate, "seed": asked.seed},
         "groups": groups,
         "worlds": worlds,
-        "time_s": {"mean": mean(spent), "min": min(spent), "max": max(spent)},
+        "time_s": {"mean": mean(spent), "min": min(spent), "max": max(spent), "each": spent},
         "phases_s": {name: mean(one.get(name, 0.0) for one in phases) for name in phases[0]},
         "cost": {"mean": mean(one.amount for one in results), "each": [one.amount for one in results]},
         "rounds": mean(len(one.rounds) for one in results),

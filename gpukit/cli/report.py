@@ -42,6 +42,7 @@ class Table(StrEnum):
     graphs = "graphs"
     gim_cells = "gim-cells"
     diversity_measures = "diversity-measures"
+    merit_measures = "merit-measures"
     items = "items"
     artifacts = "artifacts"
 
@@ -52,6 +53,7 @@ class Paper(StrEnum):
     gim = "gim"
     kpar = "kpar"
     diversity = "diversity"
+    merit = "merit"
 
 
 class View(StrEnum):
@@ -227,7 +229,7 @@ def page(
 
 @app.command("paper")
 def paper(
-    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim, kpar or diversity.")],
+    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim, kpar, diversity or merit.")],
     item: Annotated[str, typer.Argument(metavar="ITEM", help="A table or figure of it, as table-2.")],
     table: Annotated[list[str], typer.Option(metavar="KIND=FILE", help="A table it is made of; repeat it.")],
     printed: Annotated[str, typer.Option(metavar="PRINTED.tsv", help="The values that the paper prints.")],

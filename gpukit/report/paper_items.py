@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Any
 
-from gpukit.report import paper_diversity
+from gpukit.report import paper_diversity, paper_merit
 from gpukit.report.kpar import query_ms
 from gpukit.report.observations import Item, Observation, Tables
 from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, phase_columns, phase_types, record_of
@@ -19,7 +19,7 @@ DENSITY = "ba-"
 
 NAMES = {"imm": "IMM", "ripples": "Ripples", "curipples": "cuRipples", "skim": "SKIM", "gim": "gIM"}
 NAMES |= {"kpar": "kPAR", "fora": "FORA+", "monte-carlo": "Monte Carlo", "topppr": "TopPPR"}
-NAMES |= paper_diversity.NAMES
+NAMES |= paper_diversity.NAMES | paper_merit.NAMES
 """Methods as people call them."""
 
 
@@ -33,6 +33,7 @@ def _graphs(path: str) -> list[Row]:
                 "data": f"stand-in: {generator['model']}, {facts}" if generator else "real",
                 "n_vertices": record["n"],
                 "m_edges": record["m"] // 2 if record["undirected"] else record["m"],
+                "mean_degree": round(record["m"] / record["n"], 3) if record["n"] else 0.0,
             }
         ]
 
@@ -46,8 +47,13 @@ _CELL = {"graph": str, "method": str, "model": str, "k": int, "epsilon": float, 
 _CELL |= {"block": int, "grid": int, "repeat": int}
 
 KINDS = {
-    "graphs": Kind({"graph": str, "data": str, "n_vertices": int, "m_edges": int}, ("graph",), _graphs),
+    "graphs": Kind(
+        {"graph": str, "data": str, "n_vertices": int, "m_edges": int, "mean_degree": float},
+        ("graph",),
+        _graphs,
+    ),
     **paper_diversity.KINDS,
+    **paper_merit.KINDS,
     "gim-cells": Kind({**_CELL, "rr_sets": int, **DEVICE, **phase_types(PHASES)}, tuple(_CELL), _cells),
 }
 """The tables that only papers need: the graphs with where they come from, and runs of gIM with their settings."""
@@ -172,5 +178,6 @@ ITEMS: dict[str, dict[str, Item]] = {
         "figure-8": Item("NDCG", "k", ("kpar-quality",), lambda t: _query_quality(t, "ndcg")),
     },
     "diversity": paper_diversity.ITEMS,
+    "merit": paper_merit.ITEMS,
 }
 """The items of each paper that can be rebuilt."""

@@ -109,6 +109,58 @@ def test_diversity_rows_are_named_by_what_ran(tmp_path):
     assert found(rows, method="mgpu-div-d")[0]["x"] == "1"
 
 
+def campaign(method, value, **changes):
+    row = {"graph": "toy", "measure": "x", "method": method, "model": "ic", "eta": 20, "batch": 4, "groups": 1}
+    row |= {"device": "cpu", "device_name": "c", "gpus": 0, "threads": 2, "quantity": "time", "unit": "s"}
+    return row | {"value": value} | changes
+
+
+def test_merit_beside_its_competitors(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER + "figure-6\ttoy\tmerit\t20\tspeed-up over pasti\t1\t9\n")
+    runs = [campaign("merit", 1.0), campaign("merit", 3.0), campaign("segmented", 1.0), campaign("pasti", 8.0)]
+    runs += [campaign("merit", 1.0, eta=40), campaign("pasti", 10.0, eta=40), campaign("asti", 6.0, eta=40)]
+    runs += [
+        campaign(name, 0.5, quantity=f"time of {part}") for name in ("merit", "pasti") for part in ("update", "other")
+    ]
+    tables = {"graphs": GRAPHS, "merit-measures": runs}
+    rows = rebuild("merit", "figure-6", tables, str(tmp_path / "p.tsv"))
+    (speed,) = found(rows, quantity="speed-up over pasti", x="20")
+    assert (speed["ours"], speed["paper"]) == ("4", "9")
+    assert found(rows, quantity="largest speed-up over pasti")[0]["ours"] == "10"
+    assert found(rows, quantity="largest speed-up over the fastest other")[0]["ours"] == "6"
+    assert found(rows, quantity="time", method="merit", x="20")[0]["repeats"] == 2
+    rows = rebuild("merit", "figure-14", tables, str(tmp_path / "p.tsv"))
+    assert {row["method"] for row in found(rows, quantity="time")} == {
+        f"{name}, {part}" for name in ("merit", "pasti") for part in ("update", "other")
+    }
+    tables["merit-measures"] = [campaign("merit", value, groups=beta) for beta, value in ((1, 3.0), (2, 1.5), (8, 2.0))]
+    rows = rebuild("merit", "figure-16", tables, str(tmp_path / "p.tsv"))
+    assert [row["ours"] for row in found(rows, method="merit, η 20")] == ["1", "2", "1.5"]
+    assert found(rows, quantity="largest speed-up over β 1")[-1]["ours"] == "2"
+    rows = rebuild("merit", "figure-9", tables, str(tmp_path / "p.tsv"))
+    assert all(row["setting"].startswith("without a GPU β changes nothing") for row in found(rows, quantity="time"))
+
+
+def test_merit_reads_campaigns_and_single_choices(tmp_path):
+    device = {"kind": "cpu", "name": "c", "gpus": [], "threads": 2}
+    run = {"method": "pasti", "params": {"model": "lt", "eta": 5, "batch": 4}, "groups": 1, "device": device}
+    run |= {"time_s": {"each": [1.0, 2.0]}, "cost": {"each": [0.1, 0.2]}}
+    run |= {"phases_s": {"total": 9.0, "generate": 2.0, "judge": 1.0, "update": 3.0, "diffuse": 0.5, "select": 2.5}}
+    (tmp_path / "b.json").write_text(json.dumps({"runs": [run]}))
+    rows = make_table("merit-measures", [("toy/x", str(tmp_path / "b.json"))])
+    assert [row["value"] for row in rows] == [1.0, 0.1, 2.0, 0.2, 3.0, 3.0, 2.5]
+    record = {"params": {"model": "ic", "eta": 5}, "device": device, "time_s": {"total": 3.0, "read": 1.0}, "cost": 7.0}
+    (tmp_path / "o.json").write_text(json.dumps(record))
+    rows = make_table("merit-measures", [("toy/y", str(tmp_path / "o.json"))])
+    assert [(row["method"], row["quantity"], row["value"]) for row in rows] == [
+        ("once", "cost", 7.0),
+        ("once", "time", 2.0),
+    ]
+    (tmp_path / "o.json").write_text("{}")
+    with pytest.raises(InputError, match="gpukit bench merit"):
+        make_table("merit-measures", [("toy/y", str(tmp_path / "o.json"))])
+
+
 @pytest.mark.parametrize("paper", ["gim", "kpar"])
 def test_typed_sizes_are_those_of_the_catalogue(paper):
     catalogue = yaml.safe_load((ROOT / "config/datasets.yaml").read_text())["datasets"]

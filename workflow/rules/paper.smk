@@ -8,7 +8,7 @@ if PAPER == "gim":
         for item in config["experiments"]
     }
 if MEASURES:
-    TABLES |= {f"measures-{item}": measured(item) for item in ITEMS}
+    TABLES |= {f"measures-{item}": measured(item) for item in ITEMS if measured(item)}
 
 
 rule paper_measure:
@@ -24,11 +24,10 @@ rule paper_measure:
         measure=one_of(timed(True)),
     conda:
         DEVICE_ENV
-    threads: THREADS
+    threads: lambda wildcards: config["threads"] if on_cpu(wildcards) else THREADS
     resources:
-        device=DEVICE,
         gpu=gpus_of_measure,
-        workers=workers,
+        where=lambda wildcards, threads: where(wildcards, threads, gpus_of_measure(wildcards)),
         mem_mb=16000,
         runtime="6h",
     params:
@@ -38,8 +37,8 @@ rule paper_measure:
     message:
         "{wildcards.measure} on {wildcards.graph}"
     shell:
-        "python -m gpukit {params.command} {input.graph:q} {params.out} --device {resources.device} --gpus {resources.gpu}"
-        " --threads {resources.workers} {params.options} --json > {output.record:q} 2> {log:q}"
+        "python -m gpukit {params.command} {input.graph:q} {params.out} {resources.where} {params.options}"
+        " --json > {output.record:q} 2> {log:q}"
 
 
 # The same for commands that write an artifact.

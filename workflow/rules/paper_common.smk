@@ -4,7 +4,7 @@ TITLES = {
     "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8"],
 }
 MEASURES = SCALE["measures"]
-MADE = {item for one in MEASURES.values() for item in one["items"]}
+MADE = {"table-1"} | {item for one in MEASURES.values() for item in one["items"]}
 ITEMS = TITLES.get(PAPER, sorted(MADE, key=lambda item: (item.startswith("figure"), len(item), item)))
 NEEDS = {
     "table-3": ["kpar-times", "kpar-index", "kpar-queries"],
@@ -41,10 +41,24 @@ def command_of(wildcards):
     return " ".join(words[:2]), " ".join(words[2:])
 
 
+def on_cpu(wildcards):
+    """Return whether a measure takes the CPU whatever the device of the workflow is."""
+    command = MEASURES[wildcards.measure]["command"]
+    return not ON_GPU or "--device cpu" in command or command.startswith("merit once ")
+
+
 def gpus_of_measure(wildcards):
     """Return how many GPUs a measure gets: those it asks for, or as many as there are."""
     wanted = MEASURES[wildcards.measure]["gpus"] or GPUS
-    return min(wanted, granted or wanted) if ON_GPU else 0
+    return 0 if on_cpu(wildcards) else min(wanted, granted or wanted)
+
+
+def where(wildcards, threads, gpu):
+    """Return the options that say where a measure runs; `merit once` knows none."""
+    if MEASURES[wildcards.measure]["command"].startswith("merit once "):
+        return f"--seed {config['seed']}"
+    device = "cpu" if on_cpu(wildcards) else DEVICE
+    return f"--device {device} --gpus {gpu} --threads {workers(wildcards, threads)}"
 
 
 def one_of(names):
@@ -85,6 +99,6 @@ def item_tables(wildcards):
     """Return the tables of an item by kind."""
     if PAPER == "gim" and wildcards.item != "table-1":
         return {"graphs": "graphs", "gim-cells": f"cells-{wildcards.item}"}
-    if MEASURES:
+    if measured(wildcards.item):
         return {"graphs": "graphs", f"{PAPER}-measures": f"measures-{wildcards.item}"}
     return {kind: kind for kind in ["graphs", *(NEEDS.get(wildcards.item, []) if PAPER == "kpar" else [])]}

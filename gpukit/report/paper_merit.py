@@ -1,0 +1,157 @@
+"""The tables and figures of the paper on MERIT, out of timed campaigns."""
+
+from collections.abc import Iterator
+from statistics import mean
+from typing import Any
+
+from gpukit.report.observations import Item, Observation, Tables
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, record_of
+
+NAMES = {"merit": "MERIT", "segmented": "MERIT, sets anew", "gamcss": "GAMCSS", "pasti": "PASTI", "asti": "ASTI"}
+NAMES |= {"once": "all seeds at once", "printed": "MERIT as printed"}
+
+PARTS = {"creation": ("generate", "judge"), "update": ("update",)}
+"""The parts of the time that the paper shows, by the phases they consist of; all else is ``other``."""
+
+_PART_NAMES = {f"{method}, {part}": f"{name}: {part}" for method, name in NAMES.items() for part in (*PARTS, "other")}
+NAMES |= _PART_NAMES
+
+OURS = ("merit", "segmented", "printed")
+"""Methods that are variants of MERIT, not its competitors."""
+
+OUTSIDE = ("diffuse", "transfer")
+"""Phases that are not the algorithm's: the hidden world, and the graph's way to the device."""
+
+
+def _measures(path: str) -> list[Row]:
+    with record_of(path, "bench merit` or `gpukit merit once") as record:
+        if "runs" in record:
+            return [row for run in record["runs"] for row in _campaigns(run)]
+        asked, time = record["params"], record["time_s"]
+        row = {"method": "once", "model": asked["model"], "eta": asked["eta"], "batch": 0, "groups": 0}
+        row |= device_columns(record)
+        spent = time["total"] - sum(time.get(name, 0.0) for name in ("read", "load", "write"))
+        return [row | _value("cost", "1", record["cost"]), row | _value("time", "s", spent)]
+
+
+def _campaigns(run: dict[str, Any]) -> Iterator[Row]:
+    asked = {name: run["params"][name] for name in ("model", "eta", "batch")}
+    row = {"method": run["method"], **asked, "groups": run["groups"], **device_columns(run)}
+    for spent, cost in zip(run["time_s"]["each"], run["cost"]["each"], strict=True):
+        yield row | _value("time", "s", spent)
+        yield row | _value("cost", "1", cost)
+    phases = run["phases_s"]
+    parts = {part: sum(phases.get(name, 0.0) for name in names) for part, names in PARTS.items()}
+    rest = phases["total"] - sum(parts.values()) - sum(phases.get(name, 0.0) for name in OUTSIDE)
+    for part, spent in (parts | {"other": max(rest, 0.0)}).items():
+        yield row | _value(f"time of {part}", "s", spent)
+
+
+def _value(quantity: str, unit: str, value: float) -> Row:
+    return {"quantity": quantity, "unit": unit, "value": value}
+
+
+KINDS = {
+    "merit-measures": Kind(
+        {"graph": str, "measure": str, "method": str, "model": str, "eta": int, "batch": int, "groups": int}
+        | {**DEVICE, "quantity": str, "unit": str, "value": float},
+        ("graph", "measure"),
+        _measures,
+    )
+}
+"""A row a value of a campaign: its time and cost; the parts of the time are means over the hidden worlds."""
+
+
+def _setting(row: Row) -> str:
+    asked = f"{row['model']}, η {row['eta']}"
+    asked += f", batches of {row['batch']}" if row["batch"] else ", at once"
+    return f"{asked}; {device_name(row)}"
+
+
+def _sizes(tables: Tables) -> Iterator[Observation]:
+    for row in tables["graphs"]:
+        yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
+        yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
+        yield Observation(row["graph"], "", "", "average degree", "1", row["mean_degree"])
+
+
+def _rows(tables: Tables, quantity: str) -> Iterator[Row]:
+    return (row for row in tables["merit-measures"] if row["quantity"] == quantity)
+
+
+def _costs(tables: Tables) -> Iterator[Observation]:
+    for row in _rows(tables, "cost"):
+        yield Observation(row["graph"], row["method"], row["eta"], "cost", "1", row["value"], _setting(row))
+
+
+def _times(tables: Tables) -> Iterator[Observation]:
+    """Yield times, and how many times as fast as each other method MERIT is."""
+    spent: dict[tuple[str, int], dict[str, list[float]]] = {}
+    for row in _rows(tables, "time"):
+        spent.setdefault((row["graph"], row["eta"]), {}).setdefault(row["method"], []).append(row["value"])
+        yield Observation(row["graph"], row["method"], row["eta"], "time", "s", row["value"], _setting(row))
+    best: dict[tuple[str, str], float] = {}
+    for (graph, eta), methods in spent.items():
+        if "merit" not in methods:
+            continue
+        for other in sorted(methods.keys() - {"merit"}):
+            ratio = mean(methods[other]) / mean(methods["merit"])
+            best[graph, other] = max(best.get((graph, other), 0.0), ratio)
+            yield Observation(graph, "merit", eta, f"speed-up over {other}", "1", ratio)
+        if others := [mean(values) for other, values in methods.items() if other not in OURS]:
+            ratio = min(others) / mean(methods["merit"])
+            best[graph, "the fastest other"] = max(best.get((graph, "the fastest other"), 0.0), ratio)
+    for (graph, other), ratio in sorted(best.items()):
+        yield Observation(graph, "merit", "", f"largest speed-up over {other}", "1", ratio)
+
+
+def _groups(tables: Tables, relative: bool) -> Iterator[Observation]:
+    """Yield times against β, or how many times as fast as with β = 1."""
+    rows = list(_rows(tables, "time"))
+    spent: dict[tuple[str, int, int], list[float]] = {}
+    for row in rows:
+        spent.setdefault((row["graph"], row["eta"], row["groups"]), []).append(row["value"])
+    if relative:
+        for (graph, eta, groups), values in spent.items():
+            ratio = mean(spent[graph, eta, 1]) / mean(values)
+            yield Observation(graph, f"merit, η {eta}", groups, "speed-up over β 1", "1", ratio)
+    else:
+        for row in rows:
+            asked = _setting(row) if row["gpus"] else f"without a GPU β changes nothing: {_setting(row)}"
+            method = f"merit, η {row['eta']}"
+            yield Observation(row["graph"], method, row["groups"], "time", "s", row["value"], asked)
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        ratios = [
+            mean(spent[graph, eta, 1]) / mean(values)
+            for (name, eta, groups), values in spent.items()
+            if name == graph and groups > 1
+        ]
+        if ratios:
+            yield Observation(graph, "merit", "", "largest speed-up over β 1", "1", max(ratios))
+
+
+def _parts(tables: Tables) -> Iterator[Observation]:
+    for part in (*PARTS, "other"):
+        for row in _rows(tables, f"time of {part}"):
+            method = f"{row['method']}, {part}"
+            yield Observation(row["graph"], method, row["eta"], "time", "s", row["value"], _setting(row))
+    yield from (one for one in _times(tables) if one.quantity.startswith(("speed-up", "largest")))
+
+
+_RUNS = ("merit-measures",)
+
+ITEMS = {
+    "table-1": Item("Graphs", "", (), _sizes),
+    "figure-5": Item("Cost of the seeds, IC", "vertices to activate η", _RUNS, _costs),
+    "figure-6": Item("Run time, IC", "vertices to activate η", _RUNS, _times),
+    "figure-7": Item("Cost of the seeds, LT", "vertices to activate η", _RUNS, _costs),
+    "figure-8": Item("Run time, LT", "vertices to activate η", _RUNS, _times),
+    "figure-9": Item("Run time against β, IC", "load groups β", _RUNS, lambda t: _groups(t, False)),
+    "figure-10": Item("Run time against β, LT", "load groups β", _RUNS, lambda t: _groups(t, False)),
+    "figure-11": Item("Parts of the run time, IC, larger graphs", "vertices to activate η", _RUNS, _parts),
+    "figure-12": Item("Parts of the run time, LT, larger graphs", "vertices to activate η", _RUNS, _parts),
+    "figure-14": Item("Parts of the run time, IC, smaller graphs", "vertices to activate η", _RUNS, _parts),
+    "figure-15": Item("Parts of the run time, LT, smaller graphs", "vertices to activate η", _RUNS, _parts),
+    "figure-16": Item("Speed-up by β, LT", "load groups β", _RUNS, lambda t: _groups(t, True)),
+}
+"""The items of the paper that can be rebuilt; figure 13 needs a profiler."""
