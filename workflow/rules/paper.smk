@@ -24,10 +24,10 @@ rule paper_measure:
         measure=one_of(timed(True)),
     conda:
         DEVICE_ENV
-    threads: lambda wildcards: config["threads"] if on_cpu(wildcards) else THREADS
+    threads: threads_of_measure
     resources:
         gpu=gpus_of_measure,
-        where=lambda wildcards, threads: where(wildcards, threads, gpus_of_measure(wildcards)),
+        where=where,
         mem_mb=16000,
         runtime="6h",
     params:

@@ -41,10 +41,19 @@ def command_of(wildcards):
     return " ".join(words[:2]), " ".join(words[2:])
 
 
+def alone(wildcards):
+    """Return whether a measure runs on one CPU thread, and has no options to say otherwise."""
+    return MEASURES[wildcards.measure]["command"].startswith("merit once ")
+
+
 def on_cpu(wildcards):
     """Return whether a measure takes the CPU whatever the device of the workflow is."""
-    command = MEASURES[wildcards.measure]["command"]
-    return not ON_GPU or "--device cpu" in command or command.startswith("merit once ")
+    return not ON_GPU or "--device cpu" in MEASURES[wildcards.measure]["command"] or alone(wildcards)
+
+
+def threads_of_measure(wildcards):
+    """Return the threads that a measure is counted by."""
+    return 1 if alone(wildcards) else config["threads"] if on_cpu(wildcards) else THREADS
 
 
 def gpus_of_measure(wildcards):
@@ -53,12 +62,12 @@ def gpus_of_measure(wildcards):
     return 0 if on_cpu(wildcards) else min(wanted, granted or wanted)
 
 
-def where(wildcards, threads, gpu):
-    """Return the options that say where a measure runs; `merit once` knows none."""
-    if MEASURES[wildcards.measure]["command"].startswith("merit once "):
+def where(wildcards, threads):
+    """Return the options that say where a measure runs."""
+    if alone(wildcards):
         return f"--seed {config['seed']}"
     device = "cpu" if on_cpu(wildcards) else DEVICE
-    return f"--device {device} --gpus {gpu} --threads {workers(wildcards, threads)}"
+    return f"--device {device} --gpus {gpus_of_measure(wildcards)} --threads {workers(wildcards, threads)}"
 
 
 def one_of(names):
