@@ -1,5 +1,7 @@
 """Fixtures of all tests. Its place also puts ``tests/`` on the import path, for ``from oracles.worlds import …``."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,10 @@ def random_graph(make_graph):
         return make_graph(n, generator.integers(0, n, (m, 2)).tolist(), weights)
 
     return make
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> None:
+    """Let processes that tests start be interrupted, also where the tests themselves run in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
