@@ -27,6 +27,9 @@ def test_methods(device):
             continue
         params = Params("core" if method == "bc-div" else "truss", 3)
         found = bench.measure(method, params, 2, 3)
+        if method == "steal":  # a simulation, over an even share
+            assert found["makespan"] >= 1
+            continue
         assert found["ms"]["median"] > 0
         if method in ("score", "full"):
             assert found["scores_sum"] == 5
