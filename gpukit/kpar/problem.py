@@ -17,6 +17,12 @@ ONE = 1 << SCALE_BITS
 MAX_EPSILON = 0.5
 SHORTEST_UNION = 9
 
+PATIENCE = 100
+"""Edges that a query pushes along, for each place of its answer, before it is tested for the first time: a push is
+cheaper than a test, and a query that ends in few vertices is nearly exact for it."""
+
+NEVER = 1 << 62
+
 _CONTEXT = Context(prec=40)
 _LEAST_RHO = 1 << 12
 _DELTA_TOP = Decimal("0.01")
@@ -73,12 +79,15 @@ class Step:
         ρ(δ) in units of 2**-62: residue a walk may stand for.
     upper, lower : tuple of 3 float
         (a, b, d): UB = π̂ + a + √(b + d·Y), LB = max(π°, π̂ + a - √(b + d·Y)).
+    patience : int
+        Edges the query must have pushed along, in all its steps, to be tested here; the last step takes all that come.
     """
 
     delta: float
     rho: int
     upper: tuple[float, float, float]
     lower: tuple[float, float, float]
+    patience: int
 
 
 @dataclass(frozen=True)
@@ -128,15 +137,37 @@ class Constants:
         """Return 8ψ: vertices at which more walks end may be kept apart (the H of the paper)."""
         return int(8 * self.psi)
 
-    def schedule(self, k: int, *, short: bool = False) -> list[Step]:
-        """Return the values of δ for answers of length k, falling, the last one δ_end, or δ_min where ``short``."""
+    def schedule(self, k: int, *, to_end: bool = False, short: bool = False, patient: bool = True) -> list[Step]:
+        """Return the values of δ for answers of length k, falling.
+
+        They are halved down to δ_end, where every test passes (the relative error is ε/2). Those below, by factors of
+        64 as far as 62 bits go, are for queries that have pushed along fewer than ``PATIENCE`` · k edges until then.
+
+        Parameters
+        ----------
+        k : int
+        to_end : bool
+            Whether no query is tested above δ_end.
+        short : bool
+            Whether to end at δ_min: for walks as a last resort.
+        patient : bool
+            Whether queries wait for their first test, long answers start below δ_min, and steps follow δ_end;
+            ablations do without all three.
+        """
         with localcontext(_CONTEXT):
-            log_n = Decimal(max(self.n, 2)).ln()
-            deltas = [max(self.delta_min, 1 / (10 * k * log_n))]
+            # The k-th of values that fall as 1/rank is 1/(k·ln n).
+            kth = 1 / (k * Decimal(max(self.n, 2)).ln())
+            first = max(kth / 10, min(self.delta_min, kth / 2) if patient else self.delta_min)
             last = self.delta_min if short else self.delta_end
+            deltas = [max(first, last)]
             while deltas[-1] > last:
                 deltas.append(max(deltas[-1] / 2, last))
-            return [self._step(delta) for delta in deltas]
+            patience = PATIENCE * k if patient else 0
+            steps = [self._step(delta, NEVER if to_end and delta > last else patience) for delta in deltas]
+            while patient and steps[-1].rho >= 8 * _LEAST_RHO:
+                last /= 64
+                steps.append(self._step(last, patience))
+            return steps
 
     def resort(self) -> int:
         """Return the residue of a walk of the last resort in units of 2**-62 (line 28 of algorithm 3, at δ_min)."""
@@ -159,7 +190,7 @@ class Constants:
             ]
         )
 
-    def _step(self, delta: Decimal) -> Step:
+    def _step(self, delta: Decimal, patience: int) -> Step:
         with localcontext(_CONTEXT):
             rho = (delta * self.delta_min).sqrt() / self.psi
             c = rho * self.log_term
@@ -169,7 +200,7 @@ class Constants:
                 )
             upper = (float(4 * c / 3), float(16 * c * c / 9), float(2 * c))
             lower = (float(2 * c / 3), float(4 * c * c / 9), float(2 * c))
-            return Step(float(delta), int(rho * ONE), upper, lower)
+            return Step(float(delta), int(rho * ONE), upper, lower, patience)
 
 
 @dataclass(frozen=True, eq=False)

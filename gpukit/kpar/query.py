@@ -10,12 +10,14 @@ import numpy as np
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
-from gpukit.kpar.problem import TRACE, Constants, Result, Sources, check_k
+from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k
 
 if TYPE_CHECKING:
     from gpukit.kpar.query_cpu import Workspace
 
 _CHUNK = 4
+
+Schedule = tuple[list[Step], np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,8 @@ class Prepared:
         Vertices by falling ω_I, then by id.
     spaces : list of Workspace
         Clean workspaces of threads, kept from one batch to the next; for one batch at a time.
+    schedules : dict
+        Schedules that were asked for, which take long beside a query.
     """
 
     graph: Graph
@@ -39,12 +43,23 @@ class Prepared:
     constants: Constants
     by_arrivals: np.ndarray
     spaces: "list[Workspace]" = field(default_factory=list, repr=False)
+    schedules: dict[tuple[int, bool, bool, bool], Schedule] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, graph: Graph, index: Index) -> "Prepared":
         """Prepare queries on ``graph`` with an index that was built on it."""
         by_arrivals = np.argsort(-index.arrivals, kind="stable").astype(np.int32)
         return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals)
+
+    def schedule(self, k: int, to_end: bool, printed: bool, resort: bool) -> Schedule:
+        """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience as arrays."""
+        asked = (k, to_end, printed, resort)
+        if asked not in self.schedules:
+            patient = not (printed or resort)
+            steps = self.constants.schedule(k, to_end=to_end, short=resort, patient=patient)
+            rhos, patience = (np.array([getattr(one, name) for one in steps], np.int64) for name in ("rho", "patience"))
+            self.schedules[asked] = steps, rhos, np.array([one.upper + one.lower for one in steps]), patience
+        return self.schedules[asked]
 
 
 def query(
@@ -74,7 +89,7 @@ def query(
     threads : int
         CPU threads; answers do not depend on it.
     to_end : bool
-        Whether to go to the last δ (relative error ε/2) instead of stopping as soon as the bounds allow.
+        Whether to go on to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
     printed : bool
         Whether to stop by the test as printed in the paper: an ablation, without the guarantee.
     resort : bool
@@ -99,13 +114,11 @@ def query(
 
     graph, index, constants = prepared.graph, prepared.index, prepared.constants
     check_k(k, graph.n)
-    schedule = constants.schedule(k, short=resort)
+    schedule, *per_step = prepared.schedule(k, to_end, printed, resort)
     count = len(sources)
     nodes, scores = np.empty((count, k), np.int32), np.empty((count, k), np.int64)
     lengths, steps = np.zeros(count, np.int64), np.zeros(count, np.int32)
     traces = np.zeros((count, len(schedule), len(TRACE)), np.int64)
-    rhos = np.array([step.rho for step in schedule], np.int64)
-    bounds = np.array([step.upper + step.lower for step in schedule])
     assert index.forward is not None
     inputs = (
         graph.indptr, graph.indices, np.uint64(index.params.go_on), *index.forward, index.src_begin, index.starts,
@@ -114,7 +127,7 @@ def query(
     )  # fmt: skip
     test = constants.printed(schedule, index.arrivals) if printed else np.empty((0, 2))
     ablations = (test, constants.resort() if resort else 0)
-    settings = (k, rhos, bounds, *ablations, float(constants.delta_min), index.params.epsilon, to_end, watch)
+    settings = (k, *per_step, *ablations, float(constants.delta_min), index.params.epsilon, watch)
     outputs = (nodes, scores, lengths, steps, traces)
     spaces, workers = prepared.spaces, max(1, min(threads, -(-count // _CHUNK)))
     while len(spaces) < workers:
@@ -133,8 +146,13 @@ def query(
         if progress is not None:
             progress(done, count)
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(0, count, _CHUNK)))
+    if workers == 1:
+        # A thread takes longer to start than many a query to answer.
+        for first in range(0, count, _CHUNK):
+            work(first)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(work, range(0, count, _CHUNK)))
     filled = np.arange(k) < lengths[:, None]
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])

@@ -98,8 +98,8 @@ def last_resort(
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def answer(
     indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, by_arrivals,
-    light, seed, tag, offsets, vertices, mass, first, last, k, rhos, bounds, printed, resort, delta_min, epsilon,
-    to_end, watch, ws, out_nodes, out_scores, out_lengths, out_steps, out_trace,
+    light, seed, tag, offsets, vertices, mass, first, last, k, rhos, bounds, patience, printed, resort, delta_min,
+    epsilon, watch, ws, out_nodes, out_scores, out_lengths, out_steps, out_trace,
 ):  # fmt: skip
     """Answer the queries first … last - 1.
 
@@ -115,14 +115,13 @@ def answer(
         Whether the index holds no rows, so that walks are drawn again, and their key.
     offsets, vertices, mass
         The queries (:class:`gpukit.kpar.problem.Sources`), mass as int64.
-    k, rhos, bounds, delta_min, epsilon
-        Length of an answer; ρ (int64) and the bounds' coefficients of each δ.
+    k, rhos, bounds, patience, delta_min, epsilon
+        Length of an answer; of each δ ρ (int64), the bounds' coefficients, and how many edges (int64) a query must have
+        pushed along to be tested there.
     printed : float64 array, shape (steps, 2), or (0, 2)
         For the ablation with the printed stop test, which takes the place of the sound one then.
     resort : int
         For the ablation with walks as a last resort: the residue that one of them carries; 0 without.
-    to_end : bool
-        Whether to go to the last δ always.
     watch : bool
         Whether to check after every round that residues and reserves sum to one.
     ws : Workspace
@@ -151,6 +150,7 @@ def answer(
             met += uint64(1)
             size += uint64(1)
         least_reserve = 0
+        worked = int64(0)
         for step in range(len(rhos)):
             rho = rhos[step]
             most = ONE // rho
@@ -227,7 +227,8 @@ def answer(
             final = left == 0 or (step == len(rhos) - 1 and resort == 0)
             trace = out_trace[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, edges, met
-            if to_end and not final:
+            worked += edges
+            if worked < patience[step] and not final:
                 trace[8] = -1
                 continue
             least_reserve = largest_first(keys, count, k) if count >= k else 0

@@ -31,7 +31,7 @@ def networkx_ppr(graph, start, alpha=0.2):
     return np.array([found[v] for v in range(graph.n)])
 
 
-def kpar(graph, index, schedule, delta_min, start, k, *, to_end=False):
+def kpar(graph, index, schedule, delta_min, start, k):
     """Return [(vertex, π̂ in units of 2**-62)] and the number of values of δ, with every vertex estimated in full.
 
     ``index`` has ω in ``walks``, ω_I in ``arrivals`` and rows by start in ``forward``; ``start`` maps ids to units.
@@ -42,13 +42,14 @@ def kpar(graph, index, schedule, delta_min, start, k, *, to_end=False):
     omega = [int(w) for w in index.walks]
     begin, ends, freqs = (part.tolist() for part in index.forward)
     residue, reserve = dict(start), dict.fromkeys(range(n), 0)
-    frontier = sorted(residue)
+    frontier, worked = sorted(residue), 0
     for number, step in enumerate(schedule):
         while frontier:
             taken = {v: residue.pop(v) for v in frontier}
             for v, amount in taken.items():
                 share = (amount * go_on >> 32) // len(rows[v]) if rows[v] else 0
                 reserve[v] += amount - share * len(rows[v])
+                worked += len(rows[v]) if share else 0
                 for u in rows[v]:
                     if rows[u]:
                         residue[u] = residue.get(u, 0) + share
@@ -64,7 +65,8 @@ def kpar(graph, index, schedule, delta_min, start, k, *, to_end=False):
         last = number == len(schedule) - 1 or not any(residue.values())
         positive = sorted((x for x in reserve.values() if x), reverse=True)
         least = positive[k - 1] if len(positive) >= k else 0
-        if last or (not to_end and _passes(step, order, score, reserve, index, least, k, delta_min, epsilon)):
+        tested = worked >= step.patience
+        if last or (tested and _passes(step, order, score, reserve, index, least, k, delta_min, epsilon)):
             return [(v, score[v]) for v in order[:k]], number + 1
         following = schedule[number + 1].rho
         frontier = [v for v, amount in residue.items() if amount > omega[v] * following]

@@ -1,6 +1,7 @@
 """kPAR: constants, ranking, index and queries against dense solves, networkx and a plain Python version."""
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.kpar.baselines import fora, fora_index, monte_carlo
 from gpukit.kpar.bounds import take_top
 from gpukit.kpar.index import walk_counts
-from gpukit.kpar.problem import ONE, Constants
+from gpukit.kpar.problem import NEVER, ONE, PATIENCE, Constants
 
 PARAMS = Params()
 
@@ -48,16 +49,54 @@ def test_constants_follow_the_formulas():
     assert float(constants.delta_min) == pytest.approx(16 / n, rel=1e-14)
     assert float(constants.delta_min / constants.delta_end) == pytest.approx(13.796, rel=1e-4)
     assert constants.walks_per_edge() / 2**64 == pytest.approx(math.sqrt(psi / (m * 16 / n)), rel=1e-14)
-    schedule = constants.schedule(10)
-    assert schedule[0].delta == pytest.approx(1 / (100 * math.log(n)), rel=1e-14)
-    assert all(
-        b.delta == max(a.delta / 2, float(constants.delta_end)) for a, b in zip(schedule, schedule[1:], strict=False)
-    )
-    assert schedule[-1].delta == float(constants.delta_end)
-    assert schedule[0].rho == pytest.approx(math.sqrt(schedule[0].delta * 16 / n) / psi * ONE, rel=1e-12)
 
 
-@pytest.mark.parametrize("delta_step", [0, 2, -1])
+def test_schedule_halves_to_the_end_and_strides_on():
+    n = 75_879
+    constants = Constants.of(n, 508_837, PARAMS)
+    least, end, log_n = 16 / n, float(constants.delta_end), math.log(n)
+    # Long answers start below δ_min, and short ones above it.
+    for k, first in ((10, 1 / (100 * log_n)), (100, least), (1000, 1 / (2000 * log_n)), (n, end)):
+        schedule = constants.schedule(k)
+        deltas = [step.delta for step in schedule]
+        assert deltas[0] == pytest.approx(first, rel=1e-14)
+        above = deltas.index(end)
+        assert deltas[1 : above + 1] == [max(delta / 2, end) for delta in deltas[:above]]
+        assert deltas[above + 1 :] == pytest.approx([end / 64**i for i in range(1, len(deltas) - above)], rel=1e-14)
+        assert schedule[-1].rho // 8 < 1 << 12 <= schedule[-1].rho
+        for step in schedule:
+            rho = math.sqrt(step.delta * 16 / n) / float(constants.psi)
+            assert step.rho == pytest.approx(rho * ONE, rel=1e-12, abs=1)
+        assert {step.patience for step in schedule} == {PATIENCE * k}
+        patience = [step.patience for step in constants.schedule(k, to_end=True)]
+        assert patience == [NEVER] * above + [PATIENCE * k] * (len(deltas) - above)
+    plain, short = constants.schedule(10, patient=False), constants.schedule(10, short=True, patient=False)
+    halved = [1 / (100 * log_n) / 2**i for i in range(7)]
+    assert [step.delta for step in short] == pytest.approx([*halved[:3], least], rel=1e-14)
+    assert [step.delta for step in plain] == pytest.approx([*halved[:6], end], rel=1e-14)
+    assert {step.patience for step in plain + short} == {0}
+    assert constants.schedule(1000, patient=False)[0].delta == least
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.3, 0.1, 0.01])
+@pytest.mark.parametrize("n", [10, 5000, 10**6, 10**9])
+def test_every_test_passes_at_the_end(n, epsilon):
+    # The widest interval is that of a score from walks alone; the limit of its place is at most its own upper bound.
+    constants = Constants.of(n, 10 * n, Params(epsilon=epsilon))
+    delta_min = float(constants.delta_min)
+    steps = [step for step in constants.schedule(1, to_end=True) if step.patience == PATIENCE]
+    assert steps[0].delta == float(constants.delta_end)
+    scores = np.concatenate([delta_min * np.geomspace(1e-9, 10, 10_000), np.geomspace(delta_min, 1, 10_000)])
+    for step in steps:
+        (ua, ub, ud), (la, lb, ld) = step.upper, step.lower
+        upper = scores + ua + np.sqrt(ub + ud * scores)
+        lower = np.maximum(0, scores + la - np.sqrt(lb + ld * scores))
+        accepted = (lower >= (1 - epsilon) * upper) & (scores <= (1 + epsilon) * lower)
+        assert np.all(accepted | (upper <= delta_min))
+        assert ua + math.sqrt(ub) <= delta_min, "an answer shorter than k would not pass"
+
+
+@pytest.mark.parametrize("delta_step", [0, 2, 4])
 def test_bounds_invert_the_concentration_inequality(delta_step):
     # Theorem 2 on the walk part: with the true value at a bound, the exponent is ln(2/p'_f).
     constants = Constants.of(5000, 40_000, PARAMS)
@@ -166,26 +205,37 @@ def test_walks_end_where_they_should(graph):
     assert np.abs(z).max() < 5 and abs((z**2).mean() - 1) < 0.4
 
 
+@pytest.mark.parametrize("coarse", [False, True])
 @pytest.mark.parametrize(("n", "m", "key", "epsilon"), [(300, 1500, 4, 0.5), (120, 130, 5, 0.5), (60, 900, 6, 0.2)])
-def test_query_equals_the_plain_version(random_graph, n, m, key, epsilon):
+def test_query_equals_the_plain_version(random_graph, monkeypatch, n, m, key, epsilon, coarse):
     graph = random_graph(n, m, key)
     params = Params(epsilon=epsilon)
+    if coarse:
+        # From far too large a δ on, so that tests fail, and with every kind of patience.
+        factors, patience = (256, 64, 16, 4, 1, 0.1), (0, 200, 0, NEVER, 300, 0)
+
+        def steps(self, k, **options):
+            return [self._step(Decimal(f) * self.delta_min, p) for f, p in zip(factors, patience, strict=True)]
+
+        monkeypatch.setattr(Constants, "schedule", steps)
     ready = prepare(graph, params, seed=key)
     generator = np.random.default_rng(key)
     vertices = generator.integers(0, n, 6).tolist()
     sets = [Sources.single([v]) for v in vertices] + [Sources.weighted([3, 1, 3, 8], [1, 5, 1, 10**6])]
     sources = Sources.together(sets)
     delta_min = float(ready.constants.delta_min)
-    seen = set()
+    forward, refused = set(), set()
     for k, to_end in ((1, False), (10, False), (n // 2, False), (n, False), (10, True)):
         found = query(ready, sources, k, to_end=to_end, watch=True)
-        schedule = ready.constants.schedule(k)
+        schedule = ready.constants.schedule(k, to_end=to_end)
         for q, listed in enumerate(answers(found)):
             start = dict(zip(sets[q].vertices.tolist(), sets[q].mass.tolist(), strict=True))
-            expected, steps = kpar(graph, ready.index, schedule, delta_min, start, k, to_end=to_end)
+            expected, steps = kpar(graph, ready.index, schedule, delta_min, start, k)
             assert (listed, found.steps[q]) == (expected, steps)
-            seen.add(int(found.traces[q][-1, 7]))
-    assert seen == {0, 1}, "only one of inverted lists and forward rows was taken"
+            forward.add(int(found.traces[q][-1, 7]))
+            refused |= set(np.sign(found.traces[q][:, 8]).tolist())
+    assert forward == {0, 1}, "only one of inverted lists and forward rows was taken"
+    assert refused == ({-1, 0, 1} if coarse else {-1, 0}), "a kind of step was not met"
 
 
 def test_answers_depend_on_neither_threads_nor_batches_nor_rows(graph, prepared):
