@@ -14,7 +14,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar import query_cuda, select_cuda, team_cuda
 from gpukit.kpar.index import Index, light_index
 from gpukit.kpar.index_cuda import forward_rows
-from gpukit.kpar.problem import TRACE, Constants, Result, Sources, check_k
+from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k
 
 BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * query_cuda.LONG_ROWS + 4 * query_cuda.SHORT_ROWS
@@ -119,7 +119,7 @@ class CudaPrepared:
     light : bool
         Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
     schedules : dict
-        ρ and coefficients of the bounds on the device, by k.
+        Schedules, with ρ, coefficients of the bounds and patience on the device, by k and depth.
     """
 
     index: Index
@@ -128,7 +128,7 @@ class CudaPrepared:
     arrays: dict[str, Buffer]
     space: Space
     light: bool
-    schedules: dict[int, tuple[Buffer, Buffer]] = field(default_factory=dict, repr=False)
+    schedules: dict[tuple[int, bool], tuple[list[Step], tuple[Buffer, ...]]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
@@ -176,26 +176,32 @@ class CudaPrepared:
     ) -> Result:
         """Answer a batch of queries; arguments, result and errors are those of :func:`gpukit.kpar.query.query`."""
         check_k(k, self.constants.n)
-        schedule = self.constants.schedule(k)
-        width = 2 + len(schedule) * len(TRACE) + 2 * k
-        chunk = max(1, AHEAD // width)
-        rows = np.empty((len(sources), width), np.int64)
         with on_gpu(self.gpu):
+            schedule, per_step = self._schedule(k, to_end)
+            width = 2 + len(schedule) * len(TRACE) + 2 * k
+            chunk = max(1, AHEAD // width)
+            rows = np.empty((len(sources), width), np.int64)
             for first in range(0, len(sources), chunk):
                 last = min(first + chunk, len(sources))
-                rows[first:last] = self._launch(sources, first, last, k, schedule, to_end, shape or Shape(), width)
+                rows[first:last] = self._launch(sources, first, last, k, per_step, shape or Shape(), width)
                 if progress is not None:
                     progress(last, len(sources))
         return _unpacked(rows, k, schedule)
 
+    def _schedule(self, k: int, to_end: bool) -> tuple[list[Step], tuple]:
+        """Return the schedule, and ρ, coefficients of the bounds and patience on the device."""
+        if (k, to_end) not in self.schedules:
+            steps = self.constants.schedule(k, to_end=to_end)
+            rhos, patience = (np.array([getattr(one, name) for one in steps], np.int64) for name in ("rho", "patience"))
+            arrays = (rhos, np.array([one.upper + one.lower for one in steps]), patience)
+            self.schedules[k, to_end] = steps, tuple(Buffer(array) for array in arrays)
+        steps, buffers = self.schedules[k, to_end]
+        return steps, tuple(buffer.view for buffer in buffers)
+
     def _launch(
-        self, sources: Sources, first: int, last: int, k: int, schedule: list, to_end: bool, shape: Shape, width: int
+        self, sources: Sources, first: int, last: int, k: int, per_step: tuple, shape: Shape, width: int
     ) -> np.ndarray:
-        if k not in self.schedules:
-            rhos, bounds = [step.rho for step in schedule], [step.upper + step.lower for step in schedule]
-            self.schedules[k] = (Buffer(np.array(rhos, np.int64)), Buffer(np.array(bounds)))
         queries, index, a = last - first, self.index, self.arrays
-        per_step = tuple(buffer.view for buffer in self.schedules[k])
         source, out = packed(sources, first, last), self.space.out(queries, width)
 
         def arguments(blocks: int, space: tuple) -> tuple:
@@ -204,7 +210,7 @@ class CudaPrepared:
                 a["row_ends"].view, a["row_freqs"].view, a["src_begin"].view, a["starts"].view,
                 a["frequent_begin"].view, a["frequencies"].view, a["walks"].view, a["arrivals"].view,
                 a["by_arrivals"].view, self.light, np.uint64(index.seed), stream_tag(Stream.WALK), source.view, queries,
-                blocks, k, *per_step, float(self.constants.delta_min), index.params.epsilon, to_end,
+                blocks, k, *per_step, float(self.constants.delta_min), index.params.epsilon,
                 COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate, *space, out.view,
             )  # fmt: skip
 

@@ -213,7 +213,7 @@ def _list_reached(
 @cuda.jit(cache=True, **register_limit(REGISTERS))
 def answer(
     indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, walks,
-    arrivals, by_arrivals, light, seed, tag, sources, queries, blocks, k, rhos, bounds, delta_min, epsilon, to_end,
+    arrivals, by_arrivals, light, seed, tag, sources, queries, blocks, k, rhos, bounds, patience, delta_min, epsilon,
     collect, tiled_push, tiled_estimate, long, short, top, control, out,
 ):  # fmt: skip
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
@@ -228,7 +228,7 @@ def answer(
     queries : int
     blocks : int
         Blocks of a team; the grid is a multiple of it.
-    k, rhos, bounds, delta_min, epsilon, to_end
+    k, rhos, bounds, patience, delta_min, epsilon
         As on the CPU.
     collect : int
         AUTO, SCAN or ATOMIC.
@@ -286,7 +286,7 @@ def answer(
             frontier[i] = v
         phase = meet(control, home, blocks, phase)
         listed, dense, span = True, False, met
-        least, step, refused = int64(0), 0, int64(-1)
+        least, step, refused, worked = int64(0), 0, int64(-1), int64(0)
         while refused != 0:
             rho = rhos[step]
             most = int64(ONE) // rho
@@ -343,7 +343,9 @@ def answer(
             forward_cost, seen = control[at + TOTAL_A], control[at + TOTAL_B]
             final = control[at + FLAG] == 0 or step == steps - 1
             entries, forward, count = int64(0), False, int64(0)
-            if final or not to_end:
+            worked += edges
+            refused = int64(-1)
+            if final or worked >= patience[step]:
                 least, inverted_cost = int64(0), int64(0)
                 if large >= k:
                     for i in range(me, large, everyone):
@@ -471,7 +473,7 @@ KERNELS = {
     "answer": (
         answer,
         (_i64, _i32, _seed, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int, _i64)
-        + (_int, _int, _int, _i64, numba.float64[:, ::1], _float, _float, _flag, _int, _flag, _flag)
+        + (_int, _int, _int, _i64, numba.float64[:, ::1], _i64, _float, _float, _int, _flag, _flag)
         + (numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1])
         + (_i64, numba.int64[:, ::1]),
     ),

@@ -1,10 +1,13 @@
 """The kernels of kPAR in the simulator give the answers and traces of the CPU; tiny graphs only."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from numba import cuda
 
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+from gpukit.kpar.problem import NEVER, Constants
 
 SHAPES = {
     "random": (12, None, 30),
@@ -48,7 +51,29 @@ def test_queries_equal_the_cpu(simulator, graph):
         check_equal(gpu.query(sources, k, to_end=to_end, shape=shape), query(cpu, sources, k, to_end=to_end))
 
 
-def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, random_graph):
+@pytest.fixture
+def coarse(monkeypatch):
+    """A few steps from far too large a δ on, so that tests fail, and with every kind of patience."""
+
+    def steps(self, k, **options):
+        kinds = zip((512, 128, 32, 8, 1), (0, 0, NEVER, 60, 0), strict=True)
+        return [self._step(Decimal(factor) * self.delta_min, patience) for factor, patience in kinds]
+
+    monkeypatch.setattr(Constants, "schedule", steps)
+
+
+def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coarse):
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+
+    graph = random_graph(30, 90, 3)
+    index = build_index(graph, rank(graph).order, Params(), seed=3)
+    sources = Sources.single([0, 7])
+    expected = query(Prepared.of(graph, index), sources, 4)
+    assert {-1, 0, 1} <= set(np.sign(np.concatenate(expected.traces)[:, 8]).tolist())
+    check_equal(CudaPrepared.of(graph, index).query(sources, 4), expected)
+
+
+def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, random_graph, coarse):
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
     graph = random_graph(7, 14, 3)
