@@ -96,6 +96,7 @@ def _csr(group: str, derived: bool, rows: str, columns: str, required: bool) -> 
     )
 
 
+_WEIGHTED = Attribute("weighted", "bool", "true where edges count by their weight; absent where all alike", False)
 _GRAPH_DIGEST = Attribute("graph", "str", "payload digest of the graph")
 
 KINDS: dict[str, Kind] = {
@@ -183,6 +184,7 @@ KINDS: dict[str, Kind] = {
                 Attribute("alpha", "float", "probability that a walk stops at a vertex with out-edges"),
                 Attribute("rounds", "int", "synchronous rounds done"),
                 Attribute("remaining", "int", "mass not yet spread, in units of 2^-62"),
+                _WEIGHTED,
                 _GRAPH_DIGEST,
             ),
         ),
@@ -211,6 +213,7 @@ KINDS: dict[str, Kind] = {
                 Attribute("alpha", "float", "probability that a walk stops at a vertex with out-edges"),
                 Attribute("epsilon", "float", "relative error the index is made for"),
                 Attribute("light", "bool", "whether only the counts are kept, and walks are drawn again by a query"),
+                _WEIGHTED,
                 _GRAPH_DIGEST,
             ),
         ),
@@ -233,6 +236,7 @@ KINDS: dict[str, Kind] = {
                 Attribute("alpha", "float", "probability that a walk stops at a vertex with out-edges"),
                 Attribute("epsilon", "float", "relative error of Definition 1; absent for the truth", False),
                 Attribute("method", "str", "how the answers were found"),
+                _WEIGHTED,
                 _GRAPH_DIGEST,
             ),
         ),

@@ -11,6 +11,11 @@ from gpukit.artifacts.store import Artifact, PathLike
 from gpukit.errors import InputError
 
 
+def _weighted(weighted: bool) -> dict[str, bool]:
+    """Return the attribute of weighted edges; files where edges count alike are those of before there were weights."""
+    return {"weighted": True} if weighted else {}
+
+
 def write_pagerank(
     path: PathLike,
     pagerank: np.ndarray,
@@ -20,10 +25,12 @@ def write_pagerank(
     rounds: int,
     remaining: int,
     graph: str,
+    weighted: bool = False,
     params: Mapping[str, Any] | None = None,
 ) -> str:
     """Write PageRank (uint64, units of 2**-62) and the PRO-rank list (int32); return the payload digest."""
     attributes = {"n": len(pagerank), "alpha": alpha, "rounds": rounds, "remaining": remaining, "graph": graph}
+    attributes |= _weighted(weighted)
     arrays = {"pagerank": pagerank, "order": order}
     return store.write(path, "pagerank", arrays, attributes, params=params, inputs={"graph": graph})
 
@@ -42,6 +49,7 @@ def write_irw(
     light: bool,
     graph: str,
     seed: int,
+    weighted: bool = False,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
     compress: bool = False,
@@ -52,6 +60,7 @@ def write_irw(
     """
     kept = {name: array for name, array in arrays.items() if array is not None}
     attributes = {"n": len(kept["walks"]), "alpha": alpha, "epsilon": epsilon, "light": light, "graph": graph}
+    attributes |= _weighted(weighted)
     inputs = {"graph": graph, **(inputs or {})}
     return store.write(path, "irw", kept, attributes, params=params, seed=seed, inputs=inputs, compress=compress)
 
@@ -78,12 +87,14 @@ def write_topk(
     method: str,
     graph: str,
     epsilon: float | None = None,
+    weighted: bool = False,
     seed: int | None = None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> str:
     """Write answers (arrays of the layout by name) and return the payload digest."""
     attributes: dict[str, Any] = {"n": n, "k": k, "alpha": alpha, "method": method, "graph": graph}
+    attributes |= _weighted(weighted)
     if epsilon is not None:
         attributes["epsilon"] = epsilon
     inputs = {"graph": graph, **(inputs or {})}

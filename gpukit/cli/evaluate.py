@@ -149,7 +149,7 @@ def ppr(
 
         unit = 2.0**-62
         starts = (arrays["source_offsets"], arrays["sources"], arrays["source_mass"] * unit)
-        truths = power_method(graph, *starts, a["alpha"], progress=update)
+        truths = power_method(graph, *starts, a["alpha"], weighted=a.get("weighted", False), progress=update)
         answers = (arrays["offsets"], arrays["internal"], arrays["scores"] * unit)
         quality = judge(truths, *answers, k, epsilon=epsilon, delta=delta)
     if out is not None:

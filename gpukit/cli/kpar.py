@@ -29,6 +29,8 @@ from gpukit.cli.kpar_options import (
     RankOption,
     SourceOption,
     SourcesOption,
+    WeightedOption,
+    device_for,
 )
 from gpukit.cli.kpar_output import explained, finish
 from gpukit.cli.kpar_reference import baseline, truth
@@ -92,6 +94,7 @@ def rank(
     graph_file: GraphArgument,
     out: OutOption,
     alpha: AlphaOption = 0.2,
+    weighted: WeightedOption = False,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -99,14 +102,15 @@ def rank(
     verbose: VerboseOption = 0,
 ) -> None:
     """Compute PageRank and the PRO-rank list, which says where more walks pay off."""
-    run = Run({"alpha": alpha}, out=out, as_json=as_json, verbose=verbose)
+    run = Run({"alpha": alpha, "weighted": weighted}, out=out, as_json=as_json, verbose=verbose)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
         from gpukit.kpar.problem import ONE, Params
 
-        settings = Params(alpha=alpha)
+        settings = Params(alpha=alpha, weighted=weighted)
         graph, graph_digest = read_graph(graph_file), digest(graph_file)
-    chosen = run.use_device(device.value, gpus, threads, work=RANK_VISITS * graph.m, unproven="kpar")
+    where = device_for(device, weighted)
+    chosen = run.use_device(where, gpus, threads, work=RANK_VISITS * graph.m, unproven="kpar")
     with run.phase("rank"):
         from gpukit.kpar.run import rank_on
 
@@ -115,6 +119,7 @@ def rank(
         from gpukit.artifacts import write_pagerank
 
         facts: dict[str, Any] = {"alpha": alpha, "rounds": found.rounds, "remaining": found.remaining}
+        facts["weighted"] = weighted
         write_pagerank(out, found.pagerank, found.order, graph=graph_digest, params=run.params, **facts)
     best = (-found.pagerank.astype("f8")).argsort(kind="stable")[:10]
     scores = found.pagerank[best] / float(ONE)
@@ -131,6 +136,7 @@ def index(
     rank_file: RankOption = None,
     alpha: AlphaOption = 0.2,
     epsilon: EpsilonOption = 0.5,
+    weighted: WeightedOption = False,
     hubs: Annotated[
         bool, typer.Option("--hubs", help="Also list the vertices where more than 8ψ walks end (H of the paper).")
     ] = False,
@@ -150,7 +156,7 @@ def index(
     verbose: VerboseOption = 0,
 ) -> None:
     """Draw the random walks of every vertex and store where they end."""
-    params = {"alpha": alpha, "epsilon": epsilon, "hubs": hubs, "adaptive": adaptive}
+    params = {"alpha": alpha, "epsilon": epsilon, "hubs": hubs, "adaptive": adaptive, "weighted": weighted}
     run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
     if memory is not None and memory < 0:
         raise UsageError(f"--memory is {memory}; at least 0 is needed")
@@ -158,10 +164,11 @@ def index(
         from gpukit.artifacts import digest, read_graph
         from gpukit.kpar.problem import Params
 
-        settings = Params(alpha, epsilon)
+        settings = Params(alpha, epsilon, weighted)
         graph, inputs = read_graph(graph_file, transpose=rank_file is None), {"graph": digest(graph_file)}
     visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
-    chosen = run.use_device(device.value, gpus, threads, work=visits * graph.m, unproven="kpar")
+    where = device_for(device, weighted)
+    chosen = run.use_device(where, gpus, threads, work=visits * graph.m, unproven="kpar")
     order = _order(run, chosen, graph, settings, rank_file, inputs)
     with run.phase("walks"):
         from gpukit.kpar.run import index_on
@@ -178,6 +185,7 @@ def index(
         arrays = {name: None if found.light else getattr(found, name) for name in rows}
         arrays |= {"walks": found.walks, "arrivals": found.arrivals, "hubs": found.hubs}
         facts: dict[str, Any] = {"alpha": alpha, "epsilon": epsilon, "light": found.light, "graph": inputs["graph"]}
+        facts["weighted"] = weighted
         write_irw(out, arrays, seed=seed, params=run.params, inputs=inputs, compress=compress, **facts)
     record = {"walks": found.total, "entries": len(found.starts), "frequent": len(found.frequencies)}
     record |= {"light": found.light}
@@ -200,6 +208,10 @@ def _order(
 
         found, inputs["rank"] = read_pagerank(rank_file), digest(rank_file)
     _check_fit(rank_file, found.attributes, inputs["graph"], {"alpha": params.alpha}, "kpar rank")
+    kinds = {True: "with edge weights", False: "without edge weights"}
+    made = kinds[found.attributes.get("weighted", False)]
+    if made != kinds[params.weighted]:
+        raise InputError(f"{rank_file} was made {made}, the index is to be {kinds[params.weighted]}; make both alike")
     return found.arrays["order"]
 
 
@@ -222,7 +234,7 @@ def _read_index(path: Path, graph: str, alpha: float | None, epsilon: float | No
 
     file = read_irw(path)
     _check_fit(path, file.attributes, graph, {"alpha": alpha, "epsilon": epsilon}, "kpar index")
-    params = Params(file.attributes["alpha"], file.attributes["epsilon"])
+    params = Params(file.attributes["alpha"], file.attributes["epsilon"], file.attributes.get("weighted", False))
     return Index.of(params, int(file.seed or 0), file.arrays, light=file.attributes["light"])
 
 
@@ -280,13 +292,13 @@ def query(
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
         found = _read_index(index_file, inputs["graph"], alpha, epsilon)
         inputs["index"] = digest(index_file)
-    run.params |= {"alpha": found.params.alpha, "epsilon": found.params.epsilon}
+    run.params |= {"alpha": found.params.alpha, "epsilon": found.params.epsilon, "weighted": found.params.weighted}
     check_k(k, graph.n)
     if ablated and device is DeviceChoice.cuda:
         raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")
     if bounds is Bounds.printed:
         _log.warning("--bounds printed is unsound: its answers come without the guarantee")
-    where = "cpu" if ablated else device.value
+    where = "cpu" if ablated else device_for(device, found.params.weighted)
     chosen = run.use_device(where, gpus, threads, work=float(graph.m) * len(sources), unproven="kpar")
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on, query_on

@@ -5,11 +5,18 @@ from typing import Annotated
 
 import typer
 
+from gpukit.cli.common import DeviceChoice
+from gpukit.errors import UsageError
+
 GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
 RankOption = Annotated[
     Path | None, typer.Option("--rank", metavar="PR.h5", help="PageRank by `kpar rank`; computed when not given.")
 ]
 AlphaOption = Annotated[float, typer.Option("--alpha", metavar="A", help="Probability that a walk stops, in (0, 1).")]
+WeightedOption = Annotated[
+    bool,
+    typer.Option("--weighted", help="Take edges in proportion to their weights (--weights of the graph), on the CPU."),
+]
 EpsilonOption = Annotated[float, typer.Option("--epsilon", metavar="E", help="Relative error, in (0, 0.5].")]
 KOption = Annotated[
     int | None, typer.Option("-k", metavar="K", help="Length of an answer; 100, or n if smaller, by default.")
@@ -25,3 +32,10 @@ SourcesOption = Annotated[
 RandomOption = Annotated[
     int | None, typer.Option("--random", metavar="N", help="N queries from random vertices, chosen by --seed.")
 ]
+
+
+def device_for(device: DeviceChoice, weighted: bool) -> str:
+    """Return the device to ask for; raises UsageError for weighted edges on a GPU."""
+    if weighted and device is DeviceChoice.cuda:
+        raise UsageError("weighted edges run on the CPU; use --device cpu")
+    return "cpu" if weighted else device.value

@@ -52,6 +52,7 @@ def finish(
             }
             facts: dict[str, Any] = {"n": graph.n, "k": run.params["k"], "alpha": run.params["alpha"]}
             facts |= {"method": method, "graph": inputs["graph"], "epsilon": epsilon}
+            facts["weighted"] = run.params["weighted"]
             write_topk(run.out, arrays, seed=run.seed, params=run.params, inputs=inputs, **facts)
     names = [_name(graph, sources, q) for q in range(len(sources))]
     results: list[dict[str, Any]] = []

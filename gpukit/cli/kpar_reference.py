@@ -25,6 +25,8 @@ from gpukit.cli.kpar_options import (
     RandomOption,
     SourceOption,
     SourcesOption,
+    WeightedOption,
+    device_for,
 )
 from gpukit.cli.kpar_output import finish, packed
 from gpukit.cli.sources import read_sources
@@ -46,6 +48,7 @@ def truth(
     random: RandomOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
     alpha: AlphaOption = 0.2,
+    weighted: WeightedOption = False,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -54,7 +57,7 @@ def truth(
     verbose: VerboseOption = 0,
 ) -> None:
     """Find the exact answers, by the power method until a mass of 1e-10 is left."""
-    run = Run({"k": k, "alpha": alpha}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    run = Run({"k": k, "alpha": alpha, "weighted": weighted}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     if device is DeviceChoice.cuda:
         raise DeviceError("kpar truth runs on the CPU; use --device cpu")
     run.use_device("cpu", gpus, threads)
@@ -70,8 +73,9 @@ def truth(
         from gpukit.evaluate.ppr import power_method, top
 
         vectors = power_method(
-            graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha, progress=update
-        )
+            graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha,
+            weighted=weighted, progress=update,
+        )  # fmt: skip
         answers = [(best := top(vector, k), vector[best]) for vector in vectors]
     finish(run, graph, sources, packed(answers), "truth", inputs)
 
@@ -86,6 +90,7 @@ def baseline(
     out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
     alpha: AlphaOption = 0.2,
     epsilon: EpsilonOption = 0.5,
+    weighted: WeightedOption = False,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -94,29 +99,30 @@ def baseline(
     verbose: VerboseOption = 0,
 ) -> None:
     """Answer by a method the paper compares with."""
-    params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value}
+    params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value, "weighted": weighted}
     run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
         from gpukit.kpar.problem import Params
 
-        settings = Params(alpha, epsilon)
+        settings = Params(alpha, epsilon, weighted)
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
         k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources), unproven="kpar")
+    where = device_for(device, weighted)
+    chosen = run.use_device(where, gpus, threads, work=10.0 * graph.m * len(sources), unproven="kpar")
     on_gpu = chosen.kind == "cuda"
     if on_gpu:
         from gpukit.kpar import baselines_cuda as baselines
     else:
         from gpukit.kpar import baselines  # type: ignore[no-redef]
-    where = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
+    placed = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
     if method is Baseline.fora:
         with run.phase("index"):
-            found = baselines.fora_index(graph, settings, seed=seed, **where)
+            found = baselines.fora_index(graph, settings, seed=seed, **placed)
         with run.phase("query"):
-            result = baselines.fora(graph, found, sources, k, **where)
+            result = baselines.fora(graph, found, sources, k, **placed)
     else:
         with run.phase("query"):
-            result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **where)
+            result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **placed)
     finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
+from gpukit.graph.probabilities import out_probabilities
 
 TOLERANCE = 1e-10
 """Mass of a walk distribution that the power method may leave unspread."""
@@ -59,6 +60,7 @@ def power_method(
     mass: np.ndarray,
     alpha: float,
     *,
+    weighted: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[np.ndarray]:
     """Yield the personalised PageRank of each query, exact but for a mass of 1e-10.
@@ -74,18 +76,27 @@ def power_method(
         Start probabilities; they sum to 1 in each query.
     alpha : float
         In (0, 1).
+    weighted : bool
+        Whether a walk takes an edge in proportion to its probability in the graph, instead of all alike.
     progress : callable, optional
         Called with (queries done, queries).
 
     Yields
     ------
     float64 array, shape (n,)
+
+    Raises
+    ------
+    UsageError
+        If edges are to be weighted and the graph has no probabilities.
     """
     from scipy.sparse import csr_array
 
     degrees = np.diff(graph.indptr)
     stops = np.where(degrees > 0, alpha, 1.0)[:, None]
-    values = np.repeat((1 - alpha) / np.maximum(degrees, 1), degrees)
+    weights = out_probabilities(graph).astype(np.float64) + 1 if weighted else np.ones(graph.m)
+    sums = np.bincount(np.repeat(np.arange(graph.n), degrees), weights=weights, minlength=graph.n)
+    values = (1 - alpha) * weights / np.repeat(sums, degrees)
     forward = csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n)).T.tocsr()
     queries = len(offsets) - 1
     for first in range(0, queries, BLOCK):

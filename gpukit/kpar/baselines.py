@@ -13,18 +13,19 @@ from numba import int64, uint64
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import take_top
-from gpukit.kpar.cpu import passed_on, walk_end
+from gpukit.kpar.cpu import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.problem import ONE, Params, Result, Sources, check_k
+from gpukit.kpar.weights import edge_chances
 
 ROUND = 1
 """Round of the walk stream, so that these walks are not those of an index with the same seed."""
 
 
 @numba.njit(nogil=True, cache=True)
-def _count(indptr, indices, go_on, seed, tag, walks, vertex, value, extra, found, reached, met):
+def _count(indptr, indices, chances, go_on, seed, tag, walks, vertex, value, extra, found, reached, met):
     """Add ``value`` where each walk from a vertex ends, one more for the first ``extra``; return how many are met."""
     for j in range(walks):
-        t = walk_end(indptr, indices, go_on, seed, tag, j, vertex)
+        t = any_walk_end(indptr, indices, chances, go_on, seed, tag, j, vertex)
         if found[t] == 0:
             reached[met] = t
             met += 1
@@ -92,7 +93,9 @@ def monte_carlo(
     params = params or Params()
     check_k(k, graph.n)
     total = walks_needed(graph.n, params)
-    common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+    chances = edge_chances(graph) if params.weighted else None
+    fixed = (graph.indptr, graph.indices, chances, np.uint64(params.go_on))
+    common = (*fixed, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
         found, reached = np.zeros(graph.n, np.int64), np.empty(graph.n, np.int32)
@@ -138,6 +141,8 @@ class Fora:
     places : int64 array, shape (n + 1,)
         Where the walks of each vertex start in ``ends``.
     ends : int32 array
+    chances : uint64 array, shape (m,), or None
+        Of edges, where they are weighted.
     """
 
     params: Params
@@ -145,14 +150,15 @@ class Fora:
     worth: int
     places: np.ndarray
     ends: np.ndarray
+    chances: np.ndarray | None = None
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw(indptr, indices, go_on, seed, tag, places, first, last, ends):
+def _draw(indptr, indices, chances, go_on, seed, tag, places, first, last, ends):
     """Draw the walks of the vertices first … last - 1 into ``ends``."""
     for v in range(first, last):
         for j in range(places[v + 1] - places[v]):
-            ends[places[v] + j] = walk_end(indptr, indices, go_on, seed, tag, j, v)
+            ends[places[v] + j] = any_walk_end(indptr, indices, chances, go_on, seed, tag, j, v)
 
 
 def fora_settings(graph: Graph, params: Params) -> tuple[int, int]:
@@ -169,18 +175,21 @@ def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, thr
     places = np.zeros(graph.n + 1, np.int64)
     np.cumsum(-(-np.diff(graph.indptr) * limit // worth), out=places[1:])
     ends = np.empty(places[-1], np.int32)
-    common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+    chances = edge_chances(graph) if params.weighted else None
+    fixed = (graph.indptr, graph.indices, chances, np.uint64(params.go_on))
+    common = (*fixed, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
     cuts = np.searchsorted(places, np.linspace(0, places[-1], 8 * threads + 1))
     cuts[0], cuts[-1] = 0, graph.n
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda i: _draw(*common, places, cuts[i], cuts[i + 1], ends), range(8 * threads)))
-    return Fora(params, limit, worth, places, ends)
+    return Fora(params, limit, worth, places, ends, chances)
 
 
 @numba.njit(nogil=True, cache=True)
 def _fora(
-    indptr, indices, go_on, limit, worth, places, ends, vertices, mass, residue, reserve, frontier, upcoming, taken
-):
+    indptr, indices, chances, go_on, limit, worth, places, ends, vertices, mass, residue, reserve, frontier, upcoming,
+    taken,
+):  # fmt: skip
     """Push in synchronous rounds, then let stored walks carry the rest into ``reserve``; returns the vertices found.
 
     The vertices with a reserve end in ``frontier``.
@@ -197,13 +206,19 @@ def _fora(
         for j in range(size):
             v = frontier[j]
             degree = indptr[v + 1] - indptr[v]
-            share = int64(0)
+            passed = share = before = int64(0)
             if degree > 0:
-                share = int64(passed_on(uint64(taken[j]), go_on)) // degree
-            reserve[v] += taken[j] - degree * share
-            if share == 0:
+                passed = int64(passed_on(uint64(taken[j]), go_on))
+                if chances is None:
+                    share = passed // degree
+                    passed = degree * share
+            reserve[v] += taken[j] - passed
+            if passed == 0:
                 continue
             for e in range(indptr[v], indptr[v + 1]):
+                if chances is not None:
+                    reach = passed_up_to(passed, chances, e, indptr[v + 1] - 1)
+                    share, before = reach - before, reach
                 u = indices[e]
                 old = residue[u]
                 residue[u] = old + share
@@ -239,7 +254,7 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 
     """
     check_k(k, graph.n)
     n = graph.n
-    fixed = (graph.indptr, graph.indices, np.uint64(index.params.go_on), index.limit, index.worth)
+    fixed = (graph.indptr, graph.indices, index.chances, np.uint64(index.params.go_on), index.limit, index.worth)
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
         part = slice(sources.offsets[q], sources.offsets[q + 1])

@@ -20,6 +20,26 @@ def passed_on(amount, go_on):
     return high + low
 
 
+@numba.njit(inline="always")
+def part_of(amount, chance):
+    """Return ⌊amount · chance / 2**64⌋ for amounts below 2**62, exact in 64 bits."""
+    low = uint64(0xFFFFFFFF)
+    amount_high, amount_low = amount >> uint64(32), amount & low
+    chance_high, chance_low = chance >> uint64(32), chance & low
+    # Below 2**30 · 2**32 + 2**32 + 2**32: no sum overflows.
+    middle = amount_high * chance_low + ((amount_low * chance_low) >> uint64(32))
+    carried = amount_low * chance_high + (middle & low)
+    return amount_high * chance_high + (middle >> uint64(32)) + (carried >> uint64(32))
+
+
+@numba.njit
+def passed_up_to(amount, chances, edge, last):
+    """Return how much of ``amount`` (int64) takes the edges of a row up to ``edge``; the last one takes the rest."""
+    if edge == last:
+        return amount
+    return int64(part_of(uint64(amount), chances[edge]))
+
+
 @numba.njit(nogil=True, cache=True, parallel=True)
 def rank_round(indptr, in_indptr, in_indices, go_on, rest, share, rank):
     """Push all mass once: add what stays to ``rank``, leave what arrives in ``rest``.
@@ -44,6 +64,39 @@ def rank_round(indptr, in_indptr, in_indices, go_on, rest, share, rank):
         total = uint64(0)
         for e in range(in_indptr[v], in_indptr[v + 1]):
             total += share[in_indices[e]]
+        rest[v] = total
+
+
+@numba.njit(nogil=True, cache=True, parallel=True)
+def weighted_rank_round(indptr, in_indptr, places, chances, go_on, rest, flow, rank):
+    """Do what :func:`rank_round` does, along weighted edges.
+
+    Parameters
+    ----------
+    indptr, in_indptr : int64 arrays, shape (n + 1,)
+    places : uint32 array, shape (m,)
+        Where each in-edge stands among the out-edges.
+    chances : uint64 array, shape (m,)
+        See :func:`gpukit.kpar.weights.edge_chances`.
+    flow : uint64 array, shape (m,)
+        Room for what each out-edge takes.
+    go_on, rest, rank
+        As there.
+    """
+    n = len(indptr) - 1
+    for v in numba.prange(n):
+        passed = before = int64(0)
+        if indptr[v + 1] > indptr[v]:
+            passed = int64(passed_on(rest[v], go_on))
+        for e in range(indptr[v], indptr[v + 1]):
+            reach = passed_up_to(passed, chances, e, indptr[v + 1] - 1)
+            flow[e] = uint64(reach - before)
+            before = reach
+        rank[v] += rest[v] - uint64(passed)
+    for v in numba.prange(n):
+        total = uint64(0)
+        for i in range(in_indptr[v], in_indptr[v + 1]):
+            total += flow[places[i]]
         rest[v] = total
 
 
@@ -82,14 +135,45 @@ def walk_end(indptr, indices, go_on, seed, tag, walk, vertex):
         step += 1
 
 
+@numba.njit
+def weighted_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex):
+    """Return where a walk from ``vertex`` along weighted edges ends: step t uses three words of call t."""
+    here = int64(vertex)
+    step = 0
+    while True:
+        first, last = indptr[here], indptr[here + 1] - 1
+        if last < first:
+            return here
+        w0, w1, w2, _ = draw4(seed, tag, walk, vertex, step)
+        if uint64(w0) >= go_on:
+            return here
+        choice = (uint64(w1) << uint64(32)) | uint64(w2)
+        while first < last:
+            middle = (first + last) >> 1
+            if choice < chances[middle]:
+                last = middle
+            else:
+                first = middle + 1
+        here = int64(indices[first])
+        step += 1
+
+
+@numba.njit
+def any_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex):
+    """Return where a walk from ``vertex`` ends; edges count alike where ``chances`` is None."""
+    if chances is None:
+        return walk_end(indptr, indices, go_on, seed, tag, walk, vertex)
+    return weighted_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex)
+
+
 @numba.njit(nogil=True, cache=True)
-def walk_rows(indptr, indices, go_on, seed, tag, walks, places, first, last, ends, freqs, lengths):
+def walk_rows(indptr, indices, chances, go_on, seed, tag, walks, places, first, last, ends, freqs, lengths):
     """Draw all walks of the vertices first … last - 1 and count where they end.
 
     Parameters
     ----------
-    indptr, indices, go_on, seed, tag
-        The graph, the probability of going on, and the stream.
+    indptr, indices, chances, go_on, seed, tag
+        The graph, the chances of its edges or None, the probability of going on, and the stream.
     walks : uint32 array, shape (n,)
         Walks of each vertex.
     places : int64 array, shape (n + 1,)
@@ -106,7 +190,7 @@ def walk_rows(indptr, indices, go_on, seed, tag, walks, places, first, last, end
     for v in range(first, last):
         count = int64(walks[v])
         for j in range(count):
-            found[j] = walk_end(indptr, indices, go_on, seed, tag, j, v)
+            found[j] = any_walk_end(indptr, indices, chances, go_on, seed, tag, j, v)
         if count > 24:
             found[:count].sort()
         else:
@@ -130,11 +214,11 @@ def walk_rows(indptr, indices, go_on, seed, tag, walks, places, first, last, end
 
 
 @numba.njit(nogil=True, cache=True)
-def walk_arrivals(indptr, indices, go_on, seed, tag, walks, first, last, arrivals):
+def walk_arrivals(indptr, indices, chances, go_on, seed, tag, walks, first, last, arrivals):
     """Count in ``arrivals`` (int64, n) where the walks of the vertices first … last - 1 end, and keep nothing else."""
     for v in range(first, last):
         for j in range(int64(walks[v])):
-            arrivals[walk_end(indptr, indices, go_on, seed, tag, j, v)] += 1
+            arrivals[any_walk_end(indptr, indices, chances, go_on, seed, tag, j, v)] += 1
 
 
 @numba.njit(nogil=True, cache=True)

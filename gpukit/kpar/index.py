@@ -11,6 +11,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.problem import Constants, Params
+from gpukit.kpar.weights import edge_chances
 
 FACTORS = (8, 4, 2)
 BUDGET = (1, 5)
@@ -168,7 +169,7 @@ def build_index(
     Raises
     ------
     UsageError
-        Like :func:`walk_counts`.
+        Like :func:`walk_counts`; or if edges are to be weighted and the graph has no weights.
     """
     from gpukit.kpar.cpu import invert_rows, pack_rows, walk_arrivals, walk_rows
 
@@ -178,7 +179,8 @@ def build_index(
     places = _offsets(walks)
     blocks = np.searchsorted(places, np.linspace(0, places[-1], threads * _BLOCKS_PER_THREAD + 1))
     blocks[0], blocks[-1] = 0, graph.n
-    common = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK))
+    chances = edge_chances(graph) if params.weighted else None
+    common = (graph.indptr, graph.indices, chances, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK))
     pool = ThreadPoolExecutor(threads)
     if memory is not None and BYTES_PER_WALK * int(places[-1]) > memory:
         parts = [np.zeros(graph.n, np.int64) for _ in range(threads)]

@@ -38,6 +38,8 @@ class Params:
         Probability in (0, 1) that a walk stops at a vertex with out-edges.
     epsilon : float
         Relative error in (0, 0.5] of Definition 1.
+    weighted : bool
+        Whether a walk takes an edge in proportion to its weight, which the graph holds as its probability.
 
     Raises
     ------
@@ -47,6 +49,7 @@ class Params:
 
     alpha: float = 0.2
     epsilon: float = 0.5
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         if not (0 < self.alpha < 1 and 0 < self.go_on < 1 << 32):

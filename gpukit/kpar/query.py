@@ -11,6 +11,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k
+from gpukit.kpar.weights import edge_chances
 
 if TYPE_CHECKING:
     from gpukit.kpar.query_cpu import Workspace
@@ -32,6 +33,8 @@ class Prepared:
     constants : Constants
     by_arrivals : int32 array, shape (n,)
         Vertices by falling ω_I, then by id.
+    chances : uint64 array, shape (m,), or None
+        Of edges, where they are weighted (:func:`gpukit.kpar.weights.edge_chances`).
     spaces : list of Workspace
         Clean workspaces of threads, kept from one batch to the next; for one batch at a time.
     schedules : dict
@@ -42,6 +45,7 @@ class Prepared:
     index: Index
     constants: Constants
     by_arrivals: np.ndarray
+    chances: np.ndarray | None = None
     spaces: "list[Workspace]" = field(default_factory=list, repr=False)
     schedules: dict[tuple[int, bool, bool, bool], Schedule] = field(default_factory=dict, repr=False)
 
@@ -49,7 +53,8 @@ class Prepared:
     def of(cls, graph: Graph, index: Index) -> "Prepared":
         """Prepare queries on ``graph`` with an index that was built on it."""
         by_arrivals = np.argsort(-index.arrivals, kind="stable").astype(np.int32)
-        return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals)
+        chances = edge_chances(graph) if index.params.weighted else None
+        return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals, chances)
 
     def schedule(self, k: int, to_end: bool, printed: bool, resort: bool) -> Schedule:
         """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience as arrays."""
@@ -121,9 +126,9 @@ def query(
     traces = np.zeros((count, len(schedule), len(TRACE)), np.int64)
     assert index.forward is not None
     inputs = (
-        graph.indptr, graph.indices, np.uint64(index.params.go_on), *index.forward, index.src_begin, index.starts,
-        index.frequent_begin, index.frequencies, prepared.by_arrivals, index.light, np.uint64(index.seed),
-        stream_tag(Stream.WALK), sources.offsets, sources.vertices, sources.mass.view(np.int64),
+        graph.indptr, graph.indices, prepared.chances, np.uint64(index.params.go_on), *index.forward, index.src_begin,
+        index.starts, index.frequent_begin, index.frequencies, prepared.by_arrivals, index.light,
+        np.uint64(index.seed), stream_tag(Stream.WALK), sources.offsets, sources.vertices, sources.mass.view(np.int64),
     )  # fmt: skip
     test = constants.printed(schedule, index.arrivals) if printed else np.empty((0, 2))
     ablations = (test, constants.resort() if resort else 0)

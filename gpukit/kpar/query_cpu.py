@@ -12,7 +12,7 @@ import numpy as np
 from numba import int64, uint64
 
 from gpukit.kpar.bounds import largest_first, printed_refused_at, refused_at, take_top
-from gpukit.kpar.cpu import passed_on, walk_end
+from gpukit.kpar.cpu import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.problem import ONE
 
 ABSORBS = 1 << 52
@@ -61,7 +61,8 @@ def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
 
 @numba.njit(nogil=True, cache=True)
 def last_resort(
-    indptr, indices, go_on, seed, tag, worth, touched, met, state, reserves, walked, reached, candidates, scores
+    indptr, indices, chances, go_on, seed, tag, worth, touched, met, state, reserves, walked, reached, candidates,
+    scores,
 ):  # fmt: skip
     """Let fresh walks carry all residues (lines 27 to 31 of algorithm 3); return how many vertices have a score.
 
@@ -75,7 +76,7 @@ def last_resort(
             walks = (rest + worth - 1) // worth
             value, extra = rest // walks, rest % walks
             for i in range(walks):
-                t = walk_end(indptr, indices, go_on, seed, tag + (2 << 8), i, v)
+                t = any_walk_end(indptr, indices, chances, go_on, seed, tag + (2 << 8), i, v)
                 if walked[t] == 0:
                     reached[ends] = t
                     ends += 1
@@ -97,16 +98,17 @@ def last_resort(
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def answer(
-    indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, by_arrivals,
-    light, seed, tag, offsets, vertices, mass, first, last, k, rhos, bounds, patience, printed, resort, delta_min,
-    epsilon, watch, ws, out_nodes, out_scores, out_lengths, out_steps, out_trace,
+    indptr, indices, chances, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies,
+    by_arrivals, light, seed, tag, offsets, vertices, mass, first, last, k, rhos, bounds, patience, printed, resort,
+    delta_min, epsilon, watch, ws, out_nodes, out_scores, out_lengths, out_steps, out_trace,
 ):  # fmt: skip
     """Answer the queries first … last - 1.
 
     Parameters
     ----------
-    indptr, indices, go_on
-        The graph, and the probability of going on in units of 2**-32.
+    indptr, indices, chances, go_on
+        The graph, the chances of its edges (:func:`gpukit.kpar.weights.edge_chances`) or None where they count alike,
+        and the probability of going on in units of 2**-32.
     row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies
         The index by start and by end (:class:`gpukit.kpar.index.Index`).
     by_arrivals : int32 array, shape (n,)
@@ -174,14 +176,22 @@ def answer(
                 for j in range(size):
                     v = frontier[j]
                     start, end = indptr[v], indptr[v + 1]
-                    share = int64(0)
+                    passed = share = before = int64(0)
                     if end > start:
-                        share = int64(passed_on(uint64(taken[j]), go_on) // uint64(end - start))
-                    reserves[2 * v] += taken[j] - (end - start) * share
-                    if share == 0:
+                        passed = int64(passed_on(uint64(taken[j]), go_on))
+                        if chances is None:
+                            share = int64(uint64(passed) // uint64(end - start))
+                            passed = (end - start) * share
+                    reserves[2 * v] += taken[j] - passed
+                    if passed == 0:
                         continue
                     edges += end - start
                     for e in range(start, end):
+                        if chances is not None:
+                            reach = passed_up_to(passed, chances, e, end - 1)
+                            share, before = reach - before, reach
+                            if share == 0:
+                                continue
                         u = uint64(indices[e])
                         place = u << uint64(1)
                         word = state[place + uint64(1)]
@@ -262,7 +272,7 @@ def answer(
                         continue
                     if light:
                         for i in range(state[2 * v + 1] ^ SEEN):
-                            t = walk_end(indptr, indices, go_on, seed, tag, i, v)
+                            t = any_walk_end(indptr, indices, chances, go_on, seed, tag, i, v)
                             if walked[t] == 0:
                                 upcoming[reached] = t
                                 reached += 1
@@ -317,7 +327,7 @@ def answer(
             trace[7], trace[8] = int64(forward), refused
             if refused != 0 and step == len(rhos) - 1:
                 count = last_resort(
-                    indptr, indices, go_on, seed, tag, resort, touched, met, state, reserves, walked, upcoming,
+                    indptr, indices, chances, go_on, seed, tag, resort, touched, met, state, reserves, walked, upcoming,
                     candidates, scores,
                 )  # fmt: skip
                 trace[7] = RESORT

@@ -7,7 +7,9 @@ import numpy as np
 
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
+from gpukit.graph.kernels import transpose_rows
 from gpukit.kpar.problem import ONE, Params
+from gpukit.kpar.weights import edge_chances
 
 ROUNDS = 10_000
 
@@ -45,27 +47,37 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
     graph : Graph
         With or without its transpose.
     params : Params, optional
-        Only ``alpha`` matters.
+        Only ``alpha`` and ``weighted`` matter.
     tolerance : float
         Mass that may remain unspread, in [0, 1).
 
     Returns
     -------
     Rank
+
+    Raises
+    ------
+    UsageError
+        If edges are to be weighted and the graph has no weights.
     """
-    from gpukit.kpar.cpu import rank_round
+    from gpukit.kpar.cpu import rank_round, weighted_rank_round
 
     params = params or Params()
     n = graph.n
-    if graph.in_indptr is None:
+    edges: tuple[Any, ...]
+    if params.weighted:
+        in_indptr, _, places = transpose_rows(graph.indptr, graph.indices, np.arange(graph.m, dtype=np.uint32))
+        edges, spread, room = (graph.indptr, in_indptr, places, edge_chances(graph)), weighted_rank_round, graph.m
+    else:
         graph = transpose(graph)
+        edges, spread, room = (graph.indptr, graph.in_indptr, graph.in_indices), rank_round, n
     start, extra = divmod(ONE, max(n, 1))
     rest = np.full(n, start, np.uint64)
     rest[:extra] += np.uint64(1)
-    share, pagerank = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
+    taken, pagerank = np.zeros(room, np.uint64), np.zeros(n, np.uint64)
     remaining, rounds = (ONE if n else 0), 0
     while remaining > tolerance * ONE and rounds < ROUNDS:
-        rank_round(graph.indptr, graph.in_indptr, graph.in_indices, np.uint64(params.go_on), rest, share, pagerank)
+        spread(*edges, np.uint64(params.go_on), rest, taken, pagerank)
         remaining = int(rest.sum())
         rounds += 1
     return Rank(pagerank, pro_rank(graph, pagerank), params.alpha, rounds, remaining)

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
 
+def _check_weights(device: Device, params: Params) -> None:
+    if params.weighted and device.kind != "cpu":
+        raise UsageError("weighted edges run on the CPU so far; use --device cpu, or leave --weighted out")
+
+
 def rank_on(device: Device, graph: Graph, params: Params) -> Rank:
     """Compute PageRank and the PRO-rank list (:func:`gpukit.kpar.rank.rank`); arrays end in host memory."""
+    _check_weights(device, params)
     if device.kind == "cpu":
         from gpukit.kpar.rank import rank
 
@@ -34,6 +40,7 @@ def rank_on(device: Device, graph: Graph, params: Params) -> Rank:
 
 def index_on(device: Device, graph: Graph, order: np.ndarray, params: Params, **options: Any) -> Index:
     """Build the index (:func:`gpukit.kpar.index.build_index`); arrays end in host memory."""
+    _check_weights(device, params)
     if device.kind == "cpu":
         from gpukit.kpar.index import build_index
 
@@ -48,6 +55,7 @@ def index_on(device: Device, graph: Graph, order: np.ndarray, params: Params, **
 
 def prepare_on(device: Device, graph: Graph, index: Index) -> "list[Prepared] | list[CudaPrepared]":
     """Prepare queries: one copy of graph and index on each GPU, or one for all CPU threads."""
+    _check_weights(device, index.params)
     if device.kind == "cpu":
         return [Prepared.of(graph, index)]
     from gpukit.kpar.prepared_cuda import CudaPrepared

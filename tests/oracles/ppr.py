@@ -7,28 +7,41 @@ import numpy as np
 ONE = 1 << 62
 
 
-def exact(graph, start, alpha=0.2):
-    """Return π (float64, n) for a start distribution; a vertex without out-edges absorbs."""
+def exact(graph, start, alpha=0.2, weights=None):
+    """Return π (float64, n) for a start distribution; a vertex without out-edges absorbs; ``weights`` are of edges."""
     n = graph.n
     step, stop = np.zeros((n, n)), np.ones(n)
     for v in range(n):
         heads = graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
         if len(heads):
-            step[v, heads] = (1 - alpha) / len(heads)
+            row = np.ones(len(heads)) if weights is None else weights[graph.indptr[v] : graph.indptr[v + 1]]
+            step[v, heads] = (1 - alpha) * row / row.sum()
             stop[v] = alpha
     return np.linalg.solve((np.eye(n) - step).T, np.asarray(start, float)) * stop
 
 
-def networkx_ppr(graph, start, alpha=0.2):
+def networkx_ppr(graph, start, alpha=0.2, weights=None):
     """Return the same from networkx, with a self-loop at each vertex without out-edges."""
     import networkx
 
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    other = networkx.DiGraph(list(zip(tails.tolist(), graph.indices.tolist(), strict=True)))
+    weights = np.ones(graph.m) if weights is None else weights
+    other = networkx.DiGraph()
+    other.add_weighted_edges_from(zip(tails.tolist(), graph.indices.tolist(), weights.tolist(), strict=True))
     other.add_nodes_from(range(graph.n))
     other.add_edges_from([(v, v) for v in range(graph.n) if graph.indptr[v] == graph.indptr[v + 1]])
     found = networkx.pagerank(other, 1 - alpha, personalization=dict(enumerate(start)), tol=1e-15, max_iter=1000)
     return np.array([found[v] for v in range(graph.n)])
+
+
+def _shares(amount, count, words):
+    """Return how ``amount`` is split between ``count`` edges; ``words``: their weights as whole numbers, or None."""
+    if not words:
+        return [amount // count] * count if count else []
+    whole = sum(words)
+    upto = [amount * ((sum(words[: i + 1]) << 64) // whole) >> 64 for i in range(len(words) - 1)]
+    upto.append(amount)
+    return [b - a for a, b in zip([0, *upto], upto, strict=False)]
 
 
 def kpar(graph, index, schedule, delta_min, start, k):
@@ -39,6 +52,9 @@ def kpar(graph, index, schedule, delta_min, start, k):
     n, epsilon = graph.n, index.params.epsilon
     go_on = round((1 - index.params.alpha) * 2**32)
     rows = {v: [int(u) for u in graph.indices[graph.indptr[v] : graph.indptr[v + 1]]] for v in range(n)}
+    words = dict.fromkeys(range(n))
+    if index.params.weighted:
+        words = {v: [int(x) + 1 for x in graph.probabilities[graph.indptr[v] : graph.indptr[v + 1]]] for v in range(n)}
     omega = [int(w) for w in index.walks]
     begin, ends, freqs = (part.tolist() for part in index.forward)
     residue, reserve = dict(start), dict.fromkeys(range(n), 0)
@@ -47,10 +63,10 @@ def kpar(graph, index, schedule, delta_min, start, k):
         while frontier:
             taken = {v: residue.pop(v) for v in frontier}
             for v, amount in taken.items():
-                share = (amount * go_on >> 32) // len(rows[v]) if rows[v] else 0
-                reserve[v] += amount - share * len(rows[v])
-                worked += len(rows[v]) if share else 0
-                for u in rows[v]:
+                shares = _shares(amount * go_on >> 32, len(rows[v]), words[v])
+                reserve[v] += amount - sum(shares)
+                worked += len(rows[v]) if any(shares) else 0
+                for u, share in zip(rows[v], shares, strict=True):
                     if rows[u]:
                         residue[u] = residue.get(u, 0) + share
                     else:

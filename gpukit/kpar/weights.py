@@ -1,0 +1,55 @@
+"""Edge weights as transition probabilities: where a walk that goes on goes to, in exact fixed point."""
+
+import numba
+import numpy as np
+from numba import uint64
+
+from gpukit.errors import UsageError
+from gpukit.graph.csr import Graph
+from gpukit.graph.probabilities import out_probabilities
+
+
+def edge_chances(graph: Graph) -> np.ndarray:
+    """Return the chance that a walk takes an edge of its row up to this one, in units of 2**-64.
+
+    Parameters
+    ----------
+    graph : Graph
+        Its edge probabilities are taken as weights: an edge's chance is its share in the sum over the row.
+
+    Returns
+    -------
+    uint64 array, shape (m,)
+        Rounded down; what the last edge of a row has is not read: it takes the rest.
+
+    Raises
+    ------
+    UsageError
+        If the graph has no edge probabilities.
+    """
+    if graph.weights.scheme == "none":
+        raise UsageError("the graph has no edge weights; import it with --weights file, or leave --weighted out")
+    return _cumulated(graph.indptr, out_probabilities(graph))
+
+
+@numba.njit(nogil=True, cache=True)
+def _cumulated(indptr, words):
+    """Return ⌊2**64 · (sum up to an edge) / (sum of its row)⌋ of the weights ``words`` + 1, by long division."""
+    chances = np.zeros(len(words), np.uint64)
+    for v in range(len(indptr) - 1):
+        # Below 2**32 · 2**31, so that the remainder can be doubled.
+        whole = uint64(0)
+        for e in range(indptr[v], indptr[v + 1]):
+            whole += uint64(words[e]) + uint64(1)
+        upto = uint64(0)
+        for e in range(indptr[v], indptr[v + 1] - 1):
+            upto += uint64(words[e]) + uint64(1)
+            rest, quotient = upto, uint64(0)
+            for _ in range(64):
+                rest <<= uint64(1)
+                quotient <<= uint64(1)
+                if rest >= whole:
+                    rest -= whole
+                    quotient |= uint64(1)
+            chances[e] = quotient
+    return chances
