@@ -25,7 +25,7 @@ def _collect(flat, square, seed, real, flag, whole, out):
 def _expected(flat, square, seed, real, flag, whole):
     n = square.shape[1]
     fixed = (int(seed) >> 1, int(real * 2), int(flag), whole + len(flat))
-    return np.stack([flat, square[1] + n, *(np.full(n, value) for value in fixed)]).astype(np.int64)
+    return np.stack([flat.astype(np.int64), square[1] + n, *(np.full(n, value) for value in fixed)])
 
 
 @pytest.mark.parametrize("n", [1, 100, 1000])
