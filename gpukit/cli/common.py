@@ -124,20 +124,13 @@ class Run:
         threads: int | None = None,
         *,
         work: float | None = None,
-        unproven: str = "",
     ) -> Device:
         """Choose the device, lease its GPUs, set the threads, and say what and why.
 
         Call it before a system is imported: threads beyond the available ones and the choice of GPUs take effect only
-        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`; ``unproven`` names
-        work whose kernels have yet to pass their tests on a GPU, so that only ``cuda`` takes one, not ``auto``.
+        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`.
         """
-        if unproven and requested == "auto":
-            device = choose("cpu", gpus, threads)
-            device = replace(device, reason=f"auto: {unproven} on a GPU is unproven; --device cuda takes one")
-        else:
-            device = choose(str(requested), gpus, threads, work=work)
-        device, self._lease = lease.take(device)
+        device, self._lease = lease.take(choose(str(requested), gpus, threads, work=work))
         threads = set_threads(device.threads)
         if threads != device.threads:
             device = replace(device, threads=threads)

@@ -110,7 +110,7 @@ def rank(
         settings = Params(alpha=alpha, weighted=weighted)
         graph, graph_digest = read_graph(graph_file), digest(graph_file)
     where = device_for(device, weighted)
-    chosen = run.use_device(where, gpus, threads, work=RANK_VISITS * graph.m, unproven="kpar")
+    chosen = run.use_device(where, gpus, threads, work=RANK_VISITS * graph.m)
     with run.phase("rank"):
         from gpukit.kpar.run import rank_on
 
@@ -168,7 +168,7 @@ def index(
         graph, inputs = read_graph(graph_file, transpose=rank_file is None), {"graph": digest(graph_file)}
     visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
     where = device_for(device, weighted)
-    chosen = run.use_device(where, gpus, threads, work=visits * graph.m, unproven="kpar")
+    chosen = run.use_device(where, gpus, threads, work=visits * graph.m)
     order = _order(run, chosen, graph, settings, rank_file, inputs)
     with run.phase("walks"):
         from gpukit.kpar.run import index_on
@@ -299,7 +299,7 @@ def query(
     if bounds is Bounds.printed:
         _log.warning("--bounds printed is unsound: its answers come without the guarantee")
     where = "cpu" if ablated else device_for(device, found.params.weighted)
-    chosen = run.use_device(where, gpus, threads, work=float(graph.m) * len(sources), unproven="kpar")
+    chosen = run.use_device(where, gpus, threads, work=float(graph.m) * len(sources))
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on, query_on
 

@@ -110,7 +110,7 @@ def baseline(
         k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
     where = device_for(device, weighted)
-    chosen = run.use_device(where, gpus, threads, work=10.0 * graph.m * len(sources), unproven="kpar")
+    chosen = run.use_device(where, gpus, threads, work=10.0 * graph.m * len(sources))
     on_gpu = chosen.kind == "cuda"
     if on_gpu:
         from gpukit.kpar import baselines_cuda as baselines

@@ -85,7 +85,7 @@ def _lower(bounds, step, score, by_walks, reserve):
 @cuda.jit(device=True)
 def _settle(
     span, dense, touched, residue, reserve, unit, walks, row_begin, floor, carriers, large,
-    control, home, blocks, phase, sums, stage, local, shared,
+    control, home, member, blocks, phase, sums, stage, local, shared,
 ):  # fmt: skip
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
@@ -97,7 +97,8 @@ def _settle(
     at = counters(home, phase)
     cost, seen, left = int64(0), int64(0), False
     passes, fullest = 0, -1
-    for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
+    first = member * width
+    while first < span:
         j = first + lane
         if j < span:
             v = j if dense else int64(touched[j])
@@ -120,16 +121,17 @@ def _settle(
                     fullest = max(fullest, put(stage, shared, 0, carriers, control, at + FIRST, v))
                 if kept >= floor:
                     fullest = max(fullest, put(local, shared, 1, large, control, at + SECOND, v))
-        if due(passes, fullest):
+        if due(passes, fullest, shared):
             flush(stage, shared, 0, carriers, control, at + FIRST)
             flush(local, shared, 1, large, control, at + SECOND)
             fullest = -1
         passes += 1
+        first += blocks * width
     flush(stage, shared, 0, carriers, control, at + FIRST)
     flush(local, shared, 1, large, control, at + SECOND)
     _, cost = scan(cost, sums)
     _, seen = scan(seen, sums)
-    left = anywhere(left)
+    left = anywhere(left, shared)
     if lane == 0:
         cuda.atomic.add(control, at + TOTAL_A, cost)
         cuda.atomic.add(control, at + TOTAL_B, seen)
@@ -140,7 +142,7 @@ def _settle(
 @cuda.jit(device=True)
 def _list_candidates(
     span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin, rho, most, least, candidates,
-    control, home, blocks, phase, sums, stage, shared,
+    control, home, member, blocks, phase, sums, stage, shared,
 ):  # fmt: skip
     """List the vertices whose reserve and walks could reach ``least``, and add up their index entries (TOTAL_A).
 
@@ -151,7 +153,8 @@ def _list_candidates(
     at = counters(home, phase)
     cost = int64(0)
     passes, fullest = 0, -1
-    for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
+    first = member * width
+    while first < span:
         j = first + lane
         if j < span:
             v = j if dense else int64(touched[j])
@@ -159,12 +162,13 @@ def _list_candidates(
             if many > most or reserve[v] + many * rho >= least:
                 fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
                 cost += src_begin[v + 1] - src_begin[v]
-        if due(passes, fullest):
+        if due(passes, fullest, shared):
             flush(stage, shared, 0, candidates, control, at + FIRST)
             fullest = -1
         passes += 1
+        first += blocks * width
     going = not dense
-    first = cuda.blockIdx.x % blocks * width
+    first = member * width
     while going:
         passed = False
         if first + lane < n:
@@ -175,10 +179,10 @@ def _list_candidates(
                 if residue[v] == 0 and reserve[v] == 0:
                     fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
                     cost += src_begin[v + 1] - src_begin[v]
-        if anywhere(fullest >= STAGE - width):
+        if anywhere(fullest >= STAGE - width, shared):
             flush(stage, shared, 0, candidates, control, at + FIRST)
             fullest = -1
-        going = anywhere(passed)
+        going = anywhere(passed, shared)
         first += blocks * width
     flush(stage, shared, 0, candidates, control, at + FIRST)
     _, cost = scan(cost, sums)
@@ -188,13 +192,14 @@ def _list_candidates(
 
 @cuda.jit(device=True)
 def _list_reached(
-    span, dense, touched, reserve, reached, ends, candidates, control, home, blocks, phase, stage, shared
+    span, dense, touched, reserve, reached, ends, candidates, control, home, member, blocks, phase, stage, shared
 ):  # fmt: skip
     """List the vertices with a reserve, and the ``ends`` of walks without one; a thread owns a vertex."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     counter = counters(home, phase) + FIRST
     passes, fullest = 0, -1
-    for first in range(cuda.blockIdx.x % blocks * width, span + reached, blocks * width):
+    first = member * width
+    while first < span + reached:
         j = first + lane
         if j < span + reached:
             if j < span:
@@ -203,10 +208,11 @@ def _list_reached(
                 v = int64(ends[j - span])
             if (reserve[v] > 0) == (j < span):
                 fullest = max(fullest, put(stage, shared, 0, candidates, control, counter, v))
-        if due(passes, fullest):
+        if due(passes, fullest, shared):
             flush(stage, shared, 0, candidates, control, counter)
             fullest = -1
         passes += 1
+        first += blocks * width
     flush(stage, shared, 0, candidates, control, counter)
 
 
@@ -268,23 +274,25 @@ def answer(
         shared[lane] = 0
     phase, turn = int64(1), 0
     while True:
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         at = counters(home, phase)
         if me == 0:
             control[at + FIRST] = cuda.atomic.add(control, 0, 1)
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         q = control[at + FIRST]
         if q >= queries:
             break
         met = size = sources[q + 1] - sources[q]
         first_vertex = queries + 1 + sources[q]
         first_mass = first_vertex + sources[queries]
-        for i in range(me, size, everyone):
+        i = me
+        while i < size:
             v = sources[first_vertex + i]
             residue[v] = sources[first_mass + i]
             touched[i] = v
             frontier[i] = v
-        phase = meet(control, home, blocks, phase)
+            i += everyone
+        phase = meet(control, home, member, blocks, phase)
         listed, dense, span = True, False, met
         least, step, refused, worked = int64(0), 0, int64(-1), int64(0)
         while refused != 0:
@@ -294,19 +302,19 @@ def answer(
             if step > 0:
                 collect_frontier(
                     span, dense, touched, residue, walks, rho, most, frontier,
-                    control, home, blocks, phase, local, shared,
+                    control, home, member, blocks, phase, local, shared,
                 )  # fmt: skip
                 at = counters(home, phase)
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 size = control[at + SECOND]
             while size > 0:
                 rounds += 1
                 pushed += size
                 lengths(
                     PUSH, frontier, size, indptr, go_on, walks, residue, reserve, scores, limits,
-                    control, home, blocks, sums,
+                    control, home, member, blocks, sums,
                 )  # fmt: skip
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 whole = share_out(control, home, blocks, pool, sums)
                 edges += whole
                 scanning = collect == SCAN or (collect == AUTO and whole > n >> 1)
@@ -317,17 +325,17 @@ def answer(
                     PUSH, frontier, size, whole, collected, indptr, indices, go_on, seed, tag, walks, indptr, starts,
                     row_freqs, frequent_begin, frequencies, residue, reserve, unit, walked, scores, limits,
                     touched[met:], upcoming, rho, most, tiled_push,
-                    control, home, blocks, phase, pool, sums, stage, local, shared,
+                    control, home, member, blocks, phase, pool, sums, stage, local, shared,
                 )  # fmt: skip
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 met += control[at + FIRST]
                 if scanning:
                     at = counters(home, phase)
                     collect_frontier(
                         n, True, touched, residue, walks, rho, most, upcoming,
-                        control, home, blocks, phase, local, shared,
+                        control, home, member, blocks, phase, local, shared,
                     )  # fmt: skip
-                    phase = meet(control, home, blocks, phase)
+                    phase = meet(control, home, member, blocks, phase)
                 size = control[at + SECOND]
                 frontier, upcoming = upcoming, frontier
 
@@ -336,9 +344,9 @@ def answer(
             at = counters(home, phase)
             _settle(
                 span, dense, touched, residue, reserve, unit, walks, row_begin, max(least, int64(1)), frontier,
-                upcoming, control, home, blocks, phase, sums, stage, local, shared,
+                upcoming, control, home, member, blocks, phase, sums, stage, local, shared,
             )  # fmt: skip
-            phase = meet(control, home, blocks, phase)
+            phase = meet(control, home, member, blocks, phase)
             carriers, large = control[at + FIRST], control[at + SECOND]
             forward_cost, seen = control[at + TOTAL_A], control[at + TOTAL_B]
             final = control[at + FLAG] == 0 or step == steps - 1
@@ -348,18 +356,34 @@ def answer(
             if final or worked >= patience[step]:
                 least, inverted_cost = int64(0), int64(0)
                 if large >= k:
-                    for i in range(me, large, everyone):
+                    i = me
+                    while i < large:
                         scores[i] = reserve[upcoming[i]]
-                    phase = meet(control, home, blocks, phase)
+                        i += everyone
+                    phase = meet(control, home, member, blocks, phase)
                     least, _, _, phase, turn = kth(
-                        scores, large, k, limits, scores, control, home, blocks, phase, turn, pool, sums, local, shared
+                        scores,
+                        large,
+                        k,
+                        limits,
+                        scores,
+                        control,
+                        home,
+                        member,
+                        blocks,
+                        phase,
+                        turn,
+                        pool,
+                        sums,
+                        local,
+                        shared,
                     )
                     at = counters(home, phase)
                     _list_candidates(
                         span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin, rho, most, least,
-                        candidates, control, home, blocks, phase, sums, stage, shared,
+                        candidates, control, home, member, blocks, phase, sums, stage, shared,
                     )  # fmt: skip
-                    phase = meet(control, home, blocks, phase)
+                    phase = meet(control, home, member, blocks, phase)
                     count, inverted_cost = control[at + FIRST], control[at + TOTAL_A]
                 forward = light or least == 0 or forward_cost < inverted_cost
                 entries = forward_cost if forward else inverted_cost
@@ -370,32 +394,36 @@ def answer(
                     items, rows, begin, ends = frontier, carriers, row_begin, row_ends
                 lengths(
                     kind, items, rows, begin, go_on, walks, residue, reserve, scores, limits,
-                    control, home, blocks, sums,
+                    control, home, member, blocks, sums,
                 )  # fmt: skip
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 whole = share_out(control, home, blocks, pool, sums)
                 at = counters(home, phase)
                 sweep(
                     kind, items, rows, whole, 0, indptr, indices, go_on, seed, tag, walks, begin, ends, row_freqs,
                     frequent_begin, frequencies, residue, reserve, unit, walked, scores, limits, touched, upcoming,
-                    rho, most, tiled_estimate, control, home, blocks, phase, pool, sums, stage, local, shared,
+                    rho, most, tiled_estimate, control, home, member, blocks, phase, pool, sums, stage, local, shared,
                 )  # fmt: skip
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 if forward:
                     reached = control[at + SECOND]
                     if least == 0:
                         at = counters(home, phase)
                         _list_reached(
                             span, dense, touched, reserve, reached, upcoming, candidates,
-                            control, home, blocks, phase, stage, shared,
+                            control, home, member, blocks, phase, stage, shared,
                         )  # fmt: skip
-                        phase = meet(control, home, blocks, phase)
+                        phase = meet(control, home, member, blocks, phase)
                         count = control[at + FIRST]
-                    for j in range(me, count, everyone):
+                    j = me
+                    while j < count:
                         scores[j] = reserve[candidates[j]] + walked[candidates[j]]
-                    phase = meet(control, home, blocks, phase)
-                    for j in range(me, reached, everyone):
+                        j += everyone
+                    phase = meet(control, home, member, blocks, phase)
+                    j = me
+                    while j < reached:
                         walked[upcoming[j]] = 0
+                        j += everyone
 
                 length = min(int64(k), count)
                 outside = _upper(bounds, step, float64(least) * _UNIT, float64(least) * _UNIT)
@@ -405,32 +433,39 @@ def answer(
                 elif length > 0:
                     lowest, phase, turn = take_best(
                         scores, candidates, count, length, limits, spare, best_keys, best_ids,
-                        control, home, blocks, phase, turn, pool, sums, local, shared,
+                        control, home, member, blocks, phase, turn, pool, sums, local, shared,
                     )  # fmt: skip
                     if not final:
-                        for j in range(me, count, everyone):
+                        j = me
+                        while j < count:
                             by_walks = float64(scores[j] - reserve[candidates[j]]) * _UNIT
                             limits[j] = to_key(_upper(bounds, step, float64(scores[j]) * _UNIT, by_walks))
-                        phase = meet(control, home, blocks, phase)
+                            j += everyone
+                        phase = meet(control, home, member, blocks, phase)
                         upper, above, _, phase, turn = kth(
-                            limits, count, length, spare, scores, control, home, blocks, phase, turn,
+                            limits, count, length, spare, scores, control, home, member, blocks, phase, turn,
                             pool, sums, local, shared,
                         )  # fmt: skip
                         at = counters(home, phase)
-                        for j in range(me, count, everyone):
+                        j = me
+                        while j < count:
                             if limits[j] > upper:
                                 best_uppers[cuda.atomic.add(control, at + FIRST, 1)] = limits[j]
-                        for i in range(above + me, len(best_uppers), everyone):
+                            j += everyone
+                        i = above + me
+                        while i < len(best_uppers):
                             best_uppers[i] = upper if i < length else int64(-1)
-                        phase = meet(control, home, blocks, phase)
+                            i += everyone
+                        phase = meet(control, home, member, blocks, phase)
                         highest = max(from_key(upper), outside)
                         if count >= k and highest > delta_min and float64(lowest) * _UNIT < (1.0 - epsilon) * highest:
                             refused = int64(k)
                     if refused == 0:
-                        phase = sort_best(top[team], not final, control, home, blocks, phase, pool)
+                        phase = sort_best(top[team], not final, control, home, member, blocks, phase, pool)
                     if refused == 0 and not final:
                         at = counters(home, phase)
-                        for i in range(me, length, everyone):
+                        i = me
+                        while i < length:
                             limit = max(from_key(best_uppers[i]), outside)
                             score, kept = best_keys[i], reserve[best_ids[i]]
                             value, by_walks = float64(score) * _UNIT, float64(score - kept) * _UNIT
@@ -444,7 +479,8 @@ def answer(
                                 or value < (1.0 - epsilon) * high
                             ):
                                 cuda.atomic.max(control, at + SECOND, length - i)
-                        phase = meet(control, home, blocks, phase)
+                            i += everyone
+                        phase = meet(control, home, member, blocks, phase)
                         if control[at + SECOND] > control[at + FIRST]:
                             refused = length - control[at + SECOND] + 1
             if me == 0:
@@ -457,13 +493,17 @@ def answer(
         if me == 0:
             out[q, 0], out[q, 1] = length, step
         row = 2 + steps * TRACED
-        for i in range(me, length, everyone):
+        i = me
+        while i < length:
             out[q, row + i], out[q, row + k + i] = best_keys[i], best_ids[i]
-        for j in range(me, span, everyone):
+            i += everyone
+        j = me
+        while j < span:
             v = j if dense else int64(touched[j])
             residue[v] = 0
             reserve[v] = 0
             unit[v] = 0
+            j += everyone
 
 
 _i32, _i64, _u32, _f64 = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.float64[::1]
