@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.device.select import Device
+from gpukit.device.timing import synchroniser
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Params, Result, Sources, random_vertices
@@ -29,20 +30,12 @@ BYTES_PER_VERTEX = 4 + 8 + 8 + 4 + 8
 @contextmanager
 def _clock(record: dict[str, float], name: str, device: Device) -> Iterator[None]:
     """Add the seconds of a block, with the GPU idle at both ends, to a record."""
-    sync = _synchroniser(device)
+    sync = synchroniser(device)
     sync()
     start = time.perf_counter()
     yield
     sync()
     record[name] = time.perf_counter() - start
-
-
-def _synchroniser(device: Device) -> Callable[[], None]:
-    if device.kind == "cpu":
-        return lambda: None
-    from numba import cuda
-
-    return cuda.synchronize
 
 
 def sources_with_edges(graph: Graph, count: int, seed: int) -> Sources:
@@ -72,7 +65,7 @@ class Bench:
     device : Device
     seed : int
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`gpukit.bench.gim.copy_bandwidth`).
+        Bytes a second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
     """
 
     def __init__(self, graph: Graph, params: Params, device: Device, seed: int, bandwidth: float) -> None:

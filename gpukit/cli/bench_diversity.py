@@ -53,7 +53,7 @@ def diversity(
     where = run.use_device(device, gpus, threads)
     from gpukit.artifacts import digest, read_graph
     from gpukit.bench.diversity import METHODS, Bench
-    from gpukit.bench.gim import copy_bandwidth, peak_memory
+    from gpukit.bench.machine import copy_bandwidth, peak_memory
     from gpukit.cli.doctor import versions
     from gpukit.diversity import Params, as_undirected
 

@@ -40,7 +40,8 @@ def gim(
     run = Run({"k": k, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     where = run.use_device(device, gpus, threads)
     from gpukit.artifacts import digest, read_graph, read_tables
-    from gpukit.bench.gim import copy_bandwidth, measure, peak_memory
+    from gpukit.bench.gim import measure
+    from gpukit.bench.machine import copy_bandwidth, peak_memory
     from gpukit.cli.doctor import versions
     from gpukit.gim.problem import Params
 

@@ -43,7 +43,7 @@ def imgpu(
 
     from gpukit.artifacts import digest, read_graph
     from gpukit.bench import imgpu as bench
-    from gpukit.bench.gim import copy_bandwidth, peak_memory
+    from gpukit.bench.machine import copy_bandwidth, peak_memory
     from gpukit.cli.doctor import versions
     from gpukit.imgpu import Params
 

@@ -49,8 +49,8 @@ def kpar(
     if not graphs and not rmat:
         raise UsageError("give a graph file, or --rmat SCALE:DRAWS for one made on the GPU")
     where = run.use_device(device.value, 1, threads)
-    from gpukit.bench.gim import copy_bandwidth, peak_memory
     from gpukit.bench.kpar import Bench, sources_with_edges
+    from gpukit.bench.machine import copy_bandwidth, peak_memory
     from gpukit.cli.doctor import versions
     from gpukit.kpar import Params
 

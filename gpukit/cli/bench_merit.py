@@ -43,7 +43,7 @@ def merit(
     run = Run({"batch": batch, "worlds": worlds}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     where = run.use_device(device, gpus, threads)
     from gpukit.artifacts import digest, read_graph, read_tables
-    from gpukit.bench.gim import copy_bandwidth
+    from gpukit.bench.machine import copy_bandwidth
     from gpukit.bench.merit import measure
     from gpukit.cli.doctor import versions
     from gpukit.merit import Params

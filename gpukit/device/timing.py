@@ -8,7 +8,7 @@ from gpukit.device.select import Device
 
 
 def synchroniser(device: Device) -> Callable[[], None]:
-    """Return what waits until all GPUs of a device have done what they were given; on the CPU there is nothing to do."""
+    """Return what waits until all GPUs of a device have done what they were given; the CPU has nothing to wait for."""
     if device.kind == "cpu":
         return lambda: None
 

@@ -115,7 +115,7 @@ def test_reach_of_worlds_and_of_one(capsys, folder, graph):
 
 
 def test_bench(capsys, folder, monkeypatch):
-    monkeypatch.setattr("gpukit.bench.gim.COPY_BYTES", 1 << 16)
+    monkeypatch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 16)
     words = [
         "bench",
         "imgpu",

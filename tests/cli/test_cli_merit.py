@@ -221,7 +221,7 @@ def test_seeds_chosen_at_once(capsys, folder, graph):
 
 
 def test_bench(capsys, folder, monkeypatch):
-    monkeypatch.setattr("gpukit.bench.gim.COPY_BYTES", 1 << 20)
+    monkeypatch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 20)
     words = ["bench", "merit", "G.h5", "--eta", "10,20", "-b", "2", "--methods", "merit,pasti,printed", "--worlds", "2"]
     assert main([*words, "--out", "B.json", "--json", "--models", "lt"]) == 0
     found = json.loads(capsys.readouterr().out)
