@@ -83,7 +83,7 @@ def record_of(path: str, command: str) -> Iterator[dict[str, Any]]:
     record = read_record(path)
     try:
         yield record
-    except (KeyError, TypeError, IndexError) as error:
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
         raise InputError(f"{path} is not a record of `gpukit {command} --json`: {error} is missing or wrong") from None
 
 
