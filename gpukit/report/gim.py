@@ -11,6 +11,7 @@ from gpukit.report.records import (
     Kind,
     Row,
     device_columns,
+    need_rows,
     phase_columns,
     phase_types,
     record_of,
@@ -122,8 +123,7 @@ def plot_runtime(rows: list[Row], path: str) -> None:
     UsageError
         If matplotlib is not installed.
     """
-    if not rows:
-        raise InputError("the table of runs has no rows; there is nothing to draw")
+    need_rows(rows, "the table of runs")
     labels = [f"{row['graph']} {row['model'].upper()}" for row in rows]
     shown = (("sampling", SERIES[0]), ("selection", SERIES[1]), ("load", GRID), ("other", MUTED))
     parts = [(phase, colour, [row[f"time_{phase}_s"] for row in rows]) for phase, colour in shown]

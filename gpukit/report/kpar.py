@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
 from gpukit.report.figure import draw, legend
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, record_of
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, need_rows, record_of
 from gpukit.report.style import MARKERS, RANKINGS, SERIES
 
 if TYPE_CHECKING:
@@ -218,8 +218,7 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
     UsageError
         If matplotlib is not installed.
     """
-    if not rows:
-        raise InputError("the table of arrivals has no rows; there is nothing to draw")
+    need_rows(rows, "the table of arrivals")
     graphs = dict.fromkeys(row["graph"] for row in rows)
     with draw(path, "arrivals", (5.2, 3.4)) as (figure, axes):
         for number, graph in enumerate(graphs):

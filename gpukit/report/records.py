@@ -1,7 +1,7 @@
 """What every table is made from: records of runs, and the description of a kind of table."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +58,12 @@ def spread_rows(path: str) -> list[Row]:
         {"k": int(a), "spread_vertices": float(b), "stderr_vertices": float(c), "runs": int(d)}
         for a, b, c, d in zip(k, spread, stderr, runs, strict=True)
     ]
+
+
+def need_rows(rows: Sequence[object], table: str) -> None:
+    """Refuse to draw a table without rows; raises InputError."""
+    if not rows:
+        raise InputError(f"{table} has no rows; there is nothing to draw")
 
 
 def read_record(path: str) -> dict[str, Any]:
