@@ -61,7 +61,7 @@ class Record:
         assert run.device is not None
         self.run, self.device, self.compare = run, run.device, compare
         self.old = None if compare is None else _read_old(compare, benchmark, run.device)
-        self.header: dict[str, Any] = {"benchmark": benchmark, "command": command_line(context.obj)}
+        self.header: dict[str, Any] = {"benchmark": benchmark, "command": command_line("gpukit", context.obj)}
         self.header |= {"device": run.device.record(), "versions": versions(), **(header or {})}
         self.runs: list[dict[str, Any]] = []
         self.lines: dict[str, str] = {}
@@ -119,9 +119,9 @@ def graph_facts(path: Path, graph: "Graph") -> dict[str, Any]:
     return {"name": path.stem, "n": graph.n, "m": graph.m, "weights": str(graph.weights), "digest": digest(path)}
 
 
-def command_line(words: Sequence[str]) -> str:
-    """Return the command as typed, files without their folders."""
-    return shlex.join(["gpukit", *(_without_folder(word) for word in words)])
+def command_line(program: str, words: Sequence[str]) -> str:
+    """Return a program and its arguments as typed, files among these without their folders."""
+    return " ".join([program, *(shlex.quote(_without_folder(word)) for word in words)])
 
 
 def _without_folder(word: str) -> str:

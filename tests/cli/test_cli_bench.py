@@ -133,4 +133,4 @@ def test_lengths_that_are_no_numbers(run, folder, name):
 
 def test_the_command_line_names_no_folders():
     words = ["bench", "gim", "/home/me/a b.h5", "--out=../x/B.json", "--compare", "./old.json", "--models", "ic,lt"]
-    assert command_line(words) == "gpukit bench gim 'a b.h5' --out=B.json --compare old.json --models ic,lt"
+    assert command_line("gpukit", words) == "gpukit bench gim 'a b.h5' --out=B.json --compare old.json --models ic,lt"
