@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.report.figure import draw, legend
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, need_rows, record_of
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, need_rows, record_of, rows_of
 from gpukit.report.style import MARKERS, RANKINGS, SERIES
 
 if TYPE_CHECKING:
@@ -168,9 +168,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
     UsageError
         If the table has no such graph, or matplotlib is not installed.
     """
-    chosen = [row for row in rows if row["graph"] == graph]
-    if not chosen:
-        raise UsageError(f"the table has no row of graph {graph!r}")
+    chosen = rows_of(rows, graph)
     with draw(path, f"kpar-{quantity}-{graph}", (4.4, 3.2)) as (figure, axes):
         from matplotlib.ticker import LogLocator
 

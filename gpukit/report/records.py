@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gpukit.errors import InputError
+from gpukit.errors import InputError, UsageError
 from gpukit.report.files import read_text
 
 Row = dict[str, Any]
@@ -64,6 +64,15 @@ def need_rows(rows: Sequence[object], table: str) -> None:
     """Refuse to draw a table without rows; raises InputError."""
     if not rows:
         raise InputError(f"{table} has no rows; there is nothing to draw")
+
+
+def rows_of(rows: Sequence[Row], graph: str, model: str | None = None) -> list[Row]:
+    """Return the rows of a graph, under a diffusion model if one is given; raises UsageError if there are none."""
+    chosen = [row for row in rows if row["graph"] == graph and (model is None or row["model"] == model)]
+    if not chosen:
+        under = "" if model is None else f" under model {model!r}"
+        raise UsageError(f"the table has no row of graph {graph!r}{under}")
+    return chosen
 
 
 def read_record(path: str) -> dict[str, Any]:
