@@ -104,10 +104,12 @@ def figures(record: Mapping[str, Any]) -> dict[Key, Figure]:
         If it lacks something, or holds something else in its place.
     """
     read, found = READERS[record["benchmark"]], {}
+    # What ``--json`` printed has ``params`` for every benchmark; the runs of the others say more themselves.
+    shared = record["params"] if record["benchmark"] == "kpar-quality" else {}
     for run in record["runs"]:
         graph = {"graph": run["graph"]["name"]} | _some(run["graph"], "digest", "seed")
         for settings, quantity, figure in read(run):
-            settings = graph | record.get("params", {}) | settings
+            settings = graph | shared | settings
             found[tuple((name, _plain(value)) for name, value in settings.items()), quantity] = figure
     return found
 
