@@ -16,7 +16,7 @@ import typer
 
 from gpukit.device import lease
 from gpukit.device.select import Device, choose
-from gpukit.device.timing import PhaseTimer
+from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import InputError, UsageError
 
 MAX_SEED = 2**64 - 1
@@ -134,8 +134,7 @@ class Run:
         threads = set_threads(device.threads)
         if threads != device.threads:
             device = replace(device, threads=threads)
-        if device.kind == "cuda":
-            self.timer.sync = _synchroniser(device)
+        self.timer.sync = synchroniser(device)
         self.device = device
         where = (
             f"{len(device.gpus)} × {device.name}" if device.kind == "cuda" else f"{threads} thread(s) of {device.name}"
@@ -204,17 +203,6 @@ def set_threads(threads: int) -> int:
     threads = min(threads, numba.config.NUMBA_NUM_THREADS)
     numba.set_num_threads(threads)
     return threads
-
-
-def _synchroniser(device: Device) -> Callable[[], None]:
-    def synchronise() -> None:
-        from numba import cuda
-
-        for gpu in device.gpus:
-            with cuda.gpus[gpu]:
-                cuda.synchronize()
-
-    return synchronise
 
 
 def print_json(value: Any) -> None:

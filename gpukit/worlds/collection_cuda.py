@@ -151,7 +151,7 @@ class CudaCollection:
         return max(1 << 10, min(left // PAIR_BYTES, 2**31 - 1))
 
     def _drawing(self, low: int, count: int, pairs: int) -> Generator[None, None, int | None]:
-        """Draw sets after those there are, stop once; return their members, or None if they did not fit."""
+        """Draw sets after those there are, stop after each launch; return their members, or None if they do not fit."""
         base = 0 if self._host is not None else self._drawn
         self._starts.reserve(base + count, base)
         self._sizes.reserve(base + count, base)
@@ -163,11 +163,13 @@ class CudaCollection:
         sampler(low, count, pairs, base)
         yield
         control = self._control.host()
-        self._deep |= bool(control[kernels.OVERFLOW] == cuda_walk.DEEP)
         short = walks and (control[kernels.TICKET] < count or control[kernels.MEMBER_TAIL] > pairs)
         if control[kernels.OVERFLOW] or short:
             self._counts.array[:] = before
             self._work.pop("visited", None)  # bits of elements that found no place are still set
+            if control[kernels.OVERFLOW] == cuda_walk.DEEP and walks:
+                self._deep = True
+                return (yield from self._drawing(low, count, pairs))
             return None
         return int(control[kernels.MEMBER_TAIL])
 
