@@ -157,26 +157,26 @@ def test_rows_that_would_lead_out_of_the_arrays_are_refused(folder, tmp_path):
         assert file["starts"].chunks is None
 
 
-def test_weighted_edges(capsys, tmp_path):
+def test_weighted_edges(run, record, tmp_path):
     edges = "1 2 1.0\n1 3 0.25\n2 1 0.5\n3 1 0.5\n3 2 0.125\n"
     (tmp_path / "edges.txt").write_text(edges)
     for scheme in ("file", "wc", "none"):
         words = ("graph", "import", tmp_path / "edges.txt", "--weights", scheme)
-        assert _run(capsys, *words, "--out", tmp_path / f"{scheme}.h5")[0] == 0
+        assert run(*words, "--out", tmp_path / f"{scheme}.h5")[0] == 0
     at = {name: tmp_path / f"{name}.h5" for name in ("file", "wc", "none", "PR", "plain-PR", "I", "plain-I", "T", "R")}
     for option, mark in ((["--weighted"], ""), ([], "plain-")):
-        assert _run(capsys, "kpar", "rank", at["file"], "--out", at[f"{mark}PR"], *option)[0] == 0
+        assert run("kpar", "rank", at["file"], "--out", at[f"{mark}PR"], *option)[0] == 0
         words = ("kpar", "index", at["file"], "--rank", at[f"{mark}PR"], "--out", at[f"{mark}I"])
-        code, _, err = _run(capsys, *words, *([] if option else ["--weighted"]))
+        code, _, err = run(*words, *([] if option else ["--weighted"]))
         assert code == 3 and "edge weights" in err and not at[f"{mark}I"].exists()
-        assert _run(capsys, *words, *option)[0] == 0
+        assert run(*words, *option)[0] == 0
         verify(at[f"{mark}PR"])
         verify(at[f"{mark}I"])
     assert digest(at["I"]) != digest(at["plain-I"]) and "weighted" not in read_irw(at["plain-I"]).attributes
 
     asked = ("--source", 1, "-k", 3)
-    found = _json(capsys, "kpar", "query", at["file"], "--index", at["I"], *asked, "--out", at["T"])
-    truth = _json(capsys, "kpar", "truth", at["file"], "--weighted", *asked, "--out", at["R"])
+    found = record("kpar", "query", at["file"], "--index", at["I"], *asked, "--out", at["T"])
+    truth = record("kpar", "truth", at["file"], "--weighted", *asked, "--out", at["R"])
     assert found["params"]["weighted"] and truth["params"]["weighted"] and found["device"]["kind"] == "cpu"
     # By hand: with x, y, z the walks expected to visit 1, 2, 3: x = 1 + 0.8 (y + 0.8 z), y = 0.8 (0.8 x + 0.2 z), ...
     assert truth["results"][0]["nodes"] == [1, 2, 3]
@@ -184,11 +184,11 @@ def test_weighted_edges(capsys, tmp_path):
     np.testing.assert_allclose(truth["results"][0]["scores"], 0.2 * visits, atol=1e-9)
     np.testing.assert_allclose(found["results"][0]["scores"], 0.2 * visits, atol=0.01)
     for answers in (at["T"], at["R"]):
-        judged = _json(capsys, "evaluate", "ppr", at["file"], "--answers", answers)
+        judged = record("evaluate", "ppr", at["file"], "--answers", answers)
         assert (judged["precision"], judged["violations"]) == (1, 0) and judged["max_error"] < 0.01
-    assert _json(capsys, "evaluate", "ppr", at["file"], "--answers", at["R"])["max_error"] < 1e-9
+    assert record("evaluate", "ppr", at["file"], "--answers", at["R"])["max_error"] < 1e-9
     for method in ("monte-carlo", "fora"):
-        other = _json(capsys, "kpar", "baseline", at["file"], "--weighted", "--method", method, *asked)
+        other = record("kpar", "baseline", at["file"], "--weighted", "--method", method, *asked)
         np.testing.assert_allclose(other["results"][0]["scores"], 0.2 * visits, atol=0.1)
 
     for words, code, says in (
@@ -198,6 +198,6 @@ def test_weighted_edges(capsys, tmp_path):
         (("rank", at["none"], "--out", tmp_path / "X.h5", "--weighted"), 2, "--weights file"),
         (("truth", at["none"], "--weighted", *asked), 2, "--weights"),
     ):
-        found = _run(capsys, "kpar", *words)
+        found = run("kpar", *words)
         assert (found[0], found[1]) == (code, "") and says in found[2] and found[2].count("error:") == 1
     assert not (tmp_path / "X.h5").exists()
