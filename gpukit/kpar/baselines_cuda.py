@@ -51,7 +51,7 @@ class CudaFora:
                 return (
                     self._indptr.view, self._indices.view, np.uint64(index.params.go_on), self._degrees.view,
                     index.limit, index.worth, self._places.view, self._ends.view, self._none.view, source.view, queries,
-                    blocks, k, *space, out.view,
+                    blocks, k, *space[:-1], out.view,
                 )  # fmt: skip
 
             blocks, shape_, arrays = self._space.spread(fora_cuda.fora, arguments, queries, k, shape or Shape())

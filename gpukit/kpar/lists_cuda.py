@@ -1,6 +1,6 @@
 """Lists that a team of blocks makes of the vertices a query has met on a GPU; a thread owns a vertex at a time."""
 
-from numba import cuda, int64, uint64
+from numba import cuda, int64, uint32, uint64
 
 from gpukit.kpar.team_cuda import (
     FIRST,
@@ -20,18 +20,19 @@ from gpukit.kpar.team_cuda import (
 
 @cuda.jit(device=True)
 def settle(
-    span, dense, touched, residue, reserve, unit, walks, row_begin, floor, carriers, large,
+    span, dense, touched, residue, reserve, unit, sieve, walks, row_begin, floor, carriers, large,
     control, home, member, blocks, phase, sums, stage, local, shared,
 ):  # fmt: skip
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
-    Lists the vertices with a unit in ``carriers`` and those with a reserve of ``floor`` or more in ``large``, and adds
-    up index entries of the carriers (TOTAL_A), vertices met (TOTAL_B) and blocks that saw residue (FLAG). A thread
-    owns a vertex.
+    ``sieve``, if longer than a word, gets a bit set for each vertex with a unit. Lists the vertices with a unit in
+    ``carriers`` and those with a reserve of ``floor`` or more in ``large``, and adds up index entries of the carriers
+    (TOTAL_A), vertices met (TOTAL_B) and blocks that saw residue (FLAG). A thread owns a vertex.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     at = counters(home, phase)
     cost, seen, left = int64(0), int64(0), False
+    sifting = len(sieve) > 1
     passes, fullest = 0, -1
     first = member * width
     while first < span:
@@ -51,6 +52,12 @@ def settle(
                 if rest > 0:
                     left = True
                     value = int64(uint64(rest) // uint64(w))
+                if sifting and (unit[v] > 0) != (value > 0):
+                    bit = uint32(uint32(1) << uint32(v & 31))
+                    if value > 0:
+                        cuda.atomic.or_(sieve, v >> 5, bit)
+                    else:
+                        cuda.atomic.and_(sieve, v >> 5, uint32(uint32(0xFFFFFFFF) ^ bit))
                 unit[v] = value
                 if value > 0:
                     cost += row_begin[v + 1] - row_begin[v]

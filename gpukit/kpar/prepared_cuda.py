@@ -21,6 +21,9 @@ BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * query_cuda.LONG_ROWS + 4 * query_cuda.SHORT_ROWS
 """Room that a team takes for each vertex."""
 
+SIFTED = 6_000_000
+"""Vertices from which on what walks carry (8 bytes a vertex) no longer fits into the cache of a GPU, but bits do."""
+
 MOST_TEAMS = 1024
 AHEAD = 1 << 26
 """Most words of answers that one launch leaves in device memory."""
@@ -75,19 +78,20 @@ class Space:
         return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
 
     def arrays(self, teams: int, k: int) -> tuple:
-        """Return the views of long, short, top and control (:func:`query_cuda.answer`) of at least these teams."""
+        """Return the views of long, short, top, control, sieves (:func:`query_cuda.answer`) of these teams or more."""
         if "rows" not in self._work or self._work["rows"][0] < teams:
             self._work.pop("rows", None)
             long = Buffer((teams, query_cuda.LONG_ROWS, self.n), np.int64, 0)
             short = Buffer((teams, query_cuda.SHORT_ROWS, self.n), np.int32)
             control = Buffer(1 + teams * team_cuda.CONTROL, np.int64)
-            self._work["rows"] = (teams, long, short, control)
-        held, long, short, control = self._work["rows"]
+            sieves = Buffer((teams, (self.n + 31) // 32 if self.n >= SIFTED else 1), np.uint32, 0)
+            self._work["rows"] = (teams, long, short, control, sieves)
+        held, long, short, control, sieves = self._work["rows"]
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
         control.array.fill(0)
-        return long.view, short.view, self._work["top"].view, control.view
+        return long.view, short.view, self._work["top"].view, control.view, sieves.view
 
     def out(self, queries: int, width: int) -> Buffer:
         """Return room for answers, int64 (queries, width)."""

@@ -48,7 +48,7 @@ TRACED = 9
 def answer(
     indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, walks,
     arrivals, by_arrivals, light, seed, tag, sources, queries, blocks, k, rhos, bounds, patience, delta_min, epsilon,
-    collect, tiled_push, tiled_estimate, long, short, top, control, out,
+    collect, tiled_push, tiled_estimate, long, short, top, control, sieves, out,
 ):  # fmt: skip
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
@@ -73,6 +73,9 @@ def answer(
     top : int64 array, shape (teams, TOP_ROWS, power of two ≥ k)
     control : int64 array, shape (1 + teams * CONTROL,)
         Zero at the start; the first one counts queries taken.
+    sieves : uint32 array, shape (teams, ceil(n / 32)) or (teams, 1)
+        A bit a vertex that is set where a walk carries something, so that start lists, most of whose entries carry
+        nothing, are looked up in little memory; one word a team: without. Zero at the start and at the end.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k)
         Receives length, number of steps, the trace, scores and vertices of each answer.
 
@@ -96,7 +99,7 @@ def answer(
     scores, limits, spare = long[team, SCORES], long[team, LIMITS], long[team, SPARE]
     touched, candidates = short[team, TOUCHED], short[team, CANDIDATES]
     frontier, upcoming = short[team, FRONTIER], short[team, UPCOMING]
-    best_keys, best_ids, best_uppers = top[team, KEYS], top[team, IDS], top[team, UPPERS]
+    best_keys, best_ids, best_uppers, sieve = top[team, KEYS], top[team, IDS], top[team, UPPERS], sieves[team]
     n, steps = len(indptr) - 1, len(rhos)
     if lane < 8:
         shared[lane] = 0
@@ -151,7 +154,7 @@ def answer(
                 at = counters(home, phase)
                 sweep(
                     PUSH, frontier, size, whole, collected, indptr, indices, go_on, seed, tag, walks, indptr, starts,
-                    row_freqs, frequent_begin, frequencies, residue, reserve, unit, walked, scores, limits,
+                    row_freqs, frequent_begin, frequencies, residue, reserve, unit, sieve, walked, scores, limits,
                     touched[met:], upcoming, rho, most, tiled_push,
                     control, home, member, blocks, phase, pool, sums, stage, local, shared,
                 )  # fmt: skip
@@ -171,7 +174,7 @@ def answer(
             span = n if dense else met
             at = counters(home, phase)
             settle(
-                span, dense, touched, residue, reserve, unit, walks, row_begin, max(least, int64(1)), frontier,
+                span, dense, touched, residue, reserve, unit, sieve, walks, row_begin, max(least, int64(1)), frontier,
                 upcoming, control, home, member, blocks, phase, sums, stage, local, shared,
             )  # fmt: skip
             phase = meet(control, home, member, blocks, phase)
@@ -229,8 +232,9 @@ def answer(
                 at = counters(home, phase)
                 sweep(
                     kind, items, rows, whole, 0, indptr, indices, go_on, seed, tag, walks, begin, ends, row_freqs,
-                    frequent_begin, frequencies, residue, reserve, unit, walked, scores, limits, touched, upcoming,
-                    rho, most, tiled_estimate, control, home, member, blocks, phase, pool, sums, stage, local, shared,
+                    frequent_begin, frequencies, residue, reserve, unit, sieve, walked, scores, limits, touched,
+                    upcoming, rho, most, tiled_estimate, control, home, member, blocks, phase, pool, sums, stage, local,
+                    shared,
                 )  # fmt: skip
                 phase = meet(control, home, member, blocks, phase)
                 if forward:
@@ -331,6 +335,8 @@ def answer(
             residue[v] = 0
             reserve[v] = 0
             unit[v] = 0
+            if len(sieve) > 1:
+                sieve[v >> 5] = 0
             j += everyone
 
 
@@ -343,7 +349,7 @@ KERNELS = {
         (_i64, _i32, _seed, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int, _i64)
         + (_int, _int, _int, _i64, numba.float64[:, ::1], _i64, _float, _float, _int, _flag, _flag)
         + (numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1])
-        + (_i64, numba.int64[:, ::1]),
+        + (_i64, numba.uint32[:, ::1], numba.int64[:, ::1]),
     ),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -4,7 +4,7 @@ A sweep has two steps with :func:`gpukit.kpar.team_cuda.meet` between them: :fun
 rows, and :func:`sweep` visits their entries in tiles of equal length, whatever the rows' lengths.
 """
 
-from numba import cuda, int64, uint64
+from numba import cuda, int64, uint32, uint64
 
 from gpukit.device.select import for_kernels
 from gpukit.kpar import cpu
@@ -87,7 +87,7 @@ def lengths(
 @cuda.jit(device=True)
 def sweep(
     kind, items, size, whole, listed, indptr, indices, go_on, seed, tag, walks, begin, ends, freqs, frequent_begin,
-    frequencies, residue, reserve, unit, walked, scores, limits, touched, upcoming, rho, most, tiled,
+    frequencies, residue, reserve, unit, sieve, walked, scores, limits, touched, upcoming, rho, most, tiled,
     control, home, member, blocks, phase, pool, sums, stage, local, shared,
 ):  # fmt: skip
     """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.
@@ -95,11 +95,13 @@ def sweep(
     A block owns a tile: it looks up the items of the tile, up to as many at a time as it has threads, and each thread
     takes some consecutive entries of them. ``PUSH``: one atomic add an edge, and where ``listed`` a vertex met for the
     first time goes to ``touched``, one lifted over its limit to ``upcoming``. ``FORWARD`` and ``DRAW``: one atomic add
-    a walk's end in ``walked``, first ones go to ``upcoming``; ``CARRY``: one in ``reserve``. ``INVERTED``: reads, and
-    one atomic add in ``scores`` a thread and item. Without ``tiled`` a thread visits the whole row of an item.
+    a walk's end in ``walked``, first ones go to ``upcoming``; ``CARRY``: one in ``reserve``. ``INVERTED``: reads (of
+    4 bytes in little memory where ``sieve`` is longer than a word, and of 8 more where its bit is set), and one atomic
+    add in ``scores`` a thread and item. Without ``tiled`` a thread visits the whole row of an item.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     shift = doublings(width)
+    sifting = len(sieve) > 1
     at = counters(home, phase)
     part = (size + blocks - 1) // blocks
     item_at, row_at, value_at, often_at = RANGES, RANGES + WIDTH, RANGES + 2 * WIDTH, RANGES + 3 * WIDTH
@@ -182,7 +184,10 @@ def sweep(
                                 if w > 0 and w <= most and old <= w * rho and old + value > w * rho:
                                     fullest = max(fullest, put(local, shared, 1, upcoming, control, at + SECOND, u))
                     elif kind == INVERTED:
-                        found = unit[ends[row + place]]
+                        u = int64(ends[row + place])
+                        found = int64(0)
+                        if not sifting or (sieve[u >> 5] >> uint32(u & 31)) & uint32(1) != 0:
+                            found = unit[u]
                         if found > 0:
                             if place < pool[often_at + i]:
                                 found *= int64(frequencies[value + place])
