@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
 from gpukit.report import paper_items
-from gpukit.report.figure import draw, legend
+from gpukit.report.figure import draw, legend, line_style
 from gpukit.report.files import read_text
 from gpukit.report.observations import Item, Observation
 from gpukit.report.paper_items import ITEMS, NAMES
 from gpukit.report.records import Kind, Row
-from gpukit.report.style import MARKERS, MUTED, SERIES
+from gpukit.report.style import MUTED
 
 if TYPE_CHECKING:
     from gpukit.report.page import Parts
@@ -57,7 +57,7 @@ def section(parts: "Parts") -> dict[str, Any]:
                 "rows": [],
             },
         )
-        item["rows"].append(row | {"name": NAMES.get(row["method"], row["method"])})
+        item["rows"].append(row | {"name": _name(row["method"]) if row["method"] else ""})
     for item in items.values():
         item["stand_ins"] = {row["graph"]: row["data"] for row in item["rows"] if row["data"].startswith("stand-in")}
     settings = {row["setting"] for row in parts.rows("items")}
@@ -136,7 +136,9 @@ def _printed(path: str, item: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
-    """Draw the first quantity of an item: lines over the axis, or a row of dots for each graph; the paper's are hollow.
+    """Draw the first quantity of an item; the paper's values are hollow.
+
+    With an axis: lines, a panel for each graph, or one for all where there is one method. Else a row of dots a graph.
 
     Parameters
     ----------
@@ -160,43 +162,65 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     quantity, unit = rows[0]["quantity"], rows[0]["unit"]
     rows = [row for row in rows if row["quantity"] == quantity]
     graphs, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("graph", "method"))
-    size = (5.6, 3.8) if wanted.axis else (5.6, 1.6 + 0.34 * len(graphs))
-    with draw(path, f"{paper}-{item}", size) as (figure, axes):
-        series = (
-            [(graph, method) for graph in graphs for method in methods]
-            if wanted.axis
-            else [("", method) for method in methods]
-        )
-        for graph, method in series:
-            hue = graphs.index(graph) if wanted.axis else methods.index(method)
-            style: dict[str, Any] = {"color": SERIES[hue % len(SERIES)]}
-            style["marker"] = MARKERS[(methods.index(method) if wanted.axis else hue) % len(MARKERS)]
-            for source, look in (("ours", {}), ("paper", {"markerfacecolor": "none", "markersize": 7.5})):
-                points = [row for row in rows if row["method"] == method and graph in ("", row["graph"])]
-                points = [row for row in points if row[source] != NA]
-                if not points:
-                    continue
-                name = NAMES.get(method, method) or "graph"
-                label = " ".join(filter(None, (graph, name, "in the paper" if source == "paper" else "")))
-                values = [float(row[source]) for row in points]
-                if wanted.axis:
-                    line = "-" if source == "ours" else "none"
-                    axes.plot([float(row["x"]) for row in points], values, label=label, linestyle=line, **style, **look)
-                else:
-                    places = [graphs.index(row["graph"]) for row in points]
-                    axes.plot(values, places, label=label, linestyle="none", **style, **look)
-        _scale(axes, wanted, rows, f"{quantity}, {unit}" if unit != "1" else quantity)
+    standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
+    panels = graphs if wanted.axis and len(graphs) > 1 and len(methods) > 1 else [""]
+    lines = graphs if wanted.axis and len(methods) == 1 else methods
+    columns, deep = min(2, len(panels)), -(-len(panels) // 2)
+    height = 0.9 + 2.5 * deep + 0.2 * len(lines) / 2 if wanted.axis else 1.6 + 0.34 * len(graphs)
+    with draw(path, f"{paper}-{item}", (3.6 * columns + 2.0 * (columns == 1), height)) as (figure, first):
+        name = f"{quantity}, {unit}" if unit != "1" else quantity
+        grid = [first]
+        if len(panels) > 1:
+            first.remove()
+            grid = list(figure.subplots(deep, columns, sharex=True, squeeze=False).flat)
+        for axes, panel in zip(grid, panels, strict=False):
+            shown = [row for row in rows if panel in ("", row["graph"])]
+            for number, line in enumerate(lines):
+                points = [row for row in shown if line == row["graph" if lines is graphs else "method"]]
+                _draw_points(axes, points, number, _name(line), None if wanted.axis else graphs)
+            _scale(axes, wanted, shown, name)
+            axes.grid(True)
+            axes.tick_params(labelbottom=True)
+            if panel:
+                axes.set_title(f"{panel}, a stand-in" if panel in standing else panel, loc="left")
+        for axes in grid[len(panels) :]:
+            axes.remove()
         if not wanted.axis:
-            axes.set_yticks(range(len(graphs)), graphs)
-            axes.set_ylim(len(graphs) - 0.4, -0.6)
-            axes.tick_params(axis="y", length=0)
-        standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
-        axes.set_title(wanted.title, loc="left", pad=18 if standing else 6)
-        if standing:
-            note = f"synthetic stand-ins: {len(standing)} of {len(graphs)} graphs"
-            axes.annotate(note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", color=MUTED)
-        axes.grid(True)
-        legend(figure, axes, columns=2 if wanted.axis else 3)
+            first.set_yticks(range(len(graphs)), graphs)
+            first.set_ylim(len(graphs) - 0.4, -0.6)
+            first.tick_params(axis="y", length=0)
+        if len(panels) > 1:
+            figure.suptitle(wanted.title, x=0.01, ha="left", fontsize=10.5)
+        else:
+            first.set_title(wanted.title, loc="left", pad=18 if standing else 6)
+            if standing:
+                note = f"synthetic stand-ins: {len(standing)} of {len(graphs)} graphs"
+                first.annotate(note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", color=MUTED)
+        legend(figure, grid[: len(panels)], columns=2 if wanted.axis else 3)
+
+
+def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: list[str] | None) -> None:
+    """Draw ours as a line over x, or as dots at the places of the graphs, and the paper's as hollow dots."""
+    style = line_style(number)
+    dots = {"color": style["color"], "marker": style["marker"]}
+    for source, look in (("ours", {"markersize": 5}), ("paper", {"markerfacecolor": "none", "markersize": 7.5})):
+        points = [row for row in rows if row[source] != NA]
+        if not points:
+            continue
+        label = f"{name} in the paper" if source == "paper" else name
+        values = [float(row[source]) for row in points]
+        if places is None:
+            stroke = style["linestyle"] if source == "ours" else "none"
+            axes.plot([float(row["x"]) for row in points], values, label=label, linestyle=stroke, **dots, **look)
+        else:
+            at = [places.index(row["graph"]) for row in points]
+            axes.plot(values, at, label=label, linestyle="none", **dots, **look)
+
+
+def _name(method: str) -> str:
+    """Return what people call a method, or a graph; what follows a comma stays."""
+    head, comma, rest = method.partition(", ")
+    return NAMES.get(method) or NAMES.get(head, head) + comma + rest or "graph"
 
 
 def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
@@ -209,6 +233,8 @@ def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
         return
     axes.set_ylabel(name)
     axes.set_yscale("log" if logarithmic else "linear")
+    if logarithmic:
+        axes.yaxis.set_minor_formatter("")
     places = [float(row["x"]) for row in rows if row["x"] != ""]
     if not logarithmic:
         axes.ticklabel_format(axis="y", useOffset=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Any
 
-from gpukit.report import paper_diversity, paper_merit
+from gpukit.report import paper_diversity, paper_imgpu, paper_merit
 from gpukit.report.kpar import query_ms
 from gpukit.report.observations import Item, Observation, Tables
 from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, phase_columns, phase_types, record_of
@@ -19,7 +19,7 @@ DENSITY = "ba-"
 
 NAMES = {"imm": "IMM", "ripples": "Ripples", "curipples": "cuRipples", "skim": "SKIM", "gim": "gIM"}
 NAMES |= {"kpar": "kPAR", "fora": "FORA+", "monte-carlo": "Monte Carlo", "topppr": "TopPPR"}
-NAMES |= paper_diversity.NAMES | paper_merit.NAMES
+NAMES |= paper_imgpu.NAMES | paper_diversity.NAMES | paper_merit.NAMES
 """Methods as people call them."""
 
 
@@ -52,6 +52,7 @@ KINDS = {
         ("graph",),
         _graphs,
     ),
+    **paper_imgpu.KINDS,
     **paper_diversity.KINDS,
     **paper_merit.KINDS,
     "gim-cells": Kind({**_CELL, "rr_sets": int, **DEVICE, **phase_types(PHASES)}, tuple(_CELL), _cells),
@@ -177,6 +178,7 @@ ITEMS: dict[str, dict[str, Item]] = {
         "figure-7": Item("Precision", "k", ("kpar-quality",), lambda t: _query_quality(t, "precision")),
         "figure-8": Item("NDCG", "k", ("kpar-quality",), lambda t: _query_quality(t, "ndcg")),
     },
+    "imgpu": paper_imgpu.ITEMS,
     "diversity": paper_diversity.ITEMS,
     "merit": paper_merit.ITEMS,
 }

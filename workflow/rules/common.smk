@@ -64,7 +64,7 @@ shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(workflow.ba
 wildcard_constraints:
     graph="|".join(map(re.escape, GRAPHS)),
     model="ic|lt",
-    method="|".join(dict.fromkeys([*METHODS, *SIMULATORS])),
+    method="|".join(dict.fromkeys([*METHODS, *SIMULATORS, *SCALE.get("measures", [])])),
     shard="[0-9]+",
     k="[0-9]+",
     ranking="kpar|fora|monte-carlo",
@@ -92,7 +92,9 @@ def import_options(wildcards):
 
 
 def seeds(wildcards):
-    """Return the seed set that a method chose; gIM's choice depends on the diffusion model."""
+    """Return the seed set that a method, of a paper a measure, chose; gIM's choice depends on the diffusion model."""
+    if PAPER:
+        return f"<results>/measures/{wildcards.graph}/{wildcards.method}.h5"
     suffix = f"-{wildcards.model}" if wildcards.method == "gim" else ""
     return f"<results>/seeds/{wildcards.graph}/{wildcards.method}{suffix}.h5"
 

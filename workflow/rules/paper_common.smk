@@ -21,18 +21,21 @@ if lost := sorted({name for one in MEASURES.values() for name in one["graphs"]} 
 
 
 def measured(item):
-    """Return the records of a table or figure, by graph and measure."""
+    """Return the records of a table or figure, by graph and measure; of spreads, those of what judges the seeds."""
+    records = (
+        "<results>/spread/{}/ic/{}.json" if (PAPER, item) == ("imgpu", "figure-8") else "<results>/measures/{}/{}.json"
+    )
     return {
-        f"{graph}/{name}": f"<results>/measures/{graph}/{name}.json"
+        f"{graph}/{name}": records.format(graph, name)
         for name, one in MEASURES.items()
         if item in one["items"]
         for graph in one["graphs"] or GRAPHS
     }
 
 
-def timed(benchmarks):
-    """Return the measures that are benchmarks, which write a record alone, or the others, which write an artifact."""
-    return [name for name, one in MEASURES.items() if one["command"].startswith("bench ") == benchmarks]
+def timed(alone):
+    """Return the measures that write a record alone, as benchmarks do, or the others, which write an artifact."""
+    return [name for name, one in MEASURES.items() if one["command"].startswith(("bench ", "imgpu shape")) == alone]
 
 
 def command_of(wildcards):
@@ -43,7 +46,8 @@ def command_of(wildcards):
 
 def alone(wildcards):
     """Return whether a measure runs on one CPU thread, and has no options to say otherwise."""
-    return MEASURES[wildcards.measure]["command"].startswith("merit once ")
+    commands = ("merit once", "imgpu shape", "imgpu baseline", "gim baseline")
+    return MEASURES[wildcards.measure]["command"].startswith(commands)
 
 
 def on_cpu(wildcards):
@@ -58,7 +62,7 @@ def threads_of_measure(wildcards):
 
 def gpus_of_measure(wildcards):
     """Return how many GPUs a measure gets: those it asks for, or as many as there are."""
-    wanted = MEASURES[wildcards.measure]["gpus"] or GPUS
+    wanted = MEASURES[wildcards.measure]["gpus"] or (ONE_GPU if PAPER == "imgpu" else GPUS)
     return 0 if on_cpu(wildcards) else min(wanted, granted or wanted)
 
 
@@ -67,7 +71,8 @@ def where(wildcards, threads):
     if alone(wildcards):
         return f"--seed {config['seed']}"
     device = "cpu" if on_cpu(wildcards) else DEVICE
-    return f"--device {device} --gpus {gpus_of_measure(wildcards)} --threads {workers(wildcards, threads)}"
+    asked = f"--device {device} --gpus {gpus_of_measure(wildcards)} --threads {workers(wildcards, threads)}"
+    return asked + (f" --seed {config['seed']}" if PAPER == "imgpu" else "")
 
 
 def one_of(names):

@@ -241,7 +241,7 @@ class Config(Section):
     merit: Merit
     diversity: Diversity
     shards: Shards
-    paper: Literal["", "gim", "kpar", "diversity", "merit"] = Field(
+    paper: Literal["", "gim", "imgpu", "kpar", "diversity", "merit"] = Field(
         default="", description="The paper whose tables and figures to rebuild, as in `config/paper`; none by default."
     )
     scale: Literal["smoke", "small", "full"] = Field(default="smoke", description="Which of `scales` to run.")
