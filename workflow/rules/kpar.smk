@@ -118,11 +118,12 @@ rule kpar_index:
         alpha=config["kpar"]["alpha"],
         epsilon=config["kpar"]["epsilon"],
         seed=config["seed"],
+        more="",
     message:
         "Inverted random walks of {wildcards.graph}"
     shell:
         "python -m gpukit kpar index {input.graph:q} --rank {input.rank:q} --out {output.index:q} --alpha {params.alpha}"
-        " --epsilon {params.epsilon} --seed {params.seed}"
+        " --epsilon {params.epsilon} --seed {params.seed} {params.more}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
@@ -149,11 +150,12 @@ rule kpar_query:
     params:
         sources=config["kpar"]["sources"],
         seed=config["seed"],
+        more="",
     message:
         "kPAR: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
     shell:
         "python -m gpukit kpar query {input.graph:q} --index {input.index:q} --random {params.sources} -k {wildcards.k}"
-        " --seed {params.seed} --out {output.answers:q}"
+        " --seed {params.seed} {params.more} --out {output.answers:q}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 

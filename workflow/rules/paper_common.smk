@@ -1,9 +1,10 @@
 # What the items of a paper, its tables and figures, are made of.
 TITLES = {
     "gim": ["table-1", *config["experiments"]],
-    "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8"],
+    "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8", "figure-9"],
 }
 MEASURES = SCALE["measures"]
+MEASURED = "kpar-queries" if PAPER == "kpar" else f"{PAPER}-measures"  # the kind of the tables of measures
 MADE = {"table-1"} | {item for one in MEASURES.values() for item in one["items"]}
 ITEMS = TITLES.get(PAPER, sorted(MADE, key=lambda item: (item.startswith("figure"), len(item), item)))
 NEEDS = {
@@ -13,6 +14,7 @@ NEEDS = {
     "figure-7": ["kpar-quality"],
     "figure-8": ["kpar-quality"],
 }
+ABLATIONS = {"kpar-i": "--balance none", "kpar-ip1": "--balance push", "kpar-ip": "--balance both"}
 CELL = "{graph}/{method}/{model}/{k}/{epsilon}/{rounds}/{sampler}/{block}/{grid}/{repeat}"
 
 
@@ -22,6 +24,13 @@ if lost := sorted({name for one in MEASURES.values() for name in one["graphs"]} 
 
 def measured(item):
     """Return the records of a table or figure, by graph and measure; of spreads, those of what judges the seeds."""
+    if (PAPER, item) == ("kpar", "figure-9"):
+        return {
+            f"{graph}/{method}/{k}": f"<results>/kpar/{graph}/{method}-{k}.json"
+            for graph in RANKED
+            for method in (*ABLATIONS, "kpar")
+            for k in sorted(config["kpar"]["k"])
+        }
     records = (
         "<results>/spread/{}/ic/{}.json" if (PAPER, item) == ("imgpu", "figure-8") else "<results>/measures/{}/{}.json"
     )
@@ -82,7 +91,7 @@ def one_of(names):
 
 def kind_of(table):
     """Return the kind of a table; those of cells and measures are one for each item."""
-    return {"cells": "gim-cells", "measures": f"{PAPER}-measures"}.get(table.partition("-")[0], table)
+    return {"cells": "gim-cells", "measures": MEASURED}.get(table.partition("-")[0], table)
 
 
 def thinned(values):
@@ -114,5 +123,5 @@ def item_tables(wildcards):
     if PAPER == "gim" and wildcards.item != "table-1":
         return {"graphs": "graphs", "gim-cells": f"cells-{wildcards.item}"}
     if measured(wildcards.item):
-        return {"graphs": "graphs", f"{PAPER}-measures": f"measures-{wildcards.item}"}
+        return {"graphs": "graphs", MEASURED: f"measures-{wildcards.item}"}
     return {kind: kind for kind in ["graphs", *(NEEDS.get(wildcards.item, []) if PAPER == "kpar" else [])]}
