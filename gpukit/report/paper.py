@@ -4,7 +4,7 @@ The printed values are typed from the papers' text, in ``workflow/paper``; of fi
 """
 
 from collections.abc import Iterator, Mapping
-from statistics import mean, stdev
+from statistics import geometric_mean, mean, median, stdev
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
@@ -224,9 +224,8 @@ def _name(method: str) -> str:
 
 
 def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
-    """Name the axes, and make those logarithmic whose values span a decade."""
-    values = [float(row[source]) for row in rows for source in ("ours", "paper") if row[source] != NA]
-    logarithmic = min(values) > 0 and max(values) > 10 * min(values)
+    """Name the axes, and make those logarithmic whose values ask for it."""
+    logarithmic = _geometric([float(row[source]) for row in rows for source in ("ours", "paper") if row[source] != NA])
     if not wanted.axis:
         axes.set_xlabel(name)
         axes.set_xscale("log" if logarithmic else "linear")
@@ -238,5 +237,12 @@ def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
     places = [float(row["x"]) for row in rows if row["x"] != ""]
     if not logarithmic:
         axes.ticklabel_format(axis="y", useOffset=False)
-    axes.set_xscale("log" if max(places) > 20 * min(places) > 0 else "linear")
+    axes.set_xscale("log" if _geometric(places) else "linear")
     axes.set_xlabel(wanted.axis)
+
+
+def _geometric(values: list[float]) -> bool:
+    """Return whether values span a decade, and lie by their ratios rather than by their differences."""
+    if min(values) <= 0 or max(values) <= 10 * min(values):
+        return False
+    return abs(median(values) - geometric_mean(values)) < abs(median(values) - mean(values))

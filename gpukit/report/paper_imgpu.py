@@ -53,7 +53,7 @@ def _shape(record: dict[str, Any]) -> Iterator[tuple[str, str, float, float]]:
     for rank, hub in enumerate(record["hubs"], start=1):
         total = sum(hub["children"]) or 1
         for part, count in enumerate(hub["children"]):
-            yield f"children of hub {rank}", "%", 100 * (part + 0.5) / record["bins"], 100 * count / total
+            yield f"children of hub {rank}", "%", 100 * part / record["bins"], 100 * count / total
         yield f"near children of hub {rank}", "%", math.nan, 100 * hub["near"]
     yield "pairs of the same degree", "%", math.nan, 100 * record["same_degree"]
     yield "pairs of the same level", "%", math.nan, 100 * record["same_level"]
@@ -187,7 +187,7 @@ ITEMS = {
     "figure-4": Item("Nodes at the levels of the whole graph", "level", _RUNS, lambda t: _seen(t, *_LEVELS)),
     "figure-6": Item("Out-degrees", "degree", _RUNS, lambda t: _seen(t, *_DEGREES)),
     "figure-7": Item("Where the children of the five largest vertices lie, sorted by level and degree",
-                     "place in the order, %", _RUNS, _hubs),
+                     "twentieth of the order, from %", _RUNS, _hubs),
     "figure-8": Item("Spread against k, IC, p = 0.01", "seeds k", _RUNS, _spread),
     "figure-9": Item("Run time, k = 50", "", _RUNS, _times),
     "figure-10": Item("Speed-up by each optimisation", "", _RUNS, _optimised),

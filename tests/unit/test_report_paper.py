@@ -246,8 +246,8 @@ def test_imgpu_reads_choices_spreads_and_shapes(tmp_path):
     assert shape["levels with fewer than 100 nodes"] == 50 and shape["vertices of degree below 10"] == 75
     assert [row["x"] for row in rows["shape"] if row["quantity"] == "vertices of degree x to 2x - 1"] == [2]
     assert [(row["x"], row["value"]) for row in rows["shape"] if row["quantity"] == "children of hub 1"] == [
-        (25, 75),
-        (75, 25),
+        (0, 75),
+        (50, 25),
     ]
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(InputError, match="imgpu shape"):

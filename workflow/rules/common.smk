@@ -66,6 +66,7 @@ wildcard_constraints:
     model="ic|lt",
     method="|".join(dict.fromkeys([*METHODS, *SIMULATORS, *SCALE.get("measures", [])])),
     shard="[0-9]+",
+    part="[0-9]+",
     k="[0-9]+",
     ranking="kpar|fora|monte-carlo",
     circle="comp|core|truss",
@@ -107,6 +108,11 @@ def directions(wildcards):
 def workers(wildcards, threads):
     """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
     return threads or config["threads"]
+
+
+def parts(pattern):
+    """Return the parts of one answer, with their numbers in place of ``{part}``."""
+    return [pattern.replace("{part}", str(part)) for part in range(1, config["shards"]["count"] + 1)]
 
 
 def labelled(labels, paths):

@@ -163,9 +163,12 @@ class Evaluate(Section):
 
 
 class Shards(Section):
-    """The split of one collection of RR sets over files, for the target `sharded`."""
+    """Answers in parts, for the target `sharded`: RR sets, queries of kPAR, vertices of structural diversity."""
 
-    count: Positive = Field(default=4, description="Number of files.")
+    count: Positive = Field(
+        default=4,
+        description="Number of files of an answer; at most `kpar.sources`, and no graph may have fewer vertices.",
+    )
     sets: Positive = Field(default=50000, description="RR sets in each file.")
 
 
