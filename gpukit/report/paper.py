@@ -24,6 +24,9 @@ COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit"
 
 NA = "NA"
 
+SOURCES = {"ours": "", "paper": " in the paper"}
+"""The columns that are drawn, and what they add to the name in the legend."""
+
 
 def _rows(path: str) -> list[Row]:
     header, *lines = read_text(path).splitlines() or [""]
@@ -57,7 +60,7 @@ def section(parts: "Parts") -> dict[str, Any]:
                 "rows": [],
             },
         )
-        item["rows"].append(row | {"name": _name(row["method"]) if row["method"] else ""})
+        item["rows"].append(row | {"name": _name(row["method"])})
     for item in items.values():
         item["stand_ins"] = {row["graph"]: row["data"] for row in item["rows"] if row["data"].startswith("stand-in")}
     settings = {row["setting"] for row in parts.rows("items")}
@@ -166,9 +169,12 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     panels = graphs if wanted.axis and len(graphs) > 1 and len(methods) > 1 else [""]
     lines = graphs if wanted.axis and len(methods) == 1 else methods
     columns, deep = min(2, len(panels)), -(-len(panels) // 2)
-    height = 0.9 + 2.5 * deep + 0.2 * len(lines) / 2 if wanted.axis else 1.6 + 0.34 * len(graphs)
+    labels = {
+        f"{_label(row, lines is graphs)}{tail}" for row in rows for source, tail in SOURCES.items() if row[source] != NA
+    }
+    across = 2 if wanted.axis or max(map(len, labels)) > 20 else 3
+    height = (0.9 + 2.5 * deep if wanted.axis else 1.1 + 0.34 * len(graphs)) + 0.2 * -(-len(labels) // across)
     with draw(path, f"{paper}-{item}", (3.6 * columns + 2.0 * (columns == 1), height)) as (figure, first):
-        name = f"{quantity}, {unit}" if unit != "1" else quantity
         grid = [first]
         if len(panels) > 1:
             first.remove()
@@ -177,8 +183,10 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
             shown = [row for row in rows if panel in ("", row["graph"])]
             for number, line in enumerate(lines):
                 points = [row for row in shown if line == row["graph" if lines is graphs else "method"]]
-                _draw_points(axes, points, number, _name(line), None if wanted.axis else graphs)
-            _scale(axes, wanted, shown, name)
+                if points:
+                    name = _label(points[0], lines is graphs)
+                    _draw_points(axes, points, number, name, None if wanted.axis else graphs)
+            _scale(axes, wanted, shown, f"{quantity}, {unit}" if unit != "1" else quantity)
             axes.grid(True)
             axes.tick_params(labelbottom=True)
             if panel:
@@ -196,7 +204,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
             if standing:
                 note = f"synthetic stand-ins: {len(standing)} of {len(graphs)} graphs"
                 first.annotate(note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", color=MUTED)
-        legend(figure, grid[: len(panels)], columns=2 if wanted.axis else 3)
+        legend(figure, grid[: len(panels)], columns=across)
 
 
 def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: list[str] | None) -> None:
@@ -207,7 +215,7 @@ def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: lis
         points = [row for row in rows if row[source] != NA]
         if not points:
             continue
-        label = f"{name} in the paper" if source == "paper" else name
+        label = name + SOURCES[source]
         values = [float(row[source]) for row in points]
         if places is None:
             stroke = style["linestyle"] if source == "ours" else "none"
@@ -217,10 +225,15 @@ def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: lis
             axes.plot(values, at, label=label, linestyle="none", **dots, **look)
 
 
+def _label(row: Row, with_graph: bool) -> str:
+    """Return what a line or dot of a row is called in the legend."""
+    return f"{row['graph']} {_name(row['method'])}".strip() if with_graph else _name(row["method"]) or "graph"
+
+
 def _name(method: str) -> str:
-    """Return what people call a method, or a graph; what follows a comma stays."""
+    """Return what people call a method; what follows a comma stays."""
     head, comma, rest = method.partition(", ")
-    return NAMES.get(method) or NAMES.get(head, head) + comma + rest or "graph"
+    return NAMES.get(method) or NAMES.get(head, head) + comma + rest
 
 
 def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
@@ -229,6 +242,8 @@ def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
     if not wanted.axis:
         axes.set_xlabel(name)
         axes.set_xscale("log" if logarithmic else "linear")
+        if logarithmic:
+            axes.xaxis.set_minor_formatter("")
         return
     axes.set_ylabel(name)
     axes.set_yscale("log" if logarithmic else "linear")
