@@ -24,6 +24,9 @@ COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit"
 
 NA = "NA"
 
+SEVERAL = "several graphs"
+"""What a row was measured on that is of no graph of its own."""
+
 SOURCES = {"ours": "", "paper": " in the paper"}
 """The columns that are drawn, and what they add to the name in the legend."""
 
@@ -62,6 +65,7 @@ def section(parts: "Parts") -> dict[str, Any]:
         )
         item["rows"].append(row | {"name": _name(row["method"])})
     for item in items.values():
+        item["methods"] = any(row["name"] for row in item["rows"])
         item["stand_ins"] = {row["graph"]: row["data"] for row in item["rows"] if row["data"].startswith("stand-in")}
     settings = {row["setting"] for row in parts.rows("items")}
     devices = sorted({setting.rpartition("; ")[2] for setting in settings if "; " in setting})
@@ -106,7 +110,7 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     for key, several in values.items():
         found = [one.value for one in several]
         measured: Row = {"ours": f"{mean(found):.6g}", "ours_sd": f"{stdev(found):.3g}" if len(found) > 1 else NA}
-        measured |= {"setting": several[0].setting, "data": data.get(key[0], "stand-in"), "repeats": len(found)}
+        measured |= {"setting": several[0].setting, "data": data.get(key[0], SEVERAL), "repeats": len(found)}
         rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA)})
     absent: Row = {"ours": NA, "ours_sd": NA, "setting": "", "repeats": 0}
     rows += [_row(item, key) | absent | {"data": data.get(key[0], NA), "paper": value} for key, value in left.items()]

@@ -6,7 +6,7 @@ TITLES = {
 MEASURES = SCALE["measures"]
 MEASURED = "kpar-queries" if PAPER == "kpar" else f"{PAPER}-measures"  # the kind of the tables of measures
 MADE = {"table-1"} | {item for one in MEASURES.values() for item in one["items"]}
-ITEMS = TITLES.get(PAPER, sorted(MADE, key=lambda item: (item.startswith("figure"), len(item), item)))
+ITEMS = TITLES.get(PAPER, sorted(MADE, key=lambda item: (not item.startswith("table"), not item.startswith("figure"), len(item), item)))
 NEEDS = {
     "table-3": ["kpar-times", "kpar-index", "kpar-queries"],
     "figure-3": ["kpar-arrivals"],
