@@ -10,7 +10,7 @@ from test_report import Checker
 
 from gpukit.errors import InputError, UsageError
 from gpukit.report.page import write_page
-from gpukit.report.paper import COLUMNS, NA, plot_item, rebuild
+from gpukit.report.paper import COLUMNS, NA, _geometric, plot_item, rebuild
 from gpukit.report.paper_items import ITEMS
 from gpukit.report.tables import make_table
 
@@ -355,6 +355,30 @@ def test_figures_have_an_axis(tmp_path):
     assert "edges a vertex r" in (tmp_path / "x.svg").read_text()
     sizes = rebuild("gim", "table-1", tables, str(tmp_path / "p.tsv"))
     assert {row["graph"] for row in sizes} == {"toy", "big"}
+
+
+def test_graphs_have_a_panel_each(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER)
+    cells = [
+        cell(graph, method, k / 10, k=k) for graph in ("toy", "big") for method in ("imm", "gim") for k in (10, 100)
+    ]
+    rows = rebuild("gim", "figure-4", {"graphs": GRAPHS, "gim-cells": cells}, str(tmp_path / "p.tsv"))
+    plot_item("gim", "figure-4", rows, str(tmp_path / "x.svg"))
+    text = (tmp_path / "x.svg").read_text()
+    assert text.count(">toy</text>") == text.count(">big, a stand-in</text>") == 1
+    assert text.count(">IMM</text>") == text.count(">gIM</text>") == 1, "one legend for both"
+    plot_item("gim", "figure-4", found(rows, method="gim"), str(tmp_path / "x.svg"))
+    text = (tmp_path / "x.svg").read_text()
+    assert text.count(">toy gIM</text>") == text.count(">big gIM</text>") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "logarithmic"),
+    [([1, 5, 10, 20, 30, 40, 50], False), ([4, 8, 16, 32, 64, 128], True), ([10, 100, 1000], True), ([1, 8], False)]
+    + [([0, 1, 1000], False), ([2], False), ([0.01, 0.02, 3.0, 40.0], True)],
+)
+def test_axes_are_logarithmic_where_values_lie_by_their_ratios(values, logarithmic):
+    assert _geometric(values) == logarithmic
 
 
 def test_graphs_say_whether_they_are_stand_ins(tmp_path):
