@@ -133,8 +133,8 @@ def _preprocessing(tables: Tables) -> Iterator[Observation]:
     built = [row for row in tables["kpar-queries"] if row["method"] == "fora"]
     for row in built:
         yield Observation(row["graph"], "fora", "", "preprocessing", "s", row["time_index_s"])
-    for row in built:
-        yield Observation(row["graph"], "fora", "", "index", "MB", row["index_bytes"] / 1e6)
+    for graph, size in {row["graph"]: row["index_bytes"] for row in built}.items():
+        yield Observation(graph, "fora", "", "index", "MB", size / 1e6)
     for row in tables["kpar-index"]:
         yield Observation(row["graph"], "kpar", "", "index", "MB", row["index_bytes"] / 1e6)
 
