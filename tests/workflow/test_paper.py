@@ -106,6 +106,35 @@ def test_measures_run_on_tiny_graphs(tmp_path):
         snakemake(tmp_path, "-n", "--cores", "1", "--configfile", str(tmp_path / "mine.yaml"))
 
 
+def test_seeds_of_measures_are_judged(tmp_path):
+    graph = {"name": "NetHEPT", "generate": "er --vertices 60 --edges 300", "weights": "const:0.1"}
+    run = "imgpu run -k 3 --worlds 50 --fresh --by-level"
+    measures = {
+        "shape": {"command": "imgpu shape --worlds 3", "items": ["figure-4", "dag-share"]},
+        "imgpu": {"command": f"{run} --unroll 1", "items": ["figure-8", "figure-9", "figure-10"]},
+        "imgpu-k": {"command": f"{run} --unroll 1 --combine", "items": ["figure-10"]},
+        "mixgreedy": {"command": "imgpu baseline --method mixgreedy -k 3 --worlds 50", "items": ["figure-9"]},
+        "random": {"command": "gim baseline --method random -k 3", "items": ["figure-8"]},
+    }
+    mine = {"paper": "imgpu", "scale": "smoke", "evaluate": {"prefixes": [1, 3], "runs": 300}, "gim": {"k": 3}}
+    mine |= {"scales": {"smoke": {"graphs": [graph], "measures": measures}}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(mine))
+    snakemake(tmp_path, "--cores", "2", "--configfile", str(tmp_path / "mine.yaml"))
+    rows = {}
+    for item in ("figure-4", "figure-8", "figure-9", "figure-10", "dag-share"):
+        with (tmp_path / f"results/items/{item}.tsv").open(newline="") as stream:
+            rows[item] = [row for row in csv.DictReader(stream, delimiter="\t") if row["ours"] != "NA"]
+    spread = {(row["method"], row["x"]): float(row["ours"]) for row in rows["figure-8"] if row["quantity"] == "spread"}
+    assert set(spread) == {(method, k) for method in ("imgpu", "random") for k in "13"}
+    assert spread["imgpu", "3"] > spread["imgpu", "1"] > 1 and spread["imgpu", "3"] >= spread["random", "3"]
+    speed = [row for row in rows["figure-9"] if row["quantity"] == "speed-up over mixgreedy"]
+    assert [(row["method"], row["paper"]) for row in speed] == [("imgpu", "9.69")]
+    each = {row["method"]: row["repeats"] for row in rows["figure-10"] if row["quantity"] == "time of a choice"}
+    assert each == {"imgpu": "3", "imgpu-k": "3"}
+    assert {row["quantity"] for row in rows["figure-4"]} == {"nodes of the level", "levels with fewer than 100 nodes"}
+    assert rows["dag-share"][0]["paper"] == "1.74"
+
+
 def test_a_graph_has_one_origin(tmp_path):
     for wrong in ({"name": "x"}, {"name": "x", "edges": "e.txt", "generate": "er --vertices 9 --edges 9"}):
         (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"graphs": [wrong]}))

@@ -6,7 +6,9 @@ TITLES = {
 MEASURES = SCALE["measures"]
 MEASURED = "kpar-queries" if PAPER == "kpar" else f"{PAPER}-measures"  # the kind of the tables of measures
 MADE = {"table-1"} | {item for one in MEASURES.values() for item in one["items"]}
-ITEMS = TITLES.get(PAPER, sorted(MADE, key=lambda item: (not item.startswith("table"), not item.startswith("figure"), len(item), item)))
+ITEMS = TITLES.get(
+    PAPER, sorted(MADE, key=lambda item: (not item.startswith("table"), not item.startswith("figure"), len(item), item))
+)
 NEEDS = {
     "table-3": ["kpar-times", "kpar-index", "kpar-queries"],
     "figure-3": ["kpar-arrivals"],
@@ -50,7 +52,8 @@ def timed(alone):
 def command_of(wildcards):
     """Return the words of a measure's command, and its options: these come last, and may ask for another device."""
     words = MEASURES[wildcards.measure]["command"].split(" ", 2)
-    return " ".join(words[:2]), " ".join(words[2:])
+    seed = [f"--seed {config['seed']}"] if alone(wildcards) or PAPER == "imgpu" else []
+    return " ".join(words[:2]), " ".join([*seed, *words[2:]])
 
 
 def alone(wildcards):
@@ -78,10 +81,9 @@ def gpus_of_measure(wildcards):
 def where(wildcards, threads):
     """Return the options that say where a measure runs."""
     if alone(wildcards):
-        return f"--seed {config['seed']}"
+        return ""
     device = "cpu" if on_cpu(wildcards) else DEVICE
-    asked = f"--device {device} --gpus {gpus_of_measure(wildcards)} --threads {workers(wildcards, threads)}"
-    return asked + (f" --seed {config['seed']}" if PAPER == "imgpu" else "")
+    return f"--device {device} --gpus {gpus_of_measure(wildcards)} --threads {workers(wildcards, threads)}"
 
 
 def one_of(names):
