@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.select import Device
+from gpukit.device.timing import synchroniser
 from gpukit.diversity import Params, build_network, make_network, search
 from gpukit.diversity.balance import makespan
 from gpukit.diversity.baselines import EgoByEgo
@@ -38,16 +39,13 @@ SAMPLED = ("bc-div", "pgl-div")
 
 def warm(function: Callable[[], Any], repeat: int, device: Device) -> tuple[dict[str, Any], Any]:
     """Return the times (ms: ``cold``, ``median``, ``min``, ``max``, ``each``) of calls, and the last result."""
-    spent = []
+    sync, spent = synchroniser(device), []
     result = None
     for _ in range(repeat + 1):
         result = None
         start = time.perf_counter()
         result = function()
-        if device.kind == "cuda":
-            from numba import cuda
-
-            cuda.synchronize()
+        sync()
         spent.append(1e3 * (time.perf_counter() - start))
     cold, *rest = spent
     return {"cold": cold, "median": median(rest), "min": min(rest), "max": max(rest), "each": rest}, result
@@ -64,7 +62,7 @@ class Bench:
     repeat : int
         Timed runs of each configuration, at least 1, after one that is not.
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`gpukit.bench.gim.copy_bandwidth`).
+        Bytes a second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
     balance : str
         One of :data:`gpukit.diversity.balance.STRATEGIES`; of several GPUs.
     fraction : float

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.select import Device
-from gpukit.device.timing import PhaseTimer
+from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.gim.problem import Params
 from gpukit.gim.run import maximise
 from gpukit.graph.csr import Graph
@@ -16,8 +16,6 @@ from gpukit.graph.csr import Graph
 BYTES_PER_MEMBER = 16 + 32 + 64 + 8
 """Least memory traffic of a member: its row, a sector of in-neighbours, a table slot read and written, itself
 stored."""
-
-COPY_BYTES = 1 << 30
 
 
 def measure(
@@ -38,7 +36,7 @@ def measure(
     repeat : int
         Timed runs, at least 1.
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`copy_bandwidth`).
+        Bytes a second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
 
     Returns
     -------
@@ -49,11 +47,11 @@ def measure(
         ``floor_share`` of the sampling.
     """
     start = time.perf_counter()
-    maximise(graph, params, device, tables=tables, timer=make_timer(device))
+    maximise(graph, params, device, tables=tables, timer=PhaseTimer(synchroniser(device)))
     cold = time.perf_counter() - start
     runs = []
     for _ in range(repeat):
-        timer = make_timer(device)
+        timer = PhaseTimer(synchroniser(device))
         result = maximise(graph, params, device, tables=tables, timer=timer)
         runs.append(timer.seconds())
     spent = [sum(run.get(phase, 0.0) for phase in ("sampling", "selection", "bounds")) * 1e3 for run in runs]
@@ -84,50 +82,3 @@ def mean_members(graph: Graph, params: Params, device: Device, tables: Mapping[s
     collection = make_collection(reverse, params.seed, 0, device)
     collection.extend(1 << 15)
     return collection.members() / (1 << 15)
-
-
-def make_timer(device: Device) -> PhaseTimer:
-    """Return a timer that waits for the device where phases begin and end."""
-    if device.kind == "cpu":
-        return PhaseTimer()
-    from numba import cuda
-
-    return PhaseTimer(cuda.synchronize)
-
-
-def copy_bandwidth(device: Device) -> float:
-    """Return the bytes a second that a large copy reads and writes on the device."""
-    if device.kind == "cpu":
-        source = np.ones(COPY_BYTES // 8, np.int64)
-        target = np.empty_like(source)
-        best = min(_timed(lambda: np.copyto(target, source)) for _ in range(3))
-    else:
-        from numba import cuda
-
-        from gpukit.device.arrays import Buffer, copy
-
-        first, second = Buffer(COPY_BYTES, np.uint8, 1), Buffer(COPY_BYTES, np.uint8, 0)
-
-        def run() -> None:
-            copy(second.array, first.array)
-            cuda.synchronize()
-
-        best = min(_timed(run) for _ in range(5))
-    return 2 * COPY_BYTES / best
-
-
-def _timed(function: Any) -> float:
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
-def peak_memory(device: Device) -> int:
-    """Return the most bytes held so far: on the GPU by the array pool, on the CPU by the process."""
-    if device.kind == "cpu":
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    from gpukit.device.arrays import xp
-
-    return int(xp.get_default_memory_pool().total_bytes())

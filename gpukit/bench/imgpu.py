@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.bench.gim import make_timer
 from gpukit.device.select import Device
+from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.evaluate import forward_spread
 from gpukit.graph.csr import Graph
 from gpukit.imgpu import Params, maximise
@@ -40,7 +40,7 @@ def measure(graph: Graph, params: Params, device: Device, *, repeat: int, bandwi
     repeat : int
         Timed runs, at least 1.
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`gpukit.bench.gim.copy_bandwidth`).
+        Bytes a second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
 
     Returns
     -------
@@ -54,7 +54,7 @@ def measure(graph: Graph, params: Params, device: Device, *, repeat: int, bandwi
     cold = time.perf_counter() - start
     runs = []
     for _ in range(repeat):
-        timer = make_timer(device)
+        timer = PhaseTimer(synchroniser(device))
         result = maximise(graph, params, device, timer=timer)
         runs.append(timer.seconds())
     spent = [(run["worlds"] + run.get("selection", 0.0)) * 1e3 for run in runs]

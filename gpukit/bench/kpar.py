@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.device.select import Device
+from gpukit.device.timing import synchroniser
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Params, Result, Sources, random_vertices
@@ -29,20 +30,12 @@ BYTES_PER_VERTEX = 4 + 8 + 8 + 4 + 8
 @contextmanager
 def _clock(record: dict[str, float], name: str, device: Device) -> Iterator[None]:
     """Add the seconds of a block, with the GPU idle at both ends, to a record."""
-    sync = _synchroniser(device)
+    sync = synchroniser(device)
     sync()
     start = time.perf_counter()
     yield
     sync()
     record[name] = time.perf_counter() - start
-
-
-def _synchroniser(device: Device) -> Callable[[], None]:
-    if device.kind == "cpu":
-        return lambda: None
-    from numba import cuda
-
-    return cuda.synchronize
 
 
 def sources_with_edges(graph: Graph, count: int, seed: int) -> Sources:
@@ -72,7 +65,7 @@ class Bench:
     device : Device
     seed : int
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`gpukit.bench.gim.copy_bandwidth`).
+        Bytes a second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
     """
 
     def __init__(self, graph: Graph, params: Params, device: Device, seed: int, bandwidth: float) -> None:
@@ -164,11 +157,11 @@ class Bench:
 
     def throughput(self, k: int, sources: Sources, **options: Any) -> dict[str, Any]:
         """Ask all queries in one call, warm, the better of two; return queries a second and the floor."""
-        spent, result = _best_of_two(lambda: self.ask(sources, k, **options))
+        rate, result = _twice(len(sources), lambda: self.ask(sources, k, **options))
         floor = self._floor_ms(self._counts([result]))
         return {
-            "k": k, "queries": len(sources), "queries_per_s": len(sources) / spent,
-            "ms_per_query": 1e3 * spent / len(sources), "floor_ms_per_query": floor,
+            "k": k, "queries": len(sources), **rate, "ms_per_query": min(rate["each_ms_per_query"]),
+            "floor_ms_per_query": floor,
         }  # fmt: skip
 
     def fora(self, k: int, sources: Sources) -> dict[str, Any]:
@@ -183,9 +176,9 @@ class Bench:
             start = time.perf_counter()
             ask(sources.part(q, q + 1))
             spent.append(1e3 * (time.perf_counter() - start))
-        best, _ = _best_of_two(lambda: ask(sources))
+        rate, _ = _twice(len(sources), lambda: ask(sources))
         walks = int(index.places[-1])
-        return {"k": k, **seconds, "walks": walks, **_spread(spent), "queries_per_s": len(sources) / best}
+        return {"k": k, "queries": len(sources), **seconds, "walks": walks, **_spread(spent), **rate}
 
     def _fora_index(self) -> "Fora":
         if self.device.kind == "cpu":
@@ -219,27 +212,26 @@ class Bench:
 
             index = index_cuda.on_host(index)
         prepared = Prepared.of(graph, index)
-        spent, expected = _best_of_two(lambda: query(prepared, sources, k, threads=threads))
-        record["kpar"] = {"queries_per_s": len(sources) / spent}
+        record["kpar"], expected = _twice(len(sources), lambda: query(prepared, sources, k, threads=threads))
         found = self.ask(sources, k)
         same = np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
         record["same_answers"] = bool(same)
         seconds: dict[str, float] = {}
         with _clock(seconds, "index_s", self.device):
             fora = baselines.fora_index(graph, self.params, seed=self.seed, threads=threads)
-        spent, _ = _best_of_two(lambda: baselines.fora(graph, fora, sources, k, threads=threads))
-        record["fora"] = {**seconds, "walks": int(fora.places[-1]), "queries_per_s": len(sources) / spent}
+        rate, _ = _twice(len(sources), lambda: baselines.fora(graph, fora, sources, k, threads=threads))
+        record["fora"] = {**seconds, "walks": int(fora.places[-1]), **rate}
         return record
 
 
-def _best_of_two(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds of the faster of two calls, and the result."""
-    spent = []
+def _twice(queries: int, work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+    """Call twice; return the queries a second of the faster call and the times of both, and the result."""
+    each = []
     for _ in range(2):
         start = time.perf_counter()
         result = work()
-        spent.append(time.perf_counter() - start)
-    return min(spent), result
+        each.append(1e3 * (time.perf_counter() - start) / queries)
+    return {"queries_per_s": 1e3 / min(each), "each_ms_per_query": each}, result
 
 
 def _spread(milliseconds: list[float]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.select import Device
-from gpukit.device.timing import PhaseTimer
+from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.graph.csr import Graph
 from gpukit.merit import Params, Result, SimulatedWorld, simulate
 from gpukit.merit.baselines import equip
@@ -89,7 +89,7 @@ def run(
     groups: int,
 ) -> tuple[Result, dict[str, float]]:
     """Return a campaign in one world, and its seconds by phase."""
-    timer = _timer(device)
+    timer = PhaseTimer(synchroniser(device))
     world = SimulatedWorld(graph, params.model, params.seed, number)
     used = tables if params.model == "ic" and params.storage == "segments" else None
     result = simulate(graph, params, world, device, groups=groups, tables=used, timer=timer)
@@ -98,11 +98,3 @@ def run(
 
 def _smaller(params: Params) -> Params:
     return replace(params, eta=min(params.eta, max(params.batch + 1, WARM_ETA)))
-
-
-def _timer(device: Device) -> PhaseTimer:
-    if device.kind == "cpu":
-        return PhaseTimer()
-    from numba import cuda
-
-    return PhaseTimer(cuda.synchronize)

@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pass  # not in the main thread
     try:
         command = typer.main.get_command(app)
-        with command.make_context("gpukit", words or ["--help"]) as context:
+        with command.make_context("gpukit", words or ["--help"], obj=tuple(words)) as context:
             command.invoke(context)
         sys.stdout.flush()
         return 0

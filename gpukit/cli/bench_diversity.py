@@ -1,11 +1,10 @@
 """``gpukit bench diversity``: structural diversity, timed."""
 
-import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts
 from gpukit.cli.common import (
     DeviceChoice,
     DeviceOption,
@@ -20,7 +19,8 @@ from gpukit.errors import UsageError
 
 
 def diversity(
-    graphs: Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Undirected graphs to run on.")],
+    context: typer.Context,
+    graphs: GraphsArgument,
     models: Annotated[str, typer.Option("--models", help="Of comp, core, truss; with commas between them.")] = "truss",
     methods: Annotated[
         str,
@@ -41,7 +41,8 @@ def diversity(
         int, typer.Option("--sample", min=1, help="Vertices that bc-div and pgl-div are timed on.")
     ] = 200,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Timed runs of each configuration.")] = 7,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to keep the record (JSON).")] = None,
+    out: RecordOption = None,
+    compare: CompareOption = None,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -51,10 +52,9 @@ def diversity(
     """Time structural diversity, warm: every vertex scored, the search, ablations and baselines."""
     run = Run({"t": t, "repeat": repeat}, out=out, as_json=as_json, verbose=verbose)
     where = run.use_device(device, gpus, threads)
-    from gpukit.artifacts import digest, read_graph
+    from gpukit.artifacts import read_graph
     from gpukit.bench.diversity import METHODS, Bench
-    from gpukit.bench.gim import copy_bandwidth, peak_memory
-    from gpukit.cli.doctor import versions
+    from gpukit.bench.machine import peak_memory
     from gpukit.diversity import Params, as_undirected
 
     for method in methods.split(","):
@@ -67,26 +67,24 @@ def diversity(
         for model in models.split(",")
         for one in k.split(",")
     ]
-    bandwidth = copy_bandwidth(where)
-    record: dict[str, Any] = {"benchmark": "diversity", "device": where.record(), "versions": versions()}
-    record |= {"copy_bandwidth": bandwidth, "runs": []}
-    lines: dict[str, str] = {}
+    record = Record("diversity", context, run, compare)
+    bandwidth = record.copy_bandwidth()
     for path in graphs:
         graph = as_undirected(read_graph(path, transpose=False))
-        facts = {"name": path.stem, "n": graph.n, "m": graph.m, "digest": digest(path)}
+        known = graph_facts(path, graph)
         for balance, fraction, params in settings:
             bench = Bench(graph, where, repeat=repeat, bandwidth=bandwidth, balance=balance, fraction=fraction)
-            facts |= {"ego_edges": bench.ego_edges, "network_ms": bench.build}
+            facts = known | {"ego_edges": bench.ego_edges, "network_ms": bench.build}
             for method in methods.split(","):
                 found = bench.measure(method, params, t, sample) | {"fraction": fraction}
-                record["runs"].append({"graph": facts, **found, "peak_memory": peak_memory(where)})
+                found |= {"balance": balance} if len(where.gpus) > 1 else {}
+                record.add(facts, found | {"peak_memory": peak_memory(where)})
                 name = f"{path.stem} {params.model} k={params.k} {method}"
                 name += f" {balance} {fraction}" if len(where.gpus) > 1 else ""
                 if method == "steal":
-                    lines[f"{name} {balance}"] = f"{found['makespan']:.3f} times an even share, simulated"
+                    record.lines[f"{name} {balance}"] = f"{found['makespan']:.3f} times an even share, simulated"
                     continue
                 spent = found["ms"]
-                lines[name] = f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f})"
-    if out is not None:
-        out.write_text(json.dumps(record, indent=1) + "\n")
-    run.finish(record=record, summary=lines)
+                record.lines[name] = f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f})"
+        record.save()
+    record.finish()

@@ -1,11 +1,10 @@
 """``gpukit bench imgpu``: greedy choice over Monte-Carlo worlds, timed."""
 
-import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts
 from gpukit.cli.common import (
     DeviceChoice,
     DeviceOption,
@@ -19,14 +18,16 @@ from gpukit.errors import UsageError
 
 
 def imgpu(
-    graphs: Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Graphs to run on.")],
+    context: typer.Context,
+    graphs: GraphsArgument,
     modes: Annotated[str, typer.Option("--modes", help="Of fixed, fresh; with commas between them.")] = "fixed,fresh",
     k: Annotated[int, typer.Option("-k", help="Seeds.")] = 50,
     worlds: Annotated[int, typer.Option("--worlds", help="Live-edge worlds.")] = 20_000,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Timed runs of each configuration.")] = 5,
     mixgreedy: Annotated[bool, typer.Option("--mixgreedy", help="Time MixGreedy too (one thread, every arc).")] = False,
     switches: Annotated[bool, typer.Option("--switches", help="Time one pass with each optimisation too.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to keep the record (JSON).")] = None,
+    out: RecordOption = None,
+    compare: CompareOption = None,
     device: DeviceOption = DeviceChoice.auto,
     threads: ThreadsOption = None,
     seed: SeedOption = 1,
@@ -41,31 +42,24 @@ def imgpu(
     where = run.use_device(device, threads=threads)
     import numba
 
-    from gpukit.artifacts import digest, read_graph
+    from gpukit.artifacts import read_graph
     from gpukit.bench import imgpu as bench
-    from gpukit.bench.gim import copy_bandwidth, peak_memory
-    from gpukit.cli.doctor import versions
+    from gpukit.bench.machine import peak_memory
     from gpukit.imgpu import Params
 
-    bandwidth = copy_bandwidth(where)
-    record: dict[str, Any] = {
-        "benchmark": "imgpu",
-        "device": where.record(),
-        "versions": versions(),
-        "copy_bandwidth": bandwidth,
-        "runs": [],
-    }
-    lines: dict[str, str] = {}
+    record = Record("imgpu", context, run, compare)
+    bandwidth = record.copy_bandwidth()
+    asked = {"worlds": worlds, "seed": seed}
     for path in graphs:
         graph = read_graph(path)
-        facts = {"name": path.stem, "n": graph.n, "m": graph.m, "weights": str(graph.weights), "digest": digest(path)}
+        facts = graph_facts(path, graph)
         rival: dict[str, Any] | None = None
         if mixgreedy:
             numba.set_num_threads(1)
             rival = bench.measure_mix_greedy(graph, k, worlds, seed)
             numba.set_num_threads(where.threads)
-            record["runs"].append({"graph": facts, "method": "mixgreedy", **rival})
-            lines[f"{path.stem} mixgreedy"] = f"{rival['algorithm_ms']:,.0f} ms, spread {rival['spread']:,.2f}"
+            record.add(facts, {"method": "mixgreedy", "params": {"k": k} | asked} | rival)
+            record.lines[f"{path.stem} mixgreedy"] = f"{rival['algorithm_ms']:,.0f} ms, spread {rival['spread']:,.2f}"
         for mode in chosen:
             params = Params(k, worlds, mode == "fresh", seed)
             found = bench.measure(graph, params, where, repeat=repeat, bandwidth=bandwidth)
@@ -76,12 +70,11 @@ def imgpu(
             if rival is not None:
                 found["times_mixgreedy"] = rival["algorithm_ms"] / spent["median"]
                 line += f", {found['times_mixgreedy']:,.0f} times as fast as mixgreedy"
-            record["runs"].append({"graph": facts, "method": mode, **found, "peak_memory": peak_memory(where)})
-            lines[f"{path.stem} {mode}"] = line
+            record.add(facts, {"method": mode} | found | {"peak_memory": peak_memory(where)})
+            record.lines[f"{path.stem} {mode}"] = line
         if switches:
             found = bench.switches(graph, worlds, where, repeat=repeat, seed=seed)
-            record["runs"].append({"graph": facts, "method": "switches", "pass_ms": found})
-            lines[f"{path.stem} pass"] = ", ".join(f"{name} {spent:.1f} ms" for name, spent in found.items())
-    if out is not None:
-        out.write_text(json.dumps(record, indent=1) + "\n")
-    run.finish(record=record, summary=lines)
+            record.add(facts, {"method": "switches", "params": asked, "pass_ms": found})
+            record.lines[f"{path.stem} pass"] = ", ".join(f"{name} {spent:.1f} ms" for name, spent in found.items())
+        record.save()
+    record.finish()

@@ -1,12 +1,11 @@
 """``gpukit bench merit``: minimum-cost seeding, timed."""
 
-import json
 from itertools import product
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts
 from gpukit.cli.common import (
     DeviceChoice,
     DeviceOption,
@@ -21,7 +20,8 @@ from gpukit.cli.numbers import number
 
 
 def merit(
-    graphs: Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Graphs to run on.")],
+    context: typer.Context,
+    graphs: GraphsArgument,
     etas: Annotated[str, typer.Option("--eta", help="Targets, with commas between them.")] = "1000",
     batch: Annotated[int, typer.Option("--batch", "-b", help="Seeds of a round at most.")] = 16,
     models: Annotated[str, typer.Option("--models", help="Diffusion models, with commas between them.")] = "ic,lt",
@@ -31,7 +31,8 @@ def merit(
     certificates: Annotated[str, typer.Option("--certificates", help="Of fresh, paper; with commas.")] = "fresh",
     groups: Annotated[str, typer.Option("--groups", help="β of the update, with commas between them.")] = "1",
     worlds: Annotated[int, typer.Option("--worlds", min=1, help="Hidden worlds, a campaign each.")] = 3,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to keep the record (JSON).")] = None,
+    out: RecordOption = None,
+    compare: CompareOption = None,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -42,19 +43,15 @@ def merit(
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
     run = Run({"batch": batch, "worlds": worlds}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     where = run.use_device(device, gpus, threads)
-    from gpukit.artifacts import digest, read_graph, read_tables
-    from gpukit.bench.gim import copy_bandwidth
+    from gpukit.artifacts import read_graph, read_tables
     from gpukit.bench.merit import measure
-    from gpukit.cli.doctor import versions
     from gpukit.merit import Params
 
-    bandwidth = copy_bandwidth(where)
-    record: dict[str, Any] = {"benchmark": "merit", "device": where.record(), "versions": versions()}
-    record |= {"copy_bandwidth": bandwidth, "runs": []}
-    lines: dict[str, str] = {}
+    record = Record("merit", context, run, compare)
+    bandwidth = record.copy_bandwidth()
     for path in graphs:
         graph, tables = read_graph(path), read_tables(path)
-        facts = {"name": path.stem, "n": graph.n, "m": graph.m, "weights": str(graph.weights), "digest": digest(path)}
+        facts = graph_facts(path, graph)
         for model, eta, certificate, method, beta in product(
             models.split(","), etas.split(","), certificates.split(","), methods.split(","), groups.split(",")
         ):
@@ -63,11 +60,10 @@ def merit(
                 graph, params, method, where, tables=tables, worlds=worlds, groups=number(beta, "--groups", int),
                 bandwidth=bandwidth,
             )  # fmt: skip
-            record["runs"].append({"graph": facts, **found})
-            lines[f"{path.stem} {model} η {eta} {certificate} {method} β {beta}"] = (
+            record.add(facts, found)
+            record.lines[f"{path.stem} {model} η {eta} {certificate} {method} β {beta}"] = (
                 f"{found['time_s']['mean']:.3f} s, cost {found['cost']['mean']:,.2f}, {found['rounds']:.1f} rounds, "
                 f"{found['probes']:,.0f} probes"
             )
-    if out is not None:
-        out.write_text(json.dumps(record, indent=1) + "\n")
-    run.finish(record=record, summary=lines)
+        record.save()
+    record.finish()

@@ -16,7 +16,7 @@ import typer
 
 from gpukit.device import lease
 from gpukit.device.select import Device, choose
-from gpukit.device.timing import PhaseTimer
+from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import InputError, UsageError
 
 MAX_SEED = 2**64 - 1
@@ -124,25 +124,17 @@ class Run:
         threads: int | None = None,
         *,
         work: float | None = None,
-        unproven: str = "",
     ) -> Device:
         """Choose the device, lease its GPUs, set the threads, and say what and why.
 
         Call it before a system is imported: threads beyond the available ones and the choice of GPUs take effect only
-        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`; ``unproven`` names
-        work whose kernels have yet to pass their tests on a GPU, so that only ``cuda`` takes one, not ``auto``.
+        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`.
         """
-        if unproven and requested == "auto":
-            device = choose("cpu", gpus, threads)
-            device = replace(device, reason=f"auto: {unproven} on a GPU is unproven; --device cuda takes one")
-        else:
-            device = choose(str(requested), gpus, threads, work=work)
-        device, self._lease = lease.take(device)
+        device, self._lease = lease.take(choose(str(requested), gpus, threads, work=work))
         threads = set_threads(device.threads)
         if threads != device.threads:
             device = replace(device, threads=threads)
-        if device.kind == "cuda":
-            self.timer.sync = _synchroniser(device)
+        self.timer.sync = synchroniser(device)
         self.device = device
         where = (
             f"{len(device.gpus)} × {device.name}" if device.kind == "cuda" else f"{threads} thread(s) of {device.name}"
@@ -211,17 +203,6 @@ def set_threads(threads: int) -> int:
     threads = min(threads, numba.config.NUMBA_NUM_THREADS)
     numba.set_num_threads(threads)
     return threads
-
-
-def _synchroniser(device: Device) -> Callable[[], None]:
-    def synchronise() -> None:
-        from numba import cuda
-
-        for gpu in device.gpus:
-            with cuda.gpus[gpu]:
-                cuda.synchronize()
-
-    return synchronise
 
 
 def print_json(value: Any) -> None:

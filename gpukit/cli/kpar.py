@@ -108,7 +108,7 @@ def rank(
 
         settings = Params(alpha=alpha)
         graph, graph_digest = read_graph(graph_file), digest(graph_file)
-    chosen = run.use_device(device.value, gpus, threads, work=RANK_VISITS * graph.m, unproven="kpar")
+    chosen = run.use_device(device.value, gpus, threads, work=RANK_VISITS * graph.m)
     with run.phase("rank"):
         from gpukit.kpar.run import rank_on
 
@@ -163,7 +163,7 @@ def index(
         settings = Params(alpha, epsilon)
         graph, inputs = read_graph(graph_file, transpose=rank_file is None), {"graph": digest(graph_file)}
     visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
-    chosen = run.use_device(device.value, gpus, threads, work=visits * graph.m, unproven="kpar")
+    chosen = run.use_device(device.value, gpus, threads, work=visits * graph.m)
     order = _order(run, chosen, graph, settings, rank_file, inputs)
     with run.phase("walks"):
         from gpukit.kpar.run import index_on
@@ -292,7 +292,7 @@ def query(
     if bounds is Bounds.printed:
         _log.warning("--bounds printed is unsound: its answers come without the guarantee")
     where = "cpu" if ablated else device.value
-    chosen = run.use_device(where, gpus, threads, work=float(graph.m) * len(sources), unproven="kpar")
+    chosen = run.use_device(where, gpus, threads, work=float(graph.m) * len(sources))
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on, query_on
 

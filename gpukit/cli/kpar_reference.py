@@ -104,7 +104,7 @@ def baseline(
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
         k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources), unproven="kpar")
+    chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources))
     on_gpu = chosen.kind == "cuda"
     extra: dict[str, int] = {}
     if on_gpu:

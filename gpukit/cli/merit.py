@@ -279,7 +279,7 @@ def _use_device(
     roots = graph.n / asked.eta
     rounds = asked.eta / (4 * asked.batch) + 5
     work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / asked.batch * 4
-    chosen = run.use_device(device.value, gpus, threads, work=work, unproven="merit")
+    chosen = run.use_device(device.value, gpus, threads, work=work)
     with run.phase("load"):
         _load(graph, asked, chosen)
     return chosen

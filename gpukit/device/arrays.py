@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from gpukit.device.context import numba_on
 from gpukit.device.select import simulated
 
 if simulated():
@@ -73,7 +74,7 @@ def on_gpu(gpu: int) -> Iterator[None]:
     if xp is np:
         yield
         return
-    with cuda.gpus[gpu], xp.cuda.Device(gpu):
+    with numba_on(gpu), xp.cuda.Device(gpu):
         yield
 
 

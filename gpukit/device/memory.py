@@ -54,9 +54,11 @@ def free_bytes(device: Device) -> int:
         return host_free_bytes()
     from numba import cuda
 
+    from gpukit.device.context import numba_on
+
     free = []
     for gpu in device.gpus:
-        with cuda.gpus[gpu]:
+        with numba_on(gpu):
             free.append(cuda.current_context().get_memory_info()[0])
     lowest = min(free)
     return int(lowest) if lowest < float("inf") else host_free_bytes()

@@ -4,6 +4,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from gpukit.device.select import Device
+
+
+def synchroniser(device: Device) -> Callable[[], None]:
+    """Return what waits until all GPUs of a device have done what they were given; the CPU has nothing to wait for."""
+    if device.kind == "cpu":
+        return lambda: None
+
+    def synchronise() -> None:
+        from numba import cuda
+
+        from gpukit.device.context import numba_on
+
+        for gpu in device.gpus:
+            with numba_on(gpu):
+                cuda.synchronize()
+
+    return synchronise
+
 
 class PhaseTimer:
     """Adds up wall time by name; the time of an inner phase does not count for the outer one.

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, cooperative_grid, xp
+from gpukit.device.launch import launch
 from gpukit.diversity.decompose_cuda import BLOCK, CONTROL, NONE, QUEUED, arc_edges, core_levels, truss_levels
 from gpukit.diversity.decomposition import by_id
 from gpukit.diversity.scores_cuda import CudaNetwork
@@ -47,4 +48,4 @@ def _cooperative(kernel: Any, *buffers: Buffer) -> None:
     control[QUEUED] = 0
     arguments = tuple(one.view for one in (*buffers, Buffer(control)))
     block = 32 if xp is np else BLOCK
-    kernel[cooperative_grid(kernel, block, arguments), block](*arguments)
+    launch(kernel, cooperative_grid(kernel, block, arguments), block, *arguments)

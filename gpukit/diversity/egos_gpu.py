@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, free_memory, xp
+from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.diversity.egos import EgoNetworks
 from gpukit.diversity.egos_cuda import PARTS, aggregate, ego_rows, list_triangles
@@ -19,7 +20,7 @@ def _over(threads: int, kernel: Any, *arguments: Any) -> None:
     """Launch a kernel with about so many threads."""
     if threads:
         blocks = 2 if xp is np else min(-(-threads // BLOCK), BLOCKS)
-        kernel[blocks, 16 if xp is np else BLOCK](*arguments)
+        launch(kernel, blocks, 16 if xp is np else BLOCK, *arguments)
 
 
 def extract(graph: Graph, centres: np.ndarray, *, memory: int | None = None) -> EgoNetworks:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, xp
+from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget, readable
 from gpukit.diversity import cuda as kernels
 from gpukit.diversity import network_cuda, teams_cuda
@@ -141,7 +142,7 @@ class CudaNetwork:
         if threads:
             views = [one.view if isinstance(one, Buffer) else one for one in arguments]
             blocks = 1 if xp is np else min(-(-threads // BLOCK), 1 << 15)
-            kernel[blocks, 32 if xp is np else BLOCK](*views)
+            launch(kernel, blocks, 32 if xp is np else BLOCK, *views)
 
     def support(self) -> np.ndarray:
         """Return the triangles of each edge (int32, m), by tail and head in ranks."""
@@ -309,7 +310,7 @@ class CudaNetwork:
         share = min(max(BLOCK_EDGES, self.ego_edges // GRID), MOST_BLOCK_EDGES)
         limits = (WARP_MEMBERS, SMALL_EDGES, SMALL_WORDS, share, BLOCK_WORDS)
         # Few blocks, because each adds its facts to the same places.
-        kernels.classify[1 if xp is np else GRID, 32 if xp is np else BLOCK](
+        launch(kernels.classify, 1 if xp is np else GRID, 32 if xp is np else BLOCK,
             Buffer(ranks).view, lists.kept_begin.view, lists.room.view, params.code != COMP,
             2 if by_edges else least_size(params.code, params.k), by_edges, *limits, keys.view, facts.view,
         )  # fmt: skip
@@ -363,6 +364,6 @@ class CudaNetwork:
         if team > 1:
             team = min(LARGEST_TEAM, max(team, most // len(egos)), most)
         teams = max(1, min(most // team, len(egos), self.memory // each))
-        kernels.score_egos[teams * team, block](*arguments(teams, team))
+        launch(kernels.score_egos, teams * team, block, *arguments(teams, team))
         if wanted == kernels.FULL:
             self._seen += self._work["control"].array[teams_cuda.TRIANGLES]

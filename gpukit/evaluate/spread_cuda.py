@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import cuda, int32, int64, types, uint32
 
+from gpukit.device.context import numba_on
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import draw4
 from gpukit.evaluate.batches import Progress, share_runs
@@ -259,7 +260,7 @@ def run_on_gpus(
     values = np.empty((runs, len(plan.stage_rounds)), np.int64)
     states = []
     for gpu in gpus:
-        with cuda.gpus[gpu]:
+        with numba_on(gpu):
             size = min(blocks or _most_blocks(plan, inputs), runs)
             arrays = [cuda.to_device(array) for array in inputs]
             scratch = [cuda.device_array((size, width), dtype) for width, dtype in _scratch(plan)]
@@ -268,7 +269,7 @@ def run_on_gpus(
 
     def run_batch(state: tuple, first: int, count: int) -> None:
         gpu, size, arrays, scratch = state
-        with cuda.gpus[gpu]:
+        with numba_on(gpu):
             part = cuda.device_array((count, values.shape[1]), np.int64)
             kernel[size, threads](*arrays, np.uint64(plan.seed), plan.tag, first, *scratch, part)
             part.copy_to_host(values[first : first + count])

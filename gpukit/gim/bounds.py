@@ -6,17 +6,14 @@ greedy selection, C the number of seed sets that may come out. docs/gim.md has t
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import Decimal, localcontext
 
-from gpukit.worlds.bounds import CONTEXT, LN2, hit_lower, hit_upper
+from gpukit.worlds.bounds import CONTEXT, LN2, ceiling, doublings, hit_lower, hit_upper
 
 GRID = Decimal("1.01")
 """Base of the grid of levels, the lower bounds on the optimum that IMM tries to prove."""
 
 _SQRT2 = CONTEXT.sqrt(Decimal(2))
-_HALF_LN_2PI = Decimal("0.91893853320467274178032973640561763986139747363778")
-_EXACT_CHOICES = 1000
-_BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
 
 GREEDY_RATIO = CONTEXT.subtract(Decimal(1), CONTEXT.exp(Decimal(-1)))
 """ρ of greedy selection: 1 - 1/e."""
@@ -26,15 +23,6 @@ ROUNDS_RATIO = Decimal("0.5")
 
 BUDGET_RATIO = CONTEXT.divide(GREEDY_RATIO, Decimal(2))
 """ρ of the better of ratio greedy and best single element under a budget: (1 - 1/e)/2."""
-
-
-def _ceiling(value: Decimal) -> int:
-    return int(value.to_integral_value(ROUND_CEILING))
-
-
-def _doublings(factor: Decimal) -> int:
-    """Return ⌈log₂ factor⌉ for factor >= 1, without the rounding of a logarithm."""
-    return (_ceiling(factor) - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -106,10 +94,10 @@ def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
         six = log_n + Decimal(6).ln()
         root = ratio * six.sqrt() + (ratio * (family.log_sets + six)).sqrt()
         start = 2 * root * root
-        steps = _doublings(share / (eps * eps)) + 1
+        steps = doublings(share / (eps * eps)) + 1
         return OpimPlan(
-            first=max(_ceiling(start), -(-min_sets // 2)),
-            cap=_ceiling(start * share / (eps * eps)),
+            first=max(ceiling(start), -(-min_sets // 2)),
+            cap=ceiling(start * share / (eps * eps)),
             steps=steps,
             a=log_n + Decimal(3 * steps).ln(),
             target=ratio - eps,
@@ -185,7 +173,7 @@ class ImmPlan:
         """Return the level of W·F(S)/(1 + ε')²: one factor is what a proof needs, the other leaves room for chance."""
         with localcontext(CONTEXT):
             aim = self.lower(covered, sets) / (1 + _SQRT2 * self.epsilon)
-            return max(grid_floor(max(aim, Decimal(1)))[0], self.bottom)
+            return max(grid_floor(max(aim, Decimal(1))), self.bottom)
 
     def proof(self, level: int) -> int:
         """Return σ_j, the sets that can prove OPT >= GRID**j, for a failure of 1/(2n) over all levels together."""
@@ -193,7 +181,7 @@ class ImmPlan:
             prime = _SQRT2 * self.epsilon
             share = self.family.mass / GRID**level
             logs = self.family.log_sets + Decimal(2 * self.family.n * self.levels).ln()
-            return _ceiling((2 + 2 * prime / 3) * logs * share / (prime * prime))
+            return ceiling((2 + 2 * prime / 3) * logs * share / (prime * prime))
 
     def proves(self, level: int, covered: int, sets: int) -> bool:
         """Return whether seeds that hit this many of σ_j or more sets prove OPT >= GRID**j."""
@@ -206,7 +194,7 @@ class ImmPlan:
             failure = Decimal(4 * self.family.n * sizes).ln()
             ratio = self.family.ratio
             root = ratio * failure.sqrt() + (ratio * (self.family.log_sets + failure)).sqrt()
-            return _ceiling(2 * self.family.mass * root * root / (self.epsilon**2 * lower))
+            return ceiling(2 * self.family.mass * root * root / (self.epsilon**2 * lower))
 
     def enough(self, level: int) -> int:
         """Return N_j, the sets that prove OPT >= GRID**j and, if that holds, are enough to choose from."""
@@ -226,16 +214,16 @@ def imm_plan(family: Family, epsilon: float) -> ImmPlan:
         steps = n.bit_length() - 2 if mass == n else (mass // family.least).bit_length() - 1
         trials = max(Decimal(n).ln() / LN2, Decimal(steps)) if steps > 0 else Decimal(1)
         whole = (2 + 2 * prime / 3) * (family.log_sets + Decimal(2 * n).ln() + trials.ln()) / (prime * prime)
-        search = tuple(_ceiling(whole * 2**i) for i in range(1, steps + 1))
-        return ImmPlan(family, eps, search, grid_floor(Decimal(family.least))[0], grid_floor(Decimal(mass))[0])
+        search = tuple(ceiling(whole * 2**i) for i in range(1, steps + 1))
+        return ImmPlan(family, eps, search, grid_floor(Decimal(family.least)), grid_floor(Decimal(mass)))
 
 
-def grid_floor(value: Decimal) -> tuple[int, Decimal]:
-    """Return the largest j with GRID**j <= value, and GRID**j; value >= 1."""
+def grid_floor(value: Decimal) -> int:
+    """Return the largest j with GRID**j <= value; value >= 1."""
     with localcontext(CONTEXT):
         j = int(value.ln() / GRID.ln())
         while GRID ** (j + 1) <= value:
             j += 1
         while GRID**j > value:
             j -= 1
-        return j, GRID**j
+        return j

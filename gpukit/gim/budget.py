@@ -3,6 +3,8 @@
 import numba
 import numpy as np
 
+from gpukit.worlds.cover_cpu import cover
+
 BOUNDED_PREFIXES = 32
 """Greedy prefixes for which the knapsack bound is worked out at most: each costs a sort of the vertices."""
 
@@ -50,7 +52,7 @@ def choose(
     covered = np.zeros(len(offsets) - 1, np.bool_)
     barred = blocked.copy()
     barred[forced] = True
-    base = np.array([_cover(offsets, members, starts, sets, v, covered, counts) for v in forced], np.int64)
+    base = np.array([cover(starts, sets, v, offsets, members, covered, counts) for v in forced], np.int64)
     after_forced = int(base.sum())
     open_ = ~barred & (costs <= budget)
     single = int(np.where(open_, counts, -1).argmax()) if open_.any() else -1
@@ -63,7 +65,7 @@ def choose(
         v = _best_ratio(counts, costs, barred, left)
         if v < 0:
             break
-        gain = _cover(offsets, members, starts, sets, v, covered, counts)
+        gain = cover(starts, sets, v, offsets, members, covered, counts)
         seeds.append(v)
         gains.append(gain)
         barred[v] = True
@@ -92,20 +94,6 @@ def _index(offsets, members, counts):
             sets[fill[members[j]]] = s
             fill[members[j]] += 1
     return starts, sets
-
-
-@numba.njit(cache=True)
-def _cover(offsets, members, starts, sets, v, covered, counts):
-    """Cover the sets of a vertex, take their members out of the counts, and return how many were new."""
-    gain = 0
-    for i in range(starts[v], starts[v + 1]):
-        s = sets[i]
-        if not covered[s]:
-            covered[s] = True
-            gain += 1
-            for j in range(offsets[s], offsets[s + 1]):
-                counts[members[j]] -= 1
-    return gain
 
 
 @numba.njit(cache=True)

@@ -6,6 +6,7 @@ import numpy as np
 from numba import cuda
 
 from gpukit.device.arrays import Buffer, free_memory, xp
+from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
 from gpukit.imgpu import fixed_cuda
 from gpukit.imgpu.count_cuda import CONTROL, KEPT, MOST_SLOTS, OVERFLOW, count_reached, count_worlds
@@ -97,7 +98,7 @@ class CudaWorlds:
         """Count worlds once and return ``control``."""
         control = Buffer(CONTROL, np.int64, 0)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
-        count_worlds[min(self.grid, count), self._threads](
+        launch(count_worlds, min(self.grid, count), self._threads,
             *(buffer.view for buffer in self._graph), self.ready.n, self.ready.paired, self.seed, first, count,
             chosen.view, *self.how, self._work.view, self.cap, self._slot_of.view, gains.view,
             *(buffer.view for buffer in kept), control.view,
@@ -128,7 +129,7 @@ class CudaWorlds:
         chosen, values = Buffer(np.array(seeds, np.int32)), Buffer(count, np.int64)
         while True:
             control = Buffer(CONTROL, np.int64, 0)
-            count_reached[min(self.grid, count), self._threads](
+            launch(count_reached, min(self.grid, count), self._threads,
                 *(buffer.view for buffer in self._graph), self.ready.n, self.ready.paired, self.seed, first,
                 chosen.view, self._work.view, self.cap, self._slot_of.view, values.view, control.view,
             )  # fmt: skip
@@ -183,7 +184,7 @@ class CudaWorlds:
         items = np.concatenate([[0], np.cumsum(sizes)])
         totals = Buffer(len(vertices), np.int64, 0)
         blocks = min(len(self._queue), max(1, int(items[-1])))
-        fixed_cuda.evaluate[blocks, fixed_cuda.BLOCK](
+        launch(fixed_cuda.evaluate, blocks, fixed_cuda.BLOCK,
             Buffer(np.array(vertices, np.int32)).view, Buffer(items).view, *(buffer.view for buffer in self._kept),
             self._state.view, self._seen.view, self._queue.view, totals.view,
         )  # fmt: skip
@@ -193,9 +194,8 @@ class CudaWorlds:
         """Make a vertex a seed in the worlds that are kept."""
         starts, index, _, row, heads = self._kept
         blocks = min(len(self._queue), max(1, int(self._starts[vertex + 1] - self._starts[vertex])))
-        fixed_cuda.choose[blocks, fixed_cuda.BLOCK](
-            vertex, starts.view, index.view, row.view, heads.view, self._state.view, self._queue.view
-        )
+        views = (buffer.view for buffer in (starts, index, row, heads, self._state, self._queue))
+        launch(fixed_cuda.choose, blocks, fixed_cuda.BLOCK, vertex, *views)
 
 
 def _threads(mean: float) -> int:

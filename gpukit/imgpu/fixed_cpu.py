@@ -122,28 +122,33 @@ def keep(arcs, paired, seed, first, count, world, labels, how, mean_slots, mean_
 
 
 @numba.njit(nogil=True, cache=True)
+def _reach(row, heads, state, queue, s, mark):
+    """Mark the slots that s reaches past what is marked, put them into the queue, and return how many they are."""
+    queue[0] = s
+    state[s] = mark
+    head, tail = 0, 1
+    while head < tail:
+        u = queue[head]
+        head += 1
+        for e in range(row[u], row[u + 1]):
+            w = heads[e]
+            if state[w] == ALIVE:
+                state[w] = mark
+                queue[tail] = w
+                tail += 1
+    return tail
+
+
+@numba.njit(nogil=True, cache=True)
 def gain_of(worlds, starts, index, row, heads, state, queue, v):
     """Return what vertex v, no seed, adds to what the seeds reach."""
     total = worlds - (starts[v + 1] - starts[v])
     for i in range(starts[v], starts[v + 1]):
-        s = index[i]
-        if state[s] != ALIVE:
-            continue
-        queue[0] = s
-        state[s] = SEEN
-        head, tail = 0, 1
-        while head < tail:
-            u = queue[head]
-            head += 1
-            for e in range(row[u], row[u + 1]):
-                w = heads[e]
-                if state[w] == ALIVE:
-                    state[w] = SEEN
-                    queue[tail] = w
-                    tail += 1
-        for j in range(tail):
-            state[queue[j]] = ALIVE
-        total += tail
+        if state[index[i]] == ALIVE:
+            tail = _reach(row, heads, state, queue, index[i], SEEN)
+            for j in range(tail):
+                state[queue[j]] = ALIVE
+            total += tail
     return total
 
 
@@ -151,18 +156,5 @@ def gain_of(worlds, starts, index, row, heads, state, queue, v):
 def choose(worlds, starts, index, row, heads, state, queue, v):
     """Make vertex v a seed: what it reaches is gone."""
     for i in range(starts[v], starts[v + 1]):
-        s = index[i]
-        if state[s] != ALIVE:
-            continue
-        queue[0] = s
-        state[s] = GONE
-        head, tail = 0, 1
-        while head < tail:
-            u = queue[head]
-            head += 1
-            for e in range(row[u], row[u + 1]):
-                w = heads[e]
-                if state[w] == ALIVE:
-                    state[w] = GONE
-                    queue[tail] = w
-                    tail += 1
+        if state[index[i]] == ALIVE:
+            _reach(row, heads, state, queue, index[i], GONE)

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, on_gpu, xp
+from gpukit.device.launch import launch
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar import fora_cuda
 from gpukit.kpar.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
-from gpukit.kpar.index_cuda import launch, on_device
+from gpukit.kpar.index_cuda import for_each, on_device
 from gpukit.kpar.prepared_cuda import Shape, Space, packed
 from gpukit.kpar.problem import Params, Result, Sources, check_k
 
@@ -24,7 +25,7 @@ def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, gpu
         xp.cumsum(-(-xp.diff(graph.indptr) * limit // worth), out=places[1:])
         ends = xp.empty(int(places[-1]), np.int32)
         drawn = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
-        launch(fora_cuda.walk_ends, len(ends), *drawn, places, ends)
+        for_each(fora_cuda.walk_ends, len(ends), *drawn, places, ends)
         return Fora(params, limit, worth, places, ends)
 
 
@@ -54,7 +55,7 @@ class CudaFora:
                 )  # fmt: skip
 
             blocks, shape_, arrays = self._space.spread(fora_cuda.fora, arguments, queries, k, shape or Shape())
-            fora_cuda.fora[shape_](*arguments(blocks, arrays))
+            launch(fora_cuda.fora, *shape_, *arguments(blocks, arrays))
             rows = out.host()
         offsets = np.concatenate([[0], np.cumsum(rows[:, 0])]).astype(np.int64)
         filled = np.arange(k) < rows[:, :1]
@@ -82,7 +83,9 @@ def monte_carlo(
             part = slice(sources.offsets[q], sources.offsets[q + 1])
             walks, worth, extra = shares_of_walks(sources.mass[part], total)
             reserve = xp.zeros(graph.n, np.int64)
-            launch(fora_cuda.walk_counts, int(walks[-1]), *drawn, sources.vertices[part], walks, worth, extra, reserve)
+            for_each(
+                fora_cuda.walk_counts, int(walks[-1]), *drawn, sources.vertices[part], walks, worth, extra, reserve
+            )
             nodes = xp.flatnonzero(reserve)
             best = nodes[xp.argsort(-reserve[nodes], kind="stable")[:k]]
             answers.append((best.astype(np.int32), reserve[best]))

@@ -64,21 +64,25 @@ def walk_counts(indptr, indices, go_on, seed, tag, vertices, walks, worth, extra
 
 
 @cuda.jit(device=True)
-def _list_positive(n, values, divisor, degrees, divide, target, counts, control, home, blocks, phase, stage, shared):
+def _list_positive(
+    n, values, divisor, degrees, divide, target, counts, control, home, member, blocks, phase, stage, shared
+):
     """List the vertices with a positive value; with ``divide`` those with out-edges, and ⌈value / divisor⌉."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     counter = counters(home, phase) + FIRST
     passes, fullest = 0, -1
-    for first in range(cuda.blockIdx.x % blocks * width, n, blocks * width):
+    first = member * width
+    while first < n:
         v = first + lane
         if v < n and values[v] > 0 and (not divide or degrees[v] > 0):
             if divide:
                 counts[v] = int64(uint64(values[v] + divisor - 1) // uint64(divisor))
             fullest = max(fullest, put(stage, shared, 0, target, control, counter, v))
-        if due(passes, fullest):
+        if due(passes, fullest, shared):
             flush(stage, shared, 0, target, control, counter)
             fullest = -1
         passes += 1
+        first += blocks * width
     flush(stage, shared, 0, target, control, counter)
 
 
@@ -120,79 +124,105 @@ def fora(
         shared[lane] = 0
     phase, turn = int64(1), 0
     while True:
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         at = counters(home, phase)
         if me == 0:
             control[at + FIRST] = cuda.atomic.add(control, 0, 1)
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         q = control[at + FIRST]
         if q >= queries:
             break
         size = sources[q + 1] - sources[q]
         first_vertex = queries + 1 + sources[q]
         first_mass = first_vertex + sources[queries]
-        for i in range(me, size, everyone):
+        i = me
+        while i < size:
             residue[sources[first_vertex + i]] = sources[first_mass + i]
             frontier[i] = sources[first_vertex + i]
-        phase = meet(control, home, blocks, phase)
+            i += everyone
+        phase = meet(control, home, member, blocks, phase)
         rounds = 0
         while size > 0:
             rounds += 1
             lengths(
                 PUSH, frontier, size, indptr, go_on, degrees, residue, reserve, scores, limits,
-                control, home, blocks, sums,
+                control, home, member, blocks, sums,
             )  # fmt: skip
-            phase = meet(control, home, blocks, phase)
+            phase = meet(control, home, member, blocks, phase)
             whole = share_out(control, home, blocks, pool, sums)
             at = counters(home, phase)
             sweep(
                 PUSH, frontier, size, whole, 1, indptr, indices, go_on, uint64(0), 0, degrees, indptr, ends,
                 frequencies, places, frequencies, residue, reserve, walks, scores, scores, limits, candidates, upcoming,
-                limit, most, True, control, home, blocks, phase, pool, sums, stage, local, shared,
+                limit, most, True, control, home, member, blocks, phase, pool, sums, stage, local, shared,
             )  # fmt: skip
-            phase = meet(control, home, blocks, phase)
+            phase = meet(control, home, member, blocks, phase)
             size = control[at + SECOND]
             frontier, upcoming = upcoming, frontier
         at = counters(home, phase)
-        _list_positive(n, residue, worth, degrees, True, frontier, walks, control, home, blocks, phase, stage, shared)
-        phase = meet(control, home, blocks, phase)
+        _list_positive(
+            n, residue, worth, degrees, True, frontier, walks, control, home, member, blocks, phase, stage, shared
+        )
+        phase = meet(control, home, member, blocks, phase)
         size = control[at + FIRST]
         lengths(
-            CARRY, frontier, size, places, go_on, walks, residue, reserve, scores, limits, control, home, blocks, sums
+            CARRY,
+            frontier,
+            size,
+            places,
+            go_on,
+            walks,
+            residue,
+            reserve,
+            scores,
+            limits,
+            control,
+            home,
+            member,
+            blocks,
+            sums,
         )
-        for v in range(me, n, everyone):
+        v = me
+        while v < n:
             if degrees[v] == 0:
                 reserve[v] += residue[v]
-        phase = meet(control, home, blocks, phase)
+            v += everyone
+        phase = meet(control, home, member, blocks, phase)
         whole = share_out(control, home, blocks, pool, sums)
         sweep(
             CARRY, frontier, size, whole, 0, indptr, indices, go_on, uint64(0), 0, degrees, places, ends, frequencies,
             places, frequencies, residue, reserve, walks, scores, scores, limits, candidates, upcoming, limit, most,
-            True, control, home, blocks, phase, pool, sums, stage, local, shared,
+            True, control, home, member, blocks, phase, pool, sums, stage, local, shared,
         )  # fmt: skip
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         at = counters(home, phase)
         _list_positive(
-            n, reserve, worth, degrees, False, candidates, walks, control, home, blocks, phase, stage, shared
+            n, reserve, worth, degrees, False, candidates, walks, control, home, member, blocks, phase, stage, shared
         )
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         count = control[at + FIRST]
         length = min(int64(k), count)
-        for j in range(me, count, everyone):
+        j = me
+        while j < count:
             scores[j] = reserve[candidates[j]]
-        phase = meet(control, home, blocks, phase)
+            j += everyone
+        phase = meet(control, home, member, blocks, phase)
         _, phase, turn = take_best(
             scores, candidates, count, length, limits, spare, keys, ids,
-            control, home, blocks, phase, turn, pool, sums, local, shared,
+            control, home, member, blocks, phase, turn, pool, sums, local, shared,
         )  # fmt: skip
-        phase = sort_best(top[team], False, control, home, blocks, phase, pool)
+        phase = sort_best(top[team], False, control, home, member, blocks, phase, pool)
         if me == 0:
             out[q, 0], out[q, 1] = length, rounds
-        for i in range(me, length, everyone):
+        i = me
+        while i < length:
             out[q, 2 + i], out[q, 2 + k + i] = keys[i], ids[i]
-        for v in range(me, n, everyone):
+            i += everyone
+        v = me
+        while v < n:
             residue[v] = 0
             reserve[v] = 0
+            v += everyone
 
 
 _i32, _i64, _u32 = numba.int32[::1], numba.int64[::1], numba.uint32[::1]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, free_memory, on_gpu, xp
+from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import simulated
@@ -30,11 +31,11 @@ def on_device(graph: Graph) -> Graph:
     return replace(graph, indptr=xp.asarray(graph.indptr), indices=xp.asarray(graph.indices))
 
 
-def launch(kernel: Any, count: int, *args: Any) -> None:
+def for_each(kernel: Any, count: int, *args: Any) -> None:
     """Run a kernel with a thread for each of ``count`` things; arrays may be anywhere."""
     if count:
         views = [Buffer(a).view if getattr(a, "ndim", 0) else a for a in args]
-        kernel[-(-count // BLOCK), BLOCK](*views)
+        launch(kernel, -(-count // BLOCK), BLOCK, *views)
 
 
 def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10, gpu: int = 0) -> Rank:
@@ -55,15 +56,15 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
         in_indptr, in_indices = _transposed(graph)
         groups = -(-m // kernels.GROUP)
         rows = xp.empty(groups, np.int32)
-        launch(kernels.first_rows, groups, in_indptr, m, rows)
+        for_each(kernels.first_rows, groups, in_indptr, m, rows)
         start, extra = divmod(ONE, max(n, 1))
         rest = xp.full(n, start, np.uint64)
         rest[:extra] += np.uint64(1)
         share, pagerank = xp.zeros(n, np.uint64), xp.zeros(n, np.uint64)
         remaining, rounds = (ONE if n else 0), 0
         while remaining > tolerance * ONE and rounds < ROUNDS:
-            launch(kernels.rank_shares, n, graph.indptr, np.uint64(params.go_on), rest, share, pagerank)
-            launch(kernels.rank_gather, groups, in_indptr, in_indices, rows, share, rest)
+            for_each(kernels.rank_shares, n, graph.indptr, np.uint64(params.go_on), rest, share, pagerank)
+            for_each(kernels.rank_gather, groups, in_indptr, in_indices, rows, share, rest)
             remaining = int(rest.sum())
             rounds += 1
         return Rank(pagerank, pro_rank(graph, pagerank, xp), params.alpha, rounds, remaining)
@@ -74,7 +75,7 @@ def _transposed(graph: Graph) -> tuple[Any, Any]:
     if graph.in_indptr is not None:
         return xp.asarray(graph.in_indptr), xp.asarray(graph.in_indices)
     keys = xp.empty(graph.m, np.int64)
-    launch(kernels.edge_keys, -(-graph.m // kernels.GROUP), graph.indptr, graph.indices, keys)
+    for_each(kernels.edge_keys, -(-graph.m // kernels.GROUP), graph.indptr, graph.indices, keys)
     keys.sort()
     return _starts_of(keys, graph.n), keys.astype(np.int32)
 
@@ -127,13 +128,13 @@ def build_index(
         drawn = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK), places)
         if memory is not None and BYTES_PER_WALK * total > memory:
             arrivals = xp.zeros(n, np.int64)
-            launch(kernels.walk_arrivals, total, *drawn, 0, total, arrivals)
+            for_each(kernels.walk_arrivals, total, *drawn, 0, total, arrivals)
             high = hubs_of(arrivals, constants, xp) if hubs else None
             return light_index(params, seed, walks, arrivals, high, xp)
         if xp is not np:
             check_budget({f"drawing {total:,} walks": PEAK_PER_WALK * total}, free_memory(), f"GPU {gpu}", _ADVICE)
         keys = xp.empty(total, np.int64)
-        launch(kernels.walk_keys, total, *drawn, 0, total, keys)
+        for_each(kernels.walk_keys, total, *drawn, 0, total, keys)
         keys.sort()
         pairs, begin = _runs(keys)
         row_begin, ends, freqs = _starts_of(pairs, n), pairs.astype(np.int32), xp.diff(begin).astype(np.uint32)
@@ -151,7 +152,7 @@ def build_index(
         xp.cumsum(counts > 1, out=frequent[1:], dtype=np.int32)
         frequent_begin = frequent[src_begin].astype(np.int64)
         starts = xp.empty(len(pairs), np.int32)
-        launch(kernels.place_starts, len(pairs), pairs, frequent, src_begin, frequent_begin, starts)
+        for_each(kernels.place_starts, len(pairs), pairs, frequent, src_begin, frequent_begin, starts)
         high = hubs_of(arrivals, constants, xp) if hubs else None
         frequencies = counts[counts > 1]
         forward = (row_begin, ends, freqs)
@@ -163,7 +164,7 @@ def build_index(
 def forward_rows(n: int, src_begin: Any, starts: Any, frequent_begin: Any, frequencies: Any) -> tuple[Any, Any, Any]:
     """Return the forward rows of a doubled CSR on the GPU: row starts (int64), ends (int32), frequencies (uint32)."""
     keys, freqs = xp.empty(len(starts), np.int64), xp.empty(len(starts), np.uint32)
-    launch(kernels.entry_keys, len(starts), src_begin, starts, frequent_begin, frequencies, keys, freqs)
+    for_each(kernels.entry_keys, len(starts), src_begin, starts, frequent_begin, frequencies, keys, freqs)
     order = xp.argsort(keys)
     keys = keys[order]
     return _starts_of(keys, n), keys.astype(np.int32), freqs[order]

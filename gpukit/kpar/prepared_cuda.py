@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, on_gpu, xp
+from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import simulated
@@ -208,8 +209,8 @@ class CudaPrepared:
                 COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate, *space, out.view,
             )  # fmt: skip
 
-        blocks, launch, arrays = self.space.spread(query_cuda.answer, arguments, queries, k, shape)
-        query_cuda.answer[launch](*arguments(blocks, arrays))
+        blocks, size, arrays = self.space.spread(query_cuda.answer, arguments, queries, k, shape)
+        launch(query_cuda.answer, *size, *arguments(blocks, arrays))
         return out.host()
 
 

@@ -5,13 +5,13 @@ blocks together for one query at a time, or a few blocks each for many at once. 
 are *sweeps* over the rows of a list of vertices, split into tiles of equal length whatever the rows' lengths.
 """
 
-import math
-
 import numba
-from numba import cuda, float64, int32, int64, uint64
+from numba import cuda, float64, int32, int64
 
 from gpukit.device.select import register_limit
-from gpukit.kpar.problem import ONE, SCALE_BITS
+from gpukit.kpar.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
+from gpukit.kpar.lists_cuda import list_candidates, list_reached, settle
+from gpukit.kpar.problem import ONE
 from gpukit.kpar.select_cuda import IDS, KEYS, UPPERS, kth, sort_best, take_best
 from gpukit.kpar.sweep_cuda import DRAW, FORWARD, INVERTED, PUSH, collect_frontier, lengths, sweep
 from gpukit.kpar.team_cuda import (
@@ -24,15 +24,9 @@ from gpukit.kpar.team_cuda import (
     STAGE,
     TOTAL_A,
     TOTAL_B,
-    anywhere,
     counters,
-    due,
-    flush,
     meet,
-    put,
-    scan,
     share_out,
-    times,
 )
 
 REGISTERS = 64
@@ -48,166 +42,6 @@ TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
 
 TRACED = 9
 """Columns of a trace (:data:`gpukit.kpar.problem.TRACE`)."""
-
-HIDDEN = 1 << 52
-"""The bit of a floating-point number's mantissa that is not stored."""
-
-_UNIT = 2.0**-SCALE_BITS
-
-
-@cuda.jit(device=True)
-def to_key(value):
-    """Return a positive floating-point number as an integer, its bits: both have the same order."""
-    mantissa, exponent = math.frexp(value)
-    return (int64(exponent) + 1021) * HIDDEN + int64(mantissa * 2.0**53)
-
-
-@cuda.jit(device=True)
-def from_key(key):
-    """Return the number that :func:`to_key` made into an integer."""
-    return math.ldexp(float64((key & (HIDDEN - 1)) | HIDDEN), int((key >> 52) - 1075))
-
-
-@cuda.jit(device=True)
-def _upper(bounds, step, score, by_walks):
-    """Return the upper bound on π, as :mod:`gpukit.kpar.bounds` rounds it."""
-    root = math.sqrt(bounds[step, 1] + times(bounds[step, 2], by_walks))
-    return score + bounds[step, 0] + root
-
-
-@cuda.jit(device=True)
-def _lower(bounds, step, score, by_walks, reserve):
-    """Return the lower bound on π."""
-    root = math.sqrt(bounds[step, 4] + times(bounds[step, 5], by_walks))
-    return max(reserve, score + bounds[step, 3] - root)
-
-
-@cuda.jit(device=True)
-def _settle(
-    span, dense, touched, residue, reserve, unit, walks, row_begin, floor, carriers, large,
-    control, home, blocks, phase, sums, stage, local, shared,
-):  # fmt: skip
-    """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
-
-    Lists the vertices with a unit in ``carriers`` and those with a reserve of ``floor`` or more in ``large``, and adds
-    up index entries of the carriers (TOTAL_A), vertices met (TOTAL_B) and blocks that saw residue (FLAG). A thread
-    owns a vertex.
-    """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    at = counters(home, phase)
-    cost, seen, left = int64(0), int64(0), False
-    passes, fullest = 0, -1
-    for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
-        j = first + lane
-        if j < span:
-            v = j if dense else int64(touched[j])
-            rest, kept = residue[v], reserve[v]
-            if rest > 0 or kept > 0:
-                seen += 1
-                w = int64(walks[v])
-                if w == 0 and rest > 0:
-                    kept += rest
-                    reserve[v] = kept
-                    residue[v] = 0
-                    rest = int64(0)
-                value = int64(0)
-                if rest > 0:
-                    left = True
-                    value = int64(uint64(rest) // uint64(w))
-                unit[v] = value
-                if value > 0:
-                    cost += row_begin[v + 1] - row_begin[v]
-                    fullest = max(fullest, put(stage, shared, 0, carriers, control, at + FIRST, v))
-                if kept >= floor:
-                    fullest = max(fullest, put(local, shared, 1, large, control, at + SECOND, v))
-        if due(passes, fullest):
-            flush(stage, shared, 0, carriers, control, at + FIRST)
-            flush(local, shared, 1, large, control, at + SECOND)
-            fullest = -1
-        passes += 1
-    flush(stage, shared, 0, carriers, control, at + FIRST)
-    flush(local, shared, 1, large, control, at + SECOND)
-    _, cost = scan(cost, sums)
-    _, seen = scan(seen, sums)
-    left = anywhere(left)
-    if lane == 0:
-        cuda.atomic.add(control, at + TOTAL_A, cost)
-        cuda.atomic.add(control, at + TOTAL_B, seen)
-        if left:
-            cuda.atomic.add(control, at + FLAG, 1)
-
-
-@cuda.jit(device=True)
-def _list_candidates(
-    span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin, rho, most, least, candidates,
-    control, home, blocks, phase, sums, stage, shared,
-):  # fmt: skip
-    """List the vertices whose reserve and walks could reach ``least``, and add up their index entries (TOTAL_A).
-
-    A thread owns a vertex: one met, or one of the first in the list sorted by ω_I that was not met.
-    """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    n = len(by_arrivals)
-    at = counters(home, phase)
-    cost = int64(0)
-    passes, fullest = 0, -1
-    for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
-        j = first + lane
-        if j < span:
-            v = j if dense else int64(touched[j])
-            many = arrivals[v]
-            if many > most or reserve[v] + many * rho >= least:
-                fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
-                cost += src_begin[v + 1] - src_begin[v]
-        if due(passes, fullest):
-            flush(stage, shared, 0, candidates, control, at + FIRST)
-            fullest = -1
-        passes += 1
-    going = not dense
-    first = cuda.blockIdx.x % blocks * width
-    while going:
-        passed = False
-        if first + lane < n:
-            v = int64(by_arrivals[first + lane])
-            many = arrivals[v]
-            if many > most or many * rho >= least:
-                passed = True
-                if residue[v] == 0 and reserve[v] == 0:
-                    fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
-                    cost += src_begin[v + 1] - src_begin[v]
-        if anywhere(fullest >= STAGE - width):
-            flush(stage, shared, 0, candidates, control, at + FIRST)
-            fullest = -1
-        going = anywhere(passed)
-        first += blocks * width
-    flush(stage, shared, 0, candidates, control, at + FIRST)
-    _, cost = scan(cost, sums)
-    if lane == 0:
-        cuda.atomic.add(control, at + TOTAL_A, cost)
-
-
-@cuda.jit(device=True)
-def _list_reached(
-    span, dense, touched, reserve, reached, ends, candidates, control, home, blocks, phase, stage, shared
-):  # fmt: skip
-    """List the vertices with a reserve, and the ``ends`` of walks without one; a thread owns a vertex."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    counter = counters(home, phase) + FIRST
-    passes, fullest = 0, -1
-    for first in range(cuda.blockIdx.x % blocks * width, span + reached, blocks * width):
-        j = first + lane
-        if j < span + reached:
-            if j < span:
-                v = j if dense else int64(touched[j])
-            else:
-                v = int64(ends[j - span])
-            if (reserve[v] > 0) == (j < span):
-                fullest = max(fullest, put(stage, shared, 0, candidates, control, counter, v))
-        if due(passes, fullest):
-            flush(stage, shared, 0, candidates, control, counter)
-            fullest = -1
-        passes += 1
-    flush(stage, shared, 0, candidates, control, counter)
 
 
 @cuda.jit(cache=True, **register_limit(REGISTERS))
@@ -268,23 +102,25 @@ def answer(
         shared[lane] = 0
     phase, turn = int64(1), 0
     while True:
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         at = counters(home, phase)
         if me == 0:
             control[at + FIRST] = cuda.atomic.add(control, 0, 1)
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         q = control[at + FIRST]
         if q >= queries:
             break
         met = size = sources[q + 1] - sources[q]
         first_vertex = queries + 1 + sources[q]
         first_mass = first_vertex + sources[queries]
-        for i in range(me, size, everyone):
+        i = me
+        while i < size:
             v = sources[first_vertex + i]
             residue[v] = sources[first_mass + i]
             touched[i] = v
             frontier[i] = v
-        phase = meet(control, home, blocks, phase)
+            i += everyone
+        phase = meet(control, home, member, blocks, phase)
         listed, dense, span = True, False, met
         least, step, refused = int64(0), 0, int64(-1)
         while refused != 0:
@@ -294,19 +130,19 @@ def answer(
             if step > 0:
                 collect_frontier(
                     span, dense, touched, residue, walks, rho, most, frontier,
-                    control, home, blocks, phase, local, shared,
+                    control, home, member, blocks, phase, local, shared,
                 )  # fmt: skip
                 at = counters(home, phase)
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 size = control[at + SECOND]
             while size > 0:
                 rounds += 1
                 pushed += size
                 lengths(
                     PUSH, frontier, size, indptr, go_on, walks, residue, reserve, scores, limits,
-                    control, home, blocks, sums,
+                    control, home, member, blocks, sums,
                 )  # fmt: skip
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 whole = share_out(control, home, blocks, pool, sums)
                 edges += whole
                 scanning = collect == SCAN or (collect == AUTO and whole > n >> 1)
@@ -317,28 +153,28 @@ def answer(
                     PUSH, frontier, size, whole, collected, indptr, indices, go_on, seed, tag, walks, indptr, starts,
                     row_freqs, frequent_begin, frequencies, residue, reserve, unit, walked, scores, limits,
                     touched[met:], upcoming, rho, most, tiled_push,
-                    control, home, blocks, phase, pool, sums, stage, local, shared,
+                    control, home, member, blocks, phase, pool, sums, stage, local, shared,
                 )  # fmt: skip
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 met += control[at + FIRST]
                 if scanning:
                     at = counters(home, phase)
                     collect_frontier(
                         n, True, touched, residue, walks, rho, most, upcoming,
-                        control, home, blocks, phase, local, shared,
+                        control, home, member, blocks, phase, local, shared,
                     )  # fmt: skip
-                    phase = meet(control, home, blocks, phase)
+                    phase = meet(control, home, member, blocks, phase)
                 size = control[at + SECOND]
                 frontier, upcoming = upcoming, frontier
 
             dense = not listed or met > n >> 3
             span = n if dense else met
             at = counters(home, phase)
-            _settle(
+            settle(
                 span, dense, touched, residue, reserve, unit, walks, row_begin, max(least, int64(1)), frontier,
-                upcoming, control, home, blocks, phase, sums, stage, local, shared,
+                upcoming, control, home, member, blocks, phase, sums, stage, local, shared,
             )  # fmt: skip
-            phase = meet(control, home, blocks, phase)
+            phase = meet(control, home, member, blocks, phase)
             carriers, large = control[at + FIRST], control[at + SECOND]
             forward_cost, seen = control[at + TOTAL_A], control[at + TOTAL_B]
             final = control[at + FLAG] == 0 or step == steps - 1
@@ -346,18 +182,34 @@ def answer(
             if final or not to_end:
                 least, inverted_cost = int64(0), int64(0)
                 if large >= k:
-                    for i in range(me, large, everyone):
+                    i = me
+                    while i < large:
                         scores[i] = reserve[upcoming[i]]
-                    phase = meet(control, home, blocks, phase)
+                        i += everyone
+                    phase = meet(control, home, member, blocks, phase)
                     least, _, _, phase, turn = kth(
-                        scores, large, k, limits, scores, control, home, blocks, phase, turn, pool, sums, local, shared
+                        scores,
+                        large,
+                        k,
+                        limits,
+                        scores,
+                        control,
+                        home,
+                        member,
+                        blocks,
+                        phase,
+                        turn,
+                        pool,
+                        sums,
+                        local,
+                        shared,
                     )
                     at = counters(home, phase)
-                    _list_candidates(
+                    list_candidates(
                         span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin, rho, most, least,
-                        candidates, control, home, blocks, phase, sums, stage, shared,
+                        candidates, control, home, member, blocks, phase, sums, stage, shared,
                     )  # fmt: skip
-                    phase = meet(control, home, blocks, phase)
+                    phase = meet(control, home, member, blocks, phase)
                     count, inverted_cost = control[at + FIRST], control[at + TOTAL_A]
                 forward = light or least == 0 or forward_cost < inverted_cost
                 entries = forward_cost if forward else inverted_cost
@@ -368,72 +220,83 @@ def answer(
                     items, rows, begin, ends = frontier, carriers, row_begin, row_ends
                 lengths(
                     kind, items, rows, begin, go_on, walks, residue, reserve, scores, limits,
-                    control, home, blocks, sums,
+                    control, home, member, blocks, sums,
                 )  # fmt: skip
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 whole = share_out(control, home, blocks, pool, sums)
                 at = counters(home, phase)
                 sweep(
                     kind, items, rows, whole, 0, indptr, indices, go_on, seed, tag, walks, begin, ends, row_freqs,
                     frequent_begin, frequencies, residue, reserve, unit, walked, scores, limits, touched, upcoming,
-                    rho, most, tiled_estimate, control, home, blocks, phase, pool, sums, stage, local, shared,
+                    rho, most, tiled_estimate, control, home, member, blocks, phase, pool, sums, stage, local, shared,
                 )  # fmt: skip
-                phase = meet(control, home, blocks, phase)
+                phase = meet(control, home, member, blocks, phase)
                 if forward:
                     reached = control[at + SECOND]
                     if least == 0:
                         at = counters(home, phase)
-                        _list_reached(
+                        list_reached(
                             span, dense, touched, reserve, reached, upcoming, candidates,
-                            control, home, blocks, phase, stage, shared,
+                            control, home, member, blocks, phase, stage, shared,
                         )  # fmt: skip
-                        phase = meet(control, home, blocks, phase)
+                        phase = meet(control, home, member, blocks, phase)
                         count = control[at + FIRST]
-                    for j in range(me, count, everyone):
+                    j = me
+                    while j < count:
                         scores[j] = reserve[candidates[j]] + walked[candidates[j]]
-                    phase = meet(control, home, blocks, phase)
-                    for j in range(me, reached, everyone):
+                        j += everyone
+                    phase = meet(control, home, member, blocks, phase)
+                    j = me
+                    while j < reached:
                         walked[upcoming[j]] = 0
+                        j += everyone
 
                 length = min(int64(k), count)
-                outside = _upper(bounds, step, float64(least) * _UNIT, float64(least) * _UNIT)
+                outside = upper_bound(bounds, step, float64(least) * WORTH, float64(least) * WORTH)
                 refused = int64(0)
                 if not final and count < k and outside > delta_min:
                     refused = count + 1
                 elif length > 0:
                     lowest, phase, turn = take_best(
                         scores, candidates, count, length, limits, spare, best_keys, best_ids,
-                        control, home, blocks, phase, turn, pool, sums, local, shared,
+                        control, home, member, blocks, phase, turn, pool, sums, local, shared,
                     )  # fmt: skip
                     if not final:
-                        for j in range(me, count, everyone):
-                            by_walks = float64(scores[j] - reserve[candidates[j]]) * _UNIT
-                            limits[j] = to_key(_upper(bounds, step, float64(scores[j]) * _UNIT, by_walks))
-                        phase = meet(control, home, blocks, phase)
+                        j = me
+                        while j < count:
+                            by_walks = float64(scores[j] - reserve[candidates[j]]) * WORTH
+                            limits[j] = to_key(upper_bound(bounds, step, float64(scores[j]) * WORTH, by_walks))
+                            j += everyone
+                        phase = meet(control, home, member, blocks, phase)
                         upper, above, _, phase, turn = kth(
-                            limits, count, length, spare, scores, control, home, blocks, phase, turn,
+                            limits, count, length, spare, scores, control, home, member, blocks, phase, turn,
                             pool, sums, local, shared,
                         )  # fmt: skip
                         at = counters(home, phase)
-                        for j in range(me, count, everyone):
+                        j = me
+                        while j < count:
                             if limits[j] > upper:
                                 best_uppers[cuda.atomic.add(control, at + FIRST, 1)] = limits[j]
-                        for i in range(above + me, len(best_uppers), everyone):
+                            j += everyone
+                        i = above + me
+                        while i < len(best_uppers):
                             best_uppers[i] = upper if i < length else int64(-1)
-                        phase = meet(control, home, blocks, phase)
+                            i += everyone
+                        phase = meet(control, home, member, blocks, phase)
                         highest = max(from_key(upper), outside)
-                        if count >= k and highest > delta_min and float64(lowest) * _UNIT < (1.0 - epsilon) * highest:
+                        if count >= k and highest > delta_min and float64(lowest) * WORTH < (1.0 - epsilon) * highest:
                             refused = int64(k)
                     if refused == 0:
-                        phase = sort_best(top[team], not final, control, home, blocks, phase, pool)
+                        phase = sort_best(top[team], not final, control, home, member, blocks, phase, pool)
                     if refused == 0 and not final:
                         at = counters(home, phase)
-                        for i in range(me, length, everyone):
+                        i = me
+                        while i < length:
                             limit = max(from_key(best_uppers[i]), outside)
                             score, kept = best_keys[i], reserve[best_ids[i]]
-                            value, by_walks = float64(score) * _UNIT, float64(score - kept) * _UNIT
-                            high = _upper(bounds, step, value, by_walks)
-                            low = _lower(bounds, step, value, by_walks, float64(kept) * _UNIT)
+                            value, by_walks = float64(score) * WORTH, float64(score - kept) * WORTH
+                            high = upper_bound(bounds, step, value, by_walks)
+                            low = lower_bound(bounds, step, value, by_walks, float64(kept) * WORTH)
                             if limit <= delta_min:
                                 cuda.atomic.max(control, at + FIRST, length - i)
                             elif (
@@ -442,7 +305,8 @@ def answer(
                                 or value < (1.0 - epsilon) * high
                             ):
                                 cuda.atomic.max(control, at + SECOND, length - i)
-                        phase = meet(control, home, blocks, phase)
+                            i += everyone
+                        phase = meet(control, home, member, blocks, phase)
                         if control[at + SECOND] > control[at + FIRST]:
                             refused = length - control[at + SECOND] + 1
             if me == 0:
@@ -455,13 +319,17 @@ def answer(
         if me == 0:
             out[q, 0], out[q, 1] = length, step
         row = 2 + steps * TRACED
-        for i in range(me, length, everyone):
+        i = me
+        while i < length:
             out[q, row + i], out[q, row + k + i] = best_keys[i], best_ids[i]
-        for j in range(me, span, everyone):
+            i += everyone
+        j = me
+        while j < span:
             v = j if dense else int64(touched[j])
             residue[v] = 0
             reserve[v] = 0
             unit[v] = 0
+            j += everyone
 
 
 _i32, _i64, _u32, _f64 = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.float64[::1]

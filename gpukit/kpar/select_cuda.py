@@ -2,7 +2,7 @@
 
 from numba import cuda, int32, int64
 
-from gpukit.kpar.team_cuda import BUCKETS, FIRST, HISTOGRAMS, STAGE, anywhere, counters, flush, meet, put, scan, wait
+from gpukit.kpar.team_cuda import BUCKETS, FIRST, HISTOGRAMS, STAGE, anywhere, counters, flush, meet, put, scan
 
 SORTED_IN_BLOCK = 1024
 """Most pairs that one block sorts alone."""
@@ -43,7 +43,7 @@ def _bucket(value, low, shift):
 
 
 @cuda.jit(device=True)
-def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool, sums, local, shared):
+def kth(source, count, k, spare, other, control, home, member, blocks, phase, turn, pool, sums, local, shared):
     """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.
 
     A histogram of the values shrinks the list to one bucket, again and again, until so few are left that every block
@@ -64,24 +64,32 @@ def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool
         The k-th largest, how many are larger and how many equal, the new phase and turn.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    me, everyone = (cuda.blockIdx.x % blocks) * width + lane, blocks * width
+    me, everyone = member * width + lane, blocks * width
     low, shift, bits = int64(0), int64(-1), int64(64)
     above = int64(0)
     values = source
     while count > RANKED and bits > 0:
         histogram, clear = home + HISTOGRAMS + turn * BUCKETS, home + HISTOGRAMS + (1 - turn) * BUCKETS
-        for b in range(lane, BUCKETS, width):
+        b = lane
+        while b < BUCKETS:
             local[b] = 0
-        for b in range(me, BUCKETS, everyone):
+            b += width
+        b = me
+        while b < BUCKETS:
             control[clear + b] = 0
-        wait()
-        for i in range(me, count, everyone):
+            b += everyone
+        cuda.syncthreads()
+        i = me
+        while i < count:
             cuda.atomic.add(local, _bucket(values[i], low, shift), 1)
-        wait()
-        for b in range(lane, BUCKETS, width):
+            i += everyone
+        cuda.syncthreads()
+        b = lane
+        while b < BUCKETS:
             if local[b] > 0:
                 cuda.atomic.add(control, histogram + b, int64(local[b]))
-        phase = meet(control, home, blocks, phase)
+            b += width
+        phase = meet(control, home, member, blocks, phase)
         # Thread i owns the buckets from part · i on, counted from the top.
         part = BUCKETS // width
         own = int64(0)
@@ -95,19 +103,21 @@ def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool
                 larger += control[histogram + bucket]
                 bucket -= 1
             pool[BUCKETS], pool[BUCKETS + 1] = bucket, larger
-        wait()
+        cuda.syncthreads()
         chosen = pool[BUCKETS]
         above += pool[BUCKETS + 1]
         counter = counters(home, phase) + FIRST
-        for first in range(me - lane, count, everyone):
+        first = me - lane
+        while first < count:
             i = first + lane
             place = 0
             if i < count and _bucket(values[i], low, shift) == chosen:
                 place = put(pool, shared, 0, spare, control, counter, values[i])
-            if anywhere(place >= STAGE - width):
+            if anywhere(place >= STAGE - width, shared):
                 flush(pool, shared, 0, spare, control, counter)
+            first += everyone
         flush(pool, shared, 0, spare, control, counter)
-        phase = meet(control, home, blocks, phase)
+        phase = meet(control, home, member, blocks, phase)
         count = control[counters(home, phase - 1) + FIRST]
         values, spare, other = spare, other, spare
         if shift < 0:
@@ -119,24 +129,28 @@ def kth(source, count, k, spare, other, control, home, blocks, phase, turn, pool
             bits = shift
         shift = max(bits - 11, int64(0))
         turn = 1 - turn
-    wait()
+    cuda.syncthreads()
     if bits == 0:
         if lane == 0:
             pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = values[0], above, count
     else:
-        for i in range(lane, count, width):
+        i = lane
+        while i < count:
             pool[i] = values[i]
-        wait()
-        for i in range(lane, count, width):
+            i += width
+        cuda.syncthreads()
+        i = lane
+        while i < count:
             mine, larger, equal = pool[i], int64(0), int64(0)
             for j in range(count):
                 larger += pool[j] > mine
                 equal += pool[j] == mine
             if above + larger < k and above + larger + equal >= k:
                 pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = mine, above + larger, equal
-    phase = meet(control, home, blocks, phase)
+            i += width
+    phase = meet(control, home, member, blocks, phase)
     value, above, equal = pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2]
-    wait()
+    cuda.syncthreads()
     return value, above, equal, phase, turn
 
 
@@ -154,38 +168,46 @@ def sort_in_block(keys, ids, size, pool):
     """Sort ``size`` pairs, a power of two of at most SORTED_IN_BLOCK, by falling key, then id; one block."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     local_keys, local_ids = pool[:SORTED_IN_BLOCK], pool[SORTED_IN_BLOCK : 2 * SORTED_IN_BLOCK]
-    wait()
-    for i in range(lane, size, width):
+    cuda.syncthreads()
+    i = lane
+    while i < size:
         local_keys[i], local_ids[i] = keys[i], ids[i]
+        i += width
     run = 2
     while run <= size:
         step = run >> 1
         while step > 0:
-            wait()
-            for pair in range(lane, size >> 1, width):
+            cuda.syncthreads()
+            pair = lane
+            while pair < size >> 1:
                 i = 2 * pair - (pair & (step - 1))
                 _order(local_keys, local_ids, i, i + step, (i & run) == 0)
+                pair += width
             step >>= 1
         run *= 2
-    wait()
-    for i in range(lane, size, width):
+    cuda.syncthreads()
+    i = lane
+    while i < size:
         keys[i], ids[i] = local_keys[i], local_ids[i]
-    wait()
+        i += width
+    cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def sort_in_team(keys, ids, size, control, home, blocks, phase):
+def sort_in_team(keys, ids, size, control, home, member, blocks, phase):
     """Sort ``size`` pairs, a power of two, by falling key, then id; all threads of the team. Returns the phase."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    me, everyone = (cuda.blockIdx.x % blocks) * width + lane, blocks * width
+    me, everyone = member * width + lane, blocks * width
     run = 2
     while run <= size:
         step = run >> 1
         while step > 0:
-            for pair in range(me, size >> 1, everyone):
+            pair = me
+            while pair < size >> 1:
                 i = 2 * pair - (pair & (step - 1))
                 _order(keys, ids, i, i + step, (i & run) == 0)
-            phase = meet(control, home, blocks, phase)
+                pair += everyone
+            phase = meet(control, home, member, blocks, phase)
             step >>= 1
         run *= 2
     return phase
@@ -194,7 +216,7 @@ def sort_in_team(keys, ids, size, control, home, blocks, phase):
 @cuda.jit(device=True)
 def take_best(
     scores, candidates, count, length, spare, other, keys, ids,
-    control, home, blocks, phase, turn, pool, sums, local, shared,
+    control, home, member, blocks, phase, turn, pool, sums, local, shared,
 ):  # fmt: skip
     """Put the ``length`` best of ``count`` candidates into ``keys`` and ``ids``, in any order; all threads of the team.
 
@@ -207,43 +229,62 @@ def take_best(
         The least score taken, the new phase and turn.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    me, everyone = (cuda.blockIdx.x % blocks) * width + lane, blocks * width
+    me, everyone = member * width + lane, blocks * width
     lowest, above, equal, phase, turn = kth(
-        scores, count, length, spare, other, control, home, blocks, phase, turn, pool, sums, local, shared
+        scores, count, length, spare, other, control, home, member, blocks, phase, turn, pool, sums, local, shared
     )
     farthest = int64(0)
     if equal > length - above:
         at = counters(home, phase)
-        for j in range(me, count, everyone):
+        j = me
+        while j < count:
             if scores[j] == lowest:
                 spare[cuda.atomic.add(control, at + FIRST, 1)] = FAR - int64(candidates[j])
-        phase = meet(control, home, blocks, phase)
+            j += everyone
+        phase = meet(control, home, member, blocks, phase)
         farthest, _, _, phase, turn = kth(
-            spare, equal, length - above, other, spare, control, home, blocks, phase, turn, pool, sums, local, shared
+            spare,
+            equal,
+            length - above,
+            other,
+            spare,
+            control,
+            home,
+            member,
+            blocks,
+            phase,
+            turn,
+            pool,
+            sums,
+            local,
+            shared,
         )
     at = counters(home, phase)
-    for i in range(length + me, len(keys), everyone):
+    i = length + me
+    while i < len(keys):
         keys[i], ids[i] = -1, FAR
-    for j in range(me, count, everyone):
+        i += everyone
+    j = me
+    while j < count:
         score, v = scores[j], int64(candidates[j])
         if score > lowest or (score == lowest and FAR - v >= farthest):
             place = cuda.atomic.add(control, at + FIRST, 1)
             keys[place], ids[place] = score, v
-    phase = meet(control, home, blocks, phase)
+        j += everyone
+    phase = meet(control, home, member, blocks, phase)
     return lowest, phase, turn
 
 
 @cuda.jit(device=True)
-def sort_best(top, both, control, home, blocks, phase, pool):
+def sort_best(top, both, control, home, member, blocks, phase, pool):
     """Sort the best by falling score, then id, and with ``both`` the upper bounds too; all threads of the team."""
-    member = cuda.blockIdx.x % blocks
     size = top.shape[1]
     if size <= SORTED_IN_BLOCK:
         if member == 0:
             sort_in_block(top[KEYS], top[IDS], size, pool)
         if both and member == blocks - 1:
             sort_in_block(top[UPPERS], top[NUMBERS], size, pool)
-        return meet(control, home, blocks, phase)
+        return meet(control, home, member, blocks, phase)
     for row in range(0, 3 if both else 1, 2):
-        phase = sort_in_team(top[row], top[row + 1], size, control, home, blocks, phase)
+        phase = sort_in_team(top[row], top[row + 1], size, control, home, member, blocks, phase)
     return phase

@@ -17,12 +17,12 @@ from gpukit.kpar.team_cuda import (
     WIDTH,
     anywhere,
     counters,
+    doublings,
     due,
     flush,
     locate,
     put,
     scan,
-    wait,
 )
 
 PUSH, FORWARD, DRAW, INVERTED, CARRY = 0, 1, 2, 3, 4
@@ -40,7 +40,9 @@ walk_end = for_kernels(cpu.walk_end)
 
 
 @cuda.jit(device=True)
-def lengths(kind, items, size, begin, go_on, walks, residue, reserve, scores, limits, control, home, blocks, sums):
+def lengths(
+    kind, items, size, begin, go_on, walks, residue, reserve, scores, limits, control, home, member, blocks, sums
+):
     """Write the first step of a sweep: prefix sums of row lengths within each block's share of the items.
 
     A thread owns an item at a time. ``PUSH`` takes its residue (leaving share in ``scores``, the rest in ``reserve``);
@@ -48,11 +50,11 @@ def lengths(kind, items, size, begin, go_on, walks, residue, reserve, scores, li
     ``limits``, the block's sum to ``control``.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    member = cuda.blockIdx.x % blocks
     part = (size + blocks - 1) // blocks
     running = int64(0)
     last = min((member + 1) * part, size)
-    for first in range(member * part, last, width):
+    first = member * part
+    while first < last:
         j = first + lane
         length = int64(0)
         if j < last:
@@ -77,6 +79,7 @@ def lengths(kind, items, size, begin, go_on, walks, residue, reserve, scores, li
         if j < last:
             limits[j] = running + upto - length
         running += whole
+        first += width
     if lane == 0:
         control[home + SUMS + member] = running
 
@@ -85,7 +88,7 @@ def lengths(kind, items, size, begin, go_on, walks, residue, reserve, scores, li
 def sweep(
     kind, items, size, whole, listed, indptr, indices, go_on, seed, tag, walks, begin, ends, freqs, frequent_begin,
     frequencies, residue, reserve, unit, walked, scores, limits, touched, upcoming, rho, most, tiled,
-    control, home, blocks, phase, pool, sums, stage, local, shared,
+    control, home, member, blocks, phase, pool, sums, stage, local, shared,
 ):  # fmt: skip
     """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.
 
@@ -96,7 +99,7 @@ def sweep(
     one atomic add in ``scores`` a thread and item. Without ``tiled`` a thread visits the whole row of an item.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    member = cuda.blockIdx.x % blocks
+    shift = doublings(width)
     at = counters(home, phase)
     part = (size + blocks - 1) // blocks
     item_at, row_at, value_at, often_at = RANGES, RANGES + WIDTH, RANGES + 2 * WIDTH, RANGES + 3 * WIDTH
@@ -104,7 +107,8 @@ def sweep(
     tiles = (whole + tile - 1) // tile
     if not tiled:
         tiles = int64(blocks)
-    for t in range(member, tiles, blocks):
+    t = member
+    while t < tiles:
         low, high = t * tile, min((t + 1) * tile, whole)
         if not tiled:
             low, high = pool[member], pool[member + 1]
@@ -119,9 +123,9 @@ def sweep(
             base = pool[block]
             stop = min(high, pool[block + 1])
             last = min((block + 1) * part, size)
-            item = locate(limits, block * part, last, low - base)
+            item = locate(limits, block * part, last, low - base, shared)
             while low < stop:
-                wait()
+                cuda.syncthreads()
                 j = item + lane
                 if j < last:
                     v = int64(items[j])
@@ -137,10 +141,10 @@ def sweep(
                         pool[value_at + lane] = scores[j] if kind == PUSH else unit[v]
                 else:
                     pool[item_at + lane] = _ENDLESS
-                wait()
+                cuda.syncthreads()
                 following = item + width
                 until = stop if following >= last else min(stop, limits[following] + base)
-                own = (until - low + width - 1) // width
+                own = (until - low + width - 1) >> shift
                 e = low + lane * own
                 end = min(e + own, until)
                 i = int64(0)
@@ -199,9 +203,10 @@ def sweep(
                     cuda.atomic.add(scores, item + i, total)
                 low = until
                 item = following
-                if kind != INVERTED and anywhere(fullest >= STAGE >> 1):
+                if kind != INVERTED and anywhere(fullest >= STAGE >> 1, shared):
                     flush(stage, shared, 0, touched, control, at + FIRST)
                     flush(local, shared, 1, upcoming, control, at + SECOND)
+        t += blocks
     if kind != INVERTED:
         flush(stage, shared, 0, touched, control, at + FIRST)
         flush(local, shared, 1, upcoming, control, at + SECOND)
@@ -209,13 +214,14 @@ def sweep(
 
 @cuda.jit(device=True)
 def collect_frontier(
-    span, dense, touched, residue, walks, rho, most, target, control, home, blocks, phase, local, shared
+    span, dense, touched, residue, walks, rho, most, target, control, home, member, blocks, phase, local, shared
 ):
     """List the vertices with a residue above their limit, among those met or among all; a thread owns a vertex."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     counter = counters(home, phase) + SECOND
     passes, fullest = 0, -1
-    for first in range(cuda.blockIdx.x % blocks * width, span, blocks * width):
+    first = member * width
+    while first < span:
         j = first + lane
         if j < span:
             v = j if dense else int64(touched[j])
@@ -224,8 +230,9 @@ def collect_frontier(
                 w = int64(walks[v])
                 if w > 0 and w <= most and rest > w * rho:
                     fullest = max(fullest, put(local, shared, 1, target, control, counter, v))
-        if due(passes, fullest):
+        if due(passes, fullest, shared):
             flush(local, shared, 1, target, control, counter)
             fullest = -1
         passes += 1
+        first += blocks * width
     flush(local, shared, 1, target, control, counter)

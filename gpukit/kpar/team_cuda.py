@@ -35,14 +35,12 @@ blocks, histograms; its length."""
 FIRST, SECOND, TOTAL_A, TOTAL_B, FLAG = 0, 1, 2, 3, 4
 """Counters: the lengths of two lists, two sums and a flag."""
 
-BASE = 2
-"""Place in the small shared array where a flush keeps its first place; 0 and 1 count staged entries."""
+BASE, EPOCH, RAISED, PLACE = 2, 3, 4, 5
+"""Places in the small shared array: the first place of a flush, how often :func:`anywhere` was asked, when a flag was
+raised last, and what :func:`locate` finds; 0 and 1 count staged entries. It begins with zeros."""
 
 
 if simulated():
-
-    def converge():
-        """Threads of the simulator run on their own."""
 
     def times(a, b):
         """Return a · b, rounded on its own."""
@@ -52,34 +50,15 @@ else:
     from numba.cuda import libdevice
 
     @cuda.jit(device=True)
-    def converge():
-        """Bring the threads of the warp together, as barriers of a block need them."""
-        cuda.syncwarp()
-
-    @cuda.jit(device=True)
     def times(a, b):
         """Return a · b, rounded on its own: never fused with a sum."""
         return libdevice.dmul_rn(a, b)
 
 
 @cuda.jit(device=True)
-def wait():
-    """Wait for all threads of the block."""
-    converge()
-    cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def wait_and_count(flag):
-    """Wait for all threads of the block and return how many have a flag of 1 (int32)."""
-    converge()
-    return cuda.syncthreads_count(flag)
-
-
-@cuda.jit(device=True)
-def meet(control, home, blocks, phase):
+def meet(control, home, member, blocks, phase):
     """Wait for all threads of the team and return the number of the new phase; the first one has number 1."""
-    wait()
+    cuda.syncthreads()
     if blocks > 1:
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
@@ -89,9 +68,9 @@ def meet(control, home, blocks, phase):
             while cuda.atomic.add(control, home + RELEASED, 0) < phase:
                 pass
             cuda.threadfence()
-        wait()
+        cuda.syncthreads()
     phase += 1
-    if cuda.blockIdx.x % blocks == 0 and cuda.threadIdx.x < 16:
+    if member == 0 and cuda.threadIdx.x < 16:
         control[home + COUNTERS + 16 * ((phase + 2) & 3) + cuda.threadIdx.x] = 0
     return phase
 
@@ -103,10 +82,21 @@ def counters(home, phase):
 
 
 @cuda.jit(device=True)
-def anywhere(flag):
-    """Return whether a flag is set for any thread of the block, which waits for all."""
-    converge()
-    return cuda.syncthreads_or(int32(1) if flag else int32(0)) != 0
+def anywhere(flag, shared):
+    """Return whether a flag is set for any thread of the block, which waits for all.
+
+    The barriers that combine flags (``syncthreads_or`` and its kin) are not used: in these kernels an H200 hung in them
+    or stopped with an illegal instruction, though every thread of the block had come to the same one.
+    """
+    turn = shared[EPOCH] + 1
+    if flag:
+        shared[RAISED] = turn
+    cuda.syncthreads()
+    found = shared[RAISED] == turn
+    if cuda.threadIdx.x == 0:
+        shared[EPOCH] = turn
+    cuda.syncthreads()
+    return found
 
 
 @cuda.jit(device=True)
@@ -115,17 +105,17 @@ def scan(value, sums):
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     here, step = 0, 1
     sums[lane] = value
-    wait()
+    cuda.syncthreads()
     while step < width:
         total = sums[here + lane]
         if lane >= step:
             total += sums[here + lane - step]
         here = WIDTH - here
         sums[here + lane] = total
-        wait()
+        cuda.syncthreads()
         step *= 2
     mine, whole = sums[here + lane], sums[here + width - 1]
-    wait()
+    cuda.syncthreads()
     return mine, whole
 
 
@@ -141,31 +131,33 @@ def put(stage, shared, slot, target, control, counter, value):
 
 
 @cuda.jit(device=True)
-def due(passes, fullest):
+def due(passes, fullest, shared):
     """Return whether to flush: looked at every fourth pass of a loop, so that others need not wait for each other.
 
     ``fullest`` is the highest place a thread's ``put`` returned since the last flush. What a stage cannot hold goes to
     its list one by one.
     """
-    return (passes & 3) == 3 and anywhere(fullest >= STAGE >> 2)
+    return (passes & 3) == 3 and anywhere(fullest >= STAGE >> 2, shared)
 
 
 @cuda.jit(device=True)
 def flush(stage, shared, slot, target, control, counter):
     """Append what the block has staged to the list; all its threads."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    wait()
+    cuda.syncthreads()
     count = min(int64(shared[slot]), STAGE)
-    wait()
+    cuda.syncthreads()
     if count > 0:
         if lane == 0:
             shared[BASE] = cuda.atomic.add(control, counter, count)
             shared[slot] = 0
-        wait()
+        cuda.syncthreads()
         base = shared[BASE]
-        for i in range(lane, count, width):
+        i = lane
+        while i < count:
             target[base + i] = stage[i]
-        wait()
+            i += width
+        cuda.syncthreads()
 
 
 @cuda.jit(device=True)
@@ -173,28 +165,43 @@ def share_out(control, home, blocks, pool, sums):
     """Put the prefix sums of the blocks' sums into ``pool[: blocks + 1]`` and return the whole; all threads."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     running = int64(0)
-    for first in range(0, blocks, width):
+    first = 0
+    while first < blocks:
         b = first + lane
         mine, whole = scan(control[home + SUMS + b] if b < blocks else int64(0), sums)
         if b < blocks:
             pool[b + 1] = running + mine
         running += whole
+        first += width
     if lane == 0:
         pool[0] = 0
-    wait()
+    cuda.syncthreads()
     return running
 
 
 @cuda.jit(device=True)
-def locate(offsets, first, last, goal):
-    """Return the last item in first … last - 1 whose offset does not exceed ``goal``; all threads of the block."""
+def doublings(width):
+    """Return log₂ of the threads of a block: shifts by it stand for divisions, which cost a hundred instructions."""
+    return 31 - cuda.clz(int32(width))
+
+
+@cuda.jit(device=True)
+def locate(offsets, first, last, goal, shared):
+    """Return the last item in first … last - 1 whose offset does not exceed ``goal``; all threads of the block.
+
+    Each thread looks at one place; the one at whose place offsets do not exceed the goal, but do at the next, says so.
+    """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    shift = doublings(width)
     while last - first > 1:
-        stride = (last - first + width - 1) // width
+        stride = (last - first + width - 1) >> shift
         probe = first + lane * stride
-        below = 0
+        following = probe + stride
         if probe < last and offsets[probe] <= goal:
-            below = 1
-        first += (wait_and_count(int32(below)) - 1) * stride
+            if lane + 1 == width or following >= last or offsets[following] > goal:
+                shared[PLACE] = lane
+        cuda.syncthreads()
+        first += shared[PLACE] * stride
+        cuda.syncthreads()
         last = min(last, first + stride)
     return first

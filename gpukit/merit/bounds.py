@@ -5,9 +5,9 @@ to be activated; it chooses a batch of b seeds by greedy coverage per cost.
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import Decimal, localcontext
 
-from gpukit.worlds.bounds import CONTEXT, hit_lower, hit_upper, log_choose
+from gpukit.worlds.bounds import CONTEXT, ceiling, doublings, hit_lower, hit_upper, log_choose
 
 
 @dataclass(frozen=True)
@@ -89,17 +89,13 @@ def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> 
         root = six.sqrt() + ((batches + six) / ratio).sqrt()
         start = 2 * root * root
         factor = max(Decimal(1), n / (accuracy * accuracy * b))
-        trials = (_ceiling(factor) - 1).bit_length() + 1
+        trials = doublings(factor) + 1
         failure = (3 * trials * inverse).ln()
         return Plan(
-            first=_ceiling(start),
-            cap=_ceiling(start * factor),
+            first=ceiling(start),
+            cap=ceiling(start * factor),
             trials=trials,
             lower=failure + (batches if certificate == "paper" else 0),
             upper=failure + min(batches, Decimal(batch_costs).ln()),
             target=ratio * (1 - accuracy),
         )
-
-
-def _ceiling(value: Decimal) -> int:
-    return int(value.to_integral_value(ROUND_CEILING))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, xp
+from gpukit.device.launch import launch
 from gpukit.errors import UsageError
 from gpukit.merit import gamcss_cuda as kernels
 from gpukit.merit.cuda import MEMBERS, OVERFLOW, PROBES
@@ -65,7 +66,7 @@ class GamcssSets(OwningSets):
             self._forget_overflow(size)
         self.size = self._valid = size
         self._common.reserve(int(control[MEMBERS]), int(self._used.host()[0]))
-        kernels.pack[self._grid(size - low), WARP](
+        launch(kernels.pack, self._grid(size - low), WARP,
             self._starts.view, self._sizes.view, self._ring.view, self.segments, low, size, self._common.view,
             self._used.view,
         )  # fmt: skip
@@ -92,7 +93,7 @@ class GamcssSets(OwningSets):
         grid = self._grid(self._valid)
         if self._counted == 0:
             state.counts.array.fill(0)
-        kernels.count[grid, WARP](*sets, self._counted, self._valid, state.counts.view)
+        launch(kernels.count, grid, WARP, *sets, self._counted, self._valid, state.counts.view)
         self._counted = self._valid
         state.work.array[:] = state.counts.array
         state.covered.array.fill(0)
@@ -101,7 +102,7 @@ class GamcssSets(OwningSets):
         seeds: list[int] = []
         gains: list[int] = []
         while len(seeds) < b:
-            kernels.lead[blocks, BLOCK](state.work.view, state.costs.view, champions.view)
+            launch(kernels.lead, blocks, BLOCK, state.work.view, state.costs.view, champions.view)
             best = (-1, 0, 1)
             for v, hits, cost in champions.host().T.tolist():
                 ahead = hits * best[2] - best[1] * cost
@@ -111,7 +112,7 @@ class GamcssSets(OwningSets):
                 break
             seeds.append(best[0])
             gains.append(best[1])
-            kernels.cover[grid, WARP](*sets, self._valid, best[0], state.covered.view, state.work.view)
+            launch(kernels.cover, grid, WARP, *sets, self._valid, best[0], state.covered.view, state.work.view)
         chosen = np.array(seeds, np.int32)
         return chosen, np.array(gains, np.int64), None if judge is None else judge.count_hits(chosen)
 
@@ -119,8 +120,9 @@ class GamcssSets(OwningSets):
         """Return how many valid sets hold a seed."""
         marks, hits = self.state.none, Buffer(1, np.int64, 0)
         marks.array[xp.asarray(seeds)] = 1
-        kernels.count_hits[1 if xp is np else self.state.blocks, WARP](
-            self._starts.view, self._sizes.view, self._common.view, self._valid, marks.view, hits.view
+        views = (self._starts.view, self._sizes.view, self._common.view)
+        launch(
+            kernels.count_hits, 1 if xp is np else self.state.blocks, WARP, *views, self._valid, marks.view, hits.view
         )
         marks.array[xp.asarray(seeds)] = 0
         return int(hits.host()[0])

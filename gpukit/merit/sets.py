@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpukit.device.philox import MAX_SAMPLE_ID, Stream
+from gpukit.device.philox import Stream
 from gpukit.device.select import Device
-from gpukit.errors import UsageError
 from gpukit.merit import cover_cpu, cpu
 from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
+from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
 
 MIN_CANDIDATES, CANDIDATES_PER_SEED = 512, 16
@@ -52,12 +52,6 @@ class MrrSets(Protocol):
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
-
-
-def check_ids(first: int, size: int) -> None:
-    """Refuse sample ids of 2**48 and more; raises UsageError."""
-    if first + size > MAX_SAMPLE_ID:
-        raise UsageError(f"sample ids up to {first + size} are needed, allowed are ids below 2**48; lower eta")
 
 
 class Segment:

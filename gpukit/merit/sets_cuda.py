@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, resident_blocks, xp
+from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream
 from gpukit.errors import UsageError
@@ -12,7 +13,7 @@ from gpukit.merit import cuda as kernels
 from gpukit.merit import cuda_select
 from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
-from gpukit.merit.sets import check_ids
+from gpukit.worlds.collection import check_ids
 from gpukit.worlds.collection_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
@@ -76,7 +77,7 @@ class DeviceState:
         grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
         threads = 32 if xp is np else 128
         listed = Buffer(vertices.astype(np.int32))
-        kernels.bury[grid, threads](listed.view, self.dead.view, self.visited.view)
+        launch(kernels.bury, grid, threads, listed.view, self.dead.view, self.visited.view)
         if len(weakened):
             self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
 
@@ -222,7 +223,7 @@ class CudaSets:
         self._load.array.fill(0)
         grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // kernels.BATCH))
         seed, _, root_tag = self._key()
-        kernels.discover[grid, 32 if xp is np else 256](
+        launch(kernels.discover, grid, 32 if xp is np else 256,
             state.dead.view, rest.living, rest.eta, seed, root_tag, self.first, self.segments, low, high,
             self._starts.view, self._sizes.view, self._roots.view, self._ring.view, self._flags.view, self._load.view,
         )  # fmt: skip
@@ -244,7 +245,7 @@ class CudaSets:
             slots *= 2
         grid = -(-active // slots)
         for group in range(groups):
-            kernels.advance[grid, self._block(grid)](
+            launch(kernels.advance, grid, self._block(grid),
                 g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
                 g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
                 *self._key(), self.first, self.segments, slots, begin, have, end, order.view, group, self._flags.view,
@@ -305,7 +306,7 @@ class CudaSets:
             if state.champions.array.shape[1] >= grid:
                 break
             state.champions = Buffer((3, grid), np.int64)
-        cuda_select.select[grid, block](*args)
+        launch(cuda_select.select, grid, block, *args)
         return state.result.host()
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:

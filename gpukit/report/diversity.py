@@ -4,7 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError
 from gpukit.report.figure import draw_bars
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, phase_columns, phase_types, record_of
+from gpukit.report.records import (
+    DEVICE,
+    Kind,
+    Row,
+    device_columns,
+    need_rows,
+    phase_columns,
+    phase_types,
+    record_of,
+)
 from gpukit.report.style import CIRCLES, GRID, MUTED, SERIES
 
 if TYPE_CHECKING:
@@ -108,8 +117,7 @@ def plot_scores(rows: list[Row], path: str) -> None:
     UsageError
         If matplotlib is not installed.
     """
-    if not rows:
-        raise InputError("the table of vertices has no rows; there is nothing to draw")
+    need_rows(rows, "the table of vertices")
     labels = list(dict.fromkeys((row["graph"], row["model"]) for row in rows))
     levels = sorted({row["score"] for row in rows})
     shown, rest = levels[: len(SERIES) - 1], levels[len(SERIES) - 1 :]
@@ -143,8 +151,7 @@ def plot_time(rows: list[Row], path: str) -> None:
     UsageError
         If matplotlib is not installed.
     """
-    if not rows:
-        raise InputError("the table of runs has no rows; there is nothing to draw")
+    need_rows(rows, "the table of runs")
     shown = dict(zip(("triangles", "bounds", "scores", "contexts"), SERIES, strict=False))
     parts = [(phase, colour, [row[f"time_{phase}_s"] for row in rows]) for phase, colour in shown.items()]
     parts.append(("load", GRID, [row["time_load_s"] for row in rows]))

@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.report.figure import draw_bars, draw_spread
 from gpukit.report.records import (
     DEVICE,
@@ -11,9 +11,11 @@ from gpukit.report.records import (
     Kind,
     Row,
     device_columns,
+    need_rows,
     phase_columns,
     phase_types,
     record_of,
+    rows_of,
     spread_rows,
 )
 from gpukit.report.style import GRID, METHODS, MODELS, MUTED, SERIES
@@ -99,9 +101,7 @@ def plot_spread(rows: list[Row], graph: str, model: str, path: str) -> None:
     UsageError
         If the table has no such instance, or matplotlib is not installed.
     """
-    chosen = [row for row in rows if (row["graph"], row["model"]) == (graph, model)]
-    if not chosen:
-        raise UsageError(f"the table has no row of graph {graph!r} under model {model!r}")
+    chosen = rows_of(rows, graph, model)
     draw_spread(path, f"spread-{graph}-{model}", f"{graph}, {MODELS.get(model, model)}", chosen, METHODS)
 
 
@@ -122,8 +122,7 @@ def plot_runtime(rows: list[Row], path: str) -> None:
     UsageError
         If matplotlib is not installed.
     """
-    if not rows:
-        raise InputError("the table of runs has no rows; there is nothing to draw")
+    need_rows(rows, "the table of runs")
     labels = [f"{row['graph']} {row['model'].upper()}" for row in rows]
     shown = (("sampling", SERIES[0]), ("selection", SERIES[1]), ("load", GRID), ("other", MUTED))
     parts = [(phase, colour, [row[f"time_{phase}_s"] for row in rows]) for phase, colour in shown]

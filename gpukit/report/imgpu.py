@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.report.figure import draw, draw_bars, draw_spread, legend, line_style
 from gpukit.report.records import (
     DEVICE,
@@ -14,6 +14,7 @@ from gpukit.report.records import (
     phase_columns,
     phase_types,
     record_of,
+    rows_of,
     spread_rows,
 )
 from gpukit.report.style import SERIES, SIMULATORS, SWITCHES
@@ -117,9 +118,7 @@ def plot(rows: list[Row], graph: str, view: str, path: str) -> None:
     UsageError
         If the table has no such graph, or matplotlib is not installed.
     """
-    chosen = [row for row in rows if row["graph"] == graph]
-    if not chosen:
-        raise UsageError(f"the table has no row of graph {graph!r}")
+    chosen = rows_of(rows, graph)
     name = f"imgpu-{view}-{graph}"
     if view == "spread":
         draw_spread(path, name, f"{graph}, independent cascade", chosen, SIMULATORS, columns=3)

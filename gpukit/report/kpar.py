@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.report.figure import draw, legend
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, record_of
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, need_rows, record_of, rows_of
 from gpukit.report.style import MARKERS, RANKINGS, SERIES
 
 if TYPE_CHECKING:
@@ -170,9 +170,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
     UsageError
         If the table has no such graph, or matplotlib is not installed.
     """
-    chosen = [row for row in rows if row["graph"] == graph]
-    if not chosen:
-        raise UsageError(f"the table has no row of graph {graph!r}")
+    chosen = rows_of(rows, graph)
     with draw(path, f"kpar-{quantity}-{graph}", (4.4, 3.2)) as (figure, axes):
         from matplotlib.ticker import LogLocator
 
@@ -220,8 +218,7 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
     UsageError
         If matplotlib is not installed.
     """
-    if not rows:
-        raise InputError("the table of arrivals has no rows; there is nothing to draw")
+    need_rows(rows, "the table of arrivals")
     graphs = dict.fromkeys(row["graph"] for row in rows)
     with draw(path, "arrivals", (5.2, 3.4)) as (figure, axes):
         for number, graph in enumerate(graphs):

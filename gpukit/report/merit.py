@@ -4,9 +4,9 @@ from collections.abc import Callable
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.report.figure import draw, draw_bars, legend, line_style
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, record_of
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, record_of, rows_of
 from gpukit.report.style import MODELS, POLICIES, SERIES
 
 if TYPE_CHECKING:
@@ -78,9 +78,7 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
     UsageError
         If the table has no such instance, or matplotlib is not installed.
     """
-    chosen = [row for row in rows if (row["graph"], row["model"]) == (graph, model)]
-    if not chosen:
-        raise UsageError(f"the table has no row of graph {graph!r} under model {model!r}")
+    chosen = rows_of(rows, graph, model)
     name = f"merit-{view}-{graph}-{model}"
     if view == "phases":
         most = max(row["eta"] for row in chosen)

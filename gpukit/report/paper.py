@@ -13,7 +13,7 @@ from gpukit.report.figure import draw, legend, line_style
 from gpukit.report.files import read_text
 from gpukit.report.observations import Item, Observation
 from gpukit.report.paper_items import ITEMS, NAMES
-from gpukit.report.records import Kind, Row
+from gpukit.report.records import Kind, Row, need_rows
 from gpukit.report.style import MUTED
 
 if TYPE_CHECKING:
@@ -164,8 +164,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
         If there is no such item, or matplotlib is not installed.
     """
     wanted = _item(paper, item)
-    if not rows:
-        raise InputError(f"{item} has no rows; there is nothing to draw")
+    need_rows(rows, item)
     quantity, unit = rows[0]["quantity"], rows[0]["unit"]
     rows = [row for row in rows if row["quantity"] == quantity]
     graphs, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("graph", "method"))

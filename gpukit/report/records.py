@@ -1,12 +1,12 @@
 """What every table is made from: records of runs, and the description of a kind of table."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gpukit.errors import InputError
+from gpukit.errors import InputError, UsageError
 from gpukit.report.files import read_text
 
 Row = dict[str, Any]
@@ -60,6 +60,21 @@ def spread_rows(path: str) -> list[Row]:
     ]
 
 
+def need_rows(rows: Sequence[object], table: str) -> None:
+    """Refuse to draw a table without rows; raises InputError."""
+    if not rows:
+        raise InputError(f"{table} has no rows; there is nothing to draw")
+
+
+def rows_of(rows: Sequence[Row], graph: str, model: str | None = None) -> list[Row]:
+    """Return the rows of a graph, under a diffusion model if one is given; raises UsageError if there are none."""
+    chosen = [row for row in rows if row["graph"] == graph and (model is None or row["model"] == model)]
+    if not chosen:
+        under = "" if model is None else f" under model {model!r}"
+        raise UsageError(f"the table has no row of graph {graph!r}{under}")
+    return chosen
+
+
 def read_record(path: str) -> dict[str, Any]:
     """Return the JSON object that a command printed.
 
@@ -83,7 +98,7 @@ def record_of(path: str, command: str) -> Iterator[dict[str, Any]]:
     record = read_record(path)
     try:
         yield record
-    except (KeyError, TypeError, IndexError) as error:
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
         raise InputError(f"{path} is not a record of `gpukit {command} --json`: {error} is missing or wrong") from None
 
 

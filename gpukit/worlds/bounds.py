@@ -1,7 +1,7 @@
 """What a count of hit sets proves, and logarithms of binomials; decimal arithmetic rounds alike everywhere."""
 
 import math
-from decimal import Context, Decimal, localcontext
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 
 CONTEXT = Context(prec=40)
 """Of all arithmetic of sample sizes and certificates, and of what is done with its results."""
@@ -9,9 +9,19 @@ CONTEXT = Context(prec=40)
 LN2 = CONTEXT.ln(Decimal(2))
 """ln 2."""
 
-_HALF_LN_2PI = Decimal("0.91893853320467274178032973640561763986139749363778")
+_HALF_LN_2PI = Decimal("0.91893853320467274178032973640561763986139747363778")
 _EXACT_CHOICES = 1000
 _BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
+
+
+def ceiling(value: Decimal) -> int:
+    """Return ⌈value⌉."""
+    return int(value.to_integral_value(ROUND_CEILING))
+
+
+def doublings(factor: Decimal) -> int:
+    """Return ⌈log₂ factor⌉ for factor >= 1, without the rounding of a logarithm."""
+    return (ceiling(factor) - 1).bit_length()
 
 
 def log_choose(n: int, k: int) -> Decimal:

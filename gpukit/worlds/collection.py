@@ -89,7 +89,10 @@ def check_ids(first: int, size: int) -> None:
         If ``first + size`` is above 2**48.
     """
     if first + size > MAX_SAMPLE_ID:
-        raise UsageError(f"sample ids up to {first + size} are needed, allowed are ids below 2**48")
+        raise UsageError(
+            f"sample ids up to {first + size} are needed, allowed are ids below 2**48; "
+            "a larger epsilon or a smaller eta needs fewer"
+        )
 
 
 class CpuCollection:

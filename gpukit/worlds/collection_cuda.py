@@ -7,6 +7,7 @@ import numpy as np
 from numba import cuda
 
 from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, resident_blocks, xp
+from gpukit.device.launch import launch
 from gpukit.device.philox import Stream
 from gpukit.errors import DeviceError
 from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan, cuda_walk
@@ -150,7 +151,7 @@ class CudaCollection:
         return max(1 << 10, min(left // PAIR_BYTES, 2**31 - 1))
 
     def _drawing(self, low: int, count: int, pairs: int) -> Generator[None, None, int | None]:
-        """Draw sets after those there are, stop once; return their members, or None if they did not fit."""
+        """Draw sets after those there are, stop after each launch; return their members, or None if they do not fit."""
         base = 0 if self._host is not None else self._drawn
         self._starts.reserve(base + count, base)
         self._sizes.reserve(base + count, base)
@@ -162,11 +163,13 @@ class CudaCollection:
         sampler(low, count, pairs, base)
         yield
         control = self._control.host()
-        self._deep |= bool(control[kernels.OVERFLOW] == cuda_walk.DEEP)
         short = walks and (control[kernels.TICKET] < count or control[kernels.MEMBER_TAIL] > pairs)
         if control[kernels.OVERFLOW] or short:
             self._counts.array[:] = before
             self._work.pop("visited", None)  # bits of elements that found no place are still set
+            if control[kernels.OVERFLOW] == cuda_walk.DEEP and walks:
+                self._deep = True
+                return (yield from self._drawing(low, count, pairs))
             return None
         return int(control[kernels.MEMBER_TAIL])
 
@@ -184,7 +187,7 @@ class CudaCollection:
         queue, ranks, table = work["queue"], work["ranks"], work["table"]
         self._entries.reserve(self._used + len(queue), self._used)
         group = max(8, min(2 * block // r.rounds, count // (8 * blocks)))
-        kernels.sample[blocks, block](
+        launch(kernels.sample, blocks, block,
             g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
             g.lt_prefix.view, g.roots.view, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT),
             self.first + low, count, group, table.view, queue.view, ranks.view, self._sizes.view, self._starts.view,
@@ -202,7 +205,7 @@ class CudaCollection:
             work.pop("log", None)
             work["log"] = Buffer((blocks * block, room), np.uint64)
         self._entries.reserve(self._used + pairs, self._used)
-        cuda_walk.walk[blocks, block](
+        launch(cuda_walk.walk, blocks, block,
             g.rows.view, g.indices.view, r.lt_kind, np.uint64(r.lt_constant), g.lt_prefix.view, g.roots.view, r.n,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, work["log"].view,
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view,
@@ -220,7 +223,7 @@ class CudaCollection:
             self._work["visited"] = Buffer((blocks, words), np.uint32, 0)
             self._work["found"] = Buffer((blocks, longest), np.int32)
         visited, found = self._work["visited"], self._work["found"]
-        cuda_scan.sample_scan[blocks, self.shape.block](
+        launch(cuda_scan.sample_scan, blocks, self.shape.block,
             g.indptr.view, g.indices.view, g.accept.view, r.lt_kind, g.lt_prefix.view, g.roots.view, r.n, r.rounds,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, visited.view, found.view,
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view,
@@ -299,7 +302,7 @@ class CudaCollection:
         )  # fmt: skip
         block = cover_cuda.BLOCK if xp is not np else 32
         most = cooperative_grid(cover_cuda.greedy, block, args)
-        cover_cuda.greedy[min(most, max(SMALL_GRID, self._used >> 15)), block](*args)
+        launch(cover_cuda.greedy, min(most, max(SMALL_GRID, self._used >> 15)), block, *args)
         if judge is not None:
             judge._cover(work["seeds"], work["first"])
         host = result.host()
@@ -342,7 +345,7 @@ class CudaCollection:
         )  # fmt: skip
         block = cover_cuda.BLOCK if xp is not np else 32
         most = cooperative_grid(cover_cuda.coverage, block, args)
-        cover_cuda.coverage[min(most, max(SMALL_GRID, self._used >> 15)), block](*args)
+        launch(cover_cuda.coverage, min(most, max(SMALL_GRID, self._used >> 15)), block, *args)
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""

@@ -65,8 +65,23 @@ def _inverted(offsets, members, covered, counts, candidates, slot):
 
 
 @numba.njit(nogil=True, cache=True)
-def _cover(starts, sets, c, offsets, members, covered, counts):
-    """Cover the sets of candidate ``c`` and take their members out of the counts; return how many were new."""
+def cover(starts, sets, c, offsets, members, covered, counts):
+    """Cover the sets of entry ``c`` of an index, take their members out of the counts, return how many were new.
+
+    Parameters
+    ----------
+    starts : int64 array, shape (c + 1,)
+        Start of each entry, a vertex or candidate, in ``sets``.
+    sets : int32 array
+        The sets that hold each entry, end to end.
+    c : int
+    offsets : int64 array, shape (sets + 1,)
+        Start of each set in ``members``.
+    members : int32 array
+    covered : bool array, shape (sets,)
+    counts : int array, shape (elements,)
+        Uncovered sets that hold each element.
+    """
     gain = 0
     for i in range(starts[c], starts[c + 1]):
         s = sets[i]
@@ -156,7 +171,7 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
     starts, sets = _inverted(offsets, members, covered, counts, forced_candidates, slot)
     for i in range(len(forced)):
         seeds[i] = forced[i]
-        gains[i] = _cover(starts, sets, i, offsets, members, covered, counts)
+        gains[i] = cover(starts, sets, i, offsets, members, covered, counts)
         room[forced[i] // n] -= 1
     chosen = len(forced)
     slot[:] = -1
@@ -196,7 +211,7 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
         if chosen == k * rounds or best < 0:
             break
         seeds[chosen] = best
-        gains[chosen] = _cover(starts, sets, slot[best], offsets, members, covered, counts)
+        gains[chosen] = cover(starts, sets, slot[best], offsets, members, covered, counts)
         blocked[best] = True
         room[best // n] -= 1
         chosen += 1

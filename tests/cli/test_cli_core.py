@@ -201,18 +201,6 @@ def test_auto_says_why(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def test_auto_takes_no_gpu_for_what_is_unproven_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(common, "choose", lambda requested, *rest, **more: pytest.fail(requested))
-    run = common.Run({})
-    with pytest.raises(pytest.fail.Exception, match="auto"):
-        run.use_device("auto", 1, 1)
-    with pytest.raises(pytest.fail.Exception, match="cuda"):
-        run.use_device("cuda", 1, 1, unproven="kpar")
-    monkeypatch.undo()
-    device = run.use_device("auto", 1, 1, unproven="kpar")
-    assert device.kind == "cpu" and "kpar on a GPU is unproven" in device.reason
-
-
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [

@@ -1,7 +1,5 @@
 """``gpukit gim``: records, artifacts that do not depend on the machine, shards, and one line for what is wrong."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,8 @@ from gpukit.gim import Params, baselines, maximise
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
 from gpukit.worlds.tables import build_tables
+
+GROUP = ("gim",)
 
 
 @pytest.fixture(scope="module")
@@ -28,24 +28,8 @@ def folder(tmp_path, graph, monkeypatch):
     return tmp_path
 
 
-def run(capsys, *words):
-    code = main(["gim", *map(str, words)])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def good(capsys, *words):
-    code, out, err = run(capsys, *words)
-    assert code == 0, err
-    return out
-
-
-def record(capsys, *words):
-    return json.loads(good(capsys, *words, "--json"))
-
-
-def test_record_and_artifact(capsys, folder, graph):
-    found = record(capsys, "run", "G.h5", "--out", "S.h5", "-k", 4, "--epsilon", 0.2, "--min-sets", 500, "--seed", 3)
+def test_record_and_artifact(record, folder, graph):
+    found = record("run", "G.h5", "--out", "S.h5", "-k", 4, "--epsilon", 0.2, "--min-sets", 500, "--seed", 3)
     expected = maximise(graph, Params(k=4, epsilon=0.2, min_sets=500, seed=3))
     assert found["seeds"] == graph.original(expected.seeds).tolist()
     assert found["gains"] == expected.gains.tolist()
@@ -71,36 +55,36 @@ def test_record_and_artifact(capsys, folder, graph):
         ["--sampler", "scan", "--exclude", "10,20"],
     ],
 )
-def test_bytes_do_not_depend_on_the_machine(capsys, folder, words):
+def test_bytes_do_not_depend_on_the_machine(good, record, folder, words):
     base = ["run", "G.h5", "-k", 3, "--epsilon", 0.3, "--min-sets", 300, *words]
-    one = record(capsys, *base, "--out", "A.h5", "--threads", 1)
+    one = record(*base, "--out", "A.h5", "--threads", 1)
     for other in (["--threads", 2], ["--selection", "scan"], ["--block", 64, "--grid", 7, "--device", "cpu"]):
-        two = record(capsys, *base, "--out", "B.h5", *other)
+        two = record(*base, "--out", "B.h5", *other)
         assert two["seeds"] == one["seeds"]
         assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
-    good(capsys, *base, "--out", "C.h5", "--seed", 1)
+    good(*base, "--out", "C.h5", "--seed", 1)
     assert (folder / "A.h5").read_bytes() != (folder / "C.h5").read_bytes()
 
 
-def test_rounds_in_record_and_artifact(capsys, folder):
-    found = record(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 3, "--min-sets", 500)
+def test_rounds_in_record_and_artifact(record, folder):
+    found = record("run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 3, "--min-sets", 500)
     assert sorted(found["rounds"]) == [0, 0, 1, 1, 2, 2]
     assert read_seeds(folder / "S.h5").rounds.tolist() == found["rounds"]
 
 
-def test_summary_for_people(capsys, folder):
-    lines = good(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 2, "--min-sets", 500).splitlines()
+def test_summary_for_people(good, folder):
+    lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 2, "--min-sets", 500).splitlines()
     titles = {line.split("  ")[0] for line in lines}
     assert {"seeds", "rounds", "spread", "RR sets", "guarantee", "graph", "time", "written"} == titles
-    assert "none" in good(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--bound", "imm", "--samples", "original")
+    assert "none" in good("run", "G.h5", "--out", "S.h5", "-k", 2, "--bound", "imm", "--samples", "original")
 
 
-def test_include_exclude_targets(capsys, folder, graph):
+def test_include_exclude_targets(record, folder, graph):
     ids = graph.original(np.arange(graph.n))
     (folder / "in.txt").write_text(f"# two\n{ids[5]}\n\n{ids[2]}  # later\n")
     (folder / "t.txt").write_text(f"{ids[1]} 3\n{ids[7]},4\n")
     words = ("--include", "in.txt", "--exclude", f"{ids[0]}, {ids[3]}", "--targets", "t.txt")
-    found = record(capsys, "run", "G.h5", "--out", "S.h5", "-k", 4, *words, "--min-sets", 500)
+    found = record("run", "G.h5", "--out", "S.h5", "-k", 4, *words, "--min-sets", 500)
     weights = np.zeros(graph.n, np.int64)
     weights[[1, 7]] = 3, 4
     expected = maximise(graph, Params(k=4, include=[5, 2], exclude=[0, 3], root_weights=weights, min_sets=500))
@@ -110,10 +94,10 @@ def test_include_exclude_targets(capsys, folder, graph):
     assert (found["params"]["include"], found["params"]["exclude"]) == ([ids[5], ids[2]], [ids[0], ids[3]])
 
 
-def test_budget_and_costs(capsys, folder, graph):
+def test_budget_and_costs(record, folder, graph):
     ids = graph.original(np.arange(graph.n))
     (folder / "c.txt").write_text(f"{ids[0]} 0.5\n{ids[4]} 2.000001\n")
-    found = record(capsys, "run", "G.h5", "--out", "S.h5", "--budget", 3.5, "--costs", "c.txt", "--min-sets", 500)
+    found = record("run", "G.h5", "--out", "S.h5", "--budget", 3.5, "--costs", "c.txt", "--min-sets", 500)
     costs = np.full(graph.n, 10**6)
     costs[[0, 4]] = 500_000, 2_000_001
     expected = maximise(graph, Params(budget=3_500_000, costs=costs, min_sets=500))
@@ -121,18 +105,18 @@ def test_budget_and_costs(capsys, folder, graph):
     assert costs[expected.seeds].sum() <= 3_500_000
 
 
-def test_shards_are_the_whole(capsys, folder, graph):
+def test_shards_are_the_whole(record, folder, graph):
     words = ("--seed", 9, "--model", "lt")
     for name, first, count in (("whole", 0, 400), ("a", 0, 150), ("b", 150, 1), ("c", 151, 249)):
-        made = record(capsys, "sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count, *words)
+        made = record("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count, *words)
         assert (made["rr_sets"], made["graph"]) == (count, {"n": graph.n, "m": graph.m})
-    whole = record(capsys, "select", "whole.h5", "--out", "W.h5", "-k", 3)
-    parts = record(capsys, "select", "c.h5", "a.h5", "b.h5", "--out", "P.h5", "-k", 3)
+    whole = record("select", "whole.h5", "--out", "W.h5", "-k", 3)
+    parts = record("select", "c.h5", "a.h5", "b.h5", "--out", "P.h5", "-k", 3)
     for name in ("seeds", "gains", "spread_estimate", "rr_sets", "guarantee", "params", "seed", "graph"):
         assert whole[name] == parts[name], name
     assert (whole["rr_sets"], whole["guarantee"], whole["seed"]) == (400, None, 9)
     assert set(whole["seeds"]) <= set(graph.original(np.arange(graph.n)).tolist())
-    again = record(capsys, "sample", "G.h5", "--out", "d.h5", "--count", 400, *words, "--threads", 2)
+    again = record("sample", "G.h5", "--out", "d.h5", "--count", 400, *words, "--threads", 2)
     assert again["members"] == len(read_rrsets(folder / "whole.h5").members)
     assert (folder / "d.h5").read_bytes() == (folder / "whole.h5").read_bytes()
     stored = [read_seeds(folder / name) for name in ("W.h5", "P.h5")]
@@ -140,14 +124,14 @@ def test_shards_are_the_whole(capsys, folder, graph):
     assert main(["verify", "whole.h5", "W.h5", "P.h5"]) == 0
 
 
-def test_select_over_rounds(capsys, folder):
-    good(capsys, "sample", "G.h5", "--out", "r.h5", "--count", 300, "--rounds", 2)
-    assert sorted(record(capsys, "select", "r.h5", "--out", "S.h5", "-k", 2)["rounds"]) == [0, 0, 1, 1]
+def test_select_over_rounds(good, record, folder):
+    good("sample", "G.h5", "--out", "r.h5", "--count", 300, "--rounds", 2)
+    assert sorted(record("select", "r.h5", "--out", "S.h5", "-k", 2)["rounds"]) == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("method", ["degree", "degree-discount", "random"])
-def test_baselines(capsys, folder, graph, method):
-    found = record(capsys, "baseline", "G.h5", "--method", method, "-k", 5, "--out", "B.h5", "--seed", 4)
+def test_baselines(record, folder, graph, method):
+    found = record("baseline", "G.h5", "--method", method, "-k", 5, "--out", "B.h5", "--seed", 4)
     function = {"degree": baselines.degree, "degree-discount": baselines.degree_discount}.get(method)
     expected = baselines.random(graph, 5, 4) if function is None else function(graph, 5)
     assert found["seeds"] == graph.original(expected).tolist()
@@ -220,7 +204,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (2, ["select", "r0.h5", "--out", "S.h5", "-k", 0], "k is 0"),
     ],
 )
-def test_what_is_wrong_is_one_line(capsys, folder, graph, code, words, line):
+def test_what_is_wrong_is_one_line(run, good, folder, graph, code, words, line):
     texts = {"empty": "", "letters": "10\nten\n", "one": "10\n", "negative": "10 -1\n", "nan": "10 nan\n"}
     texts |= {"twice": "10 1\n10 2\n", "costs": "10 1\n", "fine": "10 0.1234567\n"}
     for name, text in texts.items():
@@ -236,8 +220,8 @@ def test_what_is_wrong_is_one_line(capsys, folder, graph, code, words, line):
     if "select" in words:
         extras = (("r0", []), ("r9", ["--first", 9]), ("seed", ["--first", 5, "--seed", 1]))
         for name, more in (*extras, ("lt", ["--first", 5, "--model", "lt"])):
-            good(capsys, "sample", "G.h5", "--out", f"{name}.h5", "--count", 5, *more)
-    found, out, err = run(capsys, *words)
+            good("sample", "G.h5", "--out", f"{name}.h5", "--count", 5, *more)
+    found, out, err = run(*words)
     lines = [text for text in err.splitlines() if "device cpu" not in text]
     assert found == code, err
     assert len(lines) == 1 and line in lines[0], err
@@ -246,18 +230,18 @@ def test_what_is_wrong_is_one_line(capsys, folder, graph, code, words, line):
     assert not list(folder.glob(".*tmp"))
 
 
-def test_cuda_without_a_gpu_fails(capsys, folder, monkeypatch):
+def test_cuda_without_a_gpu_fails(run, good, folder, monkeypatch):
     from gpukit.device import select
 
     monkeypatch.setattr(select, "detect", lambda: ((), "no driver"))
-    good(capsys, "sample", "G.h5", "--out", "r.h5", "--count", 5)
+    good("sample", "G.h5", "--out", "r.h5", "--count", 5)
     for words in (["run", "G.h5"], ["select", "r.h5"]):
-        code, _, err = run(capsys, *words, "--out", "S.h5", "-k", 2, "--device", "cuda")
+        code, _, err = run(*words, "--out", "S.h5", "-k", 2, "--device", "cuda")
         assert code == 4 and "cannot use a GPU" in err
-    assert run(capsys, *RUN, "-k", 2, "--min-sets", 10)[0] == 0
+    assert run(*RUN, "-k", 2, "--min-sets", 10)[0] == 0
 
 
-def test_ctrl_c(capsys, folder, monkeypatch):
+def test_ctrl_c(run, folder, monkeypatch):
     """Interrupted while it draws sets: exit code 5, one line, no output."""
     from gpukit.worlds.collection import CpuCollection
 
@@ -269,7 +253,7 @@ def test_ctrl_c(capsys, folder, monkeypatch):
         extend(self, size)
 
     monkeypatch.setattr(CpuCollection, "extend", interrupted)
-    code, out, err = run(capsys, *RUN, "-k", 2, "--min-sets", 10_000)
+    code, out, err = run(*RUN, "-k", 2, "--min-sets", 10_000)
     assert (code, out) == (5, "")
     assert err.splitlines()[1:] == ["gpukit: interrupted; nothing unfinished was left behind"]
     assert {path.name for path in folder.iterdir()} == {"G.h5"}

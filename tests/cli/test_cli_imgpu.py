@@ -14,6 +14,8 @@ from gpukit.imgpu.cpu import CpuWorlds
 from gpukit.imgpu.levels_cpu import nodes_per_level
 from gpukit.worlds.blocks import prepare_blocks
 
+GROUP = ("imgpu",)
+
 
 @pytest.fixture(scope="module")
 def graph():
@@ -29,24 +31,8 @@ def folder(tmp_path, graph, monkeypatch):
     return tmp_path
 
 
-def run(capsys, *words):
-    code = main(["imgpu", *map(str, words)])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def good(capsys, *words):
-    code, out, err = run(capsys, *words)
-    assert code == 0, err
-    return out
-
-
-def record(capsys, *words):
-    return json.loads(good(capsys, *words, "--json"))
-
-
-def test_record_and_artifact(capsys, folder, graph):
-    found = record(capsys, "run", "G.h5", "--out", "S.h5", "-k", 4, "--worlds", 200, "--fresh", "--seed", 3)
+def test_record_and_artifact(record, folder, graph):
+    found = record("run", "G.h5", "--out", "S.h5", "-k", 4, "--worlds", 200, "--fresh", "--seed", 3)
     expected = maximise(graph, Params(4, 200, True, 3))
     assert found["seeds"] == graph.original(expected.seeds).tolist()
     assert found["gains"] == expected.gains.tolist()
@@ -62,26 +48,24 @@ def test_record_and_artifact(capsys, folder, graph):
 
 
 @pytest.mark.parametrize("mode", ["--fresh", "--fixed"])
-def test_bytes_do_not_depend_on_threads(capsys, folder, mode):
+def test_bytes_do_not_depend_on_threads(good, folder, mode):
     for name, threads, seed in (("A.h5", 1, 0), ("B.h5", 2, 0), ("C.h5", 1, 1)):
         words = ("run", "G.h5", "-k", 3, "--worlds", 70, mode, "--threads", threads, "--seed", seed)
-        good(capsys, *words, "--out", name)
+        good(*words, "--out", name)
     assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes() != (folder / "C.h5").read_bytes()
 
 
-def test_switches_change_nothing(capsys, folder):
+def test_switches_change_nothing(good, folder):
     base = ("run", "G.h5", "-k", 3, "--worlds", 60)
-    good(capsys, *base, "--out", "A.h5")
+    good(*base, "--out", "A.h5")
     for words in (["--by-level"], ["--combine"], ["--reorder", "--unroll", 4], ["--combine", "--unroll", 128]):
-        good(capsys, *base, *words, "--out", "B.h5")
+        good(*base, *words, "--out", "B.h5")
         assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
 
 
 @pytest.mark.parametrize("method", ["celf", "newgreedy", "mixgreedy", "esmce", "pmia"])
-def test_baselines(capsys, folder, graph, method):
-    found = record(
-        capsys, "baseline", "G.h5", "--out", "B.h5", "-k", 3, "--method", method, "--worlds", 40, "--seed", 2
-    )
+def test_baselines(record, folder, graph, method):
+    found = record("baseline", "G.h5", "--out", "B.h5", "-k", 3, "--method", method, "--worlds", 40, "--seed", 2)
     expected = {
         "celf": lambda: baselines.celf(graph, 3, 40, 2),
         "newgreedy": lambda: baselines.new_greedy(graph, 3, 40, 2),
@@ -94,8 +78,8 @@ def test_baselines(capsys, folder, graph, method):
     assert main(["verify", "B.h5"]) == 0
 
 
-def test_reach_of_worlds_and_of_one(capsys, folder, graph):
-    found = record(capsys, "reach", "G.h5", "--out", "M.h5", "--worlds", 30, "--first", 5)
+def test_reach_of_worlds_and_of_one(good, record, folder, graph):
+    found = record("reach", "G.h5", "--out", "M.h5", "--worlds", 30, "--first", 5)
     expected = CpuWorlds(prepare_blocks(graph), 0).gains(5, 30, [])
     table = read_metrics(folder / "M.h5")
     assert table.arrays["total"].tolist() == expected.tolist()
@@ -107,15 +91,15 @@ def test_reach_of_worlds_and_of_one(capsys, folder, graph):
     assert found["nodes_per_level"] == nodes_per_level(graph, 0, 5, 30).tolist()
     total = np.zeros(graph.n, np.int64)
     for id_ in range(5, 8):
-        good(capsys, "reach", "G.h5", "--out", "M.h5", "--worlds", 1, "--first", id_)
+        good("reach", "G.h5", "--out", "M.h5", "--worlds", 1, "--first", id_)
         total += read_metrics(folder / "M.h5").arrays["total"]
-    good(capsys, "reach", "G.h5", "--out", "M.h5", "--worlds", 3, "--first", 5)
+    good("reach", "G.h5", "--out", "M.h5", "--worlds", 3, "--first", 5)
     assert read_metrics(folder / "M.h5").arrays["total"].tolist() == total.tolist()
     assert main(["verify", "M.h5"]) == 0
 
 
 def test_bench(capsys, folder, monkeypatch):
-    monkeypatch.setattr("gpukit.bench.gim.COPY_BYTES", 1 << 16)
+    monkeypatch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 16)
     words = [
         "bench",
         "imgpu",
@@ -143,10 +127,10 @@ def test_bench(capsys, folder, monkeypatch):
     assert "--modes is stale" in capsys.readouterr().err
 
 
-def test_summary_for_people(capsys, folder):
-    lines = good(capsys, "run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 1).splitlines()
+def test_summary_for_people(good, folder):
+    lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 1).splitlines()
     assert {line.split("  ")[0] for line in lines} == {"seeds", "spread", "worlds", "graph", "time", "written"}
-    assert "mean" in good(capsys, "reach", "G.h5", "--out", "S.h5", "--worlds", 2)
+    assert "mean" in good("reach", "G.h5", "--out", "S.h5", "--worlds", 2)
 
 
 @pytest.mark.parametrize(
@@ -170,30 +154,30 @@ def test_summary_for_people(capsys, folder):
         (["reach", "G.h5", "--seed", str(2**64)], 2, "--seed"),
     ],
 )
-def test_what_is_wrong(capsys, folder, words, code, says):
+def test_what_is_wrong(run, folder, words, code, says):
     edge = (np.array([1]), np.array([2]))
     write_graph(folder / "none.h5", build_graph(*edge, weights=Weights("none")))
     write_graph(folder / "empty.h5", Graph(
         indptr=np.zeros(4, np.int64), indices=np.empty(0, np.int32), in_indptr=np.zeros(4, np.int64),
         in_indices=np.empty(0, np.int32),
     ))  # fmt: skip
-    found = run(capsys, *words, "--out", "S.h5")
+    found = run(*words, "--out", "S.h5")
     assert (found[0], found[1]) == (code, "") and says in found[2]
     assert found[2].count("error:") == 1 and not (folder / "S.h5").exists()
 
 
-def test_shape_of_a_graph_and_its_worlds(capsys, folder, graph):
-    found = record(capsys, "shape", "G.h5", "--worlds", 3)
+def test_shape_of_a_graph_and_its_worlds(record, good, run, folder, graph):
+    found = record("shape", "G.h5", "--worlds", 3)
     assert found["params"] == {"worlds": 3} and found["device"]["threads"] == 1
     assert sum(found["degrees"]) == graph.n
     degree = np.diff(graph.indptr)
     assert found["hubs"][0]["vertex"] == int(graph.original([degree.argmax()])[0])
     assert sum(found["hubs"][0]["children"]) == degree.max()
-    assert "of them with fewer than 100 components" in good(capsys, "shape", "G.h5", "--worlds", 1)
+    assert "of them with fewer than 100 components" in good("shape", "G.h5", "--worlds", 1)
     write_graph(folder / "E.h5", build_graph(np.empty(0, int), np.empty(0, int), ids=False, n=3))
     for words, code, text in (
         (["shape", "G.h5", "--worlds", 0], 2, "--worlds is 0; 1 to"),
         (["shape", "E.h5"], 3, "has no edges"),
     ):
-        assert run(capsys, *words)[0] == code
-        assert text in run(capsys, *words)[2]
+        found = run(*words)
+        assert found[0] == code and text in found[2]

@@ -1,7 +1,5 @@
 """``gpukit kpar`` and ``gpukit evaluate ppr``: records, artifacts, exit codes."""
 
-import json
-
 import h5py
 import numpy as np
 import pytest
@@ -33,18 +31,6 @@ def folder(tmp_path_factory, graph):
     return folder
 
 
-def _run(capsys, *words):
-    code = main([*map(str, words)])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def _json(capsys, *words):
-    code, out, err = _run(capsys, *words, "--json")
-    assert code == 0, err
-    return json.loads(out)
-
-
 def test_files_are_what_the_functions_return(folder, graph):
     ranked = rank(graph)
     stored = read_pagerank(folder / "PR.h5")
@@ -59,56 +45,56 @@ def test_files_are_what_the_functions_return(folder, graph):
         verify(folder / name)
 
 
-def test_query_record_artifact_and_judge(capsys, folder, graph):
+def test_query_record_artifact_and_judge(record, folder, graph):
     (folder / "sources.txt").write_text("# two queries\n20\n\n30:2, 40:1 30\n")
     words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "-k", 5)
-    record = _json(capsys, *words, "--sources", folder / "sources.txt", "--out", folder / "T.h5", "--explain")
-    assert {"params", "graph", "device", "seed", "time_s", "results", "steps", "explain"} <= record.keys()
+    answered = record(*words, "--sources", folder / "sources.txt", "--out", folder / "T.h5", "--explain")
+    assert {"params", "graph", "device", "seed", "time_s", "results", "steps", "explain"} <= answered.keys()
     ready = Prepared.of(graph, build_index(graph, rank(graph).order, seed=7))
     sources = Sources.together(
         [Sources.single(graph.internal([20])), Sources.weighted(graph.internal([30, 40]).tolist(), [3, 1])]
     )
     found = query(ready, sources, 5)
-    assert [one["source"] for one in record["results"]] == [20, [[30, 0.75], [40, 0.25]]]
-    for q, one in enumerate(record["results"]):
+    assert [one["source"] for one in answered["results"]] == [20, [[30, 0.75], [40, 0.25]]]
+    for q, one in enumerate(answered["results"]):
         nodes, scores = found.answer(q)
         assert (one["nodes"], one["scores"]) == (graph.original(nodes).tolist(), scores.tolist())
-        assert len(record["explain"][q]) == record["steps"][q]
-        assert {"delta", "rounds", "edges", "candidates", "failed_at"} <= record["explain"][q][0].keys()
+        assert len(answered["explain"][q]) == answered["steps"][q]
+        assert {"delta", "rounds", "edges", "candidates", "failed_at"} <= answered["explain"][q][0].keys()
     stored = read_topk(folder / "T.h5")
     verify(folder / "T.h5")
     assert np.array_equal(stored.arrays["scores"], found.scores)
     assert set(stored.inputs) == {"graph", "index", "sources"}
-    judged = _json(capsys, "evaluate", "ppr", folder / "G.h5", "--answers", folder / "T.h5", "--out", folder / "M.h5")
+    judged = record("evaluate", "ppr", folder / "G.h5", "--answers", folder / "T.h5", "--out", folder / "M.h5")
     assert (judged["violations"], judged["queries"], judged["k"]) == (0, 2, 5)
     assert judged["precision"] > 0.5 and judged["ndcg"] > 0.99
     assert list(read_metrics(folder / "M.h5").arrays) == ["precision", "ndcg", "violations"]
 
 
-def test_isolated_source_and_truth(capsys, folder):
+def test_isolated_source_and_truth(record, folder):
     words = (folder / "G.h5", "--source", 5, "-k", 3)
     for found in (
-        _json(capsys, "kpar", "query", *words, "--index", folder / "I.h5"),
-        _json(capsys, "kpar", "truth", *words),
-        _json(capsys, "kpar", "baseline", *words),
+        record("kpar", "query", *words, "--index", folder / "I.h5"),
+        record("kpar", "truth", *words),
+        record("kpar", "baseline", *words),
     ):
         assert found["results"] == [{"source": 5, "nodes": [5], "scores": [1.0]}]
-    everything = _json(capsys, "kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--source", 20)
+    everything = record("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--source", 20)
     assert everything["params"]["k"] == everything["graph"]["n"] < 100
-    truth = _json(capsys, "kpar", "truth", folder / "G.h5", "--random", 4, "-k", 5, "--out", folder / "R.h5")
+    truth = record("kpar", "truth", folder / "G.h5", "--random", 4, "-k", 5, "--out", folder / "R.h5")
     assert len(truth["results"]) == 4
-    judged = _json(capsys, "evaluate", "ppr", folder / "G.h5", "--answers", folder / "R.h5")
+    judged = record("evaluate", "ppr", folder / "G.h5", "--answers", folder / "R.h5")
     assert (judged["precision"], judged["violations"]) == (1, 0) and judged["max_error"] < 1e-9
 
 
-def test_light_index_gives_the_same_answers(capsys, folder):
-    code, _, err = _run(capsys, "kpar", "index", folder / "G.h5", "--memory", 0, "--seed", 7, "--out", folder / "L.h5")
+def test_light_index_gives_the_same_answers(run, record, folder):
+    code, _, err = run("kpar", "index", folder / "G.h5", "--memory", 0, "--seed", 7, "--out", folder / "L.h5")
     assert code == 0 and "do not fit" in err
     verify(folder / "L.h5")
     words = ("kpar", "query", folder / "G.h5", "--random", 6, "-k", 9)
     assert (
-        _json(capsys, *words, "--index", folder / "L.h5")["results"]
-        == (_json(capsys, *words, "--index", folder / "I.h5", "--threads", 1)["results"])
+        record(*words, "--index", folder / "L.h5")["results"]
+        == (record(*words, "--index", folder / "I.h5", "--threads", 1)["results"])
     )
 
 
@@ -130,26 +116,26 @@ def test_light_index_gives_the_same_answers(capsys, folder):
         (["--source", "20", "-k", "5", "--device", "cuda"], 4, "--device cpu"),
     ],
 )
-def test_what_is_wrong_with_a_query(capsys, folder, tmp_path, words, code, says):
+def test_what_is_wrong_with_a_query(run, folder, tmp_path, words, code, says):
     out = tmp_path / "T.h5"
-    found = _run(capsys, "kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--out", out, *words)
+    found = run("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--out", out, *words)
     assert (found[0], found[1]) == (code, "") and says in found[2]
     assert found[2].count("error:") == 1 and not out.exists()
 
 
-def test_files_of_another_graph_or_kind(capsys, folder, tmp_path):
+def test_files_of_another_graph_or_kind(run, folder, tmp_path):
     write_graph(tmp_path / "H.h5", build_graph(np.array([20, 30]), np.array([30, 20]), weights=Weights()))
     asked = ("--source", 20, "-k", 1)
     for words in (
         ("kpar", "query", tmp_path / "H.h5", "--index", folder / "I.h5", *asked),
         ("kpar", "index", tmp_path / "H.h5", "--rank", folder / "PR.h5", "--out", tmp_path / "I.h5"),
     ):
-        code, _, err = _run(capsys, *words)
+        code, _, err = run(*words)
         assert code == 3 and "another graph" in err
-    code, _, err = _run(capsys, "kpar", "query", folder / "G.h5", "--index", folder / "PR.h5", *asked)
+    code, _, err = run("kpar", "query", folder / "G.h5", "--index", folder / "PR.h5", *asked)
     assert code == 3 and "pagerank" in err
     for options in (("--alpha", 0), ("--epsilon", 0.7), ("--memory", -1)):
-        code, _, _ = _run(capsys, "kpar", "index", folder / "G.h5", "--out", tmp_path / "I.h5", *options)
+        code, _, _ = run("kpar", "index", folder / "G.h5", "--out", tmp_path / "I.h5", *options)
         assert code == 2 and not (tmp_path / "I.h5").exists()
 
 

@@ -15,6 +15,8 @@ from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld, simulate
 from gpukit.worlds.tables import build_tables
 
+GROUP = ("merit",)
+
 
 @pytest.fixture(scope="module")
 def graph():
@@ -30,22 +32,10 @@ def folder(tmp_path, graph, monkeypatch):
     return tmp_path
 
 
-def run(capsys, *words):
-    code = main(["merit", *map(str, words)])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def record(capsys, *words):
-    code, out, err = run(capsys, *words, "--json")
-    assert code == 0, err
-    return json.loads(out)
-
-
 @pytest.mark.parametrize("model", ["ic", "lt"])
-def test_run_is_the_library_and_verifies(capsys, folder, graph, model):
+def test_run_is_the_library_and_verifies(record, folder, graph, model):
     options = ["--eta", 30, "--batch", 3, "--model", model, "--seed", 4, "--worlds", 3]
-    found = record(capsys, "run", "G.h5", "--out", "C.h5", *options)
+    found = record("run", "G.h5", "--out", "C.h5", *options)
     params = Params(30, 3, model, seed=4)
     results = [simulate(graph, params, SimulatedWorld(graph, model, 4, number)) for number in range(3)]
     first = results[0]
@@ -63,23 +53,23 @@ def test_run_is_the_library_and_verifies(capsys, folder, graph, model):
     assert arrays["seeds"].tolist() == [v for one in results for v in graph.original(one.seeds).tolist()]
 
 
-def test_updates_threads_and_devices_leave_the_file_as_it_is(capsys, folder):
+def test_updates_threads_and_devices_leave_the_file_as_it_is(record, folder):
     words = ["run", "G.h5", "--eta", 40, "-b", 2, "--seed", 2]
-    record(capsys, *words, "--out", "A.h5", "--threads", 1)
-    record(capsys, *words, "--out", "B.h5", "--threads", 2, "--groups", 1)
+    record(*words, "--out", "A.h5", "--threads", 1)
+    record(*words, "--out", "B.h5", "--threads", 2, "--groups", 1)
     assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
-    first = record(capsys, *words, "--out", "A.h5")
-    again = record(capsys, *words, "--out", "B.h5", "--update", "regenerate")
+    first = record(*words, "--out", "A.h5")
+    again = record(*words, "--out", "B.h5", "--update", "regenerate")
     assert again["rounds"] == first["rounds"]
-    record(capsys, *words, "--out", "B.h5", "--update", "regenerate", "--fresh-ids", "--certificate", "paper")
-    record(capsys, *words, "--out", "B.h5", "--update", "paper", "--model", "lt", "--lt-residual", "raw")
+    record(*words, "--out", "B.h5", "--update", "regenerate", "--fresh-ids", "--certificate", "paper")
+    record(*words, "--out", "B.h5", "--update", "paper", "--model", "lt", "--lt-residual", "raw")
 
 
-def test_a_real_campaign_goes_on_anywhere(capsys, folder, graph):
+def test_a_real_campaign_goes_on_anywhere(run, record, folder, graph):
     """A campaign answered by a world, file by file, is the simulated one; states can be copied on the way."""
-    whole = record(capsys, "run", "G.h5", "--out", "C.h5", "--eta", 30, "-b", 2, "--costs", "uniform", "--seed", 3)
+    whole = record("run", "G.h5", "--out", "C.h5", "--eta", 30, "-b", 2, "--costs", "uniform", "--seed", 3)
     world = SimulatedWorld(graph, "ic", 3)
-    step = record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2, "--costs", "uniform", "--seed", 3)
+    step = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2, "--costs", "uniform", "--seed", 3)
     lines = []
     while not step["done"]:
         verify(folder / "S.h5")
@@ -88,31 +78,31 @@ def test_a_real_campaign_goes_on_anywhere(capsys, folder, graph):
         others = np.setdiff1d(activated, step["batch"])
         (folder / "seen.txt").write_text("# observed\n" + "".join(f"{v}\n" for v in others))
         shutil.move("S.h5", "T.h5")
-        step = record(capsys, "next", "G.h5", "T.h5", "--observed", "seen.txt", "--out", "S.h5")
+        step = record("next", "G.h5", "T.h5", "--observed", "seen.txt", "--out", "S.h5")
     assert step["seeds"] == whole["seeds"] and step["cost"] == whole["cost"] and step["left"] == 0
     assert [one["batch"] for one in step["rounds"]] == [one["batch"] for one in whole["rounds"]]
     for name in ("seeds", "activated", "sets", "hits", "stops"):
         assert np.array_equal(read("S.h5").arrays[name], read("C.h5").arrays[name])
     (folder / "record.txt").write_text("# a line a round\n" + "\n".join(lines) + "\n")
     options = ["--eta", 30, "-b", 2, "--costs", "uniform", "--seed", 3]
-    assert record(capsys, "run", "G.h5", "--out", "R.h5", *options, "--replay", "record.txt")["seeds"] == whole["seeds"]
-    code, _, err = run(capsys, "next", "G.h5", "S.h5", "--observed", "10")
+    assert record("run", "G.h5", "--out", "R.h5", *options, "--replay", "record.txt")["seeds"] == whole["seeds"]
+    code, _, err = run("next", "G.h5", "S.h5", "--observed", "10")
     assert code == 2 and "reached its target" in err
 
 
-def test_costs_from_a_file(capsys, folder, graph):
+def test_costs_from_a_file(record, folder, graph):
     values = np.random.default_rng(2).integers(1, 10**6, graph.n)
     text = "".join(f"{v} {c / 10**6:.6f}\n" for v, c in zip(graph.original(np.arange(graph.n)), values, strict=True))
     (folder / "costs.txt").write_text(text)
-    found = record(capsys, "run", "G.h5", "--out", "C.h5", "--eta", 30, "-b", 2, "--costs", "costs.txt")
+    found = record("run", "G.h5", "--out", "C.h5", "--eta", 30, "-b", 2, "--costs", "costs.txt")
     costs = Costs(values, scheme="file")
     expected = simulate(graph, Params(30, 2, costs=costs), SimulatedWorld(graph, "ic", 0))
     assert found["seeds"] == graph.original(expected.seeds).tolist()
     assert found["cost"] == pytest.approx(values[expected.seeds].sum() / 10**6)
     verify(folder / "C.h5")
-    step = record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2, "--costs", "costs.txt")
+    step = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2, "--costs", "costs.txt")
     (folder / "costs.txt").unlink()
-    step = record(capsys, "next", "G.h5", "S.h5", "--observed", ",".join(map(str, step["batch"])))
+    step = record("next", "G.h5", "S.h5", "--observed", ",".join(map(str, step["batch"])))
     assert step["activated"] == 2 and not step["done"]
 
 
@@ -136,26 +126,26 @@ def test_costs_from_a_file(capsys, folder, graph):
         (["--eta", "60", "--replay", "short.txt"], 3, "record"),
     ],
 )
-def test_errors_of_run(capsys, folder, graph, words, code, message):
+def test_errors_ofrun(run, folder, graph, words, code, message):
     ids = graph.original(np.arange(graph.n)).tolist()
     (folder / "missing.txt").write_text("".join(f"{v} 1\n" for v in ids[1:]))
     (folder / "zero.txt").write_text("".join(f"{v} {int(v != ids[4])}\n" for v in ids))
     (folder / "unknown.txt").write_text("".join(f"{v} 1\n" for v in [*ids, 7]))
     (folder / "bad.txt").write_text("10 x\n")
     (folder / "short.txt").write_text("10 20\n")
-    got, out, err = run(capsys, "run", "G.h5", "--out", "C.h5", *words)
+    got, out, err = run("run", "G.h5", "--out", "C.h5", *words)
     assert got == code and not out
     assert message in err.strip().splitlines()[-1], err
     assert not (folder / "C.h5").exists()
 
 
-def test_errors_of_next_leave_the_state_untouched(capsys, folder, graph):
-    batch = record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)["batch"]
-    record(capsys, "next", "G.h5", "S.h5", "--observed", batch[0])
+def test_errors_of_next_leave_the_state_untouched(run, record, folder, graph):
+    batch = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)["batch"]
+    record("next", "G.h5", "S.h5", "--observed", batch[0])
     u, v = np.random.default_rng(5).integers(0, 50, (2, 100))
     write_graph(folder / "H.h5", build_graph(u, v, weights=Weights()))
     (folder / "cut.h5").write_bytes((folder / "S.h5").read_bytes()[:-600])
-    record(capsys, "run", "G.h5", "--out", "C.h5", "--eta", 5)
+    record("run", "G.h5", "--out", "C.h5", "--eta", 5)
     before = (folder / "S.h5").read_bytes()
     for words, code, message in (
         (["G.h5", "S.h5", "--observed", "7"], 3, "vertex 7 is not in the graph"),
@@ -167,12 +157,12 @@ def test_errors_of_next_leave_the_state_untouched(capsys, folder, graph):
         (["G.h5", "cut.h5", "--observed", "1"], 3, "cut.h5"),
         (["G.h5", "G.h5", "--observed", "1"], 3, "campaign is needed"),
     ):
-        got, out, err = run(capsys, "next", *words)
+        got, out, err = run("next", *words)
         assert got == code and not out, err
         assert message in err.strip().splitlines()[-1], err
     assert (folder / "S.h5").read_bytes() == before
     (folder / "none.txt").write_text("# nobody else\n")
-    assert record(capsys, "next", "G.h5", "S.h5", "--observed", "none.txt")["activated"] == 4
+    assert record("next", "G.h5", "S.h5", "--observed", "none.txt")["activated"] == 4
 
 
 BROKEN = [
@@ -185,11 +175,11 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("name", "change", "message"), BROKEN, ids=[row[0] for row in BROKEN])
-def test_broken_states_are_refused(capsys, folder, name, change, message):
+def test_broken_states_are_refused(run, record, folder, name, change, message):
     """A state with right checksums that contradicts itself: refused by verify and by ``next``, and left as it is."""
-    step = record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
+    step = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
     for _ in range(2):
-        step = record(capsys, "next", "G.h5", "S.h5", "--observed", step["batch"][0])
+        step = record("next", "G.h5", "S.h5", "--observed", step["batch"][0])
     good = read("S.h5", "campaign")
     arrays = dict(good.arrays)
     arrays[name] = np.ascontiguousarray(change(arrays[name])).astype(arrays[name].dtype)
@@ -197,31 +187,31 @@ def test_broken_states_are_refused(capsys, folder, name, change, message):
     with pytest.raises(InputError, match=message):
         verify(folder / "B.h5")
     before = (folder / "B.h5").read_bytes()
-    code, _, err = run(capsys, "next", "G.h5", "B.h5", "--observed", step["batch"][0])
+    code, _, err = run("next", "G.h5", "B.h5", "--observed", step["batch"][0])
     assert code == 3 and len(err.strip().splitlines()[-1]) > 20
     assert (folder / "B.h5").read_bytes() == before
 
 
-def test_attributes_out_of_range_are_refused(capsys, folder):
-    record(capsys, "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
+def test_attributes_out_of_range_are_refused(run, record, folder):
+    record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
     good = read("S.h5", "campaign")
     for name, value in (("eta", 0), ("batch", 10**6), ("update", "none"), ("costs", "file"), ("pending", False)):
         changed = {**good.attributes, name: value}
         write("B.h5", "campaign", good.arrays, changed, params=good.params, seed=good.seed, inputs=good.inputs)
         with pytest.raises(InputError):
             verify(folder / "B.h5")
-        assert run(capsys, "next", "G.h5", "B.h5", "--observed", "10")[0] in (2, 3)
+        assert run("next", "G.h5", "B.h5", "--observed", "10")[0] in (2, 3)
 
 
-def test_seeds_chosen_at_once(capsys, folder, graph):
-    found = record(capsys, "once", "G.h5", "--out", "S.h5", "--eta", 12, "--seed", 1)
+def test_seeds_chosen_at_once(record, folder, graph):
+    found = record("once", "G.h5", "--out", "S.h5", "--eta", 12, "--seed", 1)
     assert found["cost"] == pytest.approx(0.01 * (np.diff(graph.indptr)[graph.internal(found["seeds"])] + 1).sum())
     assert found["reached"] >= 0.99 * found["judges"]
     verify(folder / "S.h5")
 
 
 def test_bench(capsys, folder, monkeypatch):
-    monkeypatch.setattr("gpukit.bench.gim.COPY_BYTES", 1 << 20)
+    monkeypatch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 20)
     words = ["bench", "merit", "G.h5", "--eta", "10,20", "-b", "2", "--methods", "merit,pasti,printed", "--worlds", "2"]
     assert main([*words, "--out", "B.json", "--json", "--models", "lt"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -20,30 +20,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def good(folder, monkeypatch, capsys):
+@pytest.fixture(autouse=True)
+def inside(folder, monkeypatch):
     monkeypatch.chdir(folder)
-
-    def run(*words):
-        code = main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert code == 0, err
-        return out
-
-    return run
-
-
-@pytest.fixture
-def refused(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-
-    def run(*words):
-        code = main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert out == "" and len(err.strip().splitlines()) == 1
-        return code, err
-
-    return run
 
 
 def search(*options):
@@ -92,7 +71,7 @@ def test_ranges_of_vertices_are_the_whole(good, folder, model, k, parts, t):
     assert len(found["top"]) == t
 
 
-def test_what_is_no_part_of_it_is_refused(good, refused):
+def test_what_is_no_part_of_it_is_refused(good, run):
     for i in (1, 2, 3):
         good(*search("-t", 4, "--part", f"{i}/3", "--out", f"p{i}.h5"))
     good(*search("-t", 5, "--part", "1/3", "--out", "other.h5"))
@@ -107,8 +86,8 @@ def test_what_is_no_part_of_it_is_refused(good, refused):
         (["p1.h5", "all.h5"], "all.h5 is not a part"),
         (["p1.h5", "G.h5"], "diversity"),
     ):
-        code, err = refused(*gather, *files)
-        assert code == 3 and line in err, err
+        code, out, err = run(*gather, *files)
+        assert (code, out) == (3, "") and line in err and err.count("error:") == 1, err
     for part in ("0/3", "4/3", "3", "a/b", "1/999"):
-        code, err = refused(*search("-t", 4, "--device", "cpu", "--part", part, "--out", "no.h5"))
-        assert code == 2 and "--part is" in err, err
+        code, out, err = run(*search("-t", 4, "--device", "cpu", "--part", part, "--out", "no.h5"))
+        assert (code, out) == (2, "") and "--part is" in err, err

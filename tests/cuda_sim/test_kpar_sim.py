@@ -82,7 +82,7 @@ def test_selection_of_many_with_ties(simulator, monkeypatch):
         shared = cuda.shared.array(8, np.int32)
         shared[cuda.threadIdx.x] = 0
         value, above, equal, _, _ = select_cuda.kth(
-            values, len(values), k, spare, other, control, 0, 1, np.int64(1), 0, pool, sums, local, shared
+            values, len(values), k, spare, other, control, 0, 0, 1, np.int64(1), 0, pool, sums, local, shared
         )
         found[0], found[1], found[2] = value, above, equal
 

@@ -72,6 +72,26 @@ def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypa
         assert gpu._deep == (levels == 2)
 
 
+def test_a_stack_that_is_too_low_costs_no_memory(simulator, make_graph, monkeypatch):
+    """The general kernel draws the same sets at once, in as much room as the walks had."""
+    from gpukit.worlds import collection_cuda, cuda_walk
+
+    monkeypatch.setattr(collection_cuda, "SPARE", 4000)
+    monkeypatch.setattr(cuda_walk, "LEVELS", 2)
+    cpu, gpu = pair(make_graph(70, [(v, v - 1) for v in range(1, 70)] + [(60, 69)]), "lt", "skip")
+    rooms = []
+    for name in ("_walk", "_skip"):
+        draw = getattr(gpu, name)
+        monkeypatch.setattr(
+            gpu, name, lambda *args, name=name, draw=draw: [rooms.append((name, *args[:3])), draw(*args)]
+        )
+    cpu.extend(16)
+    gpu.extend(16)
+    check_equal(cpu, gpu)
+    (first, *walked), (then, *general) = rooms
+    assert (first, then) == ("_walk", "_skip") and walked == general
+
+
 def test_selection_and_coverage_equal_the_cpu(simulator, random_graph):
     cpu, gpu = pair(random_graph(40, 200, 3), "ic", "skip", rounds=2)
     cpu.extend(12)

@@ -1,0 +1,180 @@
+"""What the commands of ``gpukit bench`` share: the record they write, and its comparison with an older one."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpukit.cli.common import Run
+from gpukit.device.select import Device
+from gpukit.errors import ComparisonFailed, InputError
+
+if TYPE_CHECKING:
+    from gpukit.bench.compare import Comparison
+    from gpukit.graph.csr import Graph
+
+GraphsArgument = Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Graphs to run on.")]
+RecordOption = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Where to keep the record (JSON), from graph to graph.")
+]
+CompareOption = Annotated[
+    Path | None,
+    typer.Option("--compare", metavar="OLD.json", help="An older record; exit code 1 if a time grew beyond noise."),
+]
+
+
+class Record:
+    """The record of a benchmark. Its file holds what is measured so far, also when the rest is interrupted.
+
+    Parameters
+    ----------
+    benchmark : str
+        Name of the command.
+    context : typer.Context
+        Of the command; holds the words of the command line.
+    run : Run
+        With the output, and the device in use.
+    compare : path, optional
+        An older record.
+    header : mapping, optional
+        More keys.
+
+    Raises
+    ------
+    InputError
+        If the older record is broken, or of another benchmark or device.
+    """
+
+    def __init__(
+        self,
+        benchmark: str,
+        context: typer.Context,
+        run: Run,
+        compare: Path | None,
+        header: Mapping[str, Any] | None = None,
+    ) -> None:
+        from gpukit.cli.doctor import versions
+
+        assert run.device is not None
+        self.run, self.device, self.compare = run, run.device, compare
+        self.old = None if compare is None else _read_old(compare, benchmark, run.device)
+        self.header: dict[str, Any] = {"benchmark": benchmark, "command": command_line("gpukit", context.obj)}
+        self.header |= {"device": run.device.record(), "versions": versions(), **(header or {})}
+        self.runs: list[dict[str, Any]] = []
+        self.lines: dict[str, str] = {}
+
+    def copy_bandwidth(self) -> float:
+        """Measure what large copies move, bytes a second, and keep it in the record."""
+        from gpukit.bench.machine import copy_bandwidth
+
+        self.header["copy_bandwidth"] = found = copy_bandwidth(self.device)
+        return found
+
+    def add(self, graph: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+        """Add a run."""
+        self.runs.append({"graph": dict(graph), **found})
+
+    def save(self) -> None:
+        """Write the file, if one is asked for: after every graph."""
+        from gpukit.artifacts.atomic import replacing
+
+        if self.run.out is not None:
+            with replacing(self.run.out) as temporary:
+                Path(temporary).write_text(json.dumps(self.content, indent=1) + "\n")
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the file holds."""
+        return {**self.header, "runs": self.runs}
+
+    def finish(self) -> None:
+        """Print record or summary, with the comparison if one is asked for.
+
+        Raises
+        ------
+        ComparisonFailed
+            If something became slower or worse.
+        """
+        if self.old is None:
+            self.run.finish(record=self.content, summary=self.lines)
+            return
+        from gpukit.bench.compare import compare
+
+        found = compare(self.old, self.content)
+        self.run.finish(record={**self.content, "comparison": vars(found)}, summary=self.lines | _table(found))
+        if found.regressions:
+            raise ComparisonFailed(
+                f"{found.regressions} of {len(found.rows)} figures are slower or worse than in {self.compare}; "
+                "the table names them"
+            )
+
+
+def graph_facts(path: Path, graph: "Graph") -> dict[str, Any]:
+    """Return what a record says of a graph file."""
+    from gpukit.artifacts import digest
+
+    return {"name": path.stem, "n": graph.n, "m": graph.m, "weights": str(graph.weights), "digest": digest(path)}
+
+
+def command_line(program: str, words: Sequence[str]) -> str:
+    """Return a program and its arguments as typed, files among these without their folders."""
+    return " ".join([program, *(shlex.quote(_without_folder(word)) for word in words)])
+
+
+def _without_folder(word: str) -> str:
+    option, equals, value = word.rpartition("=") if word.startswith("-") else ("", "", word)
+    return option + equals + Path(value).name if "/" in value else word
+
+
+def _read_old(path: Path, benchmark: str, device: Device) -> dict[str, Any]:
+    from gpukit.bench.compare import figures
+    from gpukit.report.records import record_of
+
+    with record_of(str(path), f"bench {benchmark}") as old:
+        if old["benchmark"] != benchmark:
+            raise InputError(
+                f"{path} is a record of `gpukit bench {old['benchmark']}`; give one of `gpukit bench {benchmark}`"
+            )
+        there, here = (_place(one) for one in (old["device"], device.record()))
+        figures(old)
+    if there != here:
+        raise InputError(f"{path} was taken on {there}, this run is on {here}; compare runs of the same device")
+    return old
+
+
+def _place(device: Mapping[str, Any]) -> str:
+    """Return what must be the same of two devices for their times to be comparable."""
+    if device["kind"] == "cpu":
+        return f"{int(device['threads'])} thread(s) of {device['name']}"
+    return f"{len(device['gpus'])} × {device['name']}"
+
+
+def _table(found: "Comparison") -> dict[str, str]:
+    """Return old value, new value, their ratio and the verdict by figure, and what one record lacks."""
+    lines = {"compared": f"{'old':>12} {'new':>12} {'ratio':>7} verdict"}
+    everything = [*found.rows, *found.only_old, *found.only_new]
+    for row, label in zip(everything, _labels(everything), strict=True):
+        if "verdict" in row:
+            ratio = "-" if row["ratio"] is None else f"{row['ratio']:.3f}"
+            noise = f" (noise {row['noise']:.2f})" if row["verdict"] in ("slower", "faster", "as before") else ""
+            lines[f"  {label}"] = f"{row['old']:>12.6g} {row['new']:>12.6g} {ratio:>7} {row['verdict']}{noise}"
+        else:
+            lines[f"  {label}"] = "only in the old record" if row in found.only_old else "only in the new record"
+    return lines
+
+
+def _labels(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a name for each row: graph, quantity, and the settings in which rows differ."""
+    values: dict[str, set[str]] = {}
+    for row in rows:
+        for name, value in row["settings"].items():
+            values.setdefault(name, set()).add(str(value))
+    # The digest of a graph tells nobody anything, unless two graphs have one name.
+    told = {"graph"} | ({"digest"} if len(values.get("digest", ())) <= len(values["graph"]) else set())
+    for row in rows:
+        own = row["settings"]
+        differing = [f"{name} {str(own[name])[:12]}" for name in own if name not in told and len(values[name]) > 1]
+        yield " ".join([own["graph"], *differing, row["quantity"]])

@@ -1,0 +1,108 @@
+"""Launches of kernels that cost the host a tenth of Numba's, which looks at the type of every argument anew."""
+
+import ctypes
+from array import array
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda, types
+
+from gpukit.device.arrays import xp
+from gpukit.errors import DeviceError
+
+SCALARS = {
+    types.boolean: ctypes.c_bool,
+    types.int32: ctypes.c_int32,
+    types.int64: ctypes.c_int64,
+    types.uint32: ctypes.c_uint32,
+    types.uint64: ctypes.c_uint64,
+    types.float64: ctypes.c_double,
+}
+
+
+class _Compiled(NamedTuple):
+    """A kernel on a GPU: its handle, whether it is cooperative, and each argument's type, and C type if scalar."""
+
+    handle: Any
+    cooperative: bool
+    types: tuple[tuple[Any, Any], ...]
+
+
+_compiled: dict[tuple[Any, int], _Compiled] = {}
+
+
+def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
+    """Launch a kernel on the current GPU, as ``kernel[grid, block](*args)`` does.
+
+    Parameters
+    ----------
+    kernel : function decorated with ``cuda.jit``
+    grid, block : int
+        Blocks, and threads of a block.
+    *args : scalar or array on the device
+        The views of :class:`gpukit.device.arrays.Buffer` are looked at once, and are quick from then on.
+
+    Raises
+    ------
+    DeviceError
+        If the GPU refuses.
+
+    Notes
+    -----
+    The first launch, launches of a kernel that was compiled for several lists of types, and those with arguments of
+    another type than before go through Numba.
+    """
+    if xp is np:
+        kernel[grid, block](*args)
+        return
+    key = (kernel, cuda.current_context().device.id)
+    compiled = _compiled.get(key)
+    held = None if compiled is None else _pack(kernel, compiled.types, args)
+    if compiled is None or held is None:
+        kernel[grid, block](*args)
+        _compiled.pop(key, None)
+        if len(kernel.overloads) == 1:
+            ((signature, overload),) = kernel.overloads.items()
+            kinds = tuple((one, SCALARS.get(one)) for one in signature)
+            if all(scalar is not None or isinstance(one, types.Array) for one, scalar in kinds):
+                handle = overload._codelibrary.get_cufunc().handle
+                _compiled[key] = _Compiled(handle, overload.cooperative, kinds)
+        return
+    from cuda.bindings import driver
+
+    addresses, _keep = held
+    start = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
+    shape = (grid, 1, 1, block, 1, 1, 0, 0, addresses.buffer_info()[0])
+    (status,) = start(compiled.handle, *shape) if compiled.cooperative else start(compiled.handle, *shape, 0)
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
+
+
+def _pack(kernel: Any, signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, list] | None:
+    """Return where each value that the kernel takes lies, and what keeps it there; None if a type is another one."""
+    addresses, keep = array("Q"), []
+    for (kind, scalar), arg in zip(signature, args, strict=True):
+        if scalar is not None:
+            value = scalar(arg)
+            keep.append(value)
+            addresses.append(ctypes.addressof(value))
+            continue
+        known = getattr(arg, "__dict__", {}).get("_gpukit_words")
+        if known is None or known[0] is not kind:
+            known = _words(kernel, kind, arg)
+            if known is None:
+                return None
+        addresses.extend(known[2])
+    return addresses, keep
+
+
+def _words(kernel: Any, kind: Any, view: Any) -> tuple[Any, np.ndarray, tuple[int, ...]] | None:
+    """Lay out an array as Numba's kernels take it, and keep that with its view; None if it is of another type."""
+    if not isinstance(view, cuda.cudadrv.devicearray.DeviceNDArray) or kernel.typeof_pyval(view) != kind:
+        return None
+    pointer = view.device_ctypes_pointer.value or 0
+    words = np.array([0, 0, view.size, view.dtype.itemsize, 0, *view.shape, *view.strides], np.int64)
+    words[4] = np.uint64(pointer).view(np.int64)
+    known = (kind, words, tuple(words.ctypes.data + 8 * i for i in range(len(words))))
+    view.__dict__["_gpukit_words"] = known
+    return known

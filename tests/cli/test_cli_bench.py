@@ -1,0 +1,137 @@
+"""``gpukit bench``: what its records hold, that they survive an interruption, and their comparison."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gpukit.artifacts import write_graph
+from gpukit.cli.bench_record import command_line
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+
+GROUP = ("bench",)
+CPU = ("--device", "cpu", "--threads", 1)
+COMMANDS = {
+    "gim": ("-k", 2, "--models", "ic", "--bounds", "opim", "--epsilon", 0.4, "--repeat", 3),
+    "imgpu": ("-k", 2, "--worlds", 20, "--repeat", 3, "--mixgreedy", "--switches"),
+    "kpar": ("-k", "2,3", "--queries", 3, "--batch", 3, "--fora", 2, "--on-threads", 2),
+    "kpar-quality": ("-k", "2", "--queries", 2),
+    "merit": ("--eta", 10, "-b", 2, "--models", "ic", "--methods", "merit", "--worlds", 3),
+    "diversity": ("--models", "comp", "--methods", "score,search,bc-div,steal", "-k", 2, "-t", 2, "--sample", 3),
+}
+FIGURES = {"gim": 1, "imgpu": 8, "kpar": 13, "kpar-quality": 12, "merit": 1, "diversity": 4}
+"""How many figures a comparison of one graph has."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two graphs in a folder below the current one; a small copy stands for the bandwidth."""
+    (tmp_path / "graphs").mkdir()
+    for key, name in enumerate("GH"):
+        u, v = np.random.default_rng(key).integers(0, 40, (2, 160))
+        write_graph(tmp_path / f"graphs/{name}.h5", build_graph(u, v, weights=Weights(), undirected=True, ids=False))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 16)
+    return tmp_path
+
+
+def slower(path, times):
+    """Multiply every time of a record file, and raise what its answers violate."""
+
+    def scaled(value, key=""):
+        if isinstance(value, dict):
+            return {name: scaled(one, name if key not in ("algorithm_ms", "ms", "time_s") else key)
+                    for name, one in value.items()}  # fmt: skip
+        if isinstance(value, list):
+            return [scaled(one, key) for one in value]
+        if key == "violations":
+            return value + 1
+        return value * times if isinstance(value, float) and key.endswith(("_ms", "_s", "ms", "_query")) else value
+
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"runs": scaled(record["runs"])}))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_records_of_every_benchmark_compare(run, record, folder, name):
+    words = (name, "graphs/G.h5", *COMMANDS[name], *CPU)
+    first = record(*words, "--out", "old.json")
+    kept = json.loads((folder / "old.json").read_text())
+    assert kept == {key: first[key] for key in kept}
+    assert kept["benchmark"] == name and kept["device"]["kind"] == "cpu" and kept["versions"]["numba"]
+    typed = " ".join(map(str, COMMANDS[name]))
+    assert kept["command"] == f"gpukit bench {name} G.h5 {typed} --device cpu --threads 1 --out old.json --json"
+    assert {one["graph"]["name"] for one in kept["runs"]} == {"G"} and kept["runs"][0]["graph"]["weights"] == "wc"
+    assert "comparison" not in kept
+    (folder / "printed.json").write_text(json.dumps(first))
+    code, out, err = run(*words, "--compare", "printed.json", "--json")
+    found = json.loads(out)["comparison"]
+    assert len(found["rows"]) == FIGURES[name] and found["only_old"] == found["only_new"] == []
+    bad = sum(row["verdict"] in ("slower", "worse") for row in found["rows"])
+    assert code == (bad > 0) and (f"{bad} of " in err) == (bad > 0)
+    slower(folder / "old.json", 1e-6)  # so that this run is slower than any noise
+    if name == "kpar-quality":
+        slower(folder / "old.json", 1)
+        code, out, err = run(*words, "--compare", "old.json")
+        assert code == 0 and "better" in out
+        return
+    code, out, err = run(*words, "--compare", "old.json")
+    assert code == 1 and "slower" in out and "slower or worse than in old.json" in err and err.count("error:") == 1
+    slower(folder / "old.json", 1e12)
+    code, out, err = run(*words, "--compare", "old.json")
+    assert code == 0 and "faster" in out and "slower" not in out
+
+
+def test_runs_of_one_record_alone_are_listed(run, record, folder):
+    options = (*COMMANDS["gim"], *CPU)
+    record("gim", "graphs/G.h5", "graphs/H.h5", *options, "--out", "old.json")
+    words = ("gim", "graphs/G.h5", *options, "--models", "lt", "--compare", "old.json")
+    code, out, _ = run(*words)
+    lines = [line.split("  ") for line in out.splitlines() if " record" in line]
+    assert code == 0 and len(lines) == 3
+    assert sorted(line[-1] for line in lines) == ["only in the new record"] + 2 * ["only in the old record"]
+
+
+def test_what_is_measured_survives(run, folder):
+    code, out, err = run("gim", "graphs/G.h5", "none.h5", *COMMANDS["gim"], *CPU, "--out", "B.json")
+    assert (code, out) == (3, "") and "none.h5 does not exist" in err
+    kept = json.loads((folder / "B.json").read_text())
+    assert [one["graph"]["name"] for one in kept["runs"]] == ["G"]
+    assert {path.name for path in folder.iterdir()} == {"graphs", "B.json"}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda old: "[1]", "is not a JSON object"),
+        (lambda old: '{"benchmark": ', "is not JSON"),
+        (lambda old: json.dumps(old | {"benchmark": "merit"}), "is a record of `gpukit bench merit`"),
+        (lambda old: json.dumps(old | {"device": old["device"] | {"name": "Z80"}}), "was taken on 1 thread(s) of Z80"),
+        (lambda old: json.dumps(old | {"device": old["device"] | {"threads": 9}}), "was taken on 9 thread(s)"),
+        (lambda old: json.dumps({**old, "runs": [{"graph": 3}]}), "is missing or wrong"),
+        (lambda old: json.dumps({**old, "runs": [7]}), "is missing or wrong"),
+        (lambda old: json.dumps({name: old[name] for name in old if name != "runs"}), "'runs' is missing or wrong"),
+        (lambda old: json.dumps({name: old[name] for name in old if name != "device"}), "'device' is missing or wrong"),
+        (lambda old: None, "old.json"),
+    ],
+)
+def test_what_cannot_be_compared(run, record, folder, change, says):
+    words = ("gim", "graphs/G.h5", *COMMANDS["gim"], *CPU)
+    text = change(record(*words))
+    if text is not None:
+        (folder / "old.json").write_text(text)
+    code, out, err = run(*words, "--compare", "old.json", "--out", "B.json")
+    assert (code, out) == (3, "") and says in err and err.count("error:") == 1
+    assert not (folder / "B.json").exists()
+
+
+@pytest.mark.parametrize("name", ["kpar", "kpar-quality"])
+def test_lengths_that_are_no_numbers(run, folder, name):
+    code, out, err = run(name, "graphs/G.h5", "-k", "3,a", *CPU)
+    assert (code, out) == (2, "") and "-k: 'a' is not a number" in err
+
+
+def test_the_command_line_names_no_folders():
+    words = ["bench", "gim", "/home/me/a b.h5", "--out=../x/B.json", "--compare", "./old.json", "--models", "ic,lt"]
+    assert command_line("gpukit", words) == "gpukit bench gim 'a b.h5' --out=B.json --compare old.json --models ic,lt"

@@ -1,0 +1,49 @@
+"""Quick launches give kernels what Numba's give them."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from gpukit.device.arrays import Buffer
+from gpukit.device.launch import _compiled, launch
+
+SCALARS = (np.uint64(2**64 - 5), 2.5, True, -7)
+
+
+@cuda.jit
+def _collect(flat, square, seed, real, flag, whole, out):
+    i = cuda.grid(1)
+    if i < out.shape[1]:
+        out[0, i] = flat[i]
+        out[1, i] = square[1, i] + square.shape[1]
+        out[2, i] = np.int64(seed >> np.uint64(1))
+        out[3, i] = np.int64(real * 2)
+        out[4, i] = 1 if flag else 0
+        out[5, i] = whole + len(flat)
+
+
+def _expected(flat, square, seed, real, flag, whole):
+    n = square.shape[1]
+    fixed = (int(seed) >> 1, int(real * 2), int(flag), whole + len(flat))
+    return np.stack([flat.astype(np.int64), square[1] + n, *(np.full(n, value) for value in fixed)])
+
+
+@pytest.mark.parametrize("n", [1, 100, 1000])
+def test_arguments_arrive(gpu, n):
+    """The first launch goes through Numba, the others do not; arrays change from one to the next."""
+    for turn in range(4):
+        flat, square = np.arange(n, dtype=np.int32) + turn, np.arange(2 * n).reshape(2, n) * (turn + 1)
+        scalars = (*SCALARS[:3], SCALARS[3] * turn)
+        views, out = (Buffer(flat).view, Buffer(square).view), Buffer((6, n), np.int64, 0)
+        launch(_collect, -(-n // 64), 64, *views, *scalars, out.view)
+        assert np.array_equal(out.host(), _expected(flat, square, *scalars))
+    assert any(key[0] is _collect for key in _compiled)
+
+
+def test_arrays_of_another_type_go_through_numba(gpu):
+    """Nothing is read as what it is not: the kernel is compiled for the new type."""
+    square, out = np.arange(20).reshape(2, 10), Buffer((6, 10), np.int64, 0)
+    for kind in (np.int32, np.float64, np.int32, np.int8):
+        flat = np.arange(10).astype(kind)
+        launch(_collect, 1, 32, Buffer(flat).view, Buffer(square).view, *SCALARS, out.view)
+        assert np.array_equal(out.host(), _expected(flat, square, *SCALARS))
