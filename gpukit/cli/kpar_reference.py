@@ -106,6 +106,7 @@ def baseline(
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
     chosen = run.use_device(device.value, gpus, threads, work=10.0 * graph.m * len(sources))
     on_gpu = chosen.kind == "cuda"
+    extra: dict[str, int] = {}
     if on_gpu:
         from gpukit.kpar import baselines_cuda as baselines
     else:
@@ -114,9 +115,10 @@ def baseline(
     if method is Baseline.fora:
         with run.phase("index"):
             found = baselines.fora_index(graph, settings, seed=seed, **where)
+        extra = {"index_bytes": int(found.places.nbytes + found.ends.nbytes)}
         with run.phase("query"):
             result = baselines.fora(graph, found, sources, k, **where)
     else:
         with run.phase("query"):
             result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **where)
-    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon)
+    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon, extra=extra)
