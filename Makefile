@@ -1,6 +1,7 @@
 # make demo   the workflow on the shipped graphs: results/report.html (sets up .venv first)
 # make test   every test that needs no GPU          make lint      style, types, workflow
 # make bench  timed side-by-side runs               make gpu-test  the tests that need a GPU
+# make papers the five papers at smoke scale: results/paper/NAME/report.html
 # make schema rewrites the configuration's schema and its documentation from their one description
 # Needs make and Python 3.11 or newer; another interpreter: make PYTHON=python3.12 demo
 
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint gpu-test bench schema clean
+.PHONY: demo test lint gpu-test bench papers schema clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -37,6 +38,16 @@ bench: $(VENV)/.stamp-demo $(BENCH)
 results/bench/%.h5: data/%.txt.gz | $(VENV)/.stamp-demo
 	@mkdir -p $(@D)
 	$(RUN) gpukit graph import $< --out $@
+
+PAPERS := $(notdir $(basename $(wildcard config/paper/*.yaml)))
+
+papers: $(PAPERS:%=results/paper/%/report.html)
+
+# Snakemake alone knows what is out of date.
+results/paper/%/report.html: FORCE | $(VENV)/.stamp-demo
+	$(RUN) snakemake --cores all --configfile config/paper/$*.yaml
+
+FORCE:
 
 schema: $(VENV)/.stamp-dev
 	$(BIN)/python workflow/schemas/describe.py

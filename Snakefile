@@ -47,3 +47,5 @@ rule all:
 rule sharded:
     input:
         seeds=[f"<results>/seeds/{graph}/sharded-{model}.h5" for graph, model in INSTANCES],
+        rankings=[f"<results>/kpar/{graph}/gathered-{k}.h5" for graph in RANKED for k in config["kpar"]["k"]],
+        circles=[f"<results>/diversity/{graph}/{model}-gathered.h5" for graph, model in CIRCLES],

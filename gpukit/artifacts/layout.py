@@ -307,7 +307,6 @@ KINDS: dict[str, Kind] = {
                 Attribute("n", "int", "number of vertices of the graph"),
                 Attribute("model", "str", "comp, core or truss"),
                 Attribute("k", "int", "threshold of the model"),
-                Attribute("scored", "int", "ego-networks looked into; upper bounds ruled out the others"),
                 _GRAPH_DIGEST,
             ),
         ),

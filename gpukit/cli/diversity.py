@@ -17,6 +17,8 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.diversity_gather import gather
+from gpukit.cli.parts import PartOption, part_of
 from gpukit.cli.vertices import vertex_list
 from gpukit.errors import UsageError
 
@@ -134,6 +136,7 @@ def search_(
     full: Annotated[
         bool, typer.Option("--full", help="Decompose every ego-network, as the paper does; the same answer, slower.")
     ] = False,
+    part: PartOption = None,
     balance: Annotated[
         Balance, typer.Option("--balance", help="How several GPUs share the work; the same answer.")
     ] = Balance.dynamic,
@@ -152,11 +155,13 @@ def search_(
 
     asked = Params(model.value, k)
     check_t(t, graph.n)
+    in_part, first, last = part_of(part, graph.n, "vertices")
+    run.params |= in_part
     where = _device(run, graph, device, gpus, threads)
     with run.phase("triangles"):
         network = make_network(graph, where, strategy=balance.value, full=full)
     with run.progress("ego-networks") as update:
-        result = search(network, asked, t, timer=run.timer, progress=update)
+        result = search(network, asked, t, among=range(first, last), timer=run.timer, progress=update)
     with run.phase("write"):
         from gpukit.artifacts import write
 
@@ -164,7 +169,7 @@ def search_(
         arrays = {"vertices": vertices, "internal": result.vertices, "scores": result.scores}
         arrays |= {"first": result.contexts.first, "offsets": result.contexts.offsets}
         arrays["members"] = graph.original(result.contexts.members)
-        attributes = {"n": graph.n, "model": model.value, "k": k, "scored": result.scored, "graph": source}
+        attributes = {"n": graph.n, "model": model.value, "k": k, "graph": source}
         write(out, "diversity", arrays, attributes, params=run.params, inputs={"graph": source})
     top = [
         {
@@ -227,3 +232,6 @@ def decompose_(
         attributes = {"n": graph.n, "graph": source}
         write(out, "decomposition", arrays, attributes, params=run.params, inputs={"graph": source}, compress=compress)
     run.finish(graph, record, {f"largest {name.replace('_', ' ')}": value for name, value in largest.items()})
+
+
+app.command("gather")(gather)

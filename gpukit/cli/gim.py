@@ -3,6 +3,7 @@
 import hashlib
 import math
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -204,13 +205,14 @@ def baseline(
         inputs = {"graph": digest(graph_file)}
     need_edges(graph)
     run.use_device("cpu", threads=1)
-    with run.phase("selection"):
+    with run.phase("load"):
         from gpukit.gim import baselines
 
-        if method == Method.random:
-            seeds = baselines.random(graph, k, seed)
-        else:
-            seeds = (baselines.degree if method == Method.degree else baselines.degree_discount)(graph, k)
+        ranked = {Method.degree: baselines.degree, Method.degree_discount: baselines.degree_discount}
+        choose = ranked.get(method) or partial(baselines.random, seed=seed)
+        choose(_edge(graph), 1)  # compiled code, before what people compare
+    with run.phase("selection"):
+        seeds = choose(graph, k)
     with run.phase("write"):
         from gpukit.artifacts import write_seeds
 
@@ -221,15 +223,14 @@ def baseline(
     run.finish(graph, {"seeds": original.tolist()})
 
 
-def _load(graph: "Graph", asked: "Params", device: Device) -> None:
-    """Load compiled code with a run on one edge, before the phases that people compare."""
+def _edge(graph: "Graph") -> "Graph":
+    """Return one edge with probabilities of the kind that a graph has."""
     import numpy as np
 
-    from gpukit.gim import Params, maximise
     from gpukit.graph.csr import Graph
 
     words = None if graph.probabilities is None else np.zeros(1, np.uint32)
-    edge = Graph(
+    return Graph(
         indptr=np.array([0, 1, 1]),
         indices=np.ones(1, np.int32),
         weights=graph.weights,
@@ -238,8 +239,15 @@ def _load(graph: "Graph", asked: "Params", device: Device) -> None:
         in_indices=np.zeros(1, np.int32),
         in_probabilities=words,
     )
+
+
+def _load(graph: "Graph", asked: "Params", device: Device) -> None:
+    """Load compiled code with a run on one edge, before the phases that people compare."""
+    from gpukit.gim import Params, maximise
+
     same = ("model", "bound", "sampler", "selection", "rounds")
-    maximise(edge, Params(k=1, epsilon=0.9, min_sets=0, **{name: getattr(asked, name) for name in same}), device)
+    trifle = Params(k=1, epsilon=0.9, min_sets=0, **{name: getattr(asked, name) for name in same})
+    maximise(_edge(graph), trifle, device)
 
 
 def _budget(text: str) -> int:

@@ -17,6 +17,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.imgpu_shape import shape
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -271,3 +272,6 @@ def _work(graph: "Graph", worlds: int, passes: int) -> float:
     scheme, p = graph.weights.scheme, graph.weights.p
     live = graph.m * p if p is not None else graph.n if scheme == "wc" else 0.04 * graph.m
     return live * max(worlds, 1) * passes * VISITS
+
+
+app.command("shape")(shape)

@@ -19,6 +19,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.kpar_gather import gather
 from gpukit.cli.kpar_options import (
     DEFAULT_K,
     AlphaOption,
@@ -34,6 +35,7 @@ from gpukit.cli.kpar_options import (
 )
 from gpukit.cli.kpar_output import explained, finish
 from gpukit.cli.kpar_reference import baseline, truth
+from gpukit.cli.parts import PartOption, part_of
 from gpukit.cli.sources import read_sources
 from gpukit.errors import InputError, UsageError
 
@@ -270,6 +272,7 @@ def query(
     balance: Annotated[
         Balance, typer.Option("--balance", help="On a GPU: split long rows among threads (ablations: push, none).")
     ] = Balance.both,
+    part: PartOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each step of each query did.")] = False,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
@@ -290,9 +293,12 @@ def query(
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
         k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
+        in_part, first, last = part_of(part, len(sources), "queries")
+        sources = sources.part(first, last)
         found = _read_index(index_file, inputs["graph"], alpha, epsilon)
         inputs["index"] = digest(index_file)
     run.params |= {"alpha": found.params.alpha, "epsilon": found.params.epsilon, "weighted": found.params.weighted}
+    run.params |= in_part
     check_k(k, graph.n)
     if ablated and device is DeviceChoice.cuda:
         raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")
@@ -326,3 +332,4 @@ def query(
 
 app.command("truth")(truth)
 app.command("baseline")(baseline)
+app.command("gather")(gather)

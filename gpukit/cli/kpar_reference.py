@@ -112,6 +112,7 @@ def baseline(
     where = device_for(device, weighted)
     chosen = run.use_device(where, gpus, threads, work=10.0 * graph.m * len(sources))
     on_gpu = chosen.kind == "cuda"
+    extra: dict[str, int] = {}
     if on_gpu:
         from gpukit.kpar import baselines_cuda as baselines
     else:
@@ -120,9 +121,10 @@ def baseline(
     if method is Baseline.fora:
         with run.phase("index"):
             found = baselines.fora_index(graph, settings, seed=seed, **placed)
+        extra = {"index_bytes": int(found.places.nbytes + found.ends.nbytes)}
         with run.phase("query"):
             result = baselines.fora(graph, found, sources, k, **placed)
     else:
         with run.phase("query"):
             result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **placed)
-    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon)
+    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon, extra=extra)

@@ -41,6 +41,7 @@ class Table(StrEnum):
     diversity_checks = "diversity-checks"
     graphs = "graphs"
     gim_cells = "gim-cells"
+    imgpu_measures = "imgpu-measures"
     diversity_measures = "diversity-measures"
     merit_measures = "merit-measures"
     items = "items"
@@ -51,6 +52,7 @@ class Paper(StrEnum):
     """The papers whose tables and figures can be rebuilt."""
 
     gim = "gim"
+    imgpu = "imgpu"
     kpar = "kpar"
     diversity = "diversity"
     merit = "merit"
@@ -229,7 +231,7 @@ def page(
 
 @app.command("paper")
 def paper(
-    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim, kpar, diversity or merit.")],
+    name: Annotated[Paper, typer.Argument(metavar="PAPER", help="gim, imgpu, kpar, diversity or merit.")],
     item: Annotated[str, typer.Argument(metavar="ITEM", help="A table or figure of it, as table-2.")],
     table: Annotated[list[str], typer.Option(metavar="KIND=FILE", help="A table it is made of; repeat it.")],
     printed: Annotated[str, typer.Option(metavar="PRINTED.tsv", help="The values that the paper prints.")],

@@ -74,6 +74,18 @@ class Contexts:
         return [self.members[self.offsets[row] : self.offsets[row + 1]] for row in rows]
 
 
+def take_contexts(first: np.ndarray, offsets: np.ndarray, members: np.ndarray, places: np.ndarray) -> Contexts:
+    """Return the contexts of the vertices at some places, in that order; the arrays are those of :class:`Contexts`."""
+    found = Contexts(first, offsets, members)
+    each = [found.of(place) for place in places]
+    rows = [context for contexts in each for context in contexts]
+    return Contexts(
+        np.cumsum([0, *map(len, each)]).astype(np.int64),
+        np.cumsum([0, *map(len, rows)]).astype(np.int64),
+        np.concatenate(rows) if rows else members[:0],
+    )
+
+
 def group_members(
     owners: np.ndarray, labels: np.ndarray, members: np.ndarray, vertices: int, smallest: int
 ) -> Contexts:

@@ -15,7 +15,13 @@ FIRST_BATCH = 1024
 
 
 def search(
-    network: Scorer, params: Params, t: int, *, timer: PhaseTimer | None = None, progress: Progress | None = None
+    network: Scorer,
+    params: Params,
+    t: int,
+    *,
+    among: range | None = None,
+    timer: PhaseTimer | None = None,
+    progress: Progress | None = None,
 ) -> Result:
     """Return the t vertices of most contexts with these contexts.
 
@@ -26,6 +32,8 @@ def search(
     params : Params
     t : int
         Length of the answer, 1 to n.
+    among : range, optional
+        Vertices to look at, in steps of 1; all if not given. Of fewer than t the answer has all.
     timer : PhaseTimer, optional
         Gets the phases ``bounds``, ``scores`` and ``contexts``.
     progress : callable, optional
@@ -37,9 +45,12 @@ def search(
         If t is out of range.
     """
     check_t(t, network.n)
+    among = range(network.n) if among is None else among
+    t = min(t, len(among))
     timer = timer or PhaseTimer()
     with timer.phase("bounds"):
-        limits = network.bounds(params)
+        limits = np.zeros(network.n, np.int32)
+        limits[among.start : among.stop] = network.bounds(params)[among.start : among.stop]
         order = _falling(limits)
         falling = limits[order]
         known = np.zeros(network.n, np.int32)
@@ -52,7 +63,7 @@ def search(
         if end > first:
             known[order[first:end]] = network.scores(order[first:end], params, progress)
         # What was not scored counts as 0: it is, or its bound is at most the t-th score and its id too late.
-        top = _top(np.arange(network.n), known, t)
+        top = _top(np.arange(among.start, among.stop), known, t)
     with timer.phase("contexts"):
         found = network.contexts(top, known[top], params)
     return Result(top.astype(np.int32), known[top], found, max(first, end))

@@ -67,8 +67,12 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
 
 
 def legend(figure: Any, axes: Any, columns: int = 4, **options: Any) -> None:
-    """Set the legend below the axes; ``options`` are those of matplotlib."""
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, **options)
+    """Set the legend below the axes, or a list of them, which share it; ``options`` are those of matplotlib."""
+    entries: dict[str, Any] = {}
+    for one in axes if isinstance(axes, list) else [axes]:
+        handles, labels = one.get_legend_handles_labels()
+        entries |= {label: handle for label, handle in zip(labels, handles, strict=True) if label not in entries}
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, **options)
 
 
 def line_style(number: int) -> dict[str, Any]:

@@ -72,6 +72,7 @@ def _queries(path: str) -> list[Row]:
             **device_columns(record),
             "time_answer_s": float(seconds["power"] if "power" in seconds else seconds["query"]),
             "time_index_s": float(seconds.get("index", 0.0)),
+            "index_bytes": record.get("index_bytes", 0),
             "time_total_s": float(seconds["total"]),
         }
     return [row]
@@ -119,7 +120,8 @@ KINDS = {
     ),
     "kpar-arrivals": Kind({**_GRAPH, "omega_i_walks": int, "vertices": int}, ("graph",), _arrivals),
     "kpar-queries": Kind(
-        {**_ANSWERS, "queries": int, **DEVICE, "time_answer_s": float, "time_index_s": float} | {"time_total_s": float},
+        {**_ANSWERS, "queries": int, **DEVICE, "time_answer_s": float, "time_index_s": float}
+        | {"index_bytes": int, "time_total_s": float},
         ("graph", "method", "k"),
         _queries,
     ),
@@ -136,7 +138,7 @@ KINDS = {
     ),
 }
 """The tables. ``time_work_s`` is the time without files and loading; ``time_answer_s`` that of all queries together,
-``time_index_s`` that of an index which a competitor builds for itself."""
+``time_index_s`` and ``index_bytes`` are those of an index which a competitor builds for itself."""
 
 QUANTITIES = {
     "time": ("kpar-queries", "time of a query, ms"),

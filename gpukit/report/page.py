@@ -126,12 +126,17 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
     every = [row for rows in tables.values() for row in rows]
     text = environment.get_template("page.html.j2").render(
         sections=sections,
-        graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and row.get("ours") != "NA")),
+        graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)
+
+
+def _measured(row: Row) -> bool:
+    """Return whether a row is of something measured here, on one graph."""
+    return row.get("ours") != paper.NA and row.get("data") != paper.SEVERAL
 
 
 def _versions() -> dict[str, str]:

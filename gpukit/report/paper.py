@@ -4,17 +4,17 @@ The printed values are typed from the papers' text, in ``workflow/paper``; of fi
 """
 
 from collections.abc import Iterator, Mapping
-from statistics import mean, stdev
+from statistics import geometric_mean, mean, median, stdev
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
 from gpukit.report import paper_items
-from gpukit.report.figure import draw, legend
+from gpukit.report.figure import draw, legend, line_style
 from gpukit.report.files import read_text
 from gpukit.report.observations import Item, Observation
 from gpukit.report.paper_items import ITEMS, NAMES
 from gpukit.report.records import Kind, Row, need_rows
-from gpukit.report.style import MARKERS, MUTED, SERIES
+from gpukit.report.style import MUTED
 
 if TYPE_CHECKING:
     from gpukit.report.page import Parts
@@ -23,6 +23,12 @@ COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit"
 """Columns of a rebuilt item; NA where there is no value."""
 
 NA = "NA"
+
+SEVERAL = "several graphs"
+"""What a row was measured on that is of no graph of its own."""
+
+SOURCES = {"ours": "", "paper": " in the paper"}
+"""The columns that are drawn, and what they add to the name in the legend."""
 
 
 def _rows(path: str) -> list[Row]:
@@ -57,8 +63,9 @@ def section(parts: "Parts") -> dict[str, Any]:
                 "rows": [],
             },
         )
-        item["rows"].append(row | {"name": NAMES.get(row["method"], row["method"])})
+        item["rows"].append(row | {"name": _name(row["method"])})
     for item in items.values():
+        item["methods"] = any(row["name"] for row in item["rows"])
         item["stand_ins"] = {row["graph"]: row["data"] for row in item["rows"] if row["data"].startswith("stand-in")}
     settings = {row["setting"] for row in parts.rows("items")}
     devices = sorted({setting.rpartition("; ")[2] for setting in settings if "; " in setting})
@@ -103,7 +110,7 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     for key, several in values.items():
         found = [one.value for one in several]
         measured: Row = {"ours": f"{mean(found):.6g}", "ours_sd": f"{stdev(found):.3g}" if len(found) > 1 else NA}
-        measured |= {"setting": several[0].setting, "data": data.get(key[0], "stand-in"), "repeats": len(found)}
+        measured |= {"setting": several[0].setting, "data": data.get(key[0], SEVERAL), "repeats": len(found)}
         rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA)})
     absent: Row = {"ours": NA, "ours_sd": NA, "setting": "", "repeats": 0}
     rows += [_row(item, key) | absent | {"data": data.get(key[0], NA), "paper": value} for key, value in left.items()]
@@ -136,7 +143,9 @@ def _printed(path: str, item: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
-    """Draw the first quantity of an item: lines over the axis, or a row of dots for each graph; the paper's are hollow.
+    """Draw the first quantity of an item; the paper's values are hollow.
+
+    With an axis: lines, a panel for each graph, or one for all where there is one method. Else a row of dots a graph.
 
     Parameters
     ----------
@@ -159,57 +168,99 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     quantity, unit = rows[0]["quantity"], rows[0]["unit"]
     rows = [row for row in rows if row["quantity"] == quantity]
     graphs, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("graph", "method"))
-    size = (5.6, 3.8) if wanted.axis else (5.6, 1.6 + 0.34 * len(graphs))
-    with draw(path, f"{paper}-{item}", size) as (figure, axes):
-        series = (
-            [(graph, method) for graph in graphs for method in methods]
-            if wanted.axis
-            else [("", method) for method in methods]
-        )
-        for graph, method in series:
-            hue = graphs.index(graph) if wanted.axis else methods.index(method)
-            style: dict[str, Any] = {"color": SERIES[hue % len(SERIES)]}
-            style["marker"] = MARKERS[(methods.index(method) if wanted.axis else hue) % len(MARKERS)]
-            for source, look in (("ours", {}), ("paper", {"markerfacecolor": "none", "markersize": 7.5})):
-                points = [row for row in rows if row["method"] == method and graph in ("", row["graph"])]
-                points = [row for row in points if row[source] != NA]
-                if not points:
-                    continue
-                name = NAMES.get(method, method) or "graph"
-                label = " ".join(filter(None, (graph, name, "in the paper" if source == "paper" else "")))
-                values = [float(row[source]) for row in points]
-                if wanted.axis:
-                    line = "-" if source == "ours" else "none"
-                    axes.plot([float(row["x"]) for row in points], values, label=label, linestyle=line, **style, **look)
-                else:
-                    places = [graphs.index(row["graph"]) for row in points]
-                    axes.plot(values, places, label=label, linestyle="none", **style, **look)
-        _scale(axes, wanted, rows, f"{quantity}, {unit}" if unit != "1" else quantity)
+    standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
+    panels = graphs if wanted.axis and len(graphs) > 1 and len(methods) > 1 else [""]
+    lines = graphs if wanted.axis and len(methods) == 1 else methods
+    columns, deep = min(2, len(panels)), -(-len(panels) // 2)
+    labels = {
+        f"{_label(row, lines is graphs)}{tail}" for row in rows for source, tail in SOURCES.items() if row[source] != NA
+    }
+    across = 2 if wanted.axis or max(map(len, labels)) > 20 else 3
+    height = (0.9 + 2.5 * deep if wanted.axis else 1.1 + 0.34 * len(graphs)) + 0.2 * -(-len(labels) // across)
+    with draw(path, f"{paper}-{item}", (3.6 * columns + 2.0 * (columns == 1), height)) as (figure, first):
+        grid = [first]
+        if len(panels) > 1:
+            first.remove()
+            grid = list(figure.subplots(deep, columns, sharex=True, squeeze=False).flat)
+        for axes, panel in zip(grid, panels, strict=False):
+            shown = [row for row in rows if panel in ("", row["graph"])]
+            for number, line in enumerate(lines):
+                points = [row for row in shown if line == row["graph" if lines is graphs else "method"]]
+                if points:
+                    name = _label(points[0], lines is graphs)
+                    _draw_points(axes, points, number, name, None if wanted.axis else graphs)
+            _scale(axes, wanted, shown, f"{quantity}, {unit}" if unit != "1" else quantity)
+            axes.grid(True)
+            axes.tick_params(labelbottom=True)
+            if panel:
+                axes.set_title(f"{panel}, a stand-in" if panel in standing else panel, loc="left")
+        for axes in grid[len(panels) :]:
+            axes.remove()
         if not wanted.axis:
-            axes.set_yticks(range(len(graphs)), graphs)
-            axes.set_ylim(len(graphs) - 0.4, -0.6)
-            axes.tick_params(axis="y", length=0)
-        standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
-        axes.set_title(wanted.title, loc="left", pad=18 if standing else 6)
-        if standing:
-            note = f"synthetic stand-ins: {len(standing)} of {len(graphs)} graphs"
-            axes.annotate(note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", color=MUTED)
-        axes.grid(True)
-        legend(figure, axes, columns=2 if wanted.axis else 3)
+            first.set_yticks(range(len(graphs)), graphs)
+            first.set_ylim(len(graphs) - 0.4, -0.6)
+            first.tick_params(axis="y", length=0)
+        if len(panels) > 1:
+            figure.suptitle(wanted.title, x=0.01, ha="left", fontsize=10.5)
+        else:
+            first.set_title(wanted.title, loc="left", pad=18 if standing else 6)
+            if standing:
+                note = f"synthetic stand-ins: {len(standing)} of {len(graphs)} graphs"
+                first.annotate(note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", color=MUTED)
+        legend(figure, grid[: len(panels)], columns=across)
+
+
+def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: list[str] | None) -> None:
+    """Draw ours as a line over x, or as dots at the places of the graphs, and the paper's as hollow dots."""
+    style = line_style(number)
+    dots = {"color": style["color"], "marker": style["marker"]}
+    for source, look in (("ours", {"markersize": 5}), ("paper", {"markerfacecolor": "none", "markersize": 7.5})):
+        points = [row for row in rows if row[source] != NA]
+        if not points:
+            continue
+        label = name + SOURCES[source]
+        values = [float(row[source]) for row in points]
+        if places is None:
+            stroke = style["linestyle"] if source == "ours" else "none"
+            axes.plot([float(row["x"]) for row in points], values, label=label, linestyle=stroke, **dots, **look)
+        else:
+            at = [places.index(row["graph"]) for row in points]
+            axes.plot(values, at, label=label, linestyle="none", **dots, **look)
+
+
+def _label(row: Row, with_graph: bool) -> str:
+    """Return what a line or dot of a row is called in the legend."""
+    return f"{row['graph']} {_name(row['method'])}".strip() if with_graph else _name(row["method"]) or "graph"
+
+
+def _name(method: str) -> str:
+    """Return what people call a method; what follows a comma stays."""
+    head, comma, rest = method.partition(", ")
+    return NAMES.get(method) or NAMES.get(head, head) + comma + rest
 
 
 def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
-    """Name the axes, and make those logarithmic whose values span a decade."""
-    values = [float(row[source]) for row in rows for source in ("ours", "paper") if row[source] != NA]
-    logarithmic = min(values) > 0 and max(values) > 10 * min(values)
+    """Name the axes, and make those logarithmic whose values ask for it."""
+    logarithmic = _geometric([float(row[source]) for row in rows for source in ("ours", "paper") if row[source] != NA])
     if not wanted.axis:
         axes.set_xlabel(name)
         axes.set_xscale("log" if logarithmic else "linear")
+        if logarithmic:
+            axes.xaxis.set_minor_formatter("")
         return
     axes.set_ylabel(name)
     axes.set_yscale("log" if logarithmic else "linear")
+    if logarithmic:
+        axes.yaxis.set_minor_formatter("")
     places = [float(row["x"]) for row in rows if row["x"] != ""]
     if not logarithmic:
         axes.ticklabel_format(axis="y", useOffset=False)
-    axes.set_xscale("log" if max(places) > 20 * min(places) > 0 else "linear")
+    axes.set_xscale("log" if _geometric(places) else "linear")
     axes.set_xlabel(wanted.axis)
+
+
+def _geometric(values: list[float]) -> bool:
+    """Return whether values span a decade, and lie by their ratios rather than by their differences."""
+    if min(values) <= 0 or max(values) <= 10 * min(values):
+        return False
+    return abs(median(values) - geometric_mean(values)) < abs(median(values) - mean(values))

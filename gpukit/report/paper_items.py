@@ -4,10 +4,11 @@ An observation is of a graph, by a method, at a place x of a figure's axis, of a
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import mean
 from typing import Any
 
-from gpukit.report import paper_diversity, paper_merit
+from gpukit.report import paper_diversity, paper_imgpu, paper_merit
 from gpukit.report.kpar import query_ms
 from gpukit.report.observations import Item, Observation, Tables
 from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, phase_columns, phase_types, record_of
@@ -18,8 +19,9 @@ DENSITY = "ba-"
 """What the names of the graphs of gIM's figure 7 begin with; their density follows."""
 
 NAMES = {"imm": "IMM", "ripples": "Ripples", "curipples": "cuRipples", "skim": "SKIM", "gim": "gIM"}
-NAMES |= {"kpar": "kPAR", "fora": "FORA+", "monte-carlo": "Monte Carlo", "topppr": "TopPPR"}
-NAMES |= paper_diversity.NAMES | paper_merit.NAMES
+NAMES |= {"kpar-i": "kPAR_I", "kpar-ip1": "kPAR_IP1", "kpar-ip": "kPAR_IP", "kpar": "kPAR"}
+NAMES |= {"fora": "FORA+", "monte-carlo": "Monte Carlo", "topppr": "TopPPR"}
+NAMES |= paper_imgpu.NAMES | paper_diversity.NAMES | paper_merit.NAMES
 """Methods as people call them."""
 
 
@@ -52,6 +54,7 @@ KINDS = {
         ("graph",),
         _graphs,
     ),
+    **paper_imgpu.KINDS,
     **paper_diversity.KINDS,
     **paper_merit.KINDS,
     "gim-cells": Kind({**_CELL, "rr_sets": int, **DEVICE, **phase_types(PHASES)}, tuple(_CELL), _cells),
@@ -127,11 +130,11 @@ def _preprocessing(tables: Tables) -> Iterator[Observation]:
     for graph in dict.fromkeys(row["graph"] for row in tables["kpar-times"]):
         spent = sum(row["time_work_s"] for row in tables["kpar-times"] if row["graph"] == graph)
         yield Observation(graph, "kpar", "", "preprocessing", "s", spent)
-    for graph in dict.fromkeys(row["graph"] for row in tables["kpar-queries"]):
-        spent = [
-            row["time_index_s"] for row in tables["kpar-queries"] if (row["graph"], row["method"]) == (graph, "fora")
-        ]
-        yield from (Observation(graph, "fora", "", "preprocessing", "s", value) for value in spent)
+    built = [row for row in tables["kpar-queries"] if row["method"] == "fora"]
+    for row in built:
+        yield Observation(row["graph"], "fora", "", "preprocessing", "s", row["time_index_s"])
+    for graph, size in {row["graph"]: row["index_bytes"] for row in built}.items():
+        yield Observation(graph, "fora", "", "index", "MB", size / 1e6)
     for row in tables["kpar-index"]:
         yield Observation(row["graph"], "kpar", "", "index", "MB", row["index_bytes"] / 1e6)
 
@@ -146,6 +149,14 @@ def _query_time(tables: Tables) -> Iterator[Observation]:
         if row["method"] != "truth":
             setting = f"{row['queries']} queries; {device_name(row)}"
             yield Observation(row["graph"], row["method"], row["k"], "time of a query", "ms", query_ms(row), setting)
+
+
+def _ablations(tables: Tables) -> Iterator[Observation]:
+    """Yield the times of queries without techniques; how work is balanced means something on a GPU alone."""
+    gpus = {(row["graph"], row["method"]): row["gpus"] for row in tables["kpar-queries"]}
+    for one in _query_time(tables):
+        plain = one.method in ("kpar-i", "kpar-ip1") and not gpus[one.graph, one.method]
+        yield replace(one, setting=f"without a GPU the same as kPAR_IP: {one.setting}") if plain else one
 
 
 def _query_quality(tables: Tables, name: str) -> Iterator[Observation]:
@@ -176,7 +187,9 @@ ITEMS: dict[str, dict[str, Item]] = {
         "figure-6": Item("Time of a query", "k", ("kpar-queries",), _query_time),
         "figure-7": Item("Precision", "k", ("kpar-quality",), lambda t: _query_quality(t, "precision")),
         "figure-8": Item("NDCG", "k", ("kpar-quality",), lambda t: _query_quality(t, "ndcg")),
+        "figure-9": Item("Time of a query without the paper's techniques", "k", ("kpar-queries",), _ablations),
     },
+    "imgpu": paper_imgpu.ITEMS,
     "diversity": paper_diversity.ITEMS,
     "merit": paper_merit.ITEMS,
 }

@@ -51,7 +51,7 @@ PAPER = "#ffffff"
 SERIES = ("#1b6ac9", "#b45309", "#1a7f37", "#7d5ba6", "#b3246b", "#0b7285")
 """Hues that keep a contrast of at least 4.5 on white; lines and dots differ in marker too, not by hue alone."""
 
-MARKERS = ("o", "s", "^", "D", "v", "P")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper"} | {
     colour: f"--series-{number}" for number, colour in enumerate(SERIES, start=1)

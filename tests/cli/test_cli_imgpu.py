@@ -164,3 +164,20 @@ def test_what_is_wrong(run, folder, words, code, says):
     found = run(*words, "--out", "S.h5")
     assert (found[0], found[1]) == (code, "") and says in found[2]
     assert found[2].count("error:") == 1 and not (folder / "S.h5").exists()
+
+
+def test_shape_of_a_graph_and_its_worlds(record, good, run, folder, graph):
+    found = record("shape", "G.h5", "--worlds", 3)
+    assert found["params"] == {"worlds": 3} and found["device"]["threads"] == 1
+    assert sum(found["degrees"]) == graph.n
+    degree = np.diff(graph.indptr)
+    assert found["hubs"][0]["vertex"] == int(graph.original([degree.argmax()])[0])
+    assert sum(found["hubs"][0]["children"]) == degree.max()
+    assert "of them with fewer than 100 components" in good("shape", "G.h5", "--worlds", 1)
+    write_graph(folder / "E.h5", build_graph(np.empty(0, int), np.empty(0, int), ids=False, n=3))
+    for words, code, text in (
+        (["shape", "G.h5", "--worlds", 0], 2, "--worlds is 0; 1 to"),
+        (["shape", "E.h5"], 3, "has no edges"),
+    ):
+        found = run(*words)
+        assert found[0] == code and text in found[2]

@@ -33,7 +33,7 @@ DECOMPOSITION = {
 }
 CASES = {
     "egonets": (EGONETS, {"n": 6, "count": 2, "graph": DIGEST}),
-    "diversity": (DIVERSITY, {"n": 6, "model": "comp", "k": 2, "scored": 3, "graph": DIGEST}),
+    "diversity": (DIVERSITY, {"n": 6, "model": "comp", "k": 2, "graph": DIGEST}),
     "decomposition": (DECOMPOSITION, {"n": 4, "graph": DIGEST}),
 }
 

@@ -1,6 +1,7 @@
 """Papers rebuilt: what was measured beside what is printed; the printed values as typed agree among themselves."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from test_report import Checker
 
 from gpukit.errors import InputError, UsageError
 from gpukit.report.page import write_page
-from gpukit.report.paper import COLUMNS, NA, plot_item, rebuild
+from gpukit.report.paper import COLUMNS, NA, _geometric, plot_item, rebuild
 from gpukit.report.paper_items import ITEMS
 from gpukit.report.tables import make_table
 
@@ -161,6 +162,112 @@ def test_merit_reads_campaigns_and_single_choices(tmp_path):
         make_table("merit-measures", [("toy/y", str(tmp_path / "o.json"))])
 
 
+def test_kpar_without_its_techniques(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER + "figure-9\ttoy\tkpar\t5\ttime of a query\tms\t42.4\n")
+    cpu = {"device": "cpu", "device_name": "c", "gpus": 0, "threads": 2, "time_index_s": 0.5, "time_total_s": 9.0}
+    rows = [
+        {"graph": "toy", "method": method, "k": 5, "queries": 4, "time_answer_s": seconds, "index_bytes": 0} | cpu
+        for method, seconds in (("kpar-i", 0.4), ("kpar-ip1", 0.3), ("kpar-ip", 0.2), ("kpar", 0.1))
+    ]
+    tables = {"graphs": GRAPHS, "kpar-queries": rows}
+    shown = rebuild("kpar", "figure-9", tables, str(tmp_path / "p.tsv"))
+    assert {row["method"]: row["ours"] for row in shown} == {
+        "kpar-i": "100", "kpar-ip1": "75", "kpar-ip": "50", "kpar": "25"
+    }  # fmt: skip
+    assert [row["setting"].startswith("without a GPU") for row in shown] == [True, True, False, False]
+    assert found(shown, method="kpar")[0]["paper"] == "42.4"
+    rows[0] |= {"gpus": 1}
+    assert not rebuild("kpar", "figure-9", tables, str(tmp_path / "p.tsv"))[0]["setting"].startswith("without")
+    tables |= {"kpar-times": [], "kpar-index": []}
+    rows.append({**rows[0], "method": "fora", "index_bytes": 3_000_000})
+    sizes = rebuild("kpar", "table-3", tables, str(tmp_path / "p.tsv"))
+    assert {row["quantity"]: row["ours"] for row in sizes} == {"preprocessing": "0.5", "index": "3"}
+
+
+def run_of(measure, value, **changes):
+    row = {"graph": "toy", "measure": measure, "k": 2, "worlds": 9, "device": "cpu", "device_name": "c", "gpus": 0}
+    row |= {"threads": 2, "x": math.nan, "quantity": "time", "unit": "s", "value": value}
+    return row | changes
+
+
+def test_imgpu_beside_its_competitors(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER + "figure-9\ttoy\timgpu\t\tspeed-up over mixgreedy\t1\t9.69\n")
+    rows = [run_of("imgpu", 2.0), run_of("mixgreedy", 8.0), run_of("esmce", 16.0)]
+    choices = {"imgpu": (3.0, 5.0), "imgpu-k": (2.0, 2.0), "imgpu-u-16": (1.0, 1.0), "imgpu-u-4": (4.0, 2.0)}
+    rows += [
+        run_of(name, value, quantity="time of a choice", graph=graph)
+        for name, values in choices.items()
+        for graph, times in (("toy", 1), ("Twitter", 2))
+        for value in (times * values[0], values[1])
+    ]
+    rows += [
+        run_of(name, value, x=k, quantity="spread", unit="vertices")
+        for name, values in {"imgpu": (2.0, 4.0), "random": (1.0, 1.0)}.items()
+        for k, value in zip((1.0, 5.0), values, strict=True)
+    ]
+    tables = {"graphs": GRAPHS, "imgpu-measures": rows}
+    found_of = {item: rebuild("imgpu", item, tables, str(tmp_path / "p.tsv")) for item in ITEMS["imgpu"]}
+    (speed,) = found(found_of["figure-9"], method="imgpu", quantity="speed-up over mixgreedy")
+    assert (speed["ours"], speed["paper"]) == ("4", "9.69")
+    assert found(found_of["figure-9"], method="esmce", quantity="speed-up over mixgreedy")[0]["ours"] == "0.5"
+    faster = found_of["figure-10"]
+    assert found(faster, graph="toy", method="imgpu-k")[0]["ours"] == "2"
+    assert found(faster, graph="toy", method="imgpu-u")[0]["ours"] == "4"
+    assert found(faster, graph="Twitter", method="imgpu-k")[0]["ours"] == f"{5.5 / 3:.6g}"
+    assert found(faster, graph="all but Twitter", method="imgpu-k")[0]["ours"] == "2"
+    unrolled = found_of["unroll-lengths"]
+    assert {row["x"] for row in found(unrolled, quantity="time of a choice")} == {"4", "16"}
+    assert found(unrolled, graph="all graphs", quantity="fastest length")[0]["ours"] == "16"
+    shares = {row["x"]: row["ours"] for row in found_of["figure-8"] if row["quantity"].endswith("of IMGPU's spread")}
+    assert shares == {"5": "0.25", "": "0.375"}
+    assert {row["ours"] for row in found(found_of["table-1"], quantity="average degree")} >= {"3.4"}
+
+
+def test_imgpu_reads_choices_spreads_and_shapes(tmp_path):
+    device = {"kind": "cpu", "name": "c", "gpus": [], "threads": 1}
+    common = {"device": device, "graph": {"n": 20, "m": 9}}
+    records = {
+        "run": {"params": {"k": 2, "worlds": 9}, "choice_s": [1.0, 3.0]},
+        "random": {"params": {"k": 2}, "time_s": {"selection": 0.5}},
+        "spread": {"params": {"model": "ic"}, "curve": [{"k": 1, "spread": 2.5}]},
+        "shape": {"params": {"worlds": 9}, "levels": [200, 10], "degrees": [3, 0, 2], "below_10": 15}
+        | {"above_10000": 1, "bins": 2, "hubs": [{"vertex": 4, "children": [3, 1], "near": 0.5}]}
+        | {"same_degree": 0.9, "same_level": 0.8, "dag_share": 0.1},
+    }
+    rows = {}
+    for name, record in records.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(common | record))
+        rows[name] = make_table("imgpu-measures", [(f"toy/{name}", str(tmp_path / f"{name}.json"))])
+    values = {name: [(row["quantity"], row["value"]) for row in several] for name, several in rows.items()}
+    assert values["run"] == [("time", 3.0), ("time of a choice", 1.0), ("time of a choice", 2.0)]
+    assert values["random"][0] == ("time", 0.5) and rows["random"][0]["worlds"] == 0
+    assert [(row["x"], row["value"]) for row in rows["spread"]] == [(1, 2.5)]
+    shape = dict(values["shape"])
+    assert shape["levels with fewer than 100 nodes"] == 50 and shape["vertices of degree below 10"] == 75
+    assert [row["x"] for row in rows["shape"] if row["quantity"] == "vertices of degree x to 2x - 1"] == [2]
+    assert [(row["x"], row["value"]) for row in rows["shape"] if row["quantity"] == "children of hub 1"] == [
+        (0, 75),
+        (50, 25),
+    ]
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(InputError, match="imgpu shape"):
+        make_table("imgpu-measures", [("toy/run", str(tmp_path / "run.json"))])
+
+
+def test_typed_shares_of_imgpu_are_the_percentages_of_the_text():
+    """By how much IMGPU is above, or what share of MixGreedy's time is taken, as the text has it."""
+    typed = {(r["graph"], r["method"], r["quantity"]): float(r["paper"]) for r in printed("imgpu")}
+    above = {("NetPHY", "mixgreedy"): 1.5, ("Amazon", "esmce"): 4.18, ("Amazon", "pmia"): 20.82}
+    above |= {("Amazon", "random"): 256.38}
+    for key, percent in above.items():
+        assert typed[(*key, "mean share of IMGPU's spread")] == pytest.approx(1 / (1 + percent / 100), abs=5e-5)
+    for method, percent in (("pmia", 42.25), ("random", 368.21)):
+        share = typed["Twitter", method, "share of IMGPU's spread"]
+        assert share == pytest.approx(1 / (1 + percent / 100), abs=5e-5)
+    for graph, percent in (("NetHEPT", 10.21), ("Amazon", 3.73)):
+        assert typed[graph, "esmce", "speed-up over mixgreedy"] == pytest.approx(100 / percent, rel=1e-3)
+
+
 @pytest.mark.parametrize("paper", ["gim", "kpar"])
 def test_typed_sizes_are_those_of_the_catalogue(paper):
     catalogue = yaml.safe_load((ROOT / "config/datasets.yaml").read_text())["datasets"]
@@ -174,8 +281,7 @@ def test_typed_sizes_are_those_of_the_catalogue(paper):
 @pytest.mark.parametrize("paper", ITEMS)
 def test_typed_values_belong_to_items(paper):
     rows = printed(paper)
-    later = {"figure-9"} if paper == "kpar" else set()
-    assert {row["item"] for row in rows} <= set(ITEMS[paper]) | later
+    assert {row["item"] for row in rows} <= set(ITEMS[paper])
     keys = [tuple(row[name] for name in ("item", "graph", "method", "x", "quantity", "unit")) for row in rows]
     assert len(set(keys)) == len(keys)
 
@@ -249,6 +355,30 @@ def test_figures_have_an_axis(tmp_path):
     assert "edges a vertex r" in (tmp_path / "x.svg").read_text()
     sizes = rebuild("gim", "table-1", tables, str(tmp_path / "p.tsv"))
     assert {row["graph"] for row in sizes} == {"toy", "big"}
+
+
+def test_graphs_have_a_panel_each(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER)
+    cells = [
+        cell(graph, method, k / 10, k=k) for graph in ("toy", "big") for method in ("imm", "gim") for k in (10, 100)
+    ]
+    rows = rebuild("gim", "figure-4", {"graphs": GRAPHS, "gim-cells": cells}, str(tmp_path / "p.tsv"))
+    plot_item("gim", "figure-4", rows, str(tmp_path / "x.svg"))
+    text = (tmp_path / "x.svg").read_text()
+    assert text.count(">toy</text>") == text.count(">big, a stand-in</text>") == 1
+    assert text.count(">IMM</text>") == text.count(">gIM</text>") == 1, "one legend for both"
+    plot_item("gim", "figure-4", found(rows, method="gim"), str(tmp_path / "x.svg"))
+    text = (tmp_path / "x.svg").read_text()
+    assert text.count(">toy gIM</text>") == text.count(">big gIM</text>") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "logarithmic"),
+    [([1, 5, 10, 20, 30, 40, 50], False), ([4, 8, 16, 32, 64, 128], True), ([10, 100, 1000], True), ([1, 8], False)]
+    + [([0, 1, 1000], False), ([2], False), ([0.01, 0.02, 3.0, 40.0], True)],
+)
+def test_axes_are_logarithmic_where_values_lie_by_their_ratios(values, logarithmic):
+    assert _geometric(values) == logarithmic
 
 
 def test_graphs_say_whether_they_are_stand_ins(tmp_path):

@@ -11,6 +11,7 @@ import yaml
 
 pytestmark = pytest.mark.timeout(900)  # whole workflows, with other tests beside them
 ROOT = Path(__file__).resolve().parents[2]
+CIRCLES = ("comp", "core", "truss")
 CONFIG = {
     "graphs": [{"name": "tiny", "edges": "tiny.txt", "undirected": True, "models": ["ic", "lt"]}],
     "gim": {"k": 3, "epsilon": 0.3, "min_sets": 2000},
@@ -88,6 +89,14 @@ def test_results_are_there_and_sensible(finished):
     figures = 3 + 4 + 4 + 6 + 5  # of gIM, IMGPU, kPAR, MERIT and structural diversity
     assert "tiny" in page and page.count("<svg") == figures == len(list((results / "figures").glob("*.svg")))
     assert (results / "seeds/tiny/sharded-lt.h5").stat().st_size > 0
+
+
+def test_parts_gather_into_the_whole(finished):
+    results = finished / "results"
+    pairs = [(f"kpar/tiny/gathered-{k}.h5", f"kpar/tiny/kpar-{k}.h5") for k in (2, 10)]
+    pairs += [(f"diversity/tiny/{circle}-gathered.h5", f"diversity/tiny/{circle}.h5") for circle in CIRCLES]
+    for gathered, whole in pairs:
+        assert (results / gathered).read_bytes() == (results / whole).read_bytes(), gathered
 
 
 def test_personalised_pagerank_is_there_and_sensible(finished):

@@ -64,8 +64,9 @@ shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(workflow.ba
 wildcard_constraints:
     graph="|".join(map(re.escape, GRAPHS)),
     model="ic|lt",
-    method="|".join(dict.fromkeys([*METHODS, *SIMULATORS])),
+    method="|".join(dict.fromkeys([*METHODS, *SIMULATORS, *SCALE.get("measures", [])])),
     shard="[0-9]+",
+    part="[0-9]+",
     k="[0-9]+",
     ranking="kpar|fora|monte-carlo",
     circle="comp|core|truss",
@@ -92,7 +93,9 @@ def import_options(wildcards):
 
 
 def seeds(wildcards):
-    """Return the seed set that a method chose; gIM's choice depends on the diffusion model."""
+    """Return the seed set that a method, of a paper a measure, chose; gIM's choice depends on the diffusion model."""
+    if PAPER:
+        return f"<results>/measures/{wildcards.graph}/{wildcards.method}.h5"
     suffix = f"-{wildcards.model}" if wildcards.method == "gim" else ""
     return f"<results>/seeds/{wildcards.graph}/{wildcards.method}{suffix}.h5"
 
@@ -105,6 +108,11 @@ def directions(wildcards):
 def workers(wildcards, threads):
     """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
     return threads or config["threads"]
+
+
+def parts(pattern):
+    """Return the parts of one answer, with their numbers in place of ``{part}``."""
+    return [pattern.replace("{part}", str(part)) for part in range(1, config["shards"]["count"] + 1)]
 
 
 def labelled(labels, paths):

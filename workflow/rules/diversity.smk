@@ -65,11 +65,12 @@ rule diversity_search:
         k=config["diversity"]["k"],
         t=config["diversity"]["t"],
         directions=directions,
+        more="",
     message:
         "The {params.t} vertices of {wildcards.graph} with the most {wildcards.circle} contexts"
     shell:
         "python -m gpukit diversity search {input.graph:q} --out {output.answer:q} --model {wildcards.circle}"
-        " -k {params.k} -t {params.t} {params.directions}"
+        " -k {params.k} -t {params.t} {params.directions} {params.more}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
@@ -103,3 +104,42 @@ rule diversity_egos:
         "python -m gpukit diversity egos {input.graph:q} --out {output.egos:q} --vertices $({params.first} < {input.found:q})"
         " {params.directions}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+
+
+# The same search in ranges of vertices, and the best of all ranges.
+use rule diversity_search as diversity_part with:
+    output:
+        answer="<results>/shards/diversity/{graph}-{circle}/{part}.h5",
+        record="<results>/shards/diversity/{graph}-{circle}/{part}.json",
+    log:
+        "<logs>/shards/diversity-{graph}-{circle}-{part}.log",
+    benchmark:
+        "<benchmarks>/shards/diversity-{graph}-{circle}-{part}.tsv"
+    params:
+        k=config["diversity"]["k"],
+        t=config["diversity"]["t"],
+        directions=directions,
+        more=lambda wildcards: f"--part {wildcards.part}/{config['shards']['count']}",
+    message:
+        "The {params.t} vertices of part {wildcards.part} of {wildcards.graph} with the most {wildcards.circle} contexts"
+
+
+rule diversity_gather:
+    input:
+        answers=parts("<results>/shards/diversity/{graph}-{circle}/{part}.h5"),
+    output:
+        answer="<results>/diversity/{graph}/{circle}-gathered.h5",
+    log:
+        "<logs>/diversity/{graph}-{circle}-gathered.log",
+    benchmark:
+        "<benchmarks>/diversity/{graph}-{circle}-gathered.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    message:
+        "The vertices of {wildcards.graph} with the most {wildcards.circle} contexts out of all parts"
+    shell:
+        "python -m gpukit diversity gather {input.answers:q} --out {output.answer:q} > {log:q} 2>&1"

@@ -118,11 +118,12 @@ rule kpar_index:
         alpha=config["kpar"]["alpha"],
         epsilon=config["kpar"]["epsilon"],
         seed=config["seed"],
+        more="",
     message:
         "Inverted random walks of {wildcards.graph}"
     shell:
         "python -m gpukit kpar index {input.graph:q} --rank {input.rank:q} --out {output.index:q} --alpha {params.alpha}"
-        " --epsilon {params.epsilon} --seed {params.seed}"
+        " --epsilon {params.epsilon} --seed {params.seed} {params.more}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
@@ -149,11 +150,12 @@ rule kpar_query:
     params:
         sources=config["kpar"]["sources"],
         seed=config["seed"],
+        more="",
     message:
         "kPAR: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
     shell:
         "python -m gpukit kpar query {input.graph:q} --index {input.index:q} --random {params.sources} -k {wildcards.k}"
-        " --seed {params.seed} --out {output.answers:q}"
+        " --seed {params.seed} {params.more} --out {output.answers:q}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
@@ -216,3 +218,41 @@ rule kpar_truth:
     shell:
         "python -m gpukit kpar truth {input.graph:q} --random {params.sources} {params.options} --seed {params.seed}"
         " --out {output.answers:q} --device cpu --threads {threads} --json > {output.record:q} 2> {log:q}"
+
+
+# The same queries in ranges, on as many machines as there are, and one file of all answers again.
+use rule kpar_query as kpar_query_part with:
+    output:
+        answers="<results>/shards/kpar/{graph}-{k}/{part}.h5",
+        record="<results>/shards/kpar/{graph}-{k}/{part}.json",
+    log:
+        "<logs>/shards/kpar-{graph}-{k}-{part}.log",
+    benchmark:
+        "<benchmarks>/shards/kpar-{graph}-{k}-{part}.tsv"
+    params:
+        sources=config["kpar"]["sources"],
+        seed=config["seed"],
+        more=lambda wildcards: f"--part {wildcards.part}/{config['shards']['count']}",
+    message:
+        "kPAR: top {wildcards.k} of {wildcards.graph}, part {wildcards.part} of the queries"
+
+
+rule kpar_gather:
+    input:
+        answers=parts("<results>/shards/kpar/{graph}-{k}/{part}.h5"),
+    output:
+        answers="<results>/kpar/{graph}/gathered-{k}.h5",
+    log:
+        "<logs>/kpar/{graph}-gathered-{k}.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-gathered-{k}.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    message:
+        "kPAR: top {wildcards.k} of {wildcards.graph} out of all parts"
+    shell:
+        "python -m gpukit kpar gather {input.answers:q} --out {output.answers:q} > {log:q} 2>&1"

@@ -7,8 +7,7 @@ if PAPER == "gim":
         f"cells-{item}": {label: f"<results>/cells/{label}.json" for label in cells(item)}
         for item in config["experiments"]
     }
-if MEASURES:
-    TABLES |= {f"measures-{item}": measured(item) for item in ITEMS if measured(item)}
+TABLES |= {f"measures-{item}": measured(item) for item in ITEMS if measured(item)}
 
 
 rule paper_measure:
@@ -94,6 +93,45 @@ rule paper_cell:
         " -k {wildcards.k} --epsilon {wildcards.epsilon} --rounds {wildcards.rounds} --sampler {wildcards.sampler}"
         " {params.shape} --seed {params.seed} --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}"
         " --json > {output.record:q} 2> {log:q}"
+
+
+# Figure 9 of kPAR: an index without adaptive walks, and on it queries whose work is balanced less and less.
+use rule kpar_index as paper_kpar_uniform with:
+    output:
+        index="<results>/kpar/{graph}/uniform.h5",
+        record="<results>/kpar/{graph}/uniform.json",
+    log:
+        "<logs>/kpar/{graph}-uniform.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-uniform.tsv"
+    params:
+        alpha=config["kpar"]["alpha"],
+        epsilon=config["kpar"]["epsilon"],
+        seed=config["seed"],
+        more="--uniform",
+    message:
+        "Inverted random walks of {wildcards.graph}, as many from every vertex"
+
+
+use rule kpar_query as paper_kpar_ablation with:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        index="<results>/kpar/{graph}/uniform.h5",
+    output:
+        answers="<results>/kpar/{graph}/{ablation}-{k}.h5",
+        record="<results>/kpar/{graph}/{ablation}-{k}.json",
+    log:
+        "<logs>/kpar/{graph}-{ablation}-{k}.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-{ablation}-{k}.tsv"
+    wildcard_constraints:
+        ablation="|".join(ABLATIONS),
+    params:
+        sources=config["kpar"]["sources"],
+        seed=config["seed"],
+        more=lambda wildcards: ABLATIONS[wildcards.ablation],
+    message:
+        "{wildcards.ablation}: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
 
 
 rule paper_item:

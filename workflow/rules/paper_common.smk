@@ -1,11 +1,14 @@
 # What the items of a paper, its tables and figures, are made of.
 TITLES = {
     "gim": ["table-1", *config["experiments"]],
-    "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8"],
+    "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8", "figure-9"],
 }
 MEASURES = SCALE["measures"]
+MEASURED = "kpar-queries" if PAPER == "kpar" else f"{PAPER}-measures"  # the kind of the tables of measures
 MADE = {"table-1"} | {item for one in MEASURES.values() for item in one["items"]}
-ITEMS = TITLES.get(PAPER, sorted(MADE, key=lambda item: (item.startswith("figure"), len(item), item)))
+ITEMS = TITLES.get(
+    PAPER, sorted(MADE, key=lambda item: (not item.startswith("table"), not item.startswith("figure"), len(item), item))
+)
 NEEDS = {
     "table-3": ["kpar-times", "kpar-index", "kpar-queries"],
     "figure-3": ["kpar-arrivals"],
@@ -13,6 +16,7 @@ NEEDS = {
     "figure-7": ["kpar-quality"],
     "figure-8": ["kpar-quality"],
 }
+ABLATIONS = {"kpar-i": "--balance none", "kpar-ip1": "--balance push", "kpar-ip": "--balance both"}
 CELL = "{graph}/{method}/{model}/{k}/{epsilon}/{rounds}/{sampler}/{block}/{grid}/{repeat}"
 
 
@@ -21,29 +25,41 @@ if lost := sorted({name for one in MEASURES.values() for name in one["graphs"]} 
 
 
 def measured(item):
-    """Return the records of a table or figure, by graph and measure."""
+    """Return the records of a table or figure, by graph and measure; of spreads, those of what judges the seeds."""
+    if (PAPER, item) == ("kpar", "figure-9"):
+        return {
+            f"{graph}/{method}/{k}": f"<results>/kpar/{graph}/{method}-{k}.json"
+            for graph in RANKED
+            for method in (*ABLATIONS, "kpar")
+            for k in sorted(config["kpar"]["k"])
+        }
+    records = (
+        "<results>/spread/{}/ic/{}.json" if (PAPER, item) == ("imgpu", "figure-8") else "<results>/measures/{}/{}.json"
+    )
     return {
-        f"{graph}/{name}": f"<results>/measures/{graph}/{name}.json"
+        f"{graph}/{name}": records.format(graph, name)
         for name, one in MEASURES.items()
         if item in one["items"]
         for graph in one["graphs"] or GRAPHS
     }
 
 
-def timed(benchmarks):
-    """Return the measures that are benchmarks, which write a record alone, or the others, which write an artifact."""
-    return [name for name, one in MEASURES.items() if one["command"].startswith("bench ") == benchmarks]
+def timed(alone):
+    """Return the measures that write a record alone, as benchmarks do, or the others, which write an artifact."""
+    return [name for name, one in MEASURES.items() if one["command"].startswith(("bench ", "imgpu shape")) == alone]
 
 
 def command_of(wildcards):
     """Return the words of a measure's command, and its options: these come last, and may ask for another device."""
     words = MEASURES[wildcards.measure]["command"].split(" ", 2)
-    return " ".join(words[:2]), " ".join(words[2:])
+    seed = [f"--seed {config['seed']}"] if alone(wildcards) or PAPER == "imgpu" else []
+    return " ".join(words[:2]), " ".join([*seed, *words[2:]])
 
 
 def alone(wildcards):
     """Return whether a measure runs on one CPU thread, and has no options to say otherwise."""
-    return MEASURES[wildcards.measure]["command"].startswith("merit once ")
+    commands = ("merit once", "imgpu shape", "imgpu baseline", "gim baseline")
+    return MEASURES[wildcards.measure]["command"].startswith(commands)
 
 
 def on_cpu(wildcards):
@@ -58,14 +74,14 @@ def threads_of_measure(wildcards):
 
 def gpus_of_measure(wildcards):
     """Return how many GPUs a measure gets: those it asks for, or as many as there are."""
-    wanted = MEASURES[wildcards.measure]["gpus"] or GPUS
+    wanted = MEASURES[wildcards.measure]["gpus"] or (ONE_GPU if PAPER == "imgpu" else GPUS)
     return 0 if on_cpu(wildcards) else min(wanted, granted or wanted)
 
 
 def where(wildcards, threads):
     """Return the options that say where a measure runs."""
     if alone(wildcards):
-        return f"--seed {config['seed']}"
+        return ""
     device = "cpu" if on_cpu(wildcards) else DEVICE
     return f"--device {device} --gpus {gpus_of_measure(wildcards)} --threads {workers(wildcards, threads)}"
 
@@ -77,7 +93,7 @@ def one_of(names):
 
 def kind_of(table):
     """Return the kind of a table; those of cells and measures are one for each item."""
-    return {"cells": "gim-cells", "measures": f"{PAPER}-measures"}.get(table.partition("-")[0], table)
+    return {"cells": "gim-cells", "measures": MEASURED}.get(table.partition("-")[0], table)
 
 
 def thinned(values):
@@ -109,5 +125,5 @@ def item_tables(wildcards):
     if PAPER == "gim" and wildcards.item != "table-1":
         return {"graphs": "graphs", "gim-cells": f"cells-{wildcards.item}"}
     if measured(wildcards.item):
-        return {"graphs": "graphs", f"{PAPER}-measures": f"measures-{wildcards.item}"}
+        return {"graphs": "graphs", MEASURED: f"measures-{wildcards.item}"}
     return {kind: kind for kind in ["graphs", *(NEEDS.get(wildcards.item, []) if PAPER == "kpar" else [])]}

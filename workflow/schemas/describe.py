@@ -163,9 +163,12 @@ class Evaluate(Section):
 
 
 class Shards(Section):
-    """The split of one collection of RR sets over files, for the target `sharded`."""
+    """Answers in parts, for the target `sharded`: RR sets, queries of kPAR, vertices of structural diversity."""
 
-    count: Positive = Field(default=4, description="Number of files.")
+    count: Positive = Field(
+        default=4,
+        description="Number of files of an answer; at most `kpar.sources`, and no graph may have fewer vertices.",
+    )
     sets: Positive = Field(default=50000, description="RR sets in each file.")
 
 
@@ -241,7 +244,7 @@ class Config(Section):
     merit: Merit
     diversity: Diversity
     shards: Shards
-    paper: Literal["", "gim", "kpar", "diversity", "merit"] = Field(
+    paper: Literal["", "gim", "imgpu", "kpar", "diversity", "merit"] = Field(
         default="", description="The paper whose tables and figures to rebuild, as in `config/paper`; none by default."
     )
     scale: Literal["smoke", "small", "full"] = Field(default="smoke", description="Which of `scales` to run.")

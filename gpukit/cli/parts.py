@@ -1,0 +1,83 @@
+"""One answer in several files, each of an equal range of ids: ``--part``, and what ``gather`` asks of the files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpukit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from gpukit.artifacts import Artifact
+
+PartOption = Annotated[
+    str | None, typer.Option("--part", metavar="I/N", help="The I-th of N ranges of ids alone, for `gather`.")
+]
+PartsArgument = Annotated[list[Path], typer.Argument(metavar="PART.h5…", help="All the parts, in any order.")]
+
+
+def part_of(text: str | None, total: int, what: str) -> tuple[dict[str, Any], int, int]:
+    """Return what goes into the parameters, and the range first … last - 1 of ids that a part stands for.
+
+    Parameters
+    ----------
+    text : str or None
+        ``I/N``, I in [1, N] and N at most ``total``; None stands for everything.
+    total : int
+        Number of ids.
+    what : str
+        What the ids are of, in the plural.
+
+    Raises
+    ------
+    UsageError
+        If the text is something else.
+    """
+    if text is None:
+        return {}, 0, total
+    number, slash, parts = text.partition("/")
+    if not (slash and all(word.isascii() and word.isdigit() and len(word) < 10 for word in (number, parts))):
+        raise UsageError(f"--part is {text[:40]!r}; I/N is needed, as 2/4")
+    i, n = int(number), int(parts)
+    if not 1 <= i <= n <= total:
+        raise UsageError(f"--part is {text}; 1/N to N/N are allowed, with N at most {total}, the number of {what}")
+    return {"part": [i, n]}, total * (i - 1) // n, total * i // n
+
+
+def read_parts(files: Sequence[Path], kind: str) -> "tuple[list[Artifact], dict[str, Any]]":
+    """Return the parts of one answer in the order of their ids, and the parameters of the whole.
+
+    Raises
+    ------
+    InputError
+        If a file is no part, two are not of one answer, or a part is missing or given twice.
+    """
+    from gpukit.artifacts import read
+
+    parts = [read(path, kind) for path in files]
+    for path, part in zip(files, parts, strict=True):
+        if "part" not in part.params:
+            raise InputError(f"{path} is not a part of an answer; make parts with --part I/N")
+    count = parts[0].params["part"][1]
+    made: list[dict[str, Any]] = [
+        {
+            "attributes": one.attributes,
+            "params": one.params | {"part": one.params["part"][1]},
+            "inputs": one.inputs,
+            "seed": one.seed,
+        }
+        for one in parts
+    ]
+    for path, other in zip(files[1:], made[1:], strict=True):
+        for name, value in made[0].items():
+            if other[name] != value:
+                raise InputError(f"{files[0]} and {path} differ in {name} ({value}, {other[name]}); make them alike")
+    numbers = [one.params["part"][0] for one in parts]
+    if len(set(numbers)) < len(numbers):
+        again = next(number for number in numbers if numbers.count(number) > 1)
+        raise InputError(f"part {again} of {count} is given twice; give each once")
+    if missing := sorted(set(range(1, count + 1)) - set(numbers)):
+        raise InputError(f"part {missing[0]} of {count} is missing; give all of them")
+    ordered = sorted(parts, key=lambda one: one.params["part"][0])
+    return ordered, {name: value for name, value in ordered[0].params.items() if name != "part"}

@@ -1,0 +1,200 @@
+"""The tables and figures of the paper on IMGPU, and the numbers of its text, out of single runs of its methods."""
+
+import math
+from collections.abc import Iterator
+from statistics import mean
+from typing import Any
+
+from gpukit.report.observations import Item, Observation, Tables
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, record_of
+
+NAMES = {"imgpu": "IMGPU", "imgpu-o": "IMGPU_O", "imgpu-k": "IMGPU_K", "imgpu-r": "IMGPU_R", "imgpu-u": "IMGPU_U"}
+NAMES |= {"buta-cpu": "BUTA_CPU", "mixgreedy": "MixGreedy", "esmce": "ESMCE", "pmia": "PMIA", "fixed": "fixed worlds"}
+
+UNROLLED = "imgpu-u-"
+"""What the names of runs with unrolled loads begin with; the length follows."""
+
+OPTIMISED = {"imgpu-k": "imgpu-k", "imgpu-r": "imgpu-r", f"{UNROLLED}16": "imgpu-u", "imgpu-o": "imgpu-o"}
+"""Figure 10: what the runs with optimisations go by there."""
+
+LARGEST = "Twitter"
+"""The graph that the paper sets apart from the other three."""
+
+EVERY, OTHERS = "all graphs", f"all but {LARGEST}"
+"""What stands in the place of a graph where the text gives one number for several."""
+
+
+def _measures(path: str) -> list[Row]:
+    with record_of(path, "imgpu run`, `imgpu baseline`, `imgpu shape`, `gim baseline` or `evaluate spread") as record:
+        row = {"k": 0, "worlds": 0} | {name: record["params"].get(name) or 0 for name in ("k", "worlds")}
+        row |= device_columns(record)
+        if "curve" in record:
+            found = [("spread", "vertices", point["k"], point["spread"]) for point in record["curve"]]
+        elif "hubs" in record:
+            found = list(_shape(record))
+        else:
+            laps = record["choice_s"] if "choice_s" in record else [record["time_s"]["selection"]]
+            each = [after - before for before, after in zip([0.0, *laps], laps, strict=False)]
+            found = [("time", "s", math.nan, laps[-1]), *(("time of a choice", "s", math.nan, spent) for spent in each)]
+        return [row | {"x": x, "quantity": name, "unit": unit, "value": value} for name, unit, x, value in found]
+
+
+def _shape(record: dict[str, Any]) -> Iterator[tuple[str, str, float, float]]:
+    """Yield (quantity, unit, x, value) of a record of `imgpu shape`."""
+    n, levels, degrees = record["graph"]["n"], record["levels"], record["degrees"]
+    for level, count in enumerate(levels):
+        yield "nodes of the level", "1", level, count
+    yield "levels with fewer than 100 nodes", "%", math.nan, 100 * sum(count < 100 for count in levels) / len(levels)
+    for place, count in enumerate(degrees[1:]):
+        if count:
+            yield "vertices of degree x to 2x - 1", "1", 2**place, count
+    yield "vertices of degree below 10", "%", math.nan, 100 * record["below_10"] / n
+    yield "vertices of degree above 10,000", "1", math.nan, record["above_10000"]
+    for rank, hub in enumerate(record["hubs"], start=1):
+        total = sum(hub["children"]) or 1
+        for part, count in enumerate(hub["children"]):
+            yield f"children of hub {rank}", "%", 100 * part / record["bins"], 100 * count / total
+        yield f"near children of hub {rank}", "%", math.nan, 100 * hub["near"]
+    yield "pairs of the same degree", "%", math.nan, 100 * record["same_degree"]
+    yield "pairs of the same level", "%", math.nan, 100 * record["same_level"]
+    yield "share of DAG conversion", "%", math.nan, 100 * record["dag_share"]
+
+
+KINDS = {
+    "imgpu-measures": Kind(
+        {"graph": str, "measure": str, "k": int, "worlds": int, **DEVICE}
+        | {"x": float, "quantity": str, "unit": str, "value": float},
+        ("graph", "measure"),
+        _measures,
+    )
+}
+"""A row a value: of the spread at x seeds; of a choice's time, as many rows as seeds; of a graph's shape at x."""
+
+
+def _rows(tables: Tables, quantity: str) -> list[Row]:
+    return [row for row in tables["imgpu-measures"] if row["quantity"] == quantity]
+
+
+def _setting(row: Row) -> str:
+    asked = ", ".join(f"{name} {row[name]}" for name in ("k", "worlds") if row[name])
+    return f"{asked}; {device_name(row)}"
+
+
+def _means(rows: list[Row]) -> dict[str, dict[str, float]]:
+    """Return the mean value by graph and measure."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        found.setdefault(row["graph"], {}).setdefault(row["measure"], []).append(row["value"])
+    return {graph: {name: mean(values) for name, values in one.items()} for graph, one in found.items()}
+
+
+def _sizes(tables: Tables) -> Iterator[Observation]:
+    for row in tables["graphs"]:
+        yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
+        yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
+        yield Observation(row["graph"], "", "", "average degree", "1", 2 * row["m_edges"] / row["n_vertices"])
+
+
+def _seen(tables: Tables, *quantities: str, over_all: bool = False) -> Iterator[Observation]:
+    """Yield quantities of a graph's shape, and their mean over the graphs."""
+    for quantity in quantities:
+        rows = _rows(tables, quantity)
+        for row in rows:
+            x = "" if math.isnan(row["x"]) else row["x"]
+            yield Observation(row["graph"], "", x, quantity, row["unit"], row["value"], _setting(row))
+        if over_all and rows:
+            yield Observation(EVERY, "", "", f"{quantity}, mean", "%", mean(row["value"] for row in rows))
+
+
+def _hubs(tables: Tables) -> Iterator[Observation]:
+    ranks = sorted({row["quantity"] for row in tables["imgpu-measures"] if row["quantity"].startswith("children of")})
+    for quantity in ranks:
+        for row in _rows(tables, quantity):
+            method = quantity.removeprefix("children of ")
+            yield Observation(row["graph"], method, row["x"], "children in a twentieth", "%", row["value"])
+    for quantity in ranks:
+        for row in _rows(tables, f"near {quantity}"):
+            method = quantity.removeprefix("children of ")
+            yield Observation(row["graph"], method, "", "children within 16 places", "%", row["value"])
+
+
+def _spread(tables: Tables) -> Iterator[Observation]:
+    """Yield spreads, and what share of IMGPU's each other method reaches: at the largest k, and on average."""
+    reached: dict[tuple[str, str], dict[float, float]] = {}
+    for row in _rows(tables, "spread"):
+        reached.setdefault((row["graph"], row["measure"]), {})[row["x"]] = row["value"]
+        yield Observation(row["graph"], row["measure"], row["x"], "spread", "vertices", row["value"])
+    for (graph, method), own in reached.items():
+        best = reached.get((graph, "imgpu"), {})
+        shares = {k: own[k] / best[k] for k in sorted(own.keys() & best.keys())}
+        if method != "imgpu" and shares:
+            yield Observation(graph, method, max(shares), "share of IMGPU's spread", "1", shares[max(shares)])
+            yield Observation(graph, method, "", "mean share of IMGPU's spread", "1", mean(shares.values()))
+
+
+def _times(tables: Tables) -> Iterator[Observation]:
+    """Yield times, how many times as fast as MixGreedy each method is, and its share of MixGreedy's time."""
+    rows = _rows(tables, "time")
+    for row in rows:
+        yield Observation(row["graph"], row["measure"], "", "time", "s", row["value"], _setting(row))
+    for graph, spent in _means(rows).items():
+        for method, seconds in spent.items():
+            if "mixgreedy" in spent and method != "mixgreedy":
+                yield Observation(graph, method, "", "speed-up over mixgreedy", "1", spent["mixgreedy"] / seconds)
+
+
+def _optimised(tables: Tables) -> Iterator[Observation]:
+    """Yield how many times as fast as IMGPU without any optimisation each one makes it, by the time of a choice."""
+    ratios: dict[str, dict[str, float]] = {}
+    for graph, spent in _means(_rows(tables, "time of a choice")).items():
+        for measure, method in OPTIMISED.items():
+            if measure in spent and "imgpu" in spent:
+                ratios.setdefault(method, {})[graph] = spent["imgpu"] / spent[measure]
+    for method, by_graph in ratios.items():
+        for graph, ratio in by_graph.items():
+            yield Observation(graph, method, "", "speed-up over imgpu", "1", ratio)
+    for method, by_graph in ratios.items():
+        if others := [ratio for graph, ratio in by_graph.items() if graph != LARGEST]:
+            yield Observation(OTHERS, method, "", "mean speed-up over imgpu", "1", mean(others))
+    for row in _rows(tables, "time of a choice"):
+        if row["measure"] in ("imgpu", *OPTIMISED):
+            method = OPTIMISED.get(row["measure"], "imgpu")
+            yield Observation(row["graph"], method, "", "time of a choice", "s", row["value"], _setting(row))
+
+
+def _unrolled(tables: Tables) -> Iterator[Observation]:
+    """Yield the time of a choice by unroll length, and the length that is fastest over all graphs."""
+    rows = [row for row in _rows(tables, "time of a choice") if row["measure"].startswith(UNROLLED)]
+    for row in rows:
+        length = int(row["measure"].removeprefix(UNROLLED))
+        yield Observation(row["graph"], "imgpu", length, "time of a choice", "s", row["value"], _setting(row))
+    relative: dict[str, list[float]] = {}
+    for spent in _means(rows).values():
+        for name, seconds in spent.items():
+            relative.setdefault(name, []).append(seconds / min(spent.values()))
+    if relative:
+        fastest = min(relative, key=lambda name: mean(relative[name]))
+        yield Observation(EVERY, "imgpu", "", "fastest length", "1", int(fastest.removeprefix(UNROLLED)))
+
+
+_RUNS = ("imgpu-measures",)
+_LEVELS = ("nodes of the level", "levels with fewer than 100 nodes")
+_DEGREES = ("vertices of degree x to 2x - 1", "vertices of degree below 10", "vertices of degree above 10,000")
+_KEPT = ("pairs of the same degree", "pairs of the same level")
+
+ITEMS = {
+    "table-1": Item("Graphs", "", (), _sizes),
+    "figure-4": Item("Nodes at the levels of the whole graph", "level", _RUNS, lambda t: _seen(t, *_LEVELS)),
+    "figure-6": Item("Out-degrees", "degree", _RUNS, lambda t: _seen(t, *_DEGREES)),
+    "figure-7": Item("Where the children of the five largest vertices lie, sorted by level and degree",
+                     "twentieth of the order, from %", _RUNS, _hubs),
+    "figure-8": Item("Spread against k, IC, p = 0.01", "seeds k", _RUNS, _spread),
+    "figure-9": Item("Run time, k = 50", "", _RUNS, _times),
+    "figure-10": Item("Speed-up by each optimisation", "", _RUNS, _optimised),
+    "unroll-lengths": Item("Unroll lengths, section 4.3", "children read at a time", _RUNS, _unrolled),
+    "persistence": Item("Pairs of vertices that are alike in a world too, section 4.1", "", _RUNS,
+                        lambda t: _seen(t, *_KEPT, over_all=True)),
+    "dag-share": Item("Conversion to a DAG, share of the run time, section 5.2.2", "", _RUNS,
+                      lambda t: _seen(t, "share of DAG conversion")),
+}  # fmt: skip
+"""The items of the paper; figures 1 to 3 and 5 are drawings, not measurements."""
