@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.bench.graphs import rmat_graph
-from gpukit.bench.kpar import sources_with_edges
+from gpukit.bench.kpar import random_sources
 from gpukit.cli.doctor import versions
 from gpukit.kpar import Params, index_cuda
 from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
@@ -35,7 +35,7 @@ def main() -> None:
     graph = rmat_graph(scale, draws, 1, vertices=rest[0] if rest else None)
     index = index_cuda.build_index(graph, index_cuda.rank(graph, Params()).order, Params(), seed=1)
     prepared = CudaPrepared.of(graph, index)
-    many = sources_with_edges(graph, asked.batch, 1)
+    many = random_sources(graph, asked.batch, 1)
 
     def spent(sources, shape: Shape) -> float:
         start = time.perf_counter()

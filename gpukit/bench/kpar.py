@@ -38,10 +38,10 @@ def _clock(record: dict[str, float], name: str, device: Device) -> Iterator[None
     record[name] = time.perf_counter() - start
 
 
-def sources_with_edges(graph: Graph, count: int, seed: int) -> Sources:
-    """Return queries from vertices with out-edges, chosen by the seed; graph arrays may lie on a GPU."""
+def random_sources(graph: Graph, count: int, seed: int, *, any_source: bool = False) -> Sources:
+    """Return queries from vertices chosen by the seed, all or those with out-edges; graph arrays may lie on a GPU."""
     degrees = _host(graph.indptr[1:] - graph.indptr[:-1])
-    able = np.flatnonzero(degrees)
+    able = np.arange(graph.n) if any_source else np.flatnonzero(degrees)
     return Sources.single(able[random_vertices(len(able), count, seed)])
 
 

@@ -35,6 +35,9 @@ def kpar(
     epsilon: Annotated[float, typer.Option("--epsilon", help="Relative error, in (0, 0.5].")] = 0.5,
     queries: Annotated[int, typer.Option("--queries", min=1, help="Queries asked one at a time.")] = 100,
     batch: Annotated[int, typer.Option("--batch", min=1, help="Queries asked in one call.")] = 1000,
+    any_source: Annotated[
+        bool, typer.Option("--any-source", help="Ask from any vertex; otherwise from those with out-edges.")
+    ] = False,
     fora: Annotated[int, typer.Option("--fora", min=0, help="Queries asked of FORA+ on the same device.")] = 20,
     on_threads: Annotated[
         int, typer.Option("--on-threads", min=0, help="Queries asked of kPAR and FORA+ on CPU threads, on a GPU run.")
@@ -52,7 +55,7 @@ def kpar(
     if not graphs and not rmat:
         raise UsageError("give a graph file, or --rmat SCALE:DRAWS for one made on the GPU")
     where = run.use_device(device.value, 1, threads)
-    from gpukit.bench.kpar import Bench, sources_with_edges
+    from gpukit.bench.kpar import Bench, random_sources
     from gpukit.bench.machine import peak_memory
     from gpukit.kpar import Params
 
@@ -61,9 +64,9 @@ def kpar(
     bandwidth = record.copy_bandwidth()
     for facts, graph in _graphs(graphs or [], rmat or [], seed):
         bench = Bench(graph, Params(epsilon=epsilon), where, seed, bandwidth)
-        found: dict[str, Any] = {"params": {"epsilon": epsilon, "seed": seed}, "preprocessing": bench.preprocessing()}
-        found |= {"latency": [], "batch": []}
-        many = sources_with_edges(graph, batch, seed)
+        found: dict[str, Any] = {"params": {"epsilon": epsilon, "seed": seed, "any_source": any_source}}
+        found |= {"preprocessing": bench.preprocessing(), "latency": [], "batch": []}
+        many = random_sources(graph, batch, seed, any_source=any_source)
         for k in lengths:
             one, all_ = bench.latency(k, many.part(0, min(queries, batch))), bench.throughput(k, many)
             found["latency"].append(one)
