@@ -105,17 +105,18 @@ def test_a_wrong_file_stops_the_workflow(tmp_path, override, complaint):
     ids=["cpu", "gpus", "no gpus", "gpus unwanted", "cuda"],
 )
 def test_gpus_are_used_when_they_are_granted(tmp_path, options, expected):
-    done = dry_run(tmp_path, *options)
+    (tmp_path / "mine.yaml").write_text("threads: 2")
+    done = dry_run(tmp_path, *options, "--configfile", str(tmp_path / "mine.yaml"))
     assert done.returncode == 0, done.stdout
     wanted = ("gim run", "evaluate spread", "kpar rank", "kpar index", "kpar query", "diversity search")
     single = ("imgpu run", "imgpu reach", "merit run")
     commands = [line for line in done.stdout.splitlines() if any(one in line for one in wanted)]
     # The runs and the evaluations of gIM; rank, index and queries of kPAR; the searches; and a warm-up of each system.
-    assert len(commands) == 7 + 31 + 2 * (1 + 1 + 4) + 9 + 3
+    assert len(commands) == 7 + 31 + 2 * (1 + 1 + 3) + 9 + 3
     assert all(expected in line for line in commands)
     commands = [line for line in done.stdout.splitlines() if any(one in line for one in single)]
-    # IMGPU with fixed and fresh worlds and its reach; MERIT for two models, three targets and three ways; the warm-ups.
-    assert len(commands) == 3 + 18 + 2
+    # IMGPU with fixed and fresh worlds and its reach; MERIT for two models, three targets and two ways; the warm-ups.
+    assert len(commands) == 3 + 12 + 2
     assert all(expected.replace("--gpus 2", "--gpus 1") in line for line in commands), "these know one GPU"
 
 

@@ -19,7 +19,7 @@ CONFIG = {
     "evaluate": {"prefixes": [1, 3], "runs": 400},
     "imgpu": {"worlds": 300, "baselines": ["celf", "random"]},
     "kpar": {"k": [2, 10], "sources": 5},
-    "merit": {"eta": [15], "batch": 2, "worlds": 2},
+    "merit": {"policies": ["coupled", "regenerate", "anew"], "eta": [15], "batch": 2, "worlds": 2},
     "diversity": {"k": 2, "t": 4, "check": 10},
     "shards": {"count": 2, "sets": 500},
 }
