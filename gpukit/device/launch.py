@@ -1,4 +1,4 @@
-"""Launches of kernels that cost the host a tenth of Numba's, which looks at the type of every argument anew."""
+"""Launches of kernels that cost the host less than Numba's, which looks at the type of every argument anew."""
 
 import ctypes
 from array import array
