@@ -18,6 +18,20 @@ SCALARS = {
     types.uint64: ctypes.c_uint64,
     types.float64: ctypes.c_double,
 }
+"""The C type of each type of scalar that kernels take."""
+
+HOST: dict[type, Any] = {
+    bool: ctypes.c_bool,
+    int: ctypes.c_int64,
+    float: ctypes.c_double,
+    np.bool_: ctypes.c_bool,
+    np.int32: ctypes.c_int32,
+    np.int64: ctypes.c_int64,
+    np.uint32: ctypes.c_uint32,
+    np.uint64: ctypes.c_uint64,
+    np.float64: ctypes.c_double,
+}
+"""The C type that Numba gives a scalar of the host."""
 
 
 class _Compiled(NamedTuple):
@@ -83,6 +97,8 @@ def _pack(kernel: Any, signature: tuple[tuple[Any, Any], ...], args: tuple) -> t
     addresses, keep = array("Q"), []
     for (kind, scalar), arg in zip(signature, args, strict=True):
         if scalar is not None:
+            if type(arg) not in HOST or HOST[type(arg)] is not scalar:
+                return None
             value = scalar(arg)
             keep.append(value)
             addresses.append(ctypes.addressof(value))

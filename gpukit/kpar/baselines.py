@@ -15,7 +15,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import take_top
 from gpukit.kpar.cpu import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.problem import ONE, Params, Result, Sources, check_k
-from gpukit.kpar.weights import edge_chances
+from gpukit.kpar.weights import chances_for
 
 ROUND = 1
 """Round of the walk stream, so that these walks are not those of an index with the same seed."""
@@ -93,7 +93,7 @@ def monte_carlo(
     params = params or Params()
     check_k(k, graph.n)
     total = walks_needed(graph.n, params)
-    chances = edge_chances(graph) if params.weighted else None
+    chances = chances_for(graph, params)
     fixed = (graph.indptr, graph.indices, chances, np.uint64(params.go_on))
     common = (*fixed, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
 
@@ -175,7 +175,7 @@ def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, thr
     places = np.zeros(graph.n + 1, np.int64)
     np.cumsum(-(-np.diff(graph.indptr) * limit // worth), out=places[1:])
     ends = np.empty(places[-1], np.int32)
-    chances = edge_chances(graph) if params.weighted else None
+    chances = chances_for(graph, params)
     fixed = (graph.indptr, graph.indices, chances, np.uint64(params.go_on))
     common = (*fixed, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
     cuts = np.searchsorted(places, np.linspace(0, places[-1], 8 * threads + 1))

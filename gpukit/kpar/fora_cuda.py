@@ -151,6 +151,7 @@ def fora(
             phase = meet(control, home, member, blocks, phase)
             whole = share_out(control, home, blocks, pool, sums)
             at = counters(home, phase)
+            # Arrays that only other kinds of sweeps read are any of their type.
             sweep(
                 PUSH, frontier, size, whole, 1, indptr, indices, go_on, uint64(0), 0, degrees, indptr, ends,
                 frequencies, places, frequencies, residue, reserve, walks, degrees, scores, scores, limits, candidates,
@@ -166,22 +167,9 @@ def fora(
         phase = meet(control, home, member, blocks, phase)
         size = control[at + FIRST]
         lengths(
-            CARRY,
-            frontier,
-            size,
-            places,
-            go_on,
-            walks,
-            residue,
-            reserve,
-            scores,
-            limits,
-            control,
-            home,
-            member,
-            blocks,
-            sums,
-        )
+            CARRY, frontier, size, places, go_on, walks, residue, reserve, scores, limits, control, home, member,
+            blocks, sums,
+        )  # fmt: skip
         v = me
         while v < n:
             if degrees[v] == 0:

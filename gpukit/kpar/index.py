@@ -11,7 +11,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.problem import Constants, Params
-from gpukit.kpar.weights import edge_chances
+from gpukit.kpar.weights import chances_for
 
 FACTORS = (8, 4, 2)
 BUDGET = (1, 5)
@@ -179,7 +179,7 @@ def build_index(
     places = _offsets(walks)
     blocks = np.searchsorted(places, np.linspace(0, places[-1], threads * _BLOCKS_PER_THREAD + 1))
     blocks[0], blocks[-1] = 0, graph.n
-    chances = edge_chances(graph) if params.weighted else None
+    chances = chances_for(graph, params)
     common = (graph.indptr, graph.indices, chances, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK))
     pool = ThreadPoolExecutor(threads)
     if memory is not None and BYTES_PER_WALK * int(places[-1]) > memory:

@@ -15,7 +15,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar import query_cuda, select_cuda, team_cuda
 from gpukit.kpar.index import Index, light_index
 from gpukit.kpar.index_cuda import forward_rows
-from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k
+from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
 
 BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * query_cuda.LONG_ROWS + 4 * query_cuda.SHORT_ROWS
@@ -197,9 +197,7 @@ class CudaPrepared:
         """Return the schedule, and ρ, coefficients of the bounds and patience on the device."""
         if (k, to_end) not in self.schedules:
             steps = self.constants.schedule(k, to_end=to_end)
-            rhos, patience = (np.array([getattr(one, name) for one in steps], np.int64) for name in ("rho", "patience"))
-            arrays = (rhos, np.array([one.upper + one.lower for one in steps]), patience)
-            self.schedules[k, to_end] = steps, tuple(Buffer(array) for array in arrays)
+            self.schedules[k, to_end] = steps, tuple(Buffer(array) for array in step_arrays(steps))
         steps, buffers = self.schedules[k, to_end]
         return steps, tuple(buffer.view for buffer in buffers)
 

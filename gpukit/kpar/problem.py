@@ -93,6 +93,12 @@ class Step:
     patience: int
 
 
+def step_arrays(steps: "list[Step]") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what queries take of a schedule: ρ (int64), coefficients of the bounds (steps, 6), patience (int64)."""
+    rhos, patience = (np.array([getattr(one, name) for one in steps], np.int64) for name in ("rho", "patience"))
+    return rhos, np.array([one.upper + one.lower for one in steps]), patience
+
+
 @dataclass(frozen=True)
 class Constants:
     """The constants of a graph size and :class:`Params` (in ``decimal``: the same on every host).

@@ -10,8 +10,8 @@ import numpy as np
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
-from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k
-from gpukit.kpar.weights import edge_chances
+from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.weights import chances_for
 
 if TYPE_CHECKING:
     from gpukit.kpar.query_cpu import Workspace
@@ -53,7 +53,7 @@ class Prepared:
     def of(cls, graph: Graph, index: Index) -> "Prepared":
         """Prepare queries on ``graph`` with an index that was built on it."""
         by_arrivals = np.argsort(-index.arrivals, kind="stable").astype(np.int32)
-        chances = edge_chances(graph) if index.params.weighted else None
+        chances = chances_for(graph, index.params)
         return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals, chances)
 
     def schedule(self, k: int, to_end: bool, printed: bool, resort: bool) -> Schedule:
@@ -62,8 +62,7 @@ class Prepared:
         if asked not in self.schedules:
             patient = not (printed or resort)
             steps = self.constants.schedule(k, to_end=to_end, short=resort, patient=patient)
-            rhos, patience = (np.array([getattr(one, name) for one in steps], np.int64) for name in ("rho", "patience"))
-            self.schedules[asked] = steps, rhos, np.array([one.upper + one.lower for one in steps]), patience
+            self.schedules[asked] = steps, *step_arrays(steps)
         return self.schedules[asked]
 
 

@@ -193,22 +193,9 @@ def answer(
                         i += everyone
                     phase = meet(control, home, member, blocks, phase)
                     least, _, _, phase, turn = kth(
-                        scores,
-                        large,
-                        k,
-                        limits,
-                        scores,
-                        control,
-                        home,
-                        member,
-                        blocks,
-                        phase,
-                        turn,
-                        pool,
-                        sums,
-                        local,
+                        scores, large, k, limits, scores, control, home, member, blocks, phase, turn, pool, sums, local,
                         shared,
-                    )
+                    )  # fmt: skip
                     at = counters(home, phase)
                     list_candidates(
                         span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin, rho, most, least,

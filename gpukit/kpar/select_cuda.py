@@ -243,22 +243,9 @@ def take_best(
             j += everyone
         phase = meet(control, home, member, blocks, phase)
         farthest, _, _, phase, turn = kth(
-            spare,
-            equal,
-            length - above,
-            other,
-            spare,
-            control,
-            home,
-            member,
-            blocks,
-            phase,
-            turn,
-            pool,
-            sums,
-            local,
+            spare, equal, length - above, other, spare, control, home, member, blocks, phase, turn, pool, sums, local,
             shared,
-        )
+        )  # fmt: skip
     at = counters(home, phase)
     i = length + me
     while i < len(keys):

@@ -7,6 +7,7 @@ from numba import uint64
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import out_probabilities
+from gpukit.kpar.problem import Params
 
 
 def edge_chances(graph: Graph) -> np.ndarray:
@@ -30,6 +31,11 @@ def edge_chances(graph: Graph) -> np.ndarray:
     if graph.weights.scheme == "none":
         raise UsageError("the graph has no edge weights; import it with --weights file, or leave --weighted out")
     return _cumulated(graph.indptr, out_probabilities(graph))
+
+
+def chances_for(graph: Graph, params: Params) -> np.ndarray | None:
+    """Return :func:`edge_chances` where edges are weighted, or None where they count alike."""
+    return edge_chances(graph) if params.weighted else None
 
 
 @numba.njit(nogil=True, cache=True)

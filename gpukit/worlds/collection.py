@@ -91,7 +91,7 @@ def check_ids(first: int, size: int) -> None:
     if first + size > MAX_SAMPLE_ID:
         raise UsageError(
             f"sample ids up to {first + size} are needed, allowed are ids below 2**48; "
-            "a larger epsilon or a smaller eta needs fewer"
+            "a larger epsilon, and of MERIT a smaller eta, needs fewer"
         )
 
 
