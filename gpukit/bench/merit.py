@@ -17,7 +17,7 @@ BYTES_PER_MEMBER = 16 + 32 + 8 + 8
 """Least memory traffic of a drawn member: its row, a sector of in-neighbours, a bit set and cleared, itself stored."""
 
 WARM_ETA = 50
-"""Target of the campaign that loads compiled code and makes buffers."""
+"""Target of the campaign that loads compiled code on a CPU; on a GPU it is a whole one, in a world of its own."""
 
 
 def measure(
@@ -52,7 +52,7 @@ def measure(
         ``members`` and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
     """
     asked, where = equip(method, params, device)
-    run(graph, _smaller(asked), 0, where, tables, groups)
+    run(graph, asked if where.kind == "cuda" else _smaller(asked), worlds, where, tables, groups)
     spent, phases, results = [], [], []
     for number in range(worlds):
         result, seconds = run(graph, asked, number, where, tables, groups)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from gpukit.device.context import numba_on
+from gpukit.device.context import loading, numba_on
 from gpukit.device.select import simulated
 
 if simulated():
@@ -62,6 +62,15 @@ class Buffer:
             larger[:keep] = self.array[:keep]
             self._set(larger)
 
+    def load(self, values: np.ndarray) -> None:
+        """Copy values from host memory to the first elements; what was there need not be kept if there is no room."""
+        if len(values) > len(self.array):
+            self._set(xp.empty(max(len(values), 2 * len(self.array)), self.array.dtype))
+        if xp is np:
+            self.array[: len(values)] = values
+        else:
+            self.array[: len(values)].set(values.astype(self.array.dtype, copy=False))
+
     def host(self, length: int | None = None) -> np.ndarray:
         """Return the first ``length`` elements, or all, in host memory."""
         part = self.array if length is None else self.array[:length]
@@ -102,8 +111,9 @@ def cooperative_grid(kernel: Any, block: int, args: tuple) -> int:
         return 1
     key = (kernel, block, cuda.current_context().device.id)
     if key not in _grids:
-        compiled = kernel.compile(tuple(kernel.typeof_pyval(argument) for argument in args))
-        _grids[key] = compiled.max_cooperative_grid_blocks(block)
+        with loading:
+            compiled = kernel.compile(tuple(kernel.typeof_pyval(argument) for argument in args))
+            _grids[key] = compiled.max_cooperative_grid_blocks(block)
     return _grids[key]
 
 

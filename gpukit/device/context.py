@@ -8,6 +8,9 @@ from numba import cuda
 
 _starting = threading.Lock()
 
+loading = threading.Lock()
+"""Held where Numba may load a kernel onto a GPU, which it does not do for two threads at once."""
+
 
 @contextmanager
 def numba_on(gpu: int) -> Iterator[None]:

@@ -8,6 +8,7 @@ import numpy as np
 from numba import cuda, types
 
 from gpukit.device.arrays import xp
+from gpukit.device.context import loading
 from gpukit.errors import DeviceError
 
 SCALARS = {
@@ -73,14 +74,8 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     compiled = _compiled.get(key)
     held = None if compiled is None else _pack(kernel, compiled.types, args)
     if compiled is None or held is None:
-        kernel[grid, block](*args)
-        _compiled.pop(key, None)
-        if len(kernel.overloads) == 1:
-            ((signature, overload),) = kernel.overloads.items()
-            kinds = tuple((one, SCALARS.get(one)) for one in signature)
-            if all(scalar is not None or isinstance(one, types.Array) for one, scalar in kinds):
-                handle = overload._codelibrary.get_cufunc().handle
-                _compiled[key] = _Compiled(handle, overload.cooperative, kinds)
+        with loading:
+            _launch_slowly(key, grid, block, args)
         return
     from cuda.bindings import driver
 
@@ -90,6 +85,19 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     (status,) = start(compiled.handle, *shape) if compiled.cooperative else start(compiled.handle, *shape, 0)
     if status != driver.CUresult.CUDA_SUCCESS:
         raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
+
+
+def _launch_slowly(key: tuple[Any, int], grid: int, block: int, args: tuple) -> None:
+    """Launch a kernel through Numba, and note how to do without next time."""
+    kernel = key[0]
+    kernel[grid, block](*args)
+    _compiled.pop(key, None)
+    if len(kernel.overloads) == 1:
+        ((signature, overload),) = kernel.overloads.items()
+        kinds = tuple((one, SCALARS.get(one)) for one in signature)
+        if all(scalar is not None or isinstance(one, types.Array) for one, scalar in kinds):
+            handle = overload._codelibrary.get_cufunc().handle
+            _compiled[key] = _Compiled(handle, overload.cooperative, kinds)
 
 
 def _pack(kernel: Any, signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, list] | None:

@@ -11,7 +11,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar import fora_cuda
 from gpukit.kpar.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
 from gpukit.kpar.index_cuda import for_each, on_device
-from gpukit.kpar.prepared_cuda import Shape, Space, packed
+from gpukit.kpar.prepared_cuda import Shape, Space
 from gpukit.kpar.problem import Params, Result, Sources, check_k
 
 
@@ -38,20 +38,20 @@ class CudaFora:
             self._indptr, self._indices = Buffer(graph.indptr), Buffer(graph.indices)
             self._degrees = Buffer(xp.diff(self._indptr.array).astype(np.uint32))
             self._places, self._ends, self._none = Buffer(index.places), Buffer(index.ends), Buffer(1, np.uint32)
-            self._space = Space(graph.n)
+            self._space = Space(graph.n, graph.m)
 
     def query(self, sources: Sources, k: int, *, shape: Shape | None = None) -> Result:
         """Answer a batch; arguments, result and errors are those of :func:`gpukit.kpar.baselines.fora`."""
         check_k(k, self.n)
         index, queries = self.index, len(sources)
         with on_gpu(self.gpu):
-            source, out = packed(sources, 0, queries), self._space.out(queries, 2 + 2 * k)
+            source, out = self._space.sources(sources, 0, queries), self._space.out(queries, 2 + 2 * k)
 
             def arguments(blocks: int, space: tuple) -> tuple:
                 return (
                     self._indptr.view, self._indices.view, np.uint64(index.params.go_on), self._degrees.view,
-                    index.limit, index.worth, self._places.view, self._ends.view, self._none.view, source.view, queries,
-                    blocks, k, *space[:-1], out.view,
+                    index.limit, index.worth, self._places.view, self._ends.view, self._none.view, source, queries,
+                    blocks, k, *space, out.view,
                 )  # fmt: skip
 
             blocks, shape_, arrays = self._space.spread(fora_cuda.fora, arguments, queries, k, shape or Shape())

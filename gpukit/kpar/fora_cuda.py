@@ -154,8 +154,8 @@ def fora(
             # Arrays that only other kinds of sweeps read are any of their type.
             sweep(
                 PUSH, frontier, size, whole, 1, indptr, indices, go_on, uint64(0), 0, degrees, indptr, ends,
-                frequencies, places, frequencies, residue, reserve, walks, degrees, scores, scores, limits, candidates,
-                upcoming, limit, most, True, control, home, member, blocks, phase, pool, sums, stage, local, shared,
+                frequencies, residue, reserve, walks, scores, scores, limits, candidates, upcoming, limit, most, True,
+                control, home, member, blocks, phase, pool, sums, stage, local, shared,
             )  # fmt: skip
             phase = meet(control, home, member, blocks, phase)
             size = control[at + SECOND]
@@ -179,8 +179,8 @@ def fora(
         whole = share_out(control, home, blocks, pool, sums)
         sweep(
             CARRY, frontier, size, whole, 0, indptr, indices, go_on, uint64(0), 0, degrees, places, ends, frequencies,
-            places, frequencies, residue, reserve, walks, degrees, scores, scores, limits, candidates, upcoming, limit,
-            most, True, control, home, member, blocks, phase, pool, sums, stage, local, shared,
+            residue, reserve, walks, scores, scores, limits, candidates, upcoming, limit, most, True,
+            control, home, member, blocks, phase, pool, sums, stage, local, shared,
         )  # fmt: skip
         phase = meet(control, home, member, blocks, phase)
         at = counters(home, phase)

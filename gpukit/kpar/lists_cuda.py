@@ -1,8 +1,9 @@
 """Lists that a team of blocks makes of the vertices a query has met on a GPU; a thread owns a vertex at a time."""
 
-from numba import cuda, int64, uint32, uint64
+from numba import cuda, int64, uint64
 
 from gpukit.kpar.team_cuda import (
+    AT_ONCE,
     FIRST,
     FLAG,
     SECOND,
@@ -20,27 +21,33 @@ from gpukit.kpar.team_cuda import (
 
 @cuda.jit(device=True)
 def settle(
-    span, dense, touched, residue, reserve, unit, sieve, walks, row_begin, floor, carriers, large,
+    span, dense, touched, residue, reserve, unit, walks, row_begin, floor, carriers, large,
     control, home, member, blocks, phase, sums, stage, local, shared,
 ):  # fmt: skip
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
-    ``sieve``, if longer than a word, gets a bit set for each vertex with a unit. Lists the vertices with a unit in
-    ``carriers`` and those with a reserve of ``floor`` or more in ``large``, and adds up index entries of the carriers
-    (TOTAL_A), vertices met (TOTAL_B) and blocks that saw residue (FLAG). A thread owns a vertex.
+    Lists the vertices with a unit in ``carriers`` and those with a reserve of ``floor`` or more in ``large``, and adds
+    up index entries of the carriers (TOTAL_A), vertices met (TOTAL_B) and blocks that saw residue (FLAG). A thread owns
+    ``AT_ONCE`` vertices at a time.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     at = counters(home, phase)
     cost, seen, left = int64(0), int64(0), False
-    sifting = len(sieve) > 1
-    passes, fullest = 0, -1
-    first = member * width
+    rests, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
+    first = AT_ONCE * member * width
     while first < span:
-        j = first + lane
-        if j < span:
-            v = j if dense else int64(touched[j])
-            rest, kept = residue[v], reserve[v]
+        fullest = -1
+        for i in range(AT_ONCE):
+            j = first + i * width + lane
+            rests[i], keeps[i] = 0, 0
+            if j < span:
+                v = j if dense else int64(touched[j])
+                rests[i], keeps[i] = residue[v], reserve[v]
+        for i in range(AT_ONCE):
+            rest, kept = rests[i], keeps[i]
             if rest > 0 or kept > 0:
+                j = first + i * width + lane
+                v = j if dense else int64(touched[j])
                 seen += 1
                 w = int64(walks[v])
                 if w == 0 and rest > 0:
@@ -52,24 +59,16 @@ def settle(
                 if rest > 0:
                     left = True
                     value = int64(uint64(rest) // uint64(w))
-                if sifting and (unit[v] > 0) != (value > 0):
-                    bit = uint32(uint32(1) << uint32(v & 31))
-                    if value > 0:
-                        cuda.atomic.or_(sieve, v >> 5, bit)
-                    else:
-                        cuda.atomic.and_(sieve, v >> 5, uint32(uint32(0xFFFFFFFF) ^ bit))
                 unit[v] = value
                 if value > 0:
                     cost += row_begin[v + 1] - row_begin[v]
                     fullest = max(fullest, put(stage, shared, 0, carriers, control, at + FIRST, v))
                 if kept >= floor:
                     fullest = max(fullest, put(local, shared, 1, large, control, at + SECOND, v))
-        if due(passes, fullest, shared):
+        if anywhere(fullest >= STAGE >> 2, shared):
             flush(stage, shared, 0, carriers, control, at + FIRST)
             flush(local, shared, 1, large, control, at + SECOND)
-            fullest = -1
-        passes += 1
-        first += blocks * width
+        first += AT_ONCE * blocks * width
     flush(stage, shared, 0, carriers, control, at + FIRST)
     flush(local, shared, 1, large, control, at + SECOND)
     _, cost = scan(cost, sums)
@@ -89,35 +88,41 @@ def list_candidates(
 ):  # fmt: skip
     """List the vertices whose reserve and walks could reach ``least``, and add up their index entries (TOTAL_A).
 
-    A thread owns a vertex: one met, or one of the first in the list sorted by ω_I that was not met.
+    A thread owns ``AT_ONCE`` of the vertices met at a time, and then one of the first in the list sorted by ω_I, if it
+    was not met.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     n = len(by_arrivals)
     at = counters(home, phase)
-    cost = int64(0)
-    passes, fullest = 0, -1
-    first = member * width
+    cost, fullest = int64(0), -1
+    many, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
+    first = AT_ONCE * member * width
     while first < span:
-        j = first + lane
-        if j < span:
-            v = j if dense else int64(touched[j])
-            many = arrivals[v]
-            if many > most or reserve[v] + many * rho >= least:
+        fullest = -1
+        for i in range(AT_ONCE):
+            j = first + i * width + lane
+            many[i], keeps[i] = 0, -1
+            if j < span:
+                v = j if dense else int64(touched[j])
+                many[i], keeps[i] = arrivals[v], reserve[v]
+        for i in range(AT_ONCE):
+            if keeps[i] >= 0 and (many[i] > most or keeps[i] + many[i] * rho >= least):
+                j = first + i * width + lane
+                v = j if dense else int64(touched[j])
                 fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
                 cost += src_begin[v + 1] - src_begin[v]
-        if due(passes, fullest, shared):
+        if anywhere(fullest >= STAGE >> 2, shared):
             flush(stage, shared, 0, candidates, control, at + FIRST)
             fullest = -1
-        passes += 1
-        first += blocks * width
+        first += AT_ONCE * blocks * width
     going = not dense
     first = member * width
     while going:
         passed = False
         if first + lane < n:
             v = int64(by_arrivals[first + lane])
-            many = arrivals[v]
-            if many > most or many * rho >= least:
+            walks_here = arrivals[v]
+            if walks_here > most or walks_here * rho >= least:
                 passed = True
                 if residue[v] == 0 and reserve[v] == 0:
                     fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))

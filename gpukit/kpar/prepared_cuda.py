@@ -21,10 +21,12 @@ BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * query_cuda.LONG_ROWS + 4 * query_cuda.SHORT_ROWS
 """Room that a team takes for each vertex."""
 
-SIFTED = 6_000_000
-"""Vertices from which on what walks carry (8 bytes a vertex) no longer fits into the cache of a GPU, but bits do."""
+SHARED = 20_000_000
+"""Vertices that the teams at work have room for, all together: with more they push each other out of the cache."""
 
-MOST_TEAMS = 1024
+SHARE, FEWEST = 100_000, 8
+"""Edges of the graph for each block that answers a query with others, and blocks at least: more only wait longer."""
+
 AHEAD = 1 << 26
 """Most words of answers that one launch leaves in device memory."""
 
@@ -56,11 +58,13 @@ class Shape:
 
 
 class Space:
-    """Working space of the kernels for a graph of n vertices on the current GPU, kept from one batch to the next."""
+    """Working space of the kernels for a graph of n vertices and m edges on the current GPU, kept between batches."""
 
-    def __init__(self, n: int) -> None:
-        self.n = n
+    def __init__(self, n: int, m: int) -> None:
+        self.n, self.m = n, m
         self._work: dict[Any, Any] = {}
+        self._most: dict[Any, int] = {}
+        self._sources = Buffer(64, np.int64)
 
     def spread(self, kernel: Any, args: Callable[[int, tuple], tuple], queries: int, k: int, shape: Shape) -> tuple:
         """Return the blocks of a team, the launch shape, and the arrays of enough teams, clean.
@@ -70,41 +74,43 @@ class Space:
         if simulated():
             blocks, teams = shape.blocks or 1, min(shape.teams or 1, queries)
             return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
-        most = cooperative_grid(kernel, BLOCK, args(1, self.arrays(1, k)))
-        held = self._work["rows"][0]
-        fitting = max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n))
-        teams = min(shape.teams or MOST_TEAMS, queries, fitting, most)
-        blocks = min(shape.blocks or most // teams, most // teams, team_cuda.MOST_BLOCKS)
+        if kernel not in self._most:
+            self._most[kernel] = cooperative_grid(kernel, BLOCK, args(1, self.arrays(1, k)))
+        most, held = self._most[kernel], self._work["rows"][0]
+        teams = min(shape.teams or max(2, SHARED // max(1, self.n)), queries, most)
+        if teams > held:
+            # Asking for the free memory takes longer than many a query.
+            teams = min(teams, max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n)))
+        blocks = min(shape.blocks or max(FEWEST, self.m // SHARE), most // teams, team_cuda.MOST_BLOCKS)
         return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
 
     def arrays(self, teams: int, k: int) -> tuple:
-        """Return the views of long, short, top, control, sieves (:func:`query_cuda.answer`) of these teams or more."""
+        """Return the views of long, short, top, control (:func:`query_cuda.answer`) of these teams or more."""
         if "rows" not in self._work or self._work["rows"][0] < teams:
             self._work.pop("rows", None)
             long = Buffer((teams, query_cuda.LONG_ROWS, self.n), np.int64, 0)
             short = Buffer((teams, query_cuda.SHORT_ROWS, self.n), np.int32)
             control = Buffer(1 + teams * team_cuda.CONTROL, np.int64)
-            sieves = Buffer((teams, (self.n + 31) // 32 if self.n >= SIFTED else 1), np.uint32, 0)
-            self._work["rows"] = (teams, long, short, control, sieves)
-        held, long, short, control, sieves = self._work["rows"]
+            self._work["rows"] = (teams, long, short, control)
+        held, long, short, control = self._work["rows"]
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
         control.array.fill(0)
-        return long.view, short.view, self._work["top"].view, control.view, sieves.view
+        return long.view, short.view, self._work["top"].view, control.view
+
+    def sources(self, sources: Sources, first: int, last: int) -> Any:
+        """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""
+        part = slice(sources.offsets[first], sources.offsets[last])
+        offsets, mass = sources.offsets[first : last + 1] - part.start, sources.mass[part].view(np.int64)
+        self._sources.load(np.concatenate([offsets, sources.vertices[part], mass]))
+        return self._sources.view
 
     def out(self, queries: int, width: int) -> Buffer:
         """Return room for answers, int64 (queries, width)."""
         if "out" not in self._work or self._work["out"].array.shape != (queries, width):
             self._work["out"] = Buffer((queries, width), np.int64)
         return self._work["out"]
-
-
-def packed(sources: Sources, first: int, last: int) -> Buffer:
-    """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""
-    part = slice(sources.offsets[first], sources.offsets[last])
-    offsets, mass = sources.offsets[first : last + 1] - part.start, sources.mass[part].view(np.int64)
-    return Buffer(np.concatenate([offsets, sources.vertices[part], mass]))
 
 
 @dataclass(eq=False)
@@ -168,7 +174,7 @@ class CudaPrepared:
             order = xp.argsort(-arrays["arrivals"].array, kind="stable")
             arrays["by_arrivals"] = Buffer(order.astype(np.int32))
             constants = Constants.of(graph.n, graph.m, index.params)
-            return cls(index, constants, gpu, arrays, Space(graph.n), light)
+            return cls(index, constants, gpu, arrays, Space(graph.n, graph.m), light)
 
     def query(
         self,
@@ -205,14 +211,14 @@ class CudaPrepared:
         self, sources: Sources, first: int, last: int, k: int, per_step: tuple, shape: Shape, width: int
     ) -> np.ndarray:
         queries, index, a = last - first, self.index, self.arrays
-        source, out = packed(sources, first, last), self.space.out(queries, width)
+        source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
 
         def arguments(blocks: int, space: tuple) -> tuple:
             return (
                 a["indptr"].view, a["indices"].view, np.uint64(index.params.go_on), a["row_begin"].view,
                 a["row_ends"].view, a["row_freqs"].view, a["src_begin"].view, a["starts"].view,
                 a["frequent_begin"].view, a["frequencies"].view, a["walks"].view, a["arrivals"].view,
-                a["by_arrivals"].view, self.light, np.uint64(index.seed), stream_tag(Stream.WALK), source.view, queries,
+                a["by_arrivals"].view, self.light, np.uint64(index.seed), stream_tag(Stream.WALK), source, queries,
                 blocks, k, *per_step, float(self.constants.delta_min), index.params.epsilon,
                 COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate, *space, out.view,
             )  # fmt: skip

@@ -13,6 +13,7 @@ from gpukit.kpar.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_
 from gpukit.kpar.lists_cuda import list_candidates, list_reached, settle
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.select_cuda import IDS, KEYS, UPPERS, kth, sort_best, take_best
+from gpukit.kpar.starts_cuda import add_starts
 from gpukit.kpar.sweep_cuda import DRAW, FORWARD, INVERTED, PUSH, collect_frontier, lengths, sweep
 from gpukit.kpar.team_cuda import (
     CONTROL,
@@ -48,7 +49,7 @@ TRACED = 9
 def answer(
     indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, walks,
     arrivals, by_arrivals, light, seed, tag, sources, queries, blocks, k, rhos, bounds, patience, delta_min, epsilon,
-    collect, tiled_push, tiled_estimate, long, short, top, control, sieves, out,
+    collect, tiled_push, tiled_estimate, long, short, top, control, out,
 ):  # fmt: skip
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
@@ -73,9 +74,6 @@ def answer(
     top : int64 array, shape (teams, TOP_ROWS, power of two ≥ k)
     control : int64 array, shape (1 + teams * CONTROL,)
         Zero at the start; the first one counts queries taken.
-    sieves : uint32 array, shape (teams, ceil(n / 32)) or (teams, 1)
-        A bit a vertex that is set where a walk carries something, so that start lists, most of whose entries carry
-        nothing, are looked up in little memory; one word a team: without. Zero at the start and at the end.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k)
         Receives length, number of steps, the trace, scores and vertices of each answer.
 
@@ -99,7 +97,7 @@ def answer(
     scores, limits, spare = long[team, SCORES], long[team, LIMITS], long[team, SPARE]
     touched, candidates = short[team, TOUCHED], short[team, CANDIDATES]
     frontier, upcoming = short[team, FRONTIER], short[team, UPCOMING]
-    best_keys, best_ids, best_uppers, sieve = top[team, KEYS], top[team, IDS], top[team, UPPERS], sieves[team]
+    best_keys, best_ids, best_uppers = top[team, KEYS], top[team, IDS], top[team, UPPERS]
     n, steps = len(indptr) - 1, len(rhos)
     if lane < 8:
         shared[lane] = 0
@@ -153,9 +151,9 @@ def answer(
                 collected = 0 if scanning else 1 + int64(listed)
                 at = counters(home, phase)
                 sweep(
-                    PUSH, frontier, size, whole, collected, indptr, indices, go_on, seed, tag, walks, indptr, starts,
-                    row_freqs, frequent_begin, frequencies, residue, reserve, unit, sieve, walked, scores, limits,
-                    touched[met:], upcoming, rho, most, tiled_push,
+                    PUSH, frontier, size, whole, collected, indptr, indices, go_on, seed, tag, walks, indptr, indices,
+                    row_freqs, residue, reserve, unit, walked, scores, limits, touched[met:], upcoming, rho, most,
+                    tiled_push,
                     control, home, member, blocks, phase, pool, sums, stage, local, shared,
                 )  # fmt: skip
                 phase = meet(control, home, member, blocks, phase)
@@ -174,7 +172,7 @@ def answer(
             span = n if dense else met
             at = counters(home, phase)
             settle(
-                span, dense, touched, residue, reserve, unit, sieve, walks, row_begin, max(least, int64(1)), frontier,
+                span, dense, touched, residue, reserve, unit, walks, row_begin, max(least, int64(1)), frontier,
                 upcoming, control, home, member, blocks, phase, sums, stage, local, shared,
             )  # fmt: skip
             phase = meet(control, home, member, blocks, phase)
@@ -205,11 +203,9 @@ def answer(
                     count, inverted_cost = control[at + FIRST], control[at + TOTAL_A]
                 forward = light or least == 0 or forward_cost < inverted_cost
                 entries = forward_cost if forward else inverted_cost
-                kind = INVERTED
-                items, rows, begin, ends = candidates, count, src_begin, starts
+                kind, items, rows, begin = INVERTED, candidates, count, src_begin
                 if forward:
-                    kind = DRAW if light else FORWARD
-                    items, rows, begin, ends = frontier, carriers, row_begin, row_ends
+                    kind, items, rows, begin = DRAW if light else FORWARD, frontier, carriers, row_begin
                 lengths(
                     kind, items, rows, begin, go_on, walks, residue, reserve, scores, limits,
                     control, home, member, blocks, sums,
@@ -217,12 +213,17 @@ def answer(
                 phase = meet(control, home, member, blocks, phase)
                 whole = share_out(control, home, blocks, pool, sums)
                 at = counters(home, phase)
-                sweep(
-                    kind, items, rows, whole, 0, indptr, indices, go_on, seed, tag, walks, begin, ends, row_freqs,
-                    frequent_begin, frequencies, residue, reserve, unit, sieve, walked, scores, limits, touched,
-                    upcoming, rho, most, tiled_estimate, control, home, member, blocks, phase, pool, sums, stage, local,
-                    shared,
-                )  # fmt: skip
+                if forward:
+                    sweep(
+                        kind, items, rows, whole, 0, indptr, indices, go_on, seed, tag, walks, begin, row_ends,
+                        row_freqs, residue, reserve, unit, walked, scores, limits, touched, upcoming, rho, most,
+                        tiled_estimate, control, home, member, blocks, phase, pool, sums, stage, local, shared,
+                    )  # fmt: skip
+                else:
+                    add_starts(
+                        items, rows, whole, begin, starts, frequent_begin, frequencies, unit, scores, limits,
+                        tiled_estimate, member, blocks, pool,
+                    )  # fmt: skip
                 phase = meet(control, home, member, blocks, phase)
                 if forward:
                     reached = control[at + SECOND]
@@ -322,8 +323,6 @@ def answer(
             residue[v] = 0
             reserve[v] = 0
             unit[v] = 0
-            if len(sieve) > 1:
-                sieve[v >> 5] = 0
             j += everyone
 
 
@@ -336,7 +335,7 @@ KERNELS = {
         (_i64, _i32, _seed, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int, _i64)
         + (_int, _int, _int, _i64, numba.float64[:, ::1], _i64, _float, _float, _int, _flag, _flag)
         + (numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1])
-        + (_i64, numba.uint32[:, ::1], numba.int64[:, ::1]),
+        + (_i64, numba.int64[:, ::1]),
     ),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

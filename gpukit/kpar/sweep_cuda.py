@@ -1,15 +1,16 @@
-"""Sweeps of a team of blocks over the rows of a list of vertices on a GPU: pushes, walks forward, start lists.
+"""Sweeps of a team of blocks over the rows of a list of vertices on a GPU: pushes and walks forward.
 
 A sweep has two steps with :func:`gpukit.kpar.team_cuda.meet` between them: :func:`lengths` adds up the lengths of the
 rows, and :func:`sweep` visits their entries in tiles of equal length, whatever the rows' lengths.
 """
 
-from numba import cuda, int64, uint32, uint64
+from numba import cuda, int64, uint64
 
 from gpukit.device.select import for_kernels
 from gpukit.kpar import cpu
 from gpukit.kpar.cpu import passed_on
 from gpukit.kpar.team_cuda import (
+    AT_ONCE,
     FIRST,
     SECOND,
     STAGE,
@@ -18,7 +19,6 @@ from gpukit.kpar.team_cuda import (
     anywhere,
     counters,
     doublings,
-    due,
     flush,
     locate,
     put,
@@ -26,7 +26,8 @@ from gpukit.kpar.team_cuda import (
 )
 
 PUSH, FORWARD, DRAW, INVERTED, CARRY = 0, 1, 2, 3, 4
-"""Kinds of sweeps. ``CARRY`` is that of FORA+: rows of walks in the order drawn, as many as the residue asks for."""
+"""Kinds of sweeps. ``CARRY`` is that of FORA+: rows of walks in the order drawn, as many as the residue asks for. Start
+lists (``INVERTED``) have a second step of their own (``starts_cuda.py``)."""
 
 RANGES = 512
 """Where the ranges of a sweep begin in the pool, after the blocks' prefix sums: four arrays of WIDTH."""
@@ -86,8 +87,8 @@ def lengths(
 
 @cuda.jit(device=True)
 def sweep(
-    kind, items, size, whole, listed, indptr, indices, go_on, seed, tag, walks, begin, ends, freqs, frequent_begin,
-    frequencies, residue, reserve, unit, sieve, walked, scores, limits, touched, upcoming, rho, most, tiled,
+    kind, items, size, whole, listed, indptr, indices, go_on, seed, tag, walks, begin, ends, freqs, residue, reserve,
+    unit, walked, scores, limits, touched, upcoming, rho, most, tiled,
     control, home, member, blocks, phase, pool, sums, stage, local, shared,
 ):  # fmt: skip
     """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.
@@ -95,13 +96,11 @@ def sweep(
     A block owns a tile: it looks up the items of the tile, up to as many at a time as it has threads, and each thread
     takes some consecutive entries of them. ``PUSH``: one atomic add an edge, and where ``listed`` a vertex met for the
     first time goes to ``touched``, one lifted over its limit to ``upcoming``. ``FORWARD`` and ``DRAW``: one atomic add
-    a walk's end in ``walked``, first ones go to ``upcoming``; ``CARRY``: one in ``reserve``. ``INVERTED``: reads (of
-    4 bytes in little memory where ``sieve`` is longer than a word, and of 8 more where its bit is set), and one atomic
-    add in ``scores`` a thread and item. Without ``tiled`` a thread visits the whole row of an item.
+    a walk's end in ``walked``, first ones go to ``upcoming``; ``CARRY``: one in ``reserve``. Without ``tiled`` a thread
+    visits the whole row of an item.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     shift = doublings(width)
-    sifting = len(sieve) > 1
     at = counters(home, phase)
     part = (size + blocks - 1) // blocks
     item_at, row_at, value_at, often_at = RANGES, RANGES + WIDTH, RANGES + 2 * WIDTH, RANGES + 3 * WIDTH
@@ -133,10 +132,7 @@ def sweep(
                     v = int64(items[j])
                     pool[item_at + lane] = limits[j] + base
                     pool[row_at + lane] = v if kind == DRAW else begin[v]
-                    if kind == INVERTED:
-                        pool[value_at + lane] = frequent_begin[v]
-                        pool[often_at + lane] = frequent_begin[v + 1] - frequent_begin[v]
-                    elif kind == CARRY:
+                    if kind == CARRY:
                         pool[value_at + lane] = int64(uint64(residue[v]) // uint64(unit[v]))
                         pool[often_at + lane] = int64(uint64(residue[v]) % uint64(unit[v]))
                     else:
@@ -161,12 +157,8 @@ def sweep(
                     e = max(low, pool[item_at + i])
                     end = until if i + 1 == width else min(until, pool[item_at + i + 1])
                 fullest = -1
-                total = int64(0)
                 while e < end:
                     while i + 1 < width and pool[item_at + i + 1] <= e:
-                        if total > 0:
-                            cuda.atomic.add(scores, item + i, total)
-                            total = int64(0)
                         i += 1
                     place = e - pool[item_at + i]
                     row = pool[row_at + i]
@@ -183,15 +175,6 @@ def sweep(
                                 w = int64(walks[u])
                                 if w > 0 and w <= most and old <= w * rho and old + value > w * rho:
                                     fullest = max(fullest, put(local, shared, 1, upcoming, control, at + SECOND, u))
-                    elif kind == INVERTED:
-                        u = int64(ends[row + place])
-                        found = int64(0)
-                        if not sifting or (sieve[u >> 5] >> uint32(u & 31)) & uint32(1) != 0:
-                            found = unit[u]
-                        if found > 0:
-                            if place < pool[often_at + i]:
-                                found *= int64(frequencies[value + place])
-                            total += found
                     elif kind == CARRY:
                         more = int64(1) if place < pool[often_at + i] else int64(0)
                         cuda.atomic.add(reserve, int64(ends[row + place]), value + more)
@@ -204,40 +187,43 @@ def sweep(
                         if cuda.atomic.add(walked, u, value) == 0:
                             fullest = max(fullest, put(local, shared, 1, upcoming, control, at + SECOND, u))
                     e += 1
-                if total > 0:
-                    cuda.atomic.add(scores, item + i, total)
                 low = until
                 item = following
-                if kind != INVERTED and anywhere(fullest >= STAGE >> 1, shared):
+                if anywhere(fullest >= STAGE >> 1, shared):
                     flush(stage, shared, 0, touched, control, at + FIRST)
                     flush(local, shared, 1, upcoming, control, at + SECOND)
         t += blocks
-    if kind != INVERTED:
-        flush(stage, shared, 0, touched, control, at + FIRST)
-        flush(local, shared, 1, upcoming, control, at + SECOND)
+    flush(stage, shared, 0, touched, control, at + FIRST)
+    flush(local, shared, 1, upcoming, control, at + SECOND)
 
 
 @cuda.jit(device=True)
 def collect_frontier(
     span, dense, touched, residue, walks, rho, most, target, control, home, member, blocks, phase, local, shared
 ):
-    """List the vertices with a residue above their limit, among those met or among all; a thread owns a vertex."""
+    """List the vertices with a residue above their limit, among those met or among all.
+
+    A thread owns ``AT_ONCE`` vertices at a time.
+    """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     counter = counters(home, phase) + SECOND
-    passes, fullest = 0, -1
-    first = member * width
+    rests = cuda.local.array(AT_ONCE, int64)
+    first = AT_ONCE * member * width
     while first < span:
-        j = first + lane
-        if j < span:
-            v = j if dense else int64(touched[j])
-            rest = residue[v]
-            if rest > rho:
+        fullest = -1
+        for i in range(AT_ONCE):
+            j = first + i * width + lane
+            rests[i] = 0
+            if j < span:
+                rests[i] = residue[j if dense else int64(touched[j])]
+        for i in range(AT_ONCE):
+            if rests[i] > rho:
+                j = first + i * width + lane
+                v = j if dense else int64(touched[j])
                 w = int64(walks[v])
-                if w > 0 and w <= most and rest > w * rho:
+                if w > 0 and w <= most and rests[i] > w * rho:
                     fullest = max(fullest, put(local, shared, 1, target, control, counter, v))
-        if due(passes, fullest, shared):
+        if anywhere(fullest >= STAGE >> 2, shared):
             flush(local, shared, 1, target, control, counter)
-            fullest = -1
-        passes += 1
-        first += blocks * width
+        first += AT_ONCE * blocks * width
     flush(local, shared, 1, target, control, counter)

@@ -27,6 +27,9 @@ POOL = 2560
 
 BUCKETS = 2048
 
+AT_ONCE = 4
+"""Vertices whose values a thread asks for before it looks at the first, in passes over many."""
+
 RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MOST_BLOCKS + 1
 CONTROL = HISTOGRAMS + 2 * BUCKETS
 """Places in the stretch of a team, after the count of arrivals: the phases it was let into, counters, sums of the

@@ -37,8 +37,9 @@ HEADER = 2
 HEAD, USED, LIVE = 0, 1, 2
 """Places in the state of a segment: where to write, entries from the oldest record on, entries that count."""
 
-OVERFLOW, PROBES, MEMBERS, CONTROL = 0, 1, 2, 4
-"""Places in ``control``: a flag, vertices whose in-edges were drawn, members of all sets; its length."""
+OVERFLOW, PROBES, MEMBERS, CHANGED, CONTROL = 0, 1, 2, 3, 4
+"""Places in ``control``: a flag, vertices whose in-edges were drawn, members of all sets, segments with sets that the
+round changed; its length."""
 
 SAME, GROWN, POLLUTED = 0, 1, 2
 """What the round did to a set: nothing, further roots, a dead member."""
@@ -124,16 +125,16 @@ def _turn(ring, length, starts, table, slot):
 def advance(
     rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
     dead, living, eta, living_in, raw, seed, tag, root_tag, first, segments, slots, begin, have, end,
-    order, group, flags, starts, sizes, roots, cursors, ring, state, visited, control,
+    order, listed, group, flags, starts, sizes, roots, cursors, ring, state, visited, control,
 ):  # fmt: skip
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.
 
-    Slot s of block b owns segment ``order[(group * grid + b) * slots + s]`` and its sets, r ≡ segment modulo
-    ``segments``, one after the other. The threads of a block share the slots' draws for roots and copies, each slot a
-    part of them, then the queues of all slots: a thread takes a vertex, reads its row (16 bytes) and thresholds and
-    writes live edges to shared memory; then it takes a live edge, reads its tail (a 32-byte sector) and sets a bit in
-    the slot's bitmap with one atomic. Members are written once (4 bytes), and read once to clear the bitmap. Sets
-    flagged ``SAME`` are not touched.
+    Slot s of block b owns a segment, the one at (group * grid + b) * slots + s of those listed, and its sets, r ≡
+    segment modulo ``segments``, one after the other. The threads of a block share the slots' draws for roots and
+    copies, each slot a part of them, then the queues of all slots: a thread takes a vertex, reads its row (16 bytes)
+    and thresholds and writes live edges to shared memory; then it takes a live edge, reads its tail (a 32-byte sector)
+    and sets a bit in the slot's bitmap with one atomic. Members are written once (4 bytes), and read once to clear the
+    bitmap. Sets flagged ``SAME`` are not touched.
 
     Parameters
     ----------
@@ -144,9 +145,11 @@ def advance(
     slots : int
         Sets a block advances at once: a power of two, at most ``SLOTS``.
     order : int32 array
-        Segments to take; empty: all.
+        Segments to take; empty: consecutive ones from that of set ``begin`` on.
+    listed : int
+        How many segments to take.
     group : int
-        Which part of ``order`` this launch takes.
+        Which part of them this launch takes.
     flags : uint8 array
         What happened to the sets below ``have`` (:func:`discover`).
     starts, sizes, roots : int32 arrays
@@ -179,8 +182,8 @@ def advance(
         table[_SEGMENT, lane] = -1
         table[_PROBES, lane] = 0
         table[_GROWN, lane] = 0
-        if index < (len(order) if len(order) > 0 else segments):
-            segment = int64(order[index]) if len(order) > 0 else index
+        if index < listed:
+            segment = int64(order[index]) if len(order) > 0 else (int64(begin) + index) % int64(segments)
             table[_SEGMENT, lane] = segment
             table[_HEAD, lane], table[_USED, lane] = state[segment, HEAD], state[segment, USED]
             table[_LIVE, lane] = state[segment, LIVE]
@@ -397,11 +400,14 @@ def scan_batch(starts, sizes, ring, segments, low, high, marks, wanted, found):
 
 @cuda.jit(cache=True)
 def discover(
-    dead, living, eta, seed, root_tag, first, segments, low, high, starts, sizes, roots, ring, flags, load
+    dead, living, eta, seed, root_tag, first, segments, low, high, starts, sizes, roots, ring, flags, load, changed,
+    control,
 ):  # fmt: skip
-    """Flag what the round did to the sets low … high - 1, and count the polluted ones of each segment; any grid.
+    """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
 
-    A warp owns a set and reads its members (4 bytes) and whether they are dead (1 byte).
+    A warp owns a set and reads its members (4 bytes) and whether they are dead (1 byte). ``load`` (zero at the start)
+    receives the changed sets of each segment, ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at
+    the start) their number.
     """
     found = cuda.shared.array(BATCH, int32)
     for place in range(low + cuda.blockIdx.x * BATCH, high, cuda.gridDim.x * BATCH):
@@ -411,17 +417,18 @@ def discover(
             flag = SAME
             if found[q] != 0:
                 flag = POLLUTED
-                cuda.atomic.add(load, r % segments, 1)
             elif root_count(living, eta, seed, root_tag, first + r) != roots[r]:
                 flag = GROWN
             flags[r] = flag
+            if flag != SAME and cuda.atomic.add(load, r % segments, 1) == 0:
+                changed[cuda.atomic.add(control, CHANGED, 1)] = r % segments
         cuda.syncthreads()
 
 
 @cuda.jit(cache=True)
-def bury(vertices, dead, visited):
-    """Mark vertices as dead, in every bitmap too; any grid. A thread owns a pair of vertex and bitmap."""
-    for i in range(cuda.grid(1), len(vertices) * visited.shape[0], cuda.gridsize(1)):
+def bury(vertices, count, dead, visited):
+    """Mark the first vertices as dead, in every bitmap too; any grid. A thread owns a pair of vertex and bitmap."""
+    for i in range(cuda.grid(1), count * visited.shape[0], cuda.gridsize(1)):
         v = int64(vertices[i // visited.shape[0]])
         dead[v] = 1
         cuda.atomic.or_(visited, (i % visited.shape[0], v >> 5), uint32(uint32(1) << uint32(v & 31)))
@@ -435,12 +442,12 @@ KERNELS = {
         advance,
         (numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32)
         + (_u8, _int, _int, _i32, _bool, _seed, *(_int,) * 8)
-        + (_i32, _int, _u8, _i32, _i32, _i32, _i64, _i32, numba.int64[:, ::1], numba.uint32[:, ::1], _i64),
+        + (_i32, _int, _int, _u8, _i32, _i32, _i32, _i64, _i32, numba.int64[:, ::1], numba.uint32[:, ::1], _i64),
     ),
     "discover": (
         discover,
-        (_u8, _int, _int, _seed, *(_int,) * 5, _i32, _i32, _i32, _i32, _u8, _i32),
+        (_u8, _int, _int, _seed, *(_int,) * 5, _i32, _i32, _i32, _i32, _u8, _i32, _i32, _i64),
     ),
-    "bury": (bury, (_i32, _u8, numba.uint32[:, ::1])),
+    "bury": (bury, (_i32, _int, _u8, numba.uint32[:, ::1])),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -160,10 +160,13 @@ def select(
             if local[c] > 0:
                 cuda.atomic.add(histogram, epoch * BUCKETS + c, local[c])
         grid.sync()
+        for c in range(lane, BUCKETS, width):
+            local[c] = histogram[epoch * BUCKETS + c]
+        cuda.syncthreads()
         if lane == 0:
             limit, reached = int64(BUCKETS), 0
             while limit > 1 and reached < WANTED << epoch:
-                more = histogram[epoch * BUCKETS + limit - 1]
+                more = local[limit - 1]
                 if reached + more > MOST:
                     break
                 limit -= 1

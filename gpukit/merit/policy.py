@@ -1,7 +1,7 @@
 """One round: draw or update mRR sets, choose a batch, double the sets until the batch is certified.
 
-The first trial has a quarter to a half of the sets that the last round ended with: of the fixed sequence θ, 2θ, 4θ …
-those before it would hardly do.
+The first trial has about as many sets as the last round ended with, of the fixed sequence θ, 2θ, 4θ …: those before it
+would hardly do. Every fourth round begins with half as many, for the sets that rounds need become fewer.
 
 Sample ids, below 2**48: the sets that batches are chosen from have the ids from 0, those that judge a batch the ids
 from 2**47, new ones every round; a round that ended with θ sets has used up θ of these.
@@ -19,6 +19,9 @@ from gpukit.merit.sets import MrrSets, make_sets
 from gpukit.worlds.reverse import Reverse
 
 JUDGE_FIRST = 1 << 47
+
+FEWER = 4
+"""Of so many rounds one begins with fewer sets."""
 
 
 class Policy:
@@ -54,6 +57,7 @@ class Policy:
         self.residual = Residual(graph, params.eta, params.model)
         self._drawn = 0
         self._last = 0
+        self._rounds = 0
         self._sets = make_sets(reverse, self.residual, params, device, groups)
         self._judge: MrrSets | None = None
         if params.certificate == "fresh":
@@ -89,6 +93,7 @@ class Policy:
         weakened = self.residual.kill(activated)
         self._drawn += sets
         self._last = sets
+        self._rounds += 1
         for one in (self._sets, self._judge):
             if one is not None:
                 one.kill(activated, weakened)
@@ -112,7 +117,8 @@ class Policy:
         b = params.batch
         sizes = plan(rest.living, b, params.epsilon, params.certificate, self.costs.sums(b))
         size = sizes.first
-        while 4 * size <= self._last:
+        goal = self._last // 2 if self._rounds % FEWER == 0 else self._last
+        while 3 * size <= 2 * goal:
             size *= 2
         while True:
             self._bring(sets, size)

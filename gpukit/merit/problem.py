@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 
@@ -59,9 +60,14 @@ class Costs:
 
     def sums(self, count: int) -> int:
         """Return a bound on how many different sums ``count`` costs can have."""
+        return count * self._range + 1
+
+    @cached_property
+    def _range(self) -> int:
+        """The largest cost less the least, in multiples of what all differ by; the same in every round."""
         low, high = int(self.values.min()), int(self.values.max())
         step = int(np.gcd.reduce(self.values - low))
-        return 1 if step == 0 else count * (high - low) // step + 1
+        return 0 if step == 0 else (high - low) // step
 
 
 @dataclass(frozen=True, eq=False)

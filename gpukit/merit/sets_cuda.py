@@ -32,6 +32,9 @@ SHARE, BITMAP_SHARE = 0.3, 0.08
 
 MIN_SEGMENTS = 32
 
+CROWDED = 4
+"""Sets of a segment above which more segments are made, if there can be more: a segment's sets wait for each other."""
+
 INVERTED = 1 << 22
 """Occurrences of candidates that the index of a selection has room for."""
 
@@ -61,6 +64,7 @@ class DeviceState:
         self.visited = Buffer((rows, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
         self.counts, self.work = Buffer(n, np.int32, 0), Buffer(n, np.int32)
+        self.buried = Buffer(64, np.int32)
         self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
         self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
         self.histogram = Buffer(cuda_select.EPOCHS * cuda_select.BUCKETS, np.int32)
@@ -76,8 +80,8 @@ class DeviceState:
         pairs = len(vertices) * self.visited.array.shape[0]
         grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
         threads = 32 if xp is np else 128
-        listed = Buffer(vertices.astype(np.int32))
-        launch(kernels.bury, grid, threads, listed.view, self.dead.view, self.visited.view)
+        self.buried.load(vertices)
+        launch(kernels.bury, grid, threads, self.buried.view, len(vertices), self.dead.view, self.visited.view)
         if len(weakened):
             self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
 
@@ -110,7 +114,7 @@ class CudaSets:
     raw : bool
         Leave LT weights as they are.
     groups : int
-        β: the update takes the segments in so many launches, by falling number of polluted sets, with blocks as many
+        β: the update takes the segments in so many launches, by falling number of changed sets, with blocks as many
         times larger.
     """
 
@@ -125,7 +129,7 @@ class CudaSets:
         self._reach = REACH
         self._starts, self._sizes, self._roots = (Buffer(64, np.int32) for _ in range(3))
         self._cursors, self._flags = Buffer(64, np.int64), Buffer(64, np.uint8)
-        self._load = Buffer(self.segments, np.int32, 0)
+        self._load, self._changed = Buffer(self.segments, np.int32, 0), Buffer(self.segments, np.int32)
         self._ring, self._rings = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
         self.restart(0)
@@ -158,8 +162,7 @@ class CudaSets:
             self._advance(0, 0, high)
             self.size = high
         else:
-            self._discover(low, high)
-            self._advance(low, self.size, high, update=True)
+            self._update_changed(low, high)
         self._valid = high
 
     def extend(self, size: int) -> None:
@@ -178,9 +181,11 @@ class CudaSets:
         """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
         for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
             array.reserve(size, self.size)
-        if self._needed(max(size, self.size), self.segments) <= self.length:
+        most = max(size, self.size)
+        crowded = most > CROWDED * self.segments and self._fitting(most, 0) > self.segments
+        if self._needed(most, self.segments) <= self.length and not crowded:
             return False
-        self._new_rings(max(size, self.size), 0)
+        self._new_rings(most, 0)
         return True
 
     def _needed(self, size: int, segments: int) -> int:
@@ -191,14 +196,20 @@ class CudaSets:
         sets = -(-size // segments)
         return int(max(MIN_LENGTH, 3 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
 
-    def _new_rings(self, size: int, least: int) -> None:
-        """Make empty rings, ``least`` entries long or as long as needed: as many as can be used and memory allows."""
-        room = self.state.ring_memory // 4
+    def _fitting(self, size: int, least: int) -> int:
+        """Return how many rings, ``least`` entries long or as long as needed, can be used and memory allows."""
         segments = self.state.blocks * self.state.slots
         while segments > self.state.blocks and segments >= 2 * size:
             segments //= 2
-        while segments * max(least, self._needed(size, segments)) > room and segments > MIN_SEGMENTS:
+        while segments * max(least, self._needed(size, segments)) > self.state.ring_memory // 4:
+            if segments <= MIN_SEGMENTS:
+                break
             segments = max(MIN_SEGMENTS, segments // 2)
+        return segments
+
+    def _new_rings(self, size: int, least: int) -> None:
+        """Make empty rings for so many sets."""
+        room, segments = self.state.ring_memory // 4, self._fitting(size, least)
         needed = max(least, self._needed(size, segments))
         check_budget({"mRR sets": 4 * segments * needed}, 4 * room, "the GPU for one collection", "use --device cpu")
         self.segments, self.length = segments, max(needed, min(HEADROOM * needed, room // segments))
@@ -218,28 +229,33 @@ class CudaSets:
     def _key(self) -> tuple[Any, ...]:
         return np.uint64(self.seed), int(self.reverse.stream), int(Stream.MRR_ROOT)
 
-    def _discover(self, low: int, high: int) -> None:
+    def _update_changed(self, low: int, high: int) -> None:
+        """Look which of the sets low … high - 1 changed, and make them sets of this round."""
         state, rest = self.state, self.residual
         self._load.array.fill(0)
+        self._control.array[kernels.CHANGED] = 0
         grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // kernels.BATCH))
         seed, _, root_tag = self._key()
         launch(kernels.discover, grid, 32 if xp is np else 256,
             state.dead.view, rest.living, rest.eta, seed, root_tag, self.first, self.segments, low, high,
             self._starts.view, self._sizes.view, self._roots.view, self._ring.view, self._flags.view, self._load.view,
+            self._changed.view, self._control.view,
         )  # fmt: skip
+        changed = int(self._control.host()[kernels.CHANGED])
+        if self.groups > 1:
+            by_load = xp.argsort(-self._load.array[: self.segments])[:changed]
+            self._changed.array[:changed] = by_load.astype(np.int32)
+        if changed:
+            self._advance(low, self.size, high, self._changed, changed, self.groups)
 
-    def _advance(self, begin: int, have: int, end: int, update: bool = False) -> None:
+    def _advance(
+        self, begin: int, have: int, end: int, order: Buffer | None = None, listed: int = 0, groups: int = 1
+    ) -> None:
+        """Make the sets begin … end - 1 sets of this round, in these segments or from that of set ``begin`` on."""
         state, rest, r, g = self.state, self.residual, self.reverse, self.state.graph
-        groups, order, active = 1, state.no_order, min(self.segments, end - begin)
-        if update:
-            active = self.segments
-            if self.groups > 1:
-                groups = self.groups
-                order = Buffer(xp.argsort(-self._load.array[: self.segments]).astype(np.int32))
-        elif active < self.segments:
-            # New sets lie in consecutive segments from that of the first on.
-            order = Buffer(((begin + xp.arange(active)) % self.segments).astype(np.int32))
-        active = -(-active // groups)
+        if order is None:
+            order, listed = state.no_order, min(self.segments, end - begin)
+        active = -(-listed // groups)
         slots = 1
         while 2 * slots <= state.slots and 2 * slots * state.blocks <= active:
             slots *= 2
@@ -248,9 +264,9 @@ class CudaSets:
             launch(kernels.advance, grid, self._block(grid),
                 g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
                 g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
-                *self._key(), self.first, self.segments, slots, begin, have, end, order.view, group, self._flags.view,
-                self._starts.view, self._sizes.view, self._roots.view, self._cursors.view, self._ring.view,
-                self._rings.view, state.visited.view, self._control.view,
+                *self._key(), self.first, self.segments, slots, begin, have, end, order.view, listed, group,
+                self._flags.view, self._starts.view, self._sizes.view, self._roots.view, self._cursors.view,
+                self._ring.view, self._rings.view, state.visited.view, self._control.view,
             )  # fmt: skip
 
     def _block(self, grid: int) -> int:

@@ -83,20 +83,6 @@ def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, rand
     check_equal(CudaPrepared.of(graph, index).query(sources, 3, shape=Shape(2, 2)), expected)
 
 
-def test_a_sieve_changes_nothing(simulator, random_graph, monkeypatch):
-    from gpukit.kpar import prepared_cuda
-
-    graph = random_graph(120, 500, 3)
-    index = build_index(graph, rank(graph).order, Params(), seed=2)
-    sources = Sources.single([0, 7, 50])
-    expected = query(Prepared.of(graph, index), sources, 30, threads=1)
-    monkeypatch.setattr(prepared_cuda, "SIFTED", 0)
-    found = prepared_cuda.CudaPrepared.of(graph, index)
-    for _ in range(2):
-        check_equal(found.query(sources, 30), expected)
-    assert found.space.arrays(1, 30)[-1].shape[1] == 4
-
-
 def test_light_index_gives_the_same(simulator, random_graph):
     from gpukit.kpar.prepared_cuda import CudaPrepared
 

@@ -43,18 +43,6 @@ def test_answers_equal_the_cpu(gpu, both, k, to_end):
     check_equal(cuda.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end, threads=4))
 
 
-def test_a_sieve_changes_nothing(gpu, graph, monkeypatch):
-    from gpukit.kpar import prepared_cuda
-
-    index = build_index(graph, rank(graph).order, Params(), seed=3)
-    sources = Sources.single(np.arange(0, graph.n, graph.n // 40))
-    expected = query(Prepared.of(graph, index), sources, 100, threads=4)
-    monkeypatch.setattr(prepared_cuda, "SIFTED", 0)
-    found = prepared_cuda.CudaPrepared.of(graph, index)
-    for shape in (prepared_cuda.Shape(), prepared_cuda.Shape(1), prepared_cuda.Shape(1, 1)):
-        check_equal(found.query(sources, 100, shape=shape), expected)
-
-
 SHAPES = [
     (1, 0, "auto", True, True),
     (1, 1, "atomic", True, True),
