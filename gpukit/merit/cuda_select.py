@@ -21,6 +21,9 @@ BUCKETS = 512
 MOST, WANTED = 2048, 512
 """Candidates at most, and as many as are aimed at first: their counts and costs lie in a block's shared memory."""
 
+AT_ONCE = 4
+"""Candidates whose losses a thread asks for before it looks at the first."""
+
 EPOCHS = 4
 """How often candidates are chosen at most."""
 
@@ -67,6 +70,30 @@ def reduce_best(best, counts, costs):
 
 
 @cuda.jit(device=True)
+def _member(ring, base, start, length, i, size):
+    """Return member i of a set in a ring, or -1 beyond its end; no branch stands before the load."""
+    v = ring[base + wrapped(start + min(int64(i), size - 1), length)]
+    return v if i < size else int32(-1)
+
+
+@cuda.jit(device=True)
+def _count(ring, base, start, length, size, lane, stride, counts):
+    """Add the members of a set to the counts; ``stride`` threads, four loads each at once."""
+    for i in range(lane, size, 4 * stride):
+        first = _member(ring, base, start, length, i, size)
+        second = _member(ring, base, start, length, i + stride, size)
+        third = _member(ring, base, start, length, i + 2 * stride, size)
+        fourth = _member(ring, base, start, length, i + 3 * stride, size)
+        cuda.atomic.add(counts, first, 1)
+        if second >= 0:
+            cuda.atomic.add(counts, second, 1)
+        if third >= 0:
+            cuda.atomic.add(counts, third, 1)
+        if fourth >= 0:
+            cuda.atomic.add(counts, fourth, 1)
+
+
+@cuda.jit(device=True)
 def _take(v, slot, taken, turn, work):
     """Take one occurrence of a vertex out of the counts."""
     c = slot[v]
@@ -85,8 +112,8 @@ def select(
     """Choose up to b vertices from the sets 0 … high - 1, and count the sets of the judge they hit; cooperative.
 
     Members are read once to count them (new sets only), once to index the candidates and once where they are covered,
-    4 bytes and an atomic each; a warp owns a set. Every block keeps the candidates' counts for itself and finds the
-    best alike.
+    4 bytes and an atomic each; a warp owns a set, a block one that a seed covers. Every block keeps the candidates'
+    counts for itself and finds the best alike.
 
     Parameters
     ----------
@@ -122,7 +149,9 @@ def select(
     found = cuda.shared.array(BATCH, int32)
     local = cuda.shared.array(BUCKETS, int32)
     current = cuda.shared.array(MOST, int32)
+    names = cuda.shared.array(MOST, int32)
     price = cuda.shared.array(MOST, int32)
+    less = cuda.local.array(AT_ONCE, int32)
     best = cuda.shared.array(BLOCK, int64)
     best_count = cuda.shared.array(BLOCK, int64)
     best_cost = cuda.shared.array(BLOCK, int64)
@@ -137,9 +166,7 @@ def select(
     warps = (width + 31) // 32
     first_warp = int64(lane // 32) * blocks + block
     for r in range(low + first_warp, high, warps * blocks):
-        base, start = r % segments * length, int64(starts[r])
-        for i in range(lane % 32, sizes[r], 32):
-            cuda.atomic.add(counts, ring[base + wrapped(start + i, length)], 1)
+        _count(ring, r % segments * length, int64(starts[r]), length, int64(sizes[r]), lane % 32, 32, counts)
     for r in range(thread, high, threads):
         covered[r] = 0
     for c in range(thread, EPOCHS * BUCKETS, threads):
@@ -191,7 +218,8 @@ def select(
         if result[LISTED + epoch] > len(inverted):
             break
         for c in range(lane, total, width):
-            current[c], price[c] = work[candidates[c]], costs[candidates[c]]
+            names[c] = candidates[c]
+            current[c], price[c] = work[names[c]], costs[names[c]]
         for r in range(first_warp, high, warps * blocks):
             if covered[r] == 0:
                 base, start = r % segments * length, int64(starts[r])
@@ -203,16 +231,20 @@ def select(
         epoch_first = chosen
         while chosen < b:
             top, top_count, top_cost = int64(-1), int64(0), int64(1)
-            for c in range(lane, total, width):
-                count = current[c]
-                if chosen > epoch_first:
-                    count -= taken[(chosen - 1) & 3, c]
-                    current[c] = count
-                if block == 0:
-                    taken[(chosen + 2) & 3, c] = 0
-                v = int64(candidates[c])
-                if count > 0 and better(int64(count), price[c], v, top_count, top_cost, top):
-                    top, top_count, top_cost = v, int64(count), int64(price[c])
+            for first in range(lane, total, AT_ONCE * width):
+                for i in range(AT_ONCE):
+                    c = first + i * width
+                    less[i] = taken[(chosen - 1) & 3, c] if c < total and chosen > epoch_first else 0
+                for i in range(AT_ONCE):
+                    c = first + i * width
+                    if c < total:
+                        count = current[c] - less[i]
+                        current[c] = count
+                        if block == 0:
+                            taken[(chosen + 2) & 3, c] = 0
+                        v = int64(names[c])
+                        if count > 0 and better(int64(count), price[c], v, top_count, top_cost, top):
+                            top, top_count, top_cost = v, int64(count), int64(price[c])
             best[lane], best_count[lane], best_cost[lane] = top, top_count, top_cost
             reduce_best(best, best_count, best_cost)
             seed = best[0]
@@ -223,14 +255,14 @@ def select(
                 result[RESULT + b + chosen] = best_count[0]
                 none[seed] = 1
             c = slot[seed]
-            for i in range(list_start[c] + first_warp, list_start[c] + list_fill[c], warps * blocks):
-                # Lanes may write the mark of this seed before others read it; it means the same to them.
+            for i in range(list_start[c] + block, list_start[c] + list_fill[c], blocks):
+                # Threads may write the mark of this seed before others read it; it means the same to them.
                 r = inverted[i]
                 before = covered[r]
                 if before == 0 or before == chosen + 1:
                     covered[r] = chosen + 1
                     base, start = r % segments * length, int64(starts[r])
-                    for j in range(lane % 32, sizes[r], 32):
+                    for j in range(lane, sizes[r], width):
                         _take(ring[base + wrapped(start + j, length)], slot, taken, chosen & 3, work)
             chosen += 1
             grid.sync()

@@ -24,11 +24,11 @@ MIN_LENGTH = 1 << 12
 REACH = 8.0
 """Members that a root brings, before any were counted."""
 
-HEADROOM = 4
+HEADROOM = 2
 """By how much more than what is expected a ring is made larger."""
 
-SHARE, BITMAP_SHARE = 0.3, 0.08
-"""Shares of the free memory that the rings of a collection, and the bitmaps, may take."""
+SHARE, BITMAP_SHARE = 0.7, 0.08
+"""Shares of the free memory that the rings of all collections, and the bitmaps, may take."""
 
 MIN_SEGMENTS = 32
 
@@ -46,9 +46,11 @@ class DeviceState:
     ----------
     reverse : Reverse
     residual : Residual
+    collections : int
+        How many collections share the memory.
     """
 
-    def __init__(self, reverse: Reverse, residual: Residual) -> None:
+    def __init__(self, reverse: Reverse, residual: Residual, collections: int) -> None:
         n = reverse.n
         self.block = 32 if xp is np else kernels.BLOCK
         self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
@@ -59,7 +61,7 @@ class DeviceState:
         rows = self.blocks * self.slots
         needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * rows, "vertices": 22 * n}
         check_budget(needs, free, "the GPU", "use --device cpu")
-        self.ring_memory = int(SHARE * (free - sum(needs.values())))
+        self.ring_memory = int(SHARE * (free - sum(needs.values())) / collections)
         self.graph = DeviceGraph(reverse)
         self.visited = Buffer((rows, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
@@ -359,17 +361,18 @@ def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups:
     DeviceError
         If the graph does not fit.
     """
+    collections = 2 if params.certificate == "fresh" else 1
     if params.storage == "global":
         from gpukit.merit.gamcss import GamcssSets
 
-        state = beside.state if beside is not None else DeviceState(reverse, residual)
+        state = beside.state if beside is not None else DeviceState(reverse, residual, collections)
         return GamcssSets(state, reverse, residual, params.seed, raw=params.lt_residual == "raw", groups=1)
     if params.update == "paper":
         raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
     options: dict[str, Any] = {"raw": params.lt_residual == "raw", "groups": groups}
     if beside is not None:
         return CudaSets(beside.state, reverse, residual, params.seed, **options)
-    return OwningSets(DeviceState(reverse, residual), reverse, residual, params.seed, **options)
+    return OwningSets(DeviceState(reverse, residual, collections), reverse, residual, params.seed, **options)
 
 
 def _graph_bytes(reverse: Reverse) -> int:

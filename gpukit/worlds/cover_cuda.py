@@ -18,6 +18,9 @@ BUCKETS = 256
 MOST = 8192
 """Most candidates at a time: their counts lie in a block's shared memory."""
 
+AT_ONCE = 4
+"""Candidates whose losses a thread asks for before it looks at the first."""
+
 EPOCHS = 16
 """How often the candidates are chosen at most; each time twice as many."""
 
@@ -200,12 +203,14 @@ def greedy(
     thread, threads = cuda.grid(1), cuda.gridsize(1)
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     current = cuda.shared.array(MOST, int32)
+    names = cuda.shared.array(MOST, int32)
     local = cuda.shared.array(BUCKETS, int32)
     room = cuda.shared.array(BUCKETS, int32)
     best = cuda.shared.array(BLOCK, uint64)
     todo_start = cuda.shared.array(BLOCK, int64)
     todo_size = cuda.shared.array(BLOCK, int32)
     shared = cuda.shared.array(4, int64)
+    less = cuda.local.array(AT_ONCE, int32)
     elements = len(work)
     for s in range(thread, sets, threads):
         covered[s] = 0
@@ -240,10 +245,13 @@ def greedy(
             if local[b] > 0:
                 cuda.atomic.add(histogram, epoch * BUCKETS + b, local[b])
         grid.sync()
+        for b in range(lane, BUCKETS, width):
+            local[b] = histogram[epoch * BUCKETS + b]
+        cuda.syncthreads()
         if lane == 0:
             lower, reached = BUCKETS, int64(len(forced))
             while lower > 1 and (lower >= bucket or reached < wanted << epoch):
-                more = histogram[epoch * BUCKETS + lower - 1]
+                more = local[lower - 1]
                 if reached + more > MOST:
                     break
                 lower -= 1
@@ -269,7 +277,8 @@ def greedy(
         grid.sync()
         total = control[candidates_at]
         for c in range(lane, total, width):
-            current[c] = work[candidates[c]]
+            names[c] = candidates[c]
+            current[c] = work[names[c]]
         for i in range(thread, used, 2 * threads):
             c, place = _list(entries, i, used, marks, slot, sets, covered, list_fill)
             d, other = _list(entries, i + threads, used, marks, slot, sets, covered, list_fill)
@@ -284,21 +293,24 @@ def greedy(
                 local[b] = 0
             cuda.syncthreads()
             mine, reaching = uint64(0), 0
-            for c in range(lane, total, width):
-                e = candidates[c]
-                count = current[c]
-                if step > epoch_first:
-                    count -= taken[(step - 1) & 3, c]
-                    current[c] = count
-                if cuda.blockIdx.x == 0:
-                    taken[(step + 2) & 3, c] = 0
-                    if bounds and step >= len(forced):
-                        snapshot[step, c] = count
-                if rounds > 1 and count >= limit:
-                    cuda.atomic.add(local, e // n, 1)
-                reaching += count >= limit
-                if rounds == 1 or room[e // n] > 0:
-                    mine = max(mine, uint64(count) << uint64(32) | uint64(uint64(0xFFFFFFFF) - uint64(e)))
+            for base in range(lane, total, AT_ONCE * width):
+                for i in range(AT_ONCE):
+                    c = base + i * width
+                    less[i] = taken[(step - 1) & 3, c] if c < total and step > epoch_first else 0
+                for i in range(AT_ONCE):
+                    c = base + i * width
+                    if c < total:
+                        e, count = names[c], current[c] - less[i]
+                        current[c] = count
+                        if cuda.blockIdx.x == 0:
+                            taken[(step + 2) & 3, c] = 0
+                            if bounds and step >= len(forced):
+                                snapshot[step, c] = count
+                        if rounds > 1 and count >= limit:
+                            cuda.atomic.add(local, e // n, 1)
+                        reaching += count >= limit
+                        if rounds == 1 or room[e // n] > 0:
+                            mine = max(mine, uint64(count) << uint64(32) | uint64(uint64(0xFFFFFFFF) - uint64(e)))
             best[lane] = mine
             if rounds == 1 and reaching > 0:
                 cuda.atomic.add(local, 0, reaching)

@@ -19,6 +19,9 @@ BLOCK, REGISTERS = 128, 64
 BLOCKS = 8
 """Blocks on a multiprocessor: enough walks at a time to hide the latency of memory."""
 
+STEPS = 4
+"""Steps between two looks at which walks of a warp have ended: those that begin anew hold up the others."""
+
 LEVELS = 24
 """Height of a stack; a walk of t steps needs about ln t."""
 
@@ -35,10 +38,10 @@ def walk(
 ):  # fmt: skip
     """Draw the RR sets first … first + count - 1 of the LT model and pack them; any grid.
 
-    A thread owns one walk at a time and appends it to its own row of ``log``: a step reads the vertex's row (16 bytes)
-    and its tail (a 32-byte sector), one after the other, and writes 8 bytes. In the end a block takes a place for all
-    its members at once, and a warp copies the log of a thread: 8 bytes read and written, one atomic add for the
-    occurrence counter.
+    A block owns consecutive walks, as many as any other, and a thread one of them at a time, the next one that is not
+    taken. It appends the walk to its own row of ``log``: a step reads the vertex's row (16 bytes) and its tail (a
+    32-byte sector), one after the other, and writes 8 bytes. In the end a block takes a place for all its members at
+    once, and a warp copies the log of a thread: 8 bytes read and written, one atomic add for the occurrence counter.
 
     Parameters
     ----------
@@ -55,8 +58,14 @@ def walk(
     capacity = log.shape[1]
     least = cuda.shared.array((LEVELS, BLOCK), uint32)
     when = cuda.shared.array((LEVELS, BLOCK), int32)
+    taken = cuda.shared.array(1, int32)
     used_by = cuda.shared.array(BLOCK, int64)
     base_of = cuda.shared.array(BLOCK, int64)
+    low = int64(count) * cuda.blockIdx.x // cuda.gridDim.x
+    part = int64(count) * (cuda.blockIdx.x + 1) // cuda.gridDim.x - low
+    if lane == 0:
+        taken[0] = 0
+    cuda.syncthreads()
     used, begin, depth = int64(0), int64(0), 0
     ticket, v = int64(-1), int64(0)
     while True:
@@ -64,37 +73,41 @@ def walk(
         if ticket < 0:
             if 2 * used > capacity:
                 break
-            ticket = int64(cuda.atomic.add(control, TICKET, 1))
-            if ticket >= count:
+            place = int64(cuda.atomic.add(taken, 0, 1))
+            if place >= part:
                 break
+            ticket = low + place
             begin, depth = used, 0
             v = int64(draw_root(n, roots, seed, root_tag, first + ticket))
-        mixed = uint32(uint64(v) * uint64(0x9E3779B1))
-        while depth > 0 and least[depth - 1, lane] > mixed:
-            depth -= 1
-        circle, chosen = int64(0), int64(-1)
-        if depth > 0 and least[depth - 1, lane] == mixed:
-            circle = used - begin - int64(when[depth - 1, lane])
-        elif depth == LEVELS or used == capacity:
-            control[OVERFLOW] = DEEP if depth == LEVELS else 1
-        else:
-            least[depth, lane] = mixed
-            when[depth, lane] = int32(used - begin)
-            depth += 1
-            log[thread, used] = uint64(ticket) << uint64(32) | uint64(v)
-            used += 1
-            start, length = int64(rows[v, 0]), int64(rows[v, 1])
-            chosen = lt_choice(lt_kind, length, start, lt_constant, lt_prefix, seed, tag, first + ticket, v, 0)
-            if chosen >= 0:
-                v = int64(indices[start + chosen])
-        if chosen < 0:
-            if circle > 0:
-                used -= circle
-                while used > begin and log[thread, used - 1] == log[thread, used - 1 + circle]:
-                    used -= 1
-                used += circle
-            sizes[set_base + ticket] = int32(used - begin)
-            ticket = int64(-1)
+        step = 0
+        while step < STEPS and ticket >= 0:
+            step += 1
+            mixed = uint32(uint64(v) * uint64(0x9E3779B1))
+            while depth > 0 and least[depth - 1, lane] > mixed:
+                depth -= 1
+            circle, chosen = int64(0), int64(-1)
+            if depth > 0 and least[depth - 1, lane] == mixed:
+                circle = used - begin - int64(when[depth - 1, lane])
+            elif depth == LEVELS or used == capacity:
+                control[OVERFLOW] = DEEP if depth == LEVELS else 1
+            else:
+                least[depth, lane] = mixed
+                when[depth, lane] = int32(used - begin)
+                depth += 1
+                log[thread, used] = uint64(ticket) << uint64(32) | uint64(v)
+                used += 1
+                start, length = int64(rows[v, 0]), int64(rows[v, 1])
+                chosen = lt_choice(lt_kind, length, start, lt_constant, lt_prefix, seed, tag, first + ticket, v, 0)
+                if chosen >= 0:
+                    v = int64(indices[start + chosen])
+            if chosen < 0:
+                if circle > 0:
+                    used -= circle
+                    while used > begin and log[thread, used - 1] == log[thread, used - 1 + circle]:
+                        used -= 1
+                    used += circle
+                sizes[set_base + ticket] = int32(used - begin)
+                ticket = int64(-1)
     used_by[lane] = used
     cuda.syncthreads()
     if lane == 0:
@@ -103,6 +116,7 @@ def walk(
             base_of[i] = total
             total += used_by[i]
         total = int64(entry_base) + cuda.atomic.add(control, MEMBER_TAIL, total)
+        cuda.atomic.add(control, TICKET, min(int64(taken[0]), part))
         for i in range(width):
             base_of[i] += total
     cuda.syncthreads()
