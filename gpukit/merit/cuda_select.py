@@ -11,7 +11,7 @@ import numba
 from numba import cuda, int32, int64
 
 from gpukit.device.select import register_limit
-from gpukit.merit.cuda import BATCH, MEMBERS, OVERFLOW, scan_batch, wrapped
+from gpukit.merit.cuda import BATCH, OVERFLOW, scan_batch, wrapped
 
 BLOCK = 256
 
@@ -30,8 +30,8 @@ EPOCHS = 4
 CHOSEN, HITS, OVER, HELD, JUDGE_HELD, FOUND, LISTED = 0, 1, 2, 3, 4, 5, 9
 RESULT = 16
 """Places in ``result``: seeds chosen, sets of the judge hit, whose rings were too short (1: the collection's, 2: the
-judge's), members of the collection and of the judge; candidates of each epoch and their occurrences; where seeds and
-gains begin."""
+judge's), members of the sets that count and of the judge's; candidates of each epoch and their occurrences; where
+seeds and gains begin."""
 
 
 @cuda.jit(device=True)
@@ -167,8 +167,12 @@ def select(
     first_warp = int64(lane // 32) * blocks + block
     for r in range(low + first_warp, high, warps * blocks):
         _count(ring, r % segments * length, int64(starts[r]), length, int64(sizes[r]), lane % 32, 32, counts)
+    held = int64(0)
     for r in range(thread, high, threads):
         covered[r] = 0
+        held += int64(sizes[r])
+    if held > 0:
+        cuda.atomic.add(result, HELD, held)
     for c in range(thread, EPOCHS * BUCKETS, threads):
         histogram[c] = 0
     grid.sync()
@@ -322,7 +326,11 @@ def select(
                     covered[r] = chosen
             cuda.syncthreads()
         grid.sync()
-    hits = int64(0)
+    hits, held = int64(0), int64(0)
+    for r in range(thread, judge_high, threads):
+        held += int64(judge_sizes[r])
+    if held > 0:
+        cuda.atomic.add(result, JUDGE_HELD, held)
     for place in range(block * BATCH, judge_high, blocks * BATCH):
         scan_batch(judge_starts, judge_sizes, judge_ring, judge_segments, place, judge_high, none, 1, found)
         for q in range(lane, BATCH, width):
@@ -335,8 +343,6 @@ def select(
         none[result[RESULT + i]] = 0
     if thread == 0:
         result[CHOSEN] = chosen
-        result[HELD] = control[MEMBERS]
-        result[JUDGE_HELD] = judge_control[MEMBERS]
 
 
 _u8, _i32, _i64, _int = numba.uint8[::1], numba.int32[::1], numba.int64[::1], numba.int64

@@ -77,10 +77,6 @@ class Segment:
                 larger[: self.have] = old[: self.have]
                 setattr(self, name, larger)
 
-    def members(self) -> int:
-        """Return the number of members of all sets."""
-        return int(self.sizes[: self.have].sum())
-
     def make_room(self, needed: int) -> None:
         """Give the arena room for ``needed`` members beyond its sets, which move together."""
         order = np.argsort(self.starts[: self.have])
@@ -166,7 +162,6 @@ class CpuSets:
             assert self._valid == self.size
             self._advance(self.size, size)
             self.size = size
-            self.most_members = max(self.most_members, sum(one.members() for one in self._segments))
 
     def _advance(self, low: int, high: int) -> None:
         if high <= low:
@@ -216,11 +211,12 @@ class CpuSets:
         """
         valid = self._valid
 
-        def count(worker: int, own: Segment) -> None:
+        def count(worker: int, own: Segment) -> int:
             low, high = self._share(worker, self._counted), self._share(worker, valid)
             cover_cpu.count_members(own.starts, own.sizes, own.arena, low, high, own.counts)
+            return int(own.sizes[:high].sum())
 
-        self._each(count)
+        self.most_members = max(self.most_members, sum(self._each(count)))
         self._counted = valid
         counts = self._segments[0].counts.copy()
         for more in self._segments[1:]:

@@ -299,10 +299,10 @@ class CudaSets:
                 judge._renew()
         self._counted = self._valid
         for sets, place in ((self, cuda_select.HELD), (judge, cuda_select.JUDGE_HELD)):
-            if sets is not None and sets._valid == sets.size:
+            if sets is not None:
                 members = int(host[place])
                 sets.most_members = max(sets.most_members, members)
-                sets._reach = max(1.0, members / sets.size / (self.residual.living / self.residual.eta))
+                sets._reach = max(1.0, members / sets._valid / (self.residual.living / self.residual.eta))
         chosen, start = int(host[cuda_select.CHOSEN]), cuda_select.RESULT
         seeds, gains = host[start : start + chosen].astype(np.int32), host[start + b : start + b + chosen].copy()
         return seeds, gains, None if judge is None else int(host[cuda_select.HITS])

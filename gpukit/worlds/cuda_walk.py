@@ -3,7 +3,7 @@
 Under LT every vertex has one live in-edge at most, so an RR set is a walk, and since the choice of a vertex in a sample
 is a function of both, a walk that comes back to a vertex goes round in a circle from there. A thread owns a walk and
 needs no set of visited vertices: a stack of the smallest hashes met so far finds the circle within one turn (Nivasch,
-"Cycle detection using a stack", IPL 2004), and the walk itself, still at hand, tells where the circle begins.
+"Cycle detection using a stack", IPL 2004), and the walk itself, still at hand, tells by bisection where it begins.
 """
 
 import numba
@@ -19,8 +19,8 @@ BLOCK, REGISTERS = 128, 64
 BLOCKS = 8
 """Blocks on a multiprocessor: enough walks at a time to hide the latency of memory."""
 
-STEPS = 4
-"""Steps between two looks at which walks of a warp have ended: those that begin anew hold up the others."""
+STEPS = 6
+"""Steps between two looks at which walks of a warp have ended."""
 
 LEVELS = 24
 """Height of a stack; a walk of t steps needs about ln t."""
@@ -29,6 +29,19 @@ DEEP = 2
 """``OVERFLOW`` where a stack was too low."""
 
 draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice))
+
+
+@cuda.jit(device=True)
+def _entry(log, thread, begin, last, circle):
+    """Return where a walk enters its circle: the first of places 0 … last that is visited again a turn later."""
+    low, high = int64(0), last
+    while low < high:
+        middle = (low + high) >> 1
+        if log[thread, begin + middle] == log[thread, begin + middle + circle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @cuda.jit(cache=True, **register_limit(REGISTERS))
@@ -66,26 +79,30 @@ def walk(
     if lane == 0:
         taken[0] = 0
     cuda.syncthreads()
-    used, begin, depth = int64(0), int64(0), 0
-    ticket, v = int64(-1), int64(0)
+    used, begin, depth, circle = int64(0), int64(0), 0, int64(0)
+    ticket, v, going = int64(-1), int64(0), False
     while True:
-        # One loop over steps, not one over walks around one over steps: a warp would wait for its longest walk.
-        if ticket < 0:
+        # Walks end and begin together every few steps, because the others of a warp wait meanwhile.
+        if not going:
+            if ticket >= 0:
+                if circle > 0:
+                    used = begin + circle + _entry(log, thread, begin, used - begin - circle, circle)
+                sizes[set_base + ticket] = int32(used - begin)
             if 2 * used > capacity:
                 break
             place = int64(cuda.atomic.add(taken, 0, 1))
             if place >= part:
                 break
             ticket = low + place
-            begin, depth = used, 0
+            begin, depth, circle, going = used, 0, int64(0), True
             v = int64(draw_root(n, roots, seed, root_tag, first + ticket))
         step = 0
-        while step < STEPS and ticket >= 0:
+        while step < STEPS and going:
             step += 1
             mixed = uint32(uint64(v) * uint64(0x9E3779B1))
             while depth > 0 and least[depth - 1, lane] > mixed:
                 depth -= 1
-            circle, chosen = int64(0), int64(-1)
+            chosen = int64(-1)
             if depth > 0 and least[depth - 1, lane] == mixed:
                 circle = used - begin - int64(when[depth - 1, lane])
             elif depth == LEVELS or used == capacity:
@@ -100,14 +117,7 @@ def walk(
                 chosen = lt_choice(lt_kind, length, start, lt_constant, lt_prefix, seed, tag, first + ticket, v, 0)
                 if chosen >= 0:
                     v = int64(indices[start + chosen])
-            if chosen < 0:
-                if circle > 0:
-                    used -= circle
-                    while used > begin and log[thread, used - 1] == log[thread, used - 1 + circle]:
-                        used -= 1
-                    used += circle
-                sizes[set_base + ticket] = int32(used - begin)
-                ticket = int64(-1)
+            going = chosen >= 0
     used_by[lane] = used
     cuda.syncthreads()
     if lane == 0:
