@@ -77,7 +77,7 @@ class Space:
         if kernel not in self._most:
             self._most[kernel] = cooperative_grid(kernel, BLOCK, args(1, self.arrays(1, k)))
         most, held = self._most[kernel], self._work["rows"][0]
-        teams = min(shape.teams or max(2, SHARED // max(1, self.n)), queries, most)
+        teams = min(shape.teams or max(1, SHARED // max(1, self.n)), queries, most)
         if teams > held:
             # Asking for the free memory takes longer than many a query.
             teams = min(teams, max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n)))
