@@ -128,6 +128,26 @@ def _positive(counts):
 
 
 @numba.njit(nogil=True, cache=True)
+def _eligible(counts, blocked, n, rounds, k):
+    """Return, ascending, the elements with a positive count, and in each round the k lowest unblocked ones without.
+
+    Of elements that cover nothing more the lower ones are chosen, so others never are.
+    """
+    found = np.empty(len(counts), np.int32)
+    size = 0
+    for t in range(rounds):
+        idle = 0
+        for e in range(t * n, (t + 1) * n):
+            found[size] = e
+            if counts[e] > 0:
+                size += 1
+            elif idle < k and not blocked[e]:
+                idle += 1
+                size += 1
+    return found[:size].copy()
+
+
+@numba.njit(nogil=True, cache=True)
 def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
     """Choose up to k elements in each round that greedily cover the most sets; ties go to the lower element.
 
@@ -164,17 +184,18 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
     wanted = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * k * rounds)
     for e in forced:
         blocked[e] = True
-    forced_candidates = forced.copy()
     slot[:] = -1
-    for i in range(len(forced)):
-        slot[forced[i]] = i
-    starts, sets = _inverted(offsets, members, covered, counts, forced_candidates, slot)
-    for i in range(len(forced)):
-        seeds[i] = forced[i]
-        gains[i] = cover(starts, sets, i, offsets, members, covered, counts)
-        room[forced[i] // n] -= 1
     chosen = len(forced)
-    slot[:] = -1
+    starts, sets = np.zeros(1, np.int64), np.empty(0, np.int32)
+    if chosen > 0:
+        for i in range(chosen):
+            slot[forced[i]] = i
+        starts, sets = _inverted(offsets, members, covered, counts, forced.copy(), slot)
+        for i in range(chosen):
+            seeds[i] = forced[i]
+            gains[i] = cover(starts, sets, i, offsets, members, covered, counts)
+            room[forced[i] // n] -= 1
+            slot[forced[i]] = -1
     pool = _positive(counts)
     limit, fresh = 0, True
     candidates, round_of = pool[:0].copy(), np.empty(0, np.int64)
@@ -183,7 +204,7 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
         if fresh:
             limit = _limit(counts, pool, blocked, wanted)
             if limit == 0:
-                pool = np.arange(n * rounds).astype(np.int32)
+                pool = _eligible(counts, blocked, n, rounds, k)
             candidates = _candidates(counts, pool, blocked, limit, slot)
             round_of = candidates // n if rounds > 1 else np.zeros(len(candidates), np.int64)
             starts, sets = _inverted(offsets, members, covered, counts, candidates, slot)

@@ -29,7 +29,7 @@ def run(offsets, members, n, rounds, k, forced=NONE, blocked=None, bounds=True):
 
 @pytest.mark.parametrize("key", range(4))
 @pytest.mark.parametrize(
-    ("n", "rounds", "k", "count"), [(30, 1, 6, 60), (700, 1, 6, 800), (25, 3, 4, 80), (5, 1, 5, 3)]
+    ("n", "rounds", "k", "count"), [(30, 1, 6, 60), (700, 1, 6, 800), (25, 3, 4, 80), (5, 1, 5, 3), (40, 2, 9, 4)]
 )
 def test_equals_the_explicit_greedy(key, n, rounds, k, count):
     sets, offsets, members = random_sets(key, n, rounds, count, 9)
