@@ -21,10 +21,10 @@ BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * query_cuda.LONG_ROWS + 4 * query_cuda.SHORT_ROWS
 """Room that a team takes for each vertex."""
 
-SHARED = 20_000_000
+AT_WORK = 20_000_000
 """Vertices that the teams at work have room for, all together: with more they push each other out of the cache."""
 
-SHARE, FEWEST = 100_000, 8
+EDGES_A_BLOCK, FEWEST_BLOCKS = 100_000, 8
 """Edges of the graph for each block that answers a query with others, and blocks at least: more only wait longer."""
 
 AHEAD = 1 << 26
@@ -77,11 +77,11 @@ class Space:
         if kernel not in self._most:
             self._most[kernel] = cooperative_grid(kernel, BLOCK, args(1, self.arrays(1, k)))
         most, held = self._most[kernel], self._work["rows"][0]
-        teams = min(shape.teams or max(1, SHARED // max(1, self.n)), queries, most)
+        teams = min(shape.teams or max(1, AT_WORK // max(1, self.n)), queries, most)
         if teams > held:
             # Asking for the free memory takes longer than many a query.
             teams = min(teams, max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n)))
-        blocks = min(shape.blocks or max(FEWEST, self.m // SHARE), most // teams, team_cuda.MOST_BLOCKS)
+        blocks = min(shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK), most // teams, team_cuda.MOST_BLOCKS)
         return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
 
     def arrays(self, teams: int, k: int) -> tuple:
