@@ -86,5 +86,4 @@ def diversity(
                     continue
                 spent = found["ms"]
                 record.lines[name] = f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f})"
-        record.save()
     record.finish()

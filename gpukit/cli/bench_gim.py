@@ -63,5 +63,4 @@ def gim(
                     f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f}), {found['rr_sets']:,} RR sets"
                     f", sampling floor {100 * found['floor_share']:.0f} %"
                 )
-        record.save()
     record.finish()

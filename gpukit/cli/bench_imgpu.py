@@ -76,5 +76,4 @@ def imgpu(
             found = bench.switches(graph, worlds, where, repeat=repeat, seed=seed)
             record.add(facts, {"method": "switches", "params": asked, "pass_ms": found})
             record.lines[f"{path.stem} pass"] = ", ".join(f"{name} {spent:.1f} ms" for name, spent in found.items())
-        record.save()
     record.finish()

@@ -81,7 +81,6 @@ def kpar(
             found["fora"] = bench.fora(lengths[-1], many.part(0, min(fora, batch)))
             record.lines[f"{facts['name']} FORA+"] = f"{found['fora']['mean_ms']:.3f} ms a query"
         record.add(facts, found | {"peak_memory": peak_memory(where)})
-        record.save()
     record.finish()
 
 
@@ -119,7 +118,6 @@ def kpar_quality(
                 f"precision {found['precision']:.4f}, NDCG {found['ndcg']:.6f}, "
                 f"{found['violations']} of {found['positions']} places violated"
             )
-        record.save()
     record.finish()
 
 

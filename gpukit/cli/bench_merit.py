@@ -65,5 +65,4 @@ def merit(
                 f"{found['time_s']['mean']:.3f} s, cost {found['cost']['mean']:,.2f}, {found['rounds']:.1f} rounds, "
                 f"{found['probes']:,.0f} probes"
             )
-        record.save()
     record.finish()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 GraphsArgument = Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Graphs to run on.")]
 RecordOption = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Where to keep the record (JSON), from graph to graph.")
+    Path | None, typer.Option("--out", metavar="FILE", help="Where to keep the record (JSON), from run to run.")
 ]
 CompareOption = Annotated[
     Path | None,
@@ -74,13 +74,10 @@ class Record:
         return found
 
     def add(self, graph: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-        """Add a run."""
-        self.runs.append({"graph": dict(graph), **found})
-
-    def save(self) -> None:
-        """Write the file, if one is asked for: after every graph."""
+        """Add a run, and write the file, if one is asked for."""
         from gpukit.artifacts.atomic import replacing
 
+        self.runs.append({"graph": dict(graph), **found})
         if self.run.out is not None:
             with replacing(self.run.out) as temporary:
                 Path(temporary).write_text(json.dumps(self.content, indent=1) + "\n")
