@@ -79,7 +79,7 @@ class Space:
         most, held = self._most[kernel], self._work["rows"][0]
         teams = min(shape.teams or max(1, AT_WORK // max(1, self.n)), queries, most)
         if teams > held:
-            # Asking for the free memory takes longer than many a query.
+            # Only here, because asking for the free memory goes to the driver.
             teams = min(teams, max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n)))
         blocks = min(shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK), most // teams, team_cuda.MOST_BLOCKS)
         return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
