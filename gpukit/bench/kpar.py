@@ -171,9 +171,10 @@ class Bench:
         """
         self.index = self.prepared = None  # type: ignore[assignment]
         if self.device.kind == "cuda":
-            from gpukit.device.arrays import xp
+            from gpukit.device.arrays import on_gpu, xp
 
-            xp.get_default_memory_pool().free_all_blocks()
+            with on_gpu(self.device.gpus[0]):
+                xp.get_default_memory_pool().free_all_blocks()
         seconds: dict[str, float] = {}
         with _clock(seconds, "index_s", self.device):
             index = self._fora_index()

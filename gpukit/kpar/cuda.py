@@ -14,16 +14,21 @@ walk_end = for_kernels(cpu.walk_end)
 
 
 @cuda.jit(device=True)
-def row_of(begin, entry):
-    """Return the row, the last one if others before it are empty, in which an entry lies."""
-    low, high = int64(0), int64(len(begin) - 1)
+def last_upto(offsets, low, high, goal):
+    """Return the last of the places low … high - 1 whose offset does not exceed ``goal``, or ``low``; one thread."""
     while high - low > 1:
         middle = (low + high) >> 1
-        if begin[middle] <= entry:
+        if offsets[middle] <= goal:
             low = middle
         else:
             high = middle
     return low
+
+
+@cuda.jit(device=True)
+def row_of(begin, entry):
+    """Return the row, the last one if others before it are empty, in which an entry lies."""
+    return last_upto(begin, int64(0), int64(len(begin) - 1), entry)
 
 
 @cuda.jit(cache=True)

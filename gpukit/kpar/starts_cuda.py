@@ -3,6 +3,7 @@
 from numba import cuda, int64
 
 from gpukit.device.select import simulated
+from gpukit.kpar.cuda import last_upto
 
 WARP = 32
 
@@ -44,20 +45,8 @@ def add_starts(
     rank = lane % threads
     low, high = int64(whole * own // warps), int64(whole * (own + 1) // warps)
     part = (count + blocks - 1) // blocks
-    block, after = int64(0), int64(blocks)
-    while after - block > 1:
-        middle = (block + after) >> 1
-        if pool[middle] <= low:
-            block = middle
-        else:
-            after = middle
-    j, after = block * part, min((block + 1) * part, count)
-    while after - j > 1:
-        middle = (j + after) >> 1
-        if pool[block] + limits[middle] <= low:
-            j = middle
-        else:
-            after = middle
+    block = last_upto(pool, int64(0), int64(blocks), low)
+    j = last_upto(limits, block * part, min((block + 1) * part, count), low - pool[block])
     if not tiled:
         threads, rank = 1, 0
         j, low, high = int64(member * width + lane), int64(0), int64(whole)

@@ -6,9 +6,8 @@ rows, and :func:`sweep` visits their entries in tiles of equal length, whatever 
 
 from numba import cuda, int64, uint64
 
-from gpukit.device.select import for_kernels
-from gpukit.kpar import cpu
 from gpukit.kpar.cpu import passed_on
+from gpukit.kpar.cuda import last_upto, walk_end
 from gpukit.kpar.team_cuda import (
     AT_ONCE,
     FIRST,
@@ -36,8 +35,6 @@ TILE = 4
 """Most entries that a thread visits in a tile."""
 
 _ENDLESS = 1 << 62
-
-walk_end = for_kernels(cpu.walk_end)
 
 
 @cuda.jit(device=True)
@@ -114,13 +111,7 @@ def sweep(
         if not tiled:
             low, high = pool[member], pool[member + 1]
         while low < high:
-            block, after = int64(0), int64(blocks)
-            while after - block > 1:
-                middle = (block + after) >> 1
-                if pool[middle] <= low:
-                    block = middle
-                else:
-                    after = middle
+            block = last_upto(pool, int64(0), int64(blocks), low)
             base = pool[block]
             stop = min(high, pool[block + 1])
             last = min((block + 1) * part, size)

@@ -12,6 +12,7 @@ from numba import cuda, int32, int64
 
 from gpukit.device.select import register_limit
 from gpukit.merit.cuda import BATCH, OVERFLOW, scan_batch, wrapped
+from gpukit.worlds.cover_cuda import AT_ONCE
 
 BLOCK = 256
 
@@ -20,9 +21,6 @@ BUCKETS = 512
 
 MOST, WANTED = 2048, 512
 """Candidates at most, and as many as are aimed at first: their counts and costs lie in a block's shared memory."""
-
-AT_ONCE = 4
-"""Candidates whose losses a thread asks for before it looks at the first."""
 
 EPOCHS = 4
 """How often candidates are chosen at most."""
@@ -77,13 +75,13 @@ def _member(ring, base, start, length, i, size):
 
 
 @cuda.jit(device=True)
-def _count(ring, base, start, length, size, lane, stride, counts):
-    """Add the members of a set to the counts; ``stride`` threads, four loads each at once."""
-    for i in range(lane, size, 4 * stride):
+def _count(ring, base, start, length, size, lane, counts):
+    """Add the members of a set to the counts; a warp, four loads a thread at once."""
+    for i in range(lane, size, 128):
         first = _member(ring, base, start, length, i, size)
-        second = _member(ring, base, start, length, i + stride, size)
-        third = _member(ring, base, start, length, i + 2 * stride, size)
-        fourth = _member(ring, base, start, length, i + 3 * stride, size)
+        second = _member(ring, base, start, length, i + 32, size)
+        third = _member(ring, base, start, length, i + 64, size)
+        fourth = _member(ring, base, start, length, i + 96, size)
         cuda.atomic.add(counts, first, 1)
         if second >= 0:
             cuda.atomic.add(counts, second, 1)
@@ -166,7 +164,7 @@ def select(
     warps = (width + 31) // 32
     first_warp = int64(lane // 32) * blocks + block
     for r in range(low + first_warp, high, warps * blocks):
-        _count(ring, r % segments * length, int64(starts[r]), length, int64(sizes[r]), lane % 32, 32, counts)
+        _count(ring, r % segments * length, int64(starts[r]), length, int64(sizes[r]), lane % 32, counts)
     held = int64(0)
     for r in range(thread, high, threads):
         covered[r] = 0

@@ -157,6 +157,29 @@ CASES = [
 ]
 
 
+def test_rounds_begin_with_the_sets_of_the_last_one_or_half(graph, monkeypatch):
+    from gpukit.merit.policy import FEWER, Policy
+
+    trials, rounds, choose, bring = [], [], Policy.choose, Policy._bring
+
+    def noted(policy):
+        trials.clear()
+        found = choose(policy)
+        rounds.append((list(trials), found.sets))
+        return found
+
+    monkeypatch.setattr(Policy, "choose", noted)
+    monkeypatch.setattr(Policy, "_bring", lambda *args: (trials.append(args[2]), bring(*args)))
+    params = Params(150, 3, certificate="paper")
+    simulate(graph, params, SimulatedWorld(graph, params.model, 9))
+    least = plan(graph.n, 3, 0.5, "paper", 1).first
+    chosen = [one for one in rounds if one[1] > 0]
+    assert len(chosen) > FEWER and max(last for _, last in chosen) > 4 * least
+    for r in range(1, len(chosen)):
+        goal = chosen[r - 1][1] // (2 if r % FEWER == 0 else 1)
+        assert 2 * goal < 3 * chosen[r][0][0] <= 4 * max(goal, least)
+
+
 @pytest.mark.parametrize("params", CASES, ids=range(len(CASES)))
 def test_campaigns_reach_their_target_and_agree(graph, params):
     """Coupled and regenerated sets of the same ids, other threads: the same campaign."""
