@@ -87,6 +87,12 @@ def on_gpu(gpu: int) -> Iterator[None]:
         yield
 
 
+def synchronise(gpu: int) -> None:
+    """Wait until a GPU has done what it was given."""
+    if xp is not np:
+        xp.cuda.Device(gpu).synchronize()
+
+
 def copy(target: Any, source: Any) -> None:
     """Copy a contiguous array to one of the same type and shape, on the same or another GPU."""
     if xp is np:

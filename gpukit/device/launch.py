@@ -47,7 +47,7 @@ _compiled: dict[tuple[Any, int], _Compiled] = {}
 
 
 def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
-    """Launch a kernel on the current GPU, as ``kernel[grid, block](*args)`` does.
+    """Launch a kernel on the current GPU and the current stream of CuPy, as ``kernel[grid, block](*args)`` does.
 
     Parameters
     ----------
@@ -73,24 +73,25 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     key = (kernel, cuda.current_context().device.id)
     compiled = _compiled.get(key)
     held = None if compiled is None else _pack(kernel, compiled.types, args)
+    stream = xp.cuda.get_current_stream().ptr
     if compiled is None or held is None:
         with loading:
-            _launch_slowly(key, grid, block, args)
+            _launch_slowly(key, (grid, block, cuda.external_stream(stream) if stream else 0), args)
         return
     from cuda.bindings import driver
 
     addresses, _keep = held
     start = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
-    shape = (grid, 1, 1, block, 1, 1, 0, 0, addresses.buffer_info()[0])
+    shape = (grid, 1, 1, block, 1, 1, 0, stream, addresses.buffer_info()[0])
     (status,) = start(compiled.handle, *shape) if compiled.cooperative else start(compiled.handle, *shape, 0)
     if status != driver.CUresult.CUDA_SUCCESS:
         raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
 
 
-def _launch_slowly(key: tuple[Any, int], grid: int, block: int, args: tuple) -> None:
+def _launch_slowly(key: tuple[Any, int], shape: tuple[int, int, Any], args: tuple) -> None:
     """Launch a kernel through Numba, and note how to do without next time."""
     kernel = key[0]
-    kernel[grid, block](*args)
+    kernel[shape](*args)
     _compiled.pop(key, None)
     if len(kernel.overloads) == 1:
         ((signature, overload),) = kernel.overloads.items()

@@ -1,5 +1,6 @@
 """Wall time by phase, with the device synchronised at both ends of each phase."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +14,11 @@ def synchroniser(device: Device) -> Callable[[], None]:
         return lambda: None
 
     def synchronise() -> None:
-        from numba import cuda
-
-        from gpukit.device.context import numba_on
-
-        for gpu in device.gpus:
-            with numba_on(gpu):
-                cuda.synchronize()
+        # Where arrays were not needed yet, nothing was launched, and CuPy need not be imported to know that.
+        arrays = sys.modules.get("gpukit.device.arrays")
+        if arrays is not None:
+            for gpu in device.gpus:
+                arrays.synchronise(gpu)
 
     return synchronise
 

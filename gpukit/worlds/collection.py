@@ -56,8 +56,8 @@ class Collection(Protocol):
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
 
-    def extending(self, size: int) -> Iterator[None]:
-        """Do the same, with stops where the host would wait for the device."""
+    def extending(self, size: int, aside: bool = False) -> Iterator[None]:
+        """Do the same, with stops where the host would wait for the device; ``aside``: beside another's launches."""
 
     def members(self) -> int:
         """Return the number of members of all sets."""
@@ -143,7 +143,7 @@ class CpuCollection:
         self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
         self.size = size
 
-    def extending(self, size: int) -> Iterator[None]:
+    def extending(self, size: int, aside: bool = False) -> Iterator[None]:
         """Do the same; there is nothing to wait for."""
         self.extend(size)
         return iter(())
@@ -223,13 +223,14 @@ class CpuCollection:
 def extend_both(first: Collection, second: Collection, size: int) -> None:
     """Draw two collections up to ``size`` sets, one beside the other where that is faster.
 
-    Two CPU threads draw one each where one alone is too little work to share; on a GPU the second launch is prepared
-    while the first runs.
+    Two CPU threads draw one each where one alone is too little work to share; on a GPU the second launch is prepared,
+    and if small runs too, while the first runs.
     """
     if isinstance(first, CpuCollection) and first.threads > 1 and not first.shares(size):
         other = first.workers().submit(second.extend, size)
         first.extend(size)
         other.result()
     else:
-        for _ in zip_longest(first.extending(size), second.extending(size)):
+        # The one on a stream of its own begins, so that what it waits for is not the other's launch.
+        for _ in zip_longest(second.extending(size, aside=True), first.extending(size)):
             pass

@@ -1,7 +1,9 @@
 """An RR collection on a GPU: the sets, seeds and counts of the CPU collection."""
 
 from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numba import cuda
@@ -18,6 +20,9 @@ from gpukit.worlds.reverse import Reverse
 AHEAD = 1 << 15
 """Sets drawn at least: a launch costs as much as these, and later requests find them there."""
 
+FEW = 1 << 16
+"""Sets of a launch that leaves room for another one beside it."""
+
 SPARE = 1 << 22
 """Pairs the queue holds beyond what is expected."""
 
@@ -33,6 +38,9 @@ PAIR_BYTES = 12 + 32 + 8
 
 WALK_ROOM = 5
 """Places in the logs of walks for an expected member; they take less memory than ``PAIR_BYTES`` counts."""
+
+HOP_SHARE = 4
+"""Walks are drawn where the rows beside the edges take at most this part of the free memory."""
 
 MEMBER_BYTES = 12
 """Device memory that a member of the collection takes: itself, its set, its place in the inverted index."""
@@ -89,19 +97,39 @@ class CudaCollection:
         self._entries = Buffer(1, np.int64)
         self._counts = Buffer(reverse.elements, np.int32, 0)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
-        self._work = self.graph.work
+        self._work = self._samplers = self.graph.work
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
         for _ in self.extending(size):
             pass
 
-    def extending(self, size: int) -> Iterator[None]:
-        """Draw sets until there are ``size``, and stop after each launch, when the host could do something else."""
+    def extending(self, size: int, aside: bool = False) -> Iterator[None]:
+        """Draw sets until there are ``size``, and stop after each launch, when the host could do something else.
+
+        ``aside``: few sets, which leave much of the GPU idle, are drawn on a stream of their own.
+        """
         check_ids(self.first, size)
         if size > self._drawn:
-            yield from self._appending(self._drawn, max(size, AHEAD) - self._drawn)
+            count = max(size, AHEAD) - self._drawn
+            turns = self._appending(self._drawn, count)
+            yield from self._aside(turns) if aside and count <= FEW else turns
         self.size = max(self.size, size)
+
+    def _aside(self, turns: Iterator[None]) -> Iterator[None]:
+        """Take turns on a stream, and in working space for samplers, of their own."""
+        self._samplers, stream = self.graph.aside, self.graph.stream
+        if xp is not np:
+            stream.wait_event(xp.cuda.get_current_stream().record())
+        more = True
+        try:
+            while more:
+                with stream:
+                    more = next(turns, self) is not self
+                if more:
+                    yield
+        finally:
+            self._samplers = self.graph.work
 
     def append(self, low: int, count: int) -> None:
         """Draw the sets with ids ``first + low`` … and number them after those there are."""
@@ -158,7 +186,7 @@ class CudaCollection:
         self._control.array.fill(0)
         before = self._counts.array.copy()
         r = self.reverse
-        walks = (r.model, r.sampler, r.rounds, self._deep) == ("lt", "skip", 1, False)
+        walks = self.graph.hops is not None and not self._deep
         sampler = self._walk if walks else self._scan if r.sampler == "scan" else self._skip
         sampler(low, count, pairs, base)
         yield
@@ -166,7 +194,7 @@ class CudaCollection:
         short = walks and (control[kernels.TICKET] < count or control[kernels.MEMBER_TAIL] > pairs)
         if control[kernels.OVERFLOW] or short:
             self._counts.array[:] = before
-            self._work.pop("visited", None)  # bits of elements that found no place are still set
+            self._samplers.pop("visited", None)  # bits of elements that found no place are still set
             if control[kernels.OVERFLOW] == cuda_walk.DEEP and walks:
                 self._deep = True
                 return (yield from self._drawing(low, count, pairs))
@@ -178,7 +206,7 @@ class CudaCollection:
         block = 32 if xp is np else kernels.BLOCK
         blocks = 2 if xp is np else min(resident_blocks(block, kernels.REGISTERS), max(1, count // 32))
         room = max(pairs // blocks, 4 * block * r.rounds)
-        work = self._work
+        work = self._samplers
         if "ranks" not in work or work["ranks"].array.shape[0] != blocks or work["ranks"].array.shape[1] < room:
             for name in ("queue", "ranks", "table"):
                 work.pop(name, None)
@@ -200,13 +228,13 @@ class CudaCollection:
         most = 2 if xp is np else cuda_walk.BLOCKS * cuda.current_context().device.MULTIPROCESSOR_COUNT
         blocks = min(most, -(-count // block))
         room = WALK_ROOM * pairs // (blocks * block)
-        work = self._work
+        work = self._samplers
         if "log" not in work or work["log"].array.shape[0] != blocks * block or work["log"].array.shape[1] < room:
             work.pop("log", None)
             work["log"] = Buffer((blocks * block, room), np.uint64)
         self._entries.reserve(self._used + pairs, self._used)
         launch(cuda_walk.walk, blocks, block,
-            g.rows.view, g.indices.view, r.lt_kind, np.uint64(r.lt_constant), g.lt_prefix.view, g.roots.view, r.n,
+            g.rows.view, g.hops.view, r.lt_kind, np.uint64(r.lt_constant), g.lt_prefix.view, g.roots.view, r.n,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, work["log"].view,
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view,
             self._control.view,
@@ -219,10 +247,10 @@ class CudaCollection:
         blocks = max(1, min(blocks, count, self.memory // (8 * (r.elements + words))))
         longest = min(r.elements, max(1024, self.memory // 8 // blocks))
         self._entries.reserve(self._used + pairs, self._used)
-        if "visited" not in self._work or self._work["visited"].array.shape != (blocks, words):
-            self._work["visited"] = Buffer((blocks, words), np.uint32, 0)
-            self._work["found"] = Buffer((blocks, longest), np.int32)
-        visited, found = self._work["visited"], self._work["found"]
+        if "visited" not in self._samplers or self._samplers["visited"].array.shape != (blocks, words):
+            self._samplers["visited"] = Buffer((blocks, words), np.uint32, 0)
+            self._samplers["found"] = Buffer((blocks, longest), np.int32)
+        visited, found = self._samplers["visited"], self._samplers["found"]
         launch(cuda_scan.sample_scan, blocks, self.shape.block,
             g.indptr.view, g.indices.view, g.accept.view, r.lt_kind, g.lt_prefix.view, g.roots.view, r.n, r.rounds,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, visited.view, found.view,
@@ -415,7 +443,7 @@ class CudaCollection:
         )
         self._used = 0
         for name in ("queue", "ranks", "table", "log", "visited", "found"):
-            self._work.pop(name, None)
+            self._samplers.pop(name, None)
         self._work["inverted"] = Buffer(1, np.int32)
         self._entries = Buffer(1, np.int64)
 
@@ -436,12 +464,20 @@ class Piece:
 
 
 class DeviceGraph:
-    """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn."""
+    """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
+
+    ``hops`` has the row of its tail beside each edge where LT sets can be drawn as walks, and else is None. ``stream``
+    and ``aside`` serve a collection that is drawn while another one is.
+    """
 
     def __init__(self, reverse: Reverse) -> None:
         self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
         self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
         self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
+        walks = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1)
+        self.hops = self._linked() if walks and 0 < HOP_SHARE * 16 * len(self.indices) <= free_memory() else None
+        self.stream: Any = nullcontext() if xp is np else xp.cuda.Stream(non_blocking=True)
+        self.aside: dict[str, Buffer] = {}
         elements, most = reverse.elements, cover_cuda.MOST
         self.work: dict[str, Buffer] = {
             "work": Buffer(elements, np.int32),
@@ -459,6 +495,14 @@ class DeviceGraph:
             "earliest": Buffer(1, np.int32),
             "none": Buffer(0, np.int32),
         }
+
+    def _linked(self) -> Buffer:
+        """Return the edges with the rows of their tails (:func:`gpukit.worlds.cuda_walk.link`)."""
+        m = len(self.indices)
+        hops = Buffer((m, 2), np.uint64)
+        block = 32 if xp is np else 256
+        launch(cuda_walk.link, min(-(-m // block), 1 << 16), block, self.rows.view, self.indices.view, hops.view)
+        return hops
 
 
 class _HostSets:

@@ -81,7 +81,7 @@ class MultiCudaCollection:
             self._drawn = target
         self.size = max(self.size, size)
 
-    def extending(self, size: int) -> Iterator[None]:
+    def extending(self, size: int, aside: bool = False) -> Iterator[None]:
         """Do the same at once: every GPU is busy with one collection already."""
         self.extend(size)
         return iter(())

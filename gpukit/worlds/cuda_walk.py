@@ -22,6 +22,9 @@ BLOCKS = 8
 STEPS = 6
 """Steps between two looks at which walks of a warp have ended."""
 
+PROBES = 8
+"""Places of a walk that a thread asks for at once where it looks for the begin of a circle."""
+
 LEVELS = 24
 """Height of a stack; a walk of t steps needs about ln t."""
 
@@ -31,35 +34,55 @@ DEEP = 2
 draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice))
 
 
+@cuda.jit(cache=True)
+def link(rows, indices, hops):
+    """Put the row of its tail beside each in-edge; any grid.
+
+    A thread owns an edge: it reads the tail (4 bytes) and its row (a 32-byte sector), and writes 16 bytes: tail |
+    in-degree << 32, and the first of the tail's in-edges. So a step of a walk waits for memory once, not twice.
+    """
+    for edge in range(cuda.grid(1), len(indices), cuda.gridsize(1)):
+        u = int64(indices[edge])
+        hops[edge, 0] = uint64(u) | uint64(rows[u, 1]) << uint64(32)
+        hops[edge, 1] = uint64(rows[u, 0])
+
+
 @cuda.jit(device=True)
 def _entry(log, thread, begin, last, circle):
-    """Return where a walk enters its circle: the first of places 0 … last that is visited again a turn later."""
+    """Return where a walk enters its circle: the first of places 0 … last that is visited again a turn later.
+
+    The last place is; whether those before it are, the log tells, a few places at a time.
+    """
     low, high = int64(0), last
     while low < high:
-        middle = (low + high) >> 1
-        if log[thread, begin + middle] == log[thread, begin + middle + circle]:
-            high = middle
-        else:
-            low = middle + 1
+        part, before = (high - low) // PROBES + 1, 0
+        for j in range(1, PROBES + 1):
+            place = low + j * part - 1
+            at = begin + min(place, high - 1)
+            before += log[thread, at] != log[thread, at + circle] and place < high
+        low += part * before
+        high = min(low + part - 1, high)
     return low
 
 
 @cuda.jit(cache=True, **register_limit(REGISTERS))
 def walk(
-    rows, indices, lt_kind, lt_constant, lt_prefix, roots, n, seed, tag, root_tag, first, count, log, sizes, starts,
+    rows, hops, lt_kind, lt_constant, lt_prefix, roots, n, seed, tag, root_tag, first, count, log, sizes, starts,
     set_base, entries, entry_base, counts, control,
 ):  # fmt: skip
     """Draw the RR sets first … first + count - 1 of the LT model and pack them; any grid.
 
     A block owns consecutive walks, as many as any other, and a thread one of them at a time, the next one that is not
-    taken. It appends the walk to its own row of ``log``: a step reads the vertex's row (16 bytes) and its tail (a
-    32-byte sector), one after the other, and writes 8 bytes. In the end a block takes a place for all its members at
+    taken. It appends the walk to its own row of ``log``: a step reads the chosen edge (a 32-byte sector) and writes 8
+    bytes; it looks for a circle while the edge is on its way. In the end a block takes a place for all its members at
     once, and a warp copies the log of a thread: 8 bytes read and written, one atomic add for the occurrence counter.
 
     Parameters
     ----------
-    rows … root_tag, first, count
+    rows, lt_kind … root_tag, first, count
         As in :func:`gpukit.worlds.cpu.sample`.
+    hops : uint64 array, shape (m, 2)
+        The in-edges (:func:`link`), at least one.
     log : uint64 array, shape (threads, c)
         Working space: set << 32 | vertex. A thread whose log is half full starts no further walk.
     sizes, starts, set_base, entries, entry_base, counts, control
@@ -80,7 +103,7 @@ def walk(
         taken[0] = 0
     cuda.syncthreads()
     used, begin, depth, circle = int64(0), int64(0), 0, int64(0)
-    ticket, v, going = int64(-1), int64(0), False
+    ticket, v, start, degree, going = int64(-1), int64(0), int64(0), int64(0), False
     while True:
         # Walks end and begin together every few steps, because the others of a warp wait meanwhile.
         if not going:
@@ -96,28 +119,30 @@ def walk(
             ticket = low + place
             begin, depth, circle, going = used, 0, int64(0), True
             v = int64(draw_root(n, roots, seed, root_tag, first + ticket))
+            start, degree = int64(rows[v, 0]), int64(rows[v, 1])
         step = 0
         while step < STEPS and going:
             step += 1
+            chosen = lt_choice(lt_kind, degree, start, lt_constant, lt_prefix, seed, tag, first + ticket, v, 0)
+            going = chosen >= 0
+            edge = start + chosen if going else int64(0)
+            tail, onward = hops[edge, 0], hops[edge, 1]
             mixed = uint32(uint64(v) * uint64(0x9E3779B1))
             while depth > 0 and least[depth - 1, lane] > mixed:
                 depth -= 1
-            chosen = int64(-1)
             if depth > 0 and least[depth - 1, lane] == mixed:
                 circle = used - begin - int64(when[depth - 1, lane])
+                going = False
             elif depth == LEVELS or used == capacity:
                 control[OVERFLOW] = DEEP if depth == LEVELS else 1
+                going = False
             else:
                 least[depth, lane] = mixed
                 when[depth, lane] = int32(used - begin)
                 depth += 1
                 log[thread, used] = uint64(ticket) << uint64(32) | uint64(v)
                 used += 1
-                start, length = int64(rows[v, 0]), int64(rows[v, 1])
-                chosen = lt_choice(lt_kind, length, start, lt_constant, lt_prefix, seed, tag, first + ticket, v, 0)
-                if chosen >= 0:
-                    v = int64(indices[start + chosen])
-            going = chosen >= 0
+            v, degree, start = int64(tail & uint64(0xFFFFFFFF)), int64(tail >> uint64(32)), int64(onward)
     used_by[lane] = used
     cuda.syncthreads()
     if lane == 0:
@@ -147,10 +172,13 @@ def walk(
 _u32, _u64, _i32, _i64 = numba.uint32[::1], numba.uint64[::1], numba.int32[::1], numba.int64[::1]
 _int, _seed = numba.int64, numba.uint64
 
+_hops = numba.uint64[:, ::1]
+
 KERNELS = {
+    "link": (link, (numba.uint32[:, ::1], _i32, _hops)),
     "walk": (
         walk,
-        (numba.uint32[:, ::1], _i32, _int, _seed, _u32, _u64, _int, _seed, _int, _int, _int, _int)
+        (numba.uint32[:, ::1], _hops, _int, _seed, _u32, _u64, _int, _seed, _int, _int, _int, _int)
         + (numba.uint64[:, ::1], _i32, _i64, _int, _i64, _int, _i32, _i64),
     ),
 }

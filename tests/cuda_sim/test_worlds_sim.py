@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.graph.csr import Weights
-from gpukit.worlds.collection import CpuCollection
+from gpukit.worlds.collection import CpuCollection, extend_both
 from gpukit.worlds.reverse import prepare
 
 NONE = np.empty(0, np.int32)
@@ -52,6 +52,24 @@ def test_sets_equal_the_cpu(simulator, random_graph, model, sampler, rounds, wei
         cpu.extend(size)
         gpu.extend(size)
     check_equal(cpu, gpu)
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_graph, model, monkeypatch):
+    """The second has working space of its own while few sets are drawn, and not afterwards."""
+    from gpukit.worlds import collection_cuda
+
+    monkeypatch.setattr(collection_cuda, "FEW", 20)
+    cpu, gpu = pair(random_graph(40, 200, 1), model, "skip")
+    other = collection_cuda.CudaCollection(cpu.reverse, 5, 1000, graph=gpu.graph)
+    judge = CpuCollection(cpu.reverse, 5, 1000)
+    for size in (16, 40):
+        extend_both(gpu, other, size)
+        extend_both(cpu, judge, size)
+        assert other._samplers is gpu.graph.work
+    assert gpu.graph.aside.keys() >= ({"queue"} if model == "ic" else {"log"})
+    check_equal(cpu, gpu)
+    check_equal(judge, other)
 
 
 def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypatch):

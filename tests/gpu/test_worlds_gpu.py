@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gpukit.graph.csr import Weights
-from gpukit.worlds.collection import CpuCollection
+from gpukit.worlds.collection import CpuCollection, extend_both
 from gpukit.worlds.reverse import prepare
 
 NONE = np.empty(0, np.int32)
@@ -40,6 +40,22 @@ def test_equals_the_cpu(random_graph, gpu, model, weights, sampler, rounds):
         cpu.extend(size)
         cuda.extend(size)
         check_equal(cpu, cuda)
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_two_collections_drawn_side_by_side_equal_the_cpu(random_graph, gpu, model):
+    """On two streams while there is little to draw, and one after the other from then on."""
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(3000, 20_000, 6), model)
+    first, second = CpuCollection(reverse, 5, threads=4), CpuCollection(reverse, 5, 1 << 47, threads=4)
+    mine = CudaCollection(reverse, 5)
+    other = CudaCollection(reverse, 5, 1 << 47, graph=mine.graph)
+    for size in (100, 60_000, 90_000, 300_000):
+        extend_both(mine, other, size)
+        extend_both(first, second, size)
+        check_equal(first, mine)
+        check_equal(second, other)
 
 
 def test_seeds_in_more_sets_than_there_are_threads(make_graph, gpu):
