@@ -1,7 +1,7 @@
 """Arrays on a GPU: CuPy allocates and keeps the memory, Numba kernels read it; NumPy stands in under the simulator."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,23 @@ def free_memory() -> int:
     if xp is np:
         return 1 << 30
     return int(xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes())
+
+
+_streams: dict[int, Any] = {}
+
+
+def side_stream() -> Any:
+    """Return a context in which work of the current GPU waits for what it was given so far, not for what follows.
+
+    There is one such stream a GPU, since CuPy keeps memory that was freed for the stream that it was made for.
+    """
+    if xp is np:
+        return nullcontext()
+    gpu = xp.cuda.runtime.getDevice()
+    if gpu not in _streams:
+        _streams[gpu] = xp.cuda.Stream(non_blocking=True)
+    _streams[gpu].wait_event(xp.cuda.get_current_stream().record())
+    return _streams[gpu]
 
 
 _grids: dict[tuple, int] = {}

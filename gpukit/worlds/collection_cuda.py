@@ -1,14 +1,12 @@
 """An RR collection on a GPU: the sets, seeds and counts of the CPU collection."""
 
 from collections.abc import Generator, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, resident_blocks, xp
+from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, resident_blocks, side_stream, xp
 from gpukit.device.launch import launch
 from gpukit.device.philox import Stream
 from gpukit.errors import DeviceError
@@ -118,9 +116,7 @@ class CudaCollection:
 
     def _aside(self, turns: Iterator[None]) -> Iterator[None]:
         """Take turns on a stream, and in working space for samplers, of their own."""
-        self._samplers, stream = self.graph.aside, self.graph.stream
-        if xp is not np:
-            stream.wait_event(xp.cuda.get_current_stream().record())
+        self._samplers, stream = self.graph.aside, side_stream()
         more = True
         try:
             while more:
@@ -224,6 +220,7 @@ class CudaCollection:
 
     def _walk(self, low: int, count: int, pairs: int, base: int) -> None:
         r, g = self.reverse, self.graph
+        assert g.hops is not None
         block = 32 if xp is np else cuda_walk.BLOCK
         most = 2 if xp is np else cuda_walk.BLOCKS * cuda.current_context().device.MULTIPROCESSOR_COUNT
         blocks = min(most, -(-count // block))
@@ -466,8 +463,8 @@ class Piece:
 class DeviceGraph:
     """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
 
-    ``hops`` has the row of its tail beside each edge where LT sets can be drawn as walks, and else is None. ``stream``
-    and ``aside`` serve a collection that is drawn while another one is.
+    ``hops`` has the row of its tail beside each edge where LT sets can be drawn as walks, and else is None. ``aside``
+    is working space of samplers for a collection that is drawn while another one is.
     """
 
     def __init__(self, reverse: Reverse) -> None:
@@ -476,7 +473,6 @@ class DeviceGraph:
         self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
         walks = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1)
         self.hops = self._linked() if walks and 0 < HOP_SHARE * 16 * len(self.indices) <= free_memory() else None
-        self.stream: Any = nullcontext() if xp is np else xp.cuda.Stream(non_blocking=True)
         self.aside: dict[str, Buffer] = {}
         elements, most = reverse.elements, cover_cuda.MOST
         self.work: dict[str, Buffer] = {
