@@ -6,7 +6,7 @@ from gpukit.cli.bench_diversity import diversity
 from gpukit.cli.bench_gim import gim
 from gpukit.cli.bench_imgpu import imgpu
 from gpukit.cli.bench_kpar import kpar, kpar_quality
-from gpukit.cli.bench_merit import merit
+from gpukit.cli.bench_merit import counters, merit
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Time systems side by side.")
 
@@ -21,4 +21,5 @@ app.command("imgpu")(imgpu)
 app.command("kpar")(kpar)
 app.command("kpar-quality")(kpar_quality)
 app.command("merit")(merit)
+app.command("counters")(counters)
 app.command("diversity")(diversity)

@@ -1,7 +1,7 @@
-"""``gpukit bench merit``: minimum-cost seeding, timed."""
+"""``gpukit bench merit``: minimum-cost seeding, timed; ``bench counters``: what the GPU counts meanwhile."""
 
 from itertools import product
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,13 +17,18 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 from gpukit.cli.numbers import number
+from gpukit.device.select import choose
+from gpukit.errors import UsageError
+
+EtasOption = Annotated[str, typer.Option("--eta", help="Targets, with commas between them.")]
+BatchOption = Annotated[int, typer.Option("--batch", "-b", help="Seeds of a round at most.")]
 
 
 def merit(
     context: typer.Context,
     graphs: GraphsArgument,
-    etas: Annotated[str, typer.Option("--eta", help="Targets, with commas between them.")] = "1000",
-    batch: Annotated[int, typer.Option("--batch", "-b", help="Seeds of a round at most.")] = 16,
+    etas: EtasOption = "1000",
+    batch: BatchOption = 16,
     models: Annotated[str, typer.Option("--models", help="Diffusion models, with commas between them.")] = "ic,lt",
     methods: Annotated[
         str, typer.Option("--methods", help="Of merit, printed, segmented, gamcss, pasti, asti; with commas.")
@@ -66,3 +71,62 @@ def merit(
                 f"{found['probes']:,.0f} probes"
             )
     record.finish()
+
+
+def counters(
+    context: typer.Context,
+    graphs: GraphsArgument,
+    etas: EtasOption = "1000",
+    batch: BatchOption = 16,
+    models: Annotated[str, typer.Option("--models", help="Diffusion models, with commas between them.")] = "ic",
+    methods: Annotated[
+        str, typer.Option("--methods", help="Of merit, segmented, gamcss; with commas.")
+    ] = "merit,gamcss",
+    launches: Annotated[int, typer.Option("--launches", min=1, help="Launches of a campaign to count at most.")] = 2000,
+    out: RecordOption = None,
+    device: DeviceOption = DeviceChoice.cuda,
+    gpus: GpusOption = 1,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 1,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Count atomics, occupancy and more in a campaign of each method, by NVIDIA's profiler ncu (Nsight Compute)."""
+    run = Run({"batch": batch, "launches": launches}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    if device == DeviceChoice.cpu:
+        raise UsageError("counters are those of a GPU; use --device cuda")
+    # No lease: the campaigns run in processes of their own, and these take it.
+    run.device = choose("cuda", gpus, threads)
+    from gpukit.bench.counters import find_ncu, measure
+    from gpukit.merit import Params
+    from gpukit.merit.baselines import equip
+
+    ncu = find_ncu()
+    campaigns = list(product(models.split(","), etas.split(","), methods.split(",")))
+    for model, eta, method in campaigns:
+        params = Params(number(eta, "--eta", int), batch, model, seed=seed)
+        if equip(method, params, run.device)[1].kind != "cuda":
+            raise UsageError(f"{method} runs on CPU threads, where the profiler counts nothing; leave it out")
+    record = Record("counters", context, run, None)
+    where = ["--device", "cuda", "--gpus", str(gpus), "--threads", str(run.device.threads), "--seed", str(seed)]
+    for path in graphs:
+        for model, eta, method in campaigns:
+            words = ["bench", "merit", str(path), "--models", model, "--eta", eta, "--batch", str(batch)]
+            found = measure(ncu, [*words, "--methods", method, "--worlds", "1", *where], launches)
+            record.add(found.pop("graph"), found)
+            record.lines[f"{path.stem} {model} η {eta} {method}"] = _counted(found)
+    record.finish()
+
+
+def _counted(found: dict[str, Any]) -> str:
+    """Return counters for people; a question mark for what the profiler has no value of."""
+
+    def shown(name: str, form: str) -> str:
+        return "?" if found[name] is None else format(found[name], form)
+
+    return (
+        f"{'the first ' if found['cut'] else ''}{found['launches']:,} launches, {shown('kernel_s', '.3f')} s; "
+        f"atomics: {shown('global_atomics', ',.0f')} in global, {shown('shared_atomics', ',.0f')} in shared memory; "
+        f"occupancy {shown('occupancy_pct', '.1f')} %, {shown('instructions_per_cycle', '.2f')} instructions a cycle, "
+        f"SM throughput {shown('sm_throughput_pct', '.1f')} %"
+    )

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gpukit.device.select import Device
+from gpukit.device.select import Device, simulated
 
 
 def synchroniser(device: Device) -> Callable[[], None]:
@@ -21,6 +21,24 @@ def synchroniser(device: Device) -> Callable[[], None]:
                 arrays.synchronise(gpu)
 
     return synchronise
+
+
+@contextmanager
+def profiled(device: Device) -> Iterator[None]:
+    """Show the ``with`` body to a profiler that was told to wait for it, as ``ncu --profile-from-start off`` is.
+
+    Without a profiler, and on the CPU, this does nothing.
+    """
+    if device.kind == "cpu" or simulated():
+        yield
+        return
+    from numba import cuda
+
+    cuda.profile_start()
+    try:
+        yield
+    finally:
+        cuda.profile_stop()
 
 
 class PhaseTimer:

@@ -23,8 +23,28 @@ OUTSIDE = ("diffuse", "transfer")
 """Phases that are not the algorithm's: the hidden world, and the graph's way to the device."""
 
 
+COUNTS = {
+    "global_atomics": "atomic instructions",
+    "atomic_sectors": "sectors of atomics in L2",
+    "shared_atomics": "atomic instructions in shared memory",
+    "kernel_s": "kernel time",
+    "launches": "kernel launches",
+}
+RATES = {
+    "occupancy_pct": "occupancy",
+    "instructions_per_cycle": "instructions per cycle",
+    "sm_throughput_pct": "SM throughput",
+}
+"""What a profiler counts in a campaign, and its rates, by the keys of a record."""
+
+CUT = "first launches"
+"""Quantity of a campaign of which the first launches alone were counted: how many."""
+
+
 def _measures(path: str) -> list[Row]:
-    with record_of(path, "bench merit` or `gpukit merit once") as record:
+    with record_of(path, "bench merit`, `gpukit bench counters` or `gpukit merit once") as record:
+        if record.get("benchmark") == "counters":
+            return [row for run in record["runs"] for row in _counters(run)]
         if "runs" in record:
             return [row for run in record["runs"] for row in _campaigns(run)]
         asked, time = record["params"], record["time_s"]
@@ -34,9 +54,13 @@ def _measures(path: str) -> list[Row]:
         return [row | _value("cost", "1", record["cost"]), row | _value("time", "s", spent)]
 
 
-def _campaigns(run: dict[str, Any]) -> Iterator[Row]:
+def _labels(run: dict[str, Any]) -> Row:
     asked = {name: run["params"][name] for name in ("model", "eta", "batch")}
-    row = {"method": run["method"], **asked, "groups": run["groups"], **device_columns(run)}
+    return {"method": run["method"], **asked, "groups": run["groups"], **device_columns(run)}
+
+
+def _campaigns(run: dict[str, Any]) -> Iterator[Row]:
+    row = _labels(run)
     for spent, cost in zip(run["time_s"]["each"], run["cost"]["each"], strict=True):
         yield row | _value("time", "s", spent)
         yield row | _value("cost", "1", cost)
@@ -45,6 +69,17 @@ def _campaigns(run: dict[str, Any]) -> Iterator[Row]:
     rest = phases["total"] - sum(parts.values()) - sum(phases.get(name, 0.0) for name in OUTSIDE)
     for part, spent in (parts | {"other": max(rest, 0.0)}).items():
         yield row | _value(f"time of {part}", "s", spent)
+
+
+def _counters(run: dict[str, Any]) -> Iterator[Row]:
+    """Yield what a profiler counted; what it has no value of has no row."""
+    row = _labels(run)
+    for key, quantity in (RATES | COUNTS).items():
+        if run[key] is not None:
+            unit = "%" if key.endswith("_pct") else "s" if key.endswith("_s") else "1"
+            yield row | _value(quantity, unit, run[key])
+    if run["cut"]:
+        yield row | _value(CUT, "1", run["launches"])
 
 
 def _value(quantity: str, unit: str, value: float) -> Row:
@@ -59,7 +94,7 @@ KINDS = {
         _measures,
     )
 }
-"""A row a value of a campaign: its time and cost; the parts of the time are means over the hidden worlds."""
+"""A row a value of a campaign: its time and cost; the parts of the time are means over the hidden worlds; counters."""
 
 
 def _setting(row: Row) -> str:
@@ -138,6 +173,33 @@ def _parts(tables: Tables) -> Iterator[Observation]:
     yield from (one for one in _times(tables) if one.quantity.startswith(("speed-up", "largest")))
 
 
+def _profiles(tables: Tables) -> Iterator[Observation]:
+    """Yield MERIT's counters over those of each other method, then each method's own.
+
+    Counts have such a ratio where both campaigns were counted to their end; the rates always.
+    """
+    cut = {(row["graph"], row["method"], row["eta"]): row["value"] for row in _rows(tables, CUT)}
+    found: dict[tuple[str, str, int], dict[str, Row]] = {}
+    for quantity in (*RATES.values(), *COUNTS.values()):
+        for row in _rows(tables, quantity):
+            found.setdefault((row["graph"], quantity, row["eta"]), {})[row["method"]] = row
+
+    def setting(row: Row, *methods: str) -> str:
+        first = [cut[place] for method in methods if (place := (row["graph"], method, row["eta"])) in cut]
+        return f"the first {min(first):,.0f} launches: {_setting(row)}" if first else _setting(row)
+
+    for (graph, quantity, eta), methods in found.items():
+        for other in sorted(methods.keys() - {"merit"}) if "merit" in methods else ():
+            whole = not any((graph, method, eta) in cut for method in ("merit", other))
+            if methods[other]["value"] and (whole or quantity in RATES.values()):
+                ratio = methods["merit"]["value"] / methods[other]["value"]
+                asked = setting(methods["merit"], "merit", other)
+                yield Observation(graph, "merit", eta, f"{quantity} over {other}", "1", ratio, asked)
+    for (graph, quantity, eta), methods in found.items():
+        for method, row in methods.items():
+            yield Observation(graph, method, eta, quantity, row["unit"], row["value"], setting(row, method))
+
+
 _RUNS = ("merit-measures",)
 
 ITEMS = {
@@ -150,8 +212,9 @@ ITEMS = {
     "figure-10": Item("Run time against β, LT", "load groups β", _RUNS, lambda t: _groups(t, False)),
     "figure-11": Item("Parts of the run time, IC, larger graphs", "vertices to activate η", _RUNS, _parts),
     "figure-12": Item("Parts of the run time, LT, larger graphs", "vertices to activate η", _RUNS, _parts),
+    "figure-13": Item("Counters of the GPU, MERIT's over GAMCSS's, IC", "vertices to activate η", _RUNS, _profiles),
     "figure-14": Item("Parts of the run time, IC, smaller graphs", "vertices to activate η", _RUNS, _parts),
     "figure-15": Item("Parts of the run time, LT, smaller graphs", "vertices to activate η", _RUNS, _parts),
     "figure-16": Item("Speed-up by β, LT", "load groups β", _RUNS, lambda t: _groups(t, True)),
 }
-"""The items of the paper that can be rebuilt; figure 13 needs a profiler."""
+"""The items of the paper; figure 13 needs a profiler."""

@@ -1,10 +1,14 @@
 """MERIT on a GPU: the sets, seeds and campaigns of the CPU, for any history, load groups and length of rings."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from gpukit.artifacts import write_graph
+from gpukit.bench.counters import RATES, SUMS, find_ncu, measure
+from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld, simulate
 from gpukit.merit.residual import Residual
@@ -114,3 +118,24 @@ def test_campaigns(random_graph, gpu, params):
             assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()
             assert (one.sets, one.covered, one.hits) == (other.sets, other.covered, other.hits)
         assert cuda.members == cpu.members or params.update != "coupled"
+
+
+def test_a_profiler_counts_the_campaigns(random_graph, tmp_path):
+    """Every counter has a value, for a campaign or the beginning of one."""
+    write_graph(tmp_path / "G.h5", random_graph(3000, 20_000, 6, Weights()))
+    words = ["bench", "merit", str(tmp_path / "G.h5"), "--models", "ic", "--eta", "100", "--worlds", "1"]
+    words += ["--device", "cuda", "--methods"]
+    try:
+        ncu = find_ncu()
+        found = {method: measure(ncu, [*words, method], 2000) for method in ("merit", "gamcss")}
+    except DeviceError as error:
+        if not re.search("not on PATH|ERR_NVGPUCTRPERM|LibraryNotLoaded", str(error)):
+            raise
+        pytest.skip(f"no counters here: {error}")
+    for one in found.values():
+        assert not one["cut"] and one["launches"] > one["rounds"] and one["kernel_s"] > 0
+        assert None not in [one[name] for name in (*SUMS, *RATES)]
+        assert 0 < one["occupancy_pct"] <= 100 and 0 < one["sm_throughput_pct"] <= 100
+    assert found["gamcss"]["global_atomics"] > 0 and found["gamcss"]["atomic_sectors"] > 0
+    first = measure(ncu, [*words, "merit"], 3)
+    assert first["cut"] and first["launches"] == 3 and first["kernel_s"] < found["merit"]["kernel_s"]

@@ -3,7 +3,8 @@
 import pytest
 
 from gpukit.device import timing
-from gpukit.device.timing import PhaseTimer
+from gpukit.device.select import Device
+from gpukit.device.timing import PhaseTimer, profiled
 
 
 class Clock:
@@ -58,3 +59,18 @@ def test_the_device_is_synchronised_at_both_ends(clock: Clock) -> None:
     with timer.phase("a"):
         clock.now += 1
     assert timer.seconds() == {"total": 11, "a": 6}
+
+
+def test_a_profiler_is_shown_the_body_on_a_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba import cuda
+
+    calls = []
+    monkeypatch.setattr(cuda, "profile_start", lambda: calls.append("start"), raising=False)
+    monkeypatch.setattr(cuda, "profile_stop", lambda: calls.append("stop"), raising=False)
+    monkeypatch.setattr(timing, "simulated", lambda: False)
+    with profiled(Device("cpu", "c", (), 1, "test")):
+        calls.append("body")
+    with pytest.raises(ValueError, match="cause"), profiled(Device("cuda", "g", (0,), 1, "test")):
+        calls.append("body")
+        raise ValueError("cause")
+    assert calls == ["body", "start", "body", "stop"]

@@ -142,6 +142,50 @@ def test_merit_beside_its_competitors(tmp_path):
     assert all(row["setting"].startswith("without a GPU β changes nothing") for row in found(rows, quantity="time"))
 
 
+def counted(method, **changes):
+    run = {"graph": {"name": "toy"}, "method": method, "params": {"model": "ic", "eta": 1000, "batch": 4}, "groups": 1}
+    run |= {"device": {"kind": "cuda", "name": "G", "gpus": [0], "threads": 2}, "cut": False, "launches": 100}
+    run |= {"kernel_s": 0.5, "global_atomics": 60.0, "shared_atomics": 0.0, "atomic_sectors": 9.0}
+    run |= {"occupancy_pct": 90.0, "instructions_per_cycle": 2.0, "sm_throughput_pct": 40.0}
+    return run | changes
+
+
+def test_merit_under_a_profiler(tmp_path):
+    def rows(*runs):
+        (tmp_path / "c.json").write_text(json.dumps({"benchmark": "counters", "runs": runs}))
+        table = make_table("merit-measures", [("toy/x", str(tmp_path / "c.json"))])
+        return rebuild("merit", "figure-13", {"graphs": GRAPHS, "merit-measures": table}, str(tmp_path / "p.tsv"))
+
+    (tmp_path / "p.tsv").write_text(HEADER + "figure-13\ttoy\tmerit\t1000\toccupancy over gamcss\t1\t1.8\n")
+    other = counted("gamcss", occupancy_pct=60.0, global_atomics=240.0, sm_throughput_pct=None)
+    found_rows = rows(counted("merit"), other)
+    values = {(row["method"], row["quantity"]): (row["ours"], row["paper"], row["unit"]) for row in found_rows}
+    assert found_rows[0]["quantity"] == "occupancy over gamcss", "what the figure draws"
+    assert values["merit", "occupancy over gamcss"] == ("1.5", "1.8", "1")
+    assert values["merit", "atomic instructions over gamcss"] == ("0.25", NA, "1")
+    assert values["gamcss", "occupancy"] == ("60", NA, "%") and values["merit", "kernel time"] == ("0.5", NA, "s")
+    assert values["merit", "SM throughput"][0] == "40"
+    missing = [("gamcss", "SM throughput"), ("merit", "SM throughput over gamcss")]
+    missing += [("merit", "atomic instructions in shared memory over gamcss")]
+    assert not values.keys() & set(missing), "no value, and nothing over 0"
+    assert {row["setting"] for row in found_rows} == {"ic, η 1000, batches of 4; 1 × G"}
+    plot_item("merit", "figure-13", found_rows, str(tmp_path / "x.svg"))
+    assert "MERIT in the paper" in (tmp_path / "x.svg").read_text()
+
+    found_rows = rows(counted("merit"), counted("gamcss", cut=True, occupancy_pct=50.0))
+    assert {row["quantity"] for row in found_rows if "over" in row["quantity"]} == {
+        f"{rate} over gamcss" for rate in ("occupancy", "instructions per cycle", "SM throughput")
+    }
+    settings = {(row["method"], row["quantity"]): row["setting"] for row in found_rows}
+    assert settings["merit", "occupancy over gamcss"].startswith("the first 100 launches: ic, ")
+    assert settings["gamcss", "kernel launches"].startswith("the first 100 launches: ic, ")
+    assert settings["merit", "kernel launches"].startswith("ic, ")
+    with pytest.raises(InputError, match="'cut' is missing or wrong"):
+        run = counted("merit")
+        del run["cut"]
+        rows(run)
+
+
 def test_merit_reads_campaigns_and_single_choices(tmp_path):
     device = {"kind": "cpu", "name": "c", "gpus": [], "threads": 2}
     run = {"method": "pasti", "params": {"model": "lt", "eta": 5, "batch": 4}, "groups": 1, "device": device}

@@ -1,0 +1,196 @@
+"""Hardware counters of campaigns, read by NVIDIA's profiler Nsight Compute (``ncu``).
+
+The profiler starts ``gpukit bench merit`` in a process of its own and records the measured campaign, not the one before
+it that warms up. It runs every kernel several times over with the same input, for a GPU counts only some things at
+once, and empties the caches before each: the times are not those of an undisturbed campaign.
+"""
+
+import csv
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpukit.errors import DeviceError, GpukitError, InputError, UsageError
+
+DURATION = "gpu__time_duration.sum"
+"""Nanoseconds that a kernel ran."""
+
+SUMS = {
+    "global_atomics": (
+        "smsp__inst_executed_op_generic_atom_dot_alu.sum",
+        "smsp__inst_executed_op_generic_atom_dot_cas.sum",
+        "smsp__inst_executed_op_global_red.sum",
+    ),
+    "shared_atomics": ("smsp__inst_executed_op_shared_atom.sum",),
+    "atomic_sectors": ("lts__t_sectors_op_atom.sum", "lts__t_sectors_op_red.sum"),
+}
+"""Counts, and the metrics they are the sum of: instructions of a warp that are atomic (with a result or without) in
+global and in shared memory, and the sectors of 32 bytes that atomics touched in the L2 cache."""
+
+RATES = {
+    "occupancy_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "instructions_per_cycle": "sm__inst_executed.avg.per_cycle_active",
+    "sm_throughput_pct": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+}
+"""Rates: warps on a multiprocessor over the most it can hold; instructions of a multiprocessor a cycle; how busy the
+busiest part of the multiprocessors is."""
+
+METRICS = (DURATION, *(name for names in SUMS.values() for name in names), *RATES.values())
+
+# What is read are counts, and rates by the cycle: the clocks of a GPU that others may share can stay as they are.
+OPTIONS = ("--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--profile-from-start", "off")
+
+KEPT = ("graph", "method", "device", "params", "groups", "cost", "rounds", "sets", "probes")
+"""What the record says of the campaign; its times mean nothing under a profiler."""
+
+Kernel = Mapping[str, float | None]
+"""One launch of a kernel: its metrics, None where the profiler has no value."""
+
+
+def find_ncu() -> str:
+    """Return the path of the profiler.
+
+    Raises
+    ------
+    DeviceError
+        If it is not installed where programs are looked for, or with CUDA.
+    """
+    folders = [f"{home}/bin" for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if home]
+    found = shutil.which("ncu", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *folders]))
+    if found is None:
+        raise DeviceError(
+            "NVIDIA's profiler ncu is not on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin; "
+            "install Nsight Compute, or add its folder to PATH"
+        )
+    return found
+
+
+def measure(ncu: str, words: Sequence[str], launches: int) -> dict[str, Any]:
+    """Count what the GPU does in the one campaign of a command.
+
+    Parameters
+    ----------
+    ncu : str
+        The profiler.
+    words : sequence of str
+        Words of a ``gpukit bench merit`` for one graph, method and world, without ``--out``.
+    launches : int
+        Launches to count at most, at least 1.
+
+    Returns
+    -------
+    dict
+        What its record says of the campaign (:data:`KEPT`), and what :func:`totals` returns.
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        If the command fails, or the profiler.
+    """
+    with tempfile.TemporaryDirectory(prefix="gpukit-") as folder:
+        record, log = Path(folder) / "record.json", Path(folder) / "ncu.csv"
+        # One launch more than are counted shows whether there were more.
+        command = [ncu, *OPTIONS, "--metrics", ",".join(METRICS), "--launch-count", str(launches + 1)]
+        command += ["--log-file", str(log), sys.executable, "-m", "gpukit", *words, "--out", str(record)]
+        status, said = _run(command)
+        told = log.read_text(errors="replace") if log.exists() else ""
+        kernels = read_kernels(told)
+        if status or not kernels or not record.exists() or "==ERROR==" in told + said:
+            raise _failure(status, f"{told}\n{said}")
+        (campaign,) = json.loads(record.read_text())["runs"]
+    return {name: campaign[name] for name in KEPT} | totals(kernels, launches)
+
+
+def read_kernels(text: str) -> list[Kernel]:
+    """Return the launches in the output of ``ncu --csv --page raw``, in order.
+
+    Parameters
+    ----------
+    text : str
+        Messages, a line of names, one of units, and a line a launch.
+    """
+    lines = text.splitlines()
+    begin = next((place for place, line in enumerate(lines) if line.startswith('"ID"')), len(lines))
+    rows = csv.DictReader(lines[begin:])
+    return [{name: _number(row.get(name)) for name in METRICS} for row in rows if (row["ID"] or "").isdigit()]
+
+
+def _number(text: str | None) -> float | None:
+    """Return a value, or None for ``n/a`` and what else is none."""
+    try:
+        value = float((text or "").replace(",", ""))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def totals(kernels: Sequence[Kernel], launches: int) -> dict[str, Any]:
+    """Add up the first ``launches`` launches.
+
+    Returns
+    -------
+    dict
+        ``launches`` that were counted; ``cut``: whether there were more; ``kernel_s``, their time in seconds; the
+        counts of :data:`SUMS`; the rates of :data:`RATES`, means weighted by the time. None where a value of a launch
+        is missing.
+    """
+    counted = kernels[:launches]
+    spent = [kernel[DURATION] for kernel in counted]
+    total = _sum(spent)
+    found: dict[str, Any] = {"launches": len(counted), "cut": len(kernels) > launches}
+    found["kernel_s"] = None if total is None else total / 1e9
+    for name, metrics in SUMS.items():
+        found[name] = _sum(kernel[metric] for kernel in counted for metric in metrics)
+    for name, metric in RATES.items():
+        weighted = _sum(_product(kernel[metric], time) for kernel, time in zip(counted, spent, strict=True))
+        found[name] = weighted / total if weighted is not None and total else None
+    return found
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = list(values)
+    return None if None in known else math.fsum(value for value in known if value is not None)
+
+
+def _product(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first * second
+
+
+def _run(command: Sequence[str]) -> tuple[int, str]:
+    """Run a command; return its exit status, and what it said. An interrupt ends the processes that it started too."""
+    # In other languages ncu writes numbers otherwise.
+    environment = os.environ | {"LC_ALL": "C.UTF-8"}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        said, _ = process.communicate()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    return process.returncode, said
+
+
+def _failure(status: int, text: str) -> GpukitError:
+    """Return why there are no counters: what the profiler says, else the command below it, else what is known."""
+    ended = re.search(r"==ERROR== The application returned an error code \((\d+)\)", text)
+    if found := re.search(r"^==ERROR== (?!The application returned)(.*)", text, re.MULTILINE):
+        return DeviceError(f"the profiler ncu failed: {found[1]}")
+    if found := re.search(r"^gpukit: error: (.*)", text, re.MULTILINE):
+        kind = {2: UsageError, 3: InputError}.get(int(ended[1]) if ended else status, DeviceError)
+        return kind(found[1])
+    if status or ended:
+        last = (text.strip().splitlines() or ["it said nothing"])[-1]
+        return DeviceError(f"the campaign failed under the profiler ncu (exit code {status}): {last}")
+    return DeviceError("the profiler ncu saw no kernel; see whether `gpukit bench merit --device cuda` runs without it")
