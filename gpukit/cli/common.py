@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from gpukit.device import lease
+from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import InputError, UsageError
@@ -131,6 +132,8 @@ class Run:
         before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`.
         """
         device, self._lease = lease.take(choose(str(requested), gpus, threads, work=work))
+        if device.pool:
+            start_contexts(len(device.gpus))
         threads = set_threads(device.threads)
         if threads != device.threads:
             device = replace(device, threads=threads)

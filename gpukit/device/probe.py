@@ -1,11 +1,12 @@
-"""Lists the GPUs that CUDA shows, as JSON on standard output; run as a program of its own by ``select.py``.
+"""What is asked of the CUDA driver before anything large is imported, with the standard library alone.
 
-CUDA reads CUDA_VISIBLE_DEVICES once, when it starts. A process of its own leaves the caller free to choose GPUs first,
-and survives a broken driver. It uses nothing but the standard library.
+Run as a program of its own by ``select.py``, it lists the GPUs that CUDA shows, as JSON on standard output: CUDA reads
+CUDA_VISIBLE_DEVICES once, when it starts, so the caller stays free to choose GPUs first, and survives a broken driver.
 """
 
 import ctypes
 import json
+import threading
 
 
 def probe(library: str = "libcuda.so.1") -> dict:
@@ -17,6 +18,29 @@ def probe(library: str = "libcuda.so.1") -> dict:
     if status := cuda.cuDeviceGetCount(ctypes.byref(count)):
         return {"error": f"CUDA cannot list its devices ({_name(cuda, status)})"}
     return {"devices": [_describe(cuda, index) for index in range(count.value)]}
+
+
+def start_contexts(count: int, library: str = "libcuda.so.1") -> threading.Thread:
+    """Have the driver make the contexts of the first GPUs in a thread, and return that.
+
+    It takes tenths of a second, in which the caller can import what it needs: both libraries that use a GPU take the
+    context that is there, and wait for one in the making. What goes wrong here, they meet again and report.
+    """
+    thread = threading.Thread(target=_retain, args=(count, library), daemon=True)
+    thread.start()
+    return thread
+
+
+def _retain(count: int, library: str) -> None:
+    try:
+        cuda = ctypes.CDLL(library)
+    except OSError:
+        return
+    cuda.cuInit(0)
+    for index in range(count):
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        if cuda.cuDeviceGet(ctypes.byref(device), index) == 0:
+            cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
 def _name(cuda: ctypes.CDLL, status: int) -> str:

@@ -1,5 +1,6 @@
 """The choice of a device: reasons, refusals, threads, and what the probe answers."""
 
+import ctypes
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 import gpukit
 from gpukit.device import select
+from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, Gpu, available_threads, choose
 from gpukit.errors import DeviceError, UsageError
 
@@ -153,6 +155,8 @@ int cuDeviceGetName(char *s, int n, int d) { strcpy(s, d ? "Fake B" : "Fake A");
 int cuDeviceTotalMem_v2(size_t *m, int d) { *m = (size_t)(d + 1) << 34; return 0; }
 int cuDeviceGetUuid_v2(unsigned char *u, int d) { for (int i = 0; i < 16; i++) u[i] = i + d; return 0; }
 int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
+int made = 0;
+int cuDevicePrimaryCtxRetain(void **c, int d) { *c = NULL; made |= 1 << d; return 0; }
 """
 
 
@@ -197,6 +201,15 @@ def test_detection_asks_the_driver(driver: Path) -> None:
 def test_detection_keeps_the_visible_names(driver: Path) -> None:
     found, _ = detect_with(driver, CUDA_VISIBLE_DEVICES="3, MIG-x")
     assert [gpu[4] for gpu in found] == ["3", "MIG-x"]
+
+
+def test_contexts_are_made_in_a_thread(driver: Path) -> None:
+    library = str(driver / "libcuda.so.1")
+    made = ctypes.c_int.in_dll(ctypes.CDLL(library), "made")
+    for count, devices in ((1, 0b01), (2, 0b11)):
+        start_contexts(count, library).join(timeout=60)
+        assert made.value == devices
+    start_contexts(1, str(driver / "missing.so")).join(timeout=60)
 
 
 def test_detection_says_why_there_are_none(driver: Path) -> None:
