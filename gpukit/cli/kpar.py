@@ -20,6 +20,7 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 from gpukit.cli.kpar_gather import gather
+from gpukit.cli.kpar_load import load_index, load_rank
 from gpukit.cli.kpar_options import (
     DEFAULT_K,
     AlphaOption,
@@ -113,6 +114,7 @@ def rank(
         graph, graph_digest = read_graph(graph_file), digest(graph_file)
     where = device_for(device, weighted)
     chosen = run.use_device(where, gpus, threads, work=RANK_VISITS * graph.m)
+    load_rank(run, chosen, settings)
     with run.phase("rank"):
         from gpukit.kpar.run import rank_on
 
@@ -172,11 +174,12 @@ def index(
     where = device_for(device, weighted)
     chosen = run.use_device(where, gpus, threads, work=visits * graph.m)
     order = _order(run, chosen, graph, settings, rank_file, inputs)
+    room = None if memory is None else memory << 20
+    options: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "memory": room, "seed": seed}
+    load_index(run, chosen, settings, options)
     with run.phase("walks"):
         from gpukit.kpar.run import index_on
 
-        room = None if memory is None else memory << 20
-        options: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "memory": room, "seed": seed}
         found = index_on(chosen, graph, order, settings, **options)
     if found.light:
         _log.info("the walks do not fit into %d MiB: only counts are kept, and queries draw walks again", memory)
@@ -201,6 +204,7 @@ def _order(
 ) -> "np.ndarray":
     """Return the PRO-rank list of a file, or compute it."""
     if rank_file is None:
+        load_rank(run, device, params)
         with run.phase("rank"):
             from gpukit.kpar.run import rank_on
 
@@ -320,10 +324,12 @@ def query(
         _log.info("%s holds no walks, only counts: they are drawn again, which takes longer", index_file)
     elif chosen.kind == "cuda" and any(getattr(one, "light", False) for one in prepared):
         _log.info("the walks of %s do not fit onto the GPU: they are drawn again, which takes longer", index_file)
+    options: dict[str, Any] = {"to_end": depth is Depth.end, "shape": shape}
+    options |= {"printed": bounds is Bounds.printed, "resort": depth is Depth.walks}
+    with run.phase("load"):
+        query_on(chosen, prepared, sources.part(0, min(len(sources), len(prepared))), k, **options)
     with run.phase("query"), run.progress("queries") as update:
-        options: dict[str, Any] = {"to_end": depth is Depth.end, "shape": shape, "progress": update}
-        options |= {"printed": bounds is Bounds.printed, "resort": depth is Depth.walks}
-        result = query_on(chosen, prepared, sources, k, **options)
+        result = query_on(chosen, prepared, sources, k, progress=update, **options)
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)

@@ -16,6 +16,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.kpar_load import load_fora, load_monte_carlo
 from gpukit.cli.kpar_options import (
     DEFAULT_K,
     AlphaOption,
@@ -119,12 +120,14 @@ def baseline(
         from gpukit.kpar import baselines  # type: ignore[no-redef]
     placed = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
     if method is Baseline.fora:
+        load_fora(run, baselines, settings, placed)
         with run.phase("index"):
             found = baselines.fora_index(graph, settings, seed=seed, **placed)
         extra = {"index_bytes": int(found.places.nbytes + found.ends.nbytes)}
         with run.phase("query"):
             result = baselines.fora(graph, found, sources, k, **placed)
     else:
+        load_monte_carlo(run, baselines, settings, placed)
         with run.phase("query"):
             result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **placed)
     finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon, extra=extra)

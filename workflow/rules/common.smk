@@ -6,6 +6,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+sys.path.insert(0, str(workflow.basedir))
+
+from gpukit.device.select import detect, package_problem
+
 PAPER = config["paper"]
 SCALE = config["scales"][config["scale"]] if PAPER else {}
 GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
@@ -53,6 +57,11 @@ ONE_GPU = min(GPUS, 1)  # of systems that know no more
 THREADS = 0 if ON_GPU else config["threads"]
 CPU_ENV = "../../envs/cpu.yaml"
 DEVICE_ENV = f"../../envs/{config['cuda_env']}.yaml" if ON_GPU else CPU_ENV
+
+
+def warm_device(wildcards):
+    """Return the device whose kernels a warm-up compiles: to `auto` a graph of a few vertices is work for the CPU."""
+    return "cuda" if ON_GPU and detect()[0] and not package_problem() else DEVICE
 
 
 # `python -m gpukit` has to be this checkout's package under the Python that runs Snakemake (its environment need not be

@@ -26,7 +26,7 @@ rule warm_up:
         DEVICE_ENV
     threads: THREADS
     resources:
-        device=DEVICE,
+        device=warm_device,
         gpu=GPUS,
         workers=workers,
         mem_mb=2000,

@@ -30,7 +30,7 @@ rule merit_warm_up:
         DEVICE_ENV
     threads: THREADS
     resources:
-        device=DEVICE,
+        device=warm_device,
         gpu=ONE_GPU,
         workers=workers,
         mem_mb=2000,

@@ -1,8 +1,6 @@
 # What the items of a paper, its tables and figures, are made of.
 from snakemake.logging import logger
 
-sys.path.insert(0, str(workflow.basedir))
-
 from gpukit.bench.counters import find_ncu
 from gpukit.errors import DeviceError
 
