@@ -16,7 +16,7 @@ import typer
 
 from gpukit.device import lease
 from gpukit.device.probe import start_contexts
-from gpukit.device.select import Device, choose
+from gpukit.device.select import Device, choose, look_for_gpus
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import InputError, UsageError
 
@@ -33,7 +33,14 @@ class DeviceChoice(StrEnum):
     cuda = "cuda"
 
 
-DeviceOption = Annotated[DeviceChoice, typer.Option("--device", help="Where to run.")]
+def _look_ahead(device: DeviceChoice) -> DeviceChoice:
+    """Look for GPUs while the command reads its files."""
+    if device is not DeviceChoice.cpu:
+        look_for_gpus()
+    return device
+
+
+DeviceOption = Annotated[DeviceChoice, typer.Option("--device", help="Where to run.", callback=_look_ahead)]
 GpusOption = Annotated[int, typer.Option("--gpus", metavar="N", help="Number of GPUs; 0 means the CPU.")]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", metavar="N", help="CPU threads; all available by default.")

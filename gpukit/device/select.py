@@ -69,6 +69,9 @@ class Device:
         return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}
 
 
+_SILENT = "the NVIDIA driver does not answer"
+
+
 def simulated() -> bool:
     """Return whether numba's CUDA simulator is switched on."""
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
@@ -88,22 +91,41 @@ def for_kernels(function: Any) -> Any:
 
 
 @lru_cache(maxsize=1)
+def look_for_gpus() -> "subprocess.Popen[bytes] | str":
+    """Start to ask the driver for its GPUs, which takes it tenths of a second, while the caller does something else.
+
+    Returns
+    -------
+    Popen or str
+        The process that asks, or why there is nothing to ask. :func:`detect` waits for the answer.
+    """
+    if simulated():
+        return "the CUDA simulator is on (NUMBA_ENABLE_CUDASIM)"
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "no NVIDIA driver on this machine (libcuda.so.1 is not there)"
+    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("probe.py"))]
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return _SILENT
+
+
+@lru_cache(maxsize=1)
 def detect() -> tuple[tuple[Gpu, ...], str]:
     """Return the GPUs that CUDA shows this process, in CUDA's order, and why there are none.
 
     Honours CUDA_VISIBLE_DEVICES. Starts a process where there is a driver. The simulator counts as none.
     """
-    if simulated():
-        return (), "the CUDA simulator is on (NUMBA_ENABLE_CUDASIM)"
+    asking = look_for_gpus()
+    if isinstance(asking, str):
+        return (), asking
     try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return (), "no NVIDIA driver on this machine (libcuda.so.1 is not there)"
-    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("probe.py"))]
-    try:
-        answer = json.loads(subprocess.run(command, capture_output=True, timeout=60, check=True).stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return (), "the NVIDIA driver does not answer"
+        answer = json.loads(asking.communicate(timeout=60)[0])
+    except (subprocess.TimeoutExpired, ValueError):
+        asking.kill()
+        return (), _SILENT
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     hint = "" if shown is None else f"; CUDA_VISIBLE_DEVICES is {shown!r}"
     if "error" in answer:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError
 from gpukit.report.figure import draw, legend
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, need_rows, record_of, rows_of
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, need_rows, record_of, rows_of, work_seconds
 from gpukit.report.style import MARKERS, RANKINGS, SERIES
 
 if TYPE_CHECKING:
@@ -20,12 +20,11 @@ GRID = (1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.3, 8.0)
 def _times(path: str) -> list[Row]:
     with record_of(path, "kpar rank` or `gpukit kpar index") as record:
         seconds = record["time_s"]
-        aside = sum(float(seconds.get(phase, 0.0)) for phase in ("read", "load", "write"))
         row = {
             "n_vertices": record["graph"]["n"],
             "m_edges": record["graph"]["m"],
             **device_columns(record),
-            "time_work_s": round(max(float(seconds["total"]) - aside, 0.0), 6),
+            "time_work_s": round(work_seconds(record), 6),
             "time_total_s": float(seconds["total"]),
         }
     return [row]

@@ -13,7 +13,8 @@ from gpukit.report.kpar import query_ms
 from gpukit.report.observations import Item, Observation, Tables
 from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, phase_columns, phase_types, record_of
 
-PHASES = ("read", "load", "transfer", "sampling", "selection", "write")
+WORK = ("transfer", "sampling", "bounds", "selection")
+"""Phases of a run of gIM."""
 
 DENSITY = "ba-"
 """What the names of the graphs of gIM's figure 7 begin with; their density follows."""
@@ -42,7 +43,7 @@ def _graphs(path: str) -> list[Row]:
 
 def _cells(path: str) -> list[Row]:
     with record_of(path, "gim run") as record:
-        return [{"rr_sets": record["rr_sets"], **device_columns(record), **phase_columns(record, PHASES)}]
+        return [{"rr_sets": record["rr_sets"], **device_columns(record), **phase_columns(record, WORK)}]
 
 
 _CELL = {"graph": str, "method": str, "model": str, "k": int, "epsilon": float, "rounds": int, "sampler": str}
@@ -57,7 +58,7 @@ KINDS = {
     **paper_imgpu.KINDS,
     **paper_diversity.KINDS,
     **paper_merit.KINDS,
-    "gim-cells": Kind({**_CELL, "rr_sets": int, **DEVICE, **phase_types(PHASES)}, tuple(_CELL), _cells),
+    "gim-cells": Kind({**_CELL, "rr_sets": int, **DEVICE, **phase_types(WORK)}, tuple(_CELL), _cells),
 }
 """The tables that only papers need: the graphs with where they come from, and runs of gIM with their settings."""
 
@@ -71,8 +72,8 @@ def _sizes(tables: Tables) -> Iterator[Observation]:
 
 
 def _seconds(row: Row) -> float:
-    """Return the time of a run without reading the graph, loading code and writing the seeds."""
-    return row["time_total_s"] - row["time_read_s"] - row["time_load_s"] - row["time_write_s"]
+    """Return the time of a run without files, imports and compiled code."""
+    return sum(row[f"time_{phase}_s"] for phase in WORK)
 
 
 def _setting(row: Row) -> str:

@@ -5,7 +5,7 @@ from statistics import mean
 from typing import Any
 
 from gpukit.report.observations import Item, Observation, Tables
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, record_of
+from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, record_of, work_seconds
 
 NAMES = {"merit": "MERIT", "segmented": "MERIT, sets anew", "gamcss": "GAMCSS", "pasti": "PASTI", "asti": "ASTI"}
 NAMES |= {"once": "all seeds at once", "printed": "MERIT as printed"}
@@ -47,11 +47,10 @@ def _measures(path: str) -> list[Row]:
             return [row for run in record["runs"] for row in _counters(run)]
         if "runs" in record:
             return [row for run in record["runs"] for row in _campaigns(run)]
-        asked, time = record["params"], record["time_s"]
+        asked = record["params"]
         row = {"method": "once", "model": asked["model"], "eta": asked["eta"], "batch": 0, "groups": 0}
         row |= device_columns(record)
-        spent = time["total"] - sum(time.get(name, 0.0) for name in ("read", "load", "write"))
-        return [row | _value("cost", "1", record["cost"]), row | _value("time", "s", spent)]
+        return [row | _value("cost", "1", record["cost"]), row | _value("time", "s", work_seconds(record))]
 
 
 def _labels(run: dict[str, Any]) -> Row:
@@ -174,7 +173,7 @@ def _parts(tables: Tables) -> Iterator[Observation]:
 
 
 def _profiles(tables: Tables) -> Iterator[Observation]:
-    """Yield MERIT's counters over those of each other method, then each method's own.
+    """Yield MERIT's counters over those of each other method, a counter in place of the method, then each method's own.
 
     Counts have such a ratio where both campaigns were counted to their end; the rates always.
     """
@@ -194,7 +193,7 @@ def _profiles(tables: Tables) -> Iterator[Observation]:
             if methods[other]["value"] and (whole or quantity in RATES.values()):
                 ratio = methods["merit"]["value"] / methods[other]["value"]
                 asked = setting(methods["merit"], "merit", other)
-                yield Observation(graph, "merit", eta, f"{quantity} over {other}", "1", ratio, asked)
+                yield Observation(graph, quantity, eta, f"merit over {other}", "1", ratio, asked)
     for (graph, quantity, eta), methods in found.items():
         for method, row in methods.items():
             yield Observation(graph, method, eta, quantity, row["unit"], row["value"], setting(row, method))
@@ -212,7 +211,7 @@ ITEMS = {
     "figure-10": Item("Run time against β, LT", "load groups β", _RUNS, lambda t: _groups(t, False)),
     "figure-11": Item("Parts of the run time, IC, larger graphs", "vertices to activate η", _RUNS, _parts),
     "figure-12": Item("Parts of the run time, LT, larger graphs", "vertices to activate η", _RUNS, _parts),
-    "figure-13": Item("Counters of the GPU, MERIT's over GAMCSS's, IC", "vertices to activate η", _RUNS, _profiles),
+    "figure-13": Item("Counters of the GPU, MERIT's over GAMCSS's, IC", "", _RUNS, _profiles),
     "figure-14": Item("Parts of the run time, IC, smaller graphs", "vertices to activate η", _RUNS, _parts),
     "figure-15": Item("Parts of the run time, LT, smaller graphs", "vertices to activate η", _RUNS, _parts),
     "figure-16": Item("Speed-up by β, LT", "load groups β", _RUNS, lambda t: _groups(t, True)),

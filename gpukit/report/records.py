@@ -116,6 +116,15 @@ def device_name(row: Row) -> str:
     return f"{row['device_name']}, {row['threads']} thread{'s' if row['threads'] != 1 else ''}"
 
 
+ASIDE = ("read", "load", "write")
+"""Phases that are not a system's work: files, and compiled code."""
+
+
+def work_seconds(record: Mapping[str, Any]) -> float:
+    """Return the time of the phases in which a system worked; looking for GPUs and imports are in none of them."""
+    return sum(float(spent) for name, spent in record["time_s"].items() if name not in (*ASIDE, "total"))
+
+
 def phase_columns(record: Mapping[str, Any], phases: tuple[str, ...]) -> Row:
     """Return the seconds of some phases, of all the others together, and in total."""
     time = record["time_s"]

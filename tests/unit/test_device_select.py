@@ -105,10 +105,12 @@ def test_unknown_device() -> None:
 
 def test_the_simulator_is_no_gpu_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
-    select.detect.cache_clear()
+    for asked in (select.look_for_gpus, select.detect):
+        asked.cache_clear()
     assert choose("auto").kind == "cpu" and "simulator" in choose("auto").reason
     assert choose("cuda").gpus == (0,)
-    select.detect.cache_clear()
+    for asked in (select.look_for_gpus, select.detect):
+        asked.cache_clear()
 
 
 def test_threads_follow_affinity_and_quota(tmp_path: Path) -> None:

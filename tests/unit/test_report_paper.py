@@ -40,8 +40,9 @@ def cell(graph, method, seconds, **changes):
         "gpus": 0,
         "threads": 1,
     }
-    row |= {f"time_{phase}_s": 1.0 for phase in ("read", "load", "write")}
-    row |= {"time_sampling_s": 0.5 * seconds, "time_selection_s": 0.25 * seconds, "time_total_s": 3.0 + seconds}
+    shares = {"transfer": 0.125, "sampling": 0.5, "bounds": 0.125, "selection": 0.25}
+    row |= {f"time_{phase}_s": share * seconds for phase, share in shares.items()}
+    row |= {"time_other_s": 3.0, "time_total_s": 3.0 + seconds}
     return row | changes
 
 
@@ -156,28 +157,27 @@ def test_merit_under_a_profiler(tmp_path):
         table = make_table("merit-measures", [("toy/x", str(tmp_path / "c.json"))])
         return rebuild("merit", "figure-13", {"graphs": GRAPHS, "merit-measures": table}, str(tmp_path / "p.tsv"))
 
-    (tmp_path / "p.tsv").write_text(HEADER + "figure-13\ttoy\tmerit\t1000\toccupancy over gamcss\t1\t1.8\n")
+    (tmp_path / "p.tsv").write_text(HEADER + "figure-13\ttoy\toccupancy\t1000\tmerit over gamcss\t1\t1.8\n")
     other = counted("gamcss", occupancy_pct=60.0, global_atomics=240.0, sm_throughput_pct=None)
     found_rows = rows(counted("merit"), other)
     values = {(row["method"], row["quantity"]): (row["ours"], row["paper"], row["unit"]) for row in found_rows}
-    assert found_rows[0]["quantity"] == "occupancy over gamcss", "what the figure draws"
-    assert values["merit", "occupancy over gamcss"] == ("1.5", "1.8", "1")
-    assert values["merit", "atomic instructions over gamcss"] == ("0.25", NA, "1")
+    assert found_rows[0]["quantity"] == "merit over gamcss", "what the figure draws"
+    assert values["occupancy", "merit over gamcss"] == ("1.5", "1.8", "1")
+    assert values["atomic instructions", "merit over gamcss"] == ("0.25", NA, "1")
     assert values["gamcss", "occupancy"] == ("60", NA, "%") and values["merit", "kernel time"] == ("0.5", NA, "s")
     assert values["merit", "SM throughput"][0] == "40"
-    missing = [("gamcss", "SM throughput"), ("merit", "SM throughput over gamcss")]
-    missing += [("merit", "atomic instructions in shared memory over gamcss")]
+    missing = [("gamcss", "SM throughput"), ("SM throughput", "merit over gamcss")]
+    missing += [("atomic instructions in shared memory", "merit over gamcss")]
     assert not values.keys() & set(missing), "no value, and nothing over 0"
     assert {row["setting"] for row in found_rows} == {"ic, η 1000, batches of 4; 1 × G"}
     plot_item("merit", "figure-13", found_rows, str(tmp_path / "x.svg"))
-    assert "MERIT in the paper" in (tmp_path / "x.svg").read_text()
+    assert "occupancy in the paper" in (tmp_path / "x.svg").read_text()
 
     found_rows = rows(counted("merit"), counted("gamcss", cut=True, occupancy_pct=50.0))
-    assert {row["quantity"] for row in found_rows if "over" in row["quantity"]} == {
-        f"{rate} over gamcss" for rate in ("occupancy", "instructions per cycle", "SM throughput")
-    }
+    rates = {"occupancy", "instructions per cycle", "SM throughput"}
+    assert {row["method"] for row in found_rows if row["quantity"] == "merit over gamcss"} == rates
     settings = {(row["method"], row["quantity"]): row["setting"] for row in found_rows}
-    assert settings["merit", "occupancy over gamcss"].startswith("the first 100 launches: ic, ")
+    assert settings["occupancy", "merit over gamcss"].startswith("the first 100 launches: ic, ")
     assert settings["gamcss", "kernel launches"].startswith("the first 100 launches: ic, ")
     assert settings["merit", "kernel launches"].startswith("ic, ")
     with pytest.raises(InputError, match="'cut' is missing or wrong"):
@@ -194,7 +194,7 @@ def test_merit_reads_campaigns_and_single_choices(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps({"runs": [run]}))
     rows = make_table("merit-measures", [("toy/x", str(tmp_path / "b.json"))])
     assert [row["value"] for row in rows] == [1.0, 0.1, 2.0, 0.2, 3.0, 3.0, 2.5]
-    record = {"params": {"model": "ic", "eta": 5}, "device": device, "time_s": {"total": 3.0, "read": 1.0}, "cost": 7.0}
+    record = {"params": {"model": "ic", "eta": 5}, "device": device, "time_s": {"total": 3.0, "read": 0.5, "select": 2.0}, "cost": 7.0}
     (tmp_path / "o.json").write_text(json.dumps(record))
     rows = make_table("merit-measures", [("toy/y", str(tmp_path / "o.json"))])
     assert [(row["method"], row["quantity"], row["value"]) for row in rows] == [

@@ -51,17 +51,15 @@ if max(config["evaluate"]["prefixes"]) > config["gim"]["k"]:
 # tells `auto` that there are GPUs to use.
 granted = workflow.global_resources["gpu"].value if "gpu" in workflow.global_resources else 0
 ON_GPU = config["device"] == "cuda" or (config["device"] == "auto" and granted > 0)
-DEVICE = config["device"] if ON_GPU else "cpu"
+# `auto` leaves little work to the CPU; a warm-up, which compiles for the GPU, and a paper's figures are not to do so.
+ASKED = config["device"] if ON_GPU else "cpu"
+GPU_DEVICE = "cuda" if ON_GPU and detect()[0] and not package_problem() else ASKED
+DEVICE = GPU_DEVICE if PAPER else ASKED
 GPUS = config["gpus"] if ON_GPU else 0
 ONE_GPU = min(GPUS, 1)  # of systems that know no more
 THREADS = 0 if ON_GPU else config["threads"]
 CPU_ENV = "../../envs/cpu.yaml"
 DEVICE_ENV = f"../../envs/{config['cuda_env']}.yaml" if ON_GPU else CPU_ENV
-
-
-def warm_device(wildcards):
-    """Return the device whose kernels a warm-up compiles: to `auto` a graph of a few vertices is work for the CPU."""
-    return "cuda" if ON_GPU and detect()[0] and not package_problem() else DEVICE
 
 
 # `python -m gpukit` has to be this checkout's package under the Python that runs Snakemake (its environment need not be

@@ -42,7 +42,7 @@ rule imgpu_warm_up:
         DEVICE_ENV
     threads: THREADS
     resources:
-        device=warm_device,
+        device=GPU_DEVICE,
         gpu=ONE_GPU,
         workers=workers,
         mem_mb=2000,

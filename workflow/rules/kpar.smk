@@ -45,7 +45,7 @@ rule kpar_warm_up:
         DEVICE_ENV
     threads: THREADS
     resources:
-        device=warm_device,
+        device=GPU_DEVICE,
         gpu=GPUS,
         workers=workers,
         mem_mb=2000,
