@@ -194,7 +194,12 @@ def test_merit_reads_campaigns_and_single_choices(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps({"runs": [run]}))
     rows = make_table("merit-measures", [("toy/x", str(tmp_path / "b.json"))])
     assert [row["value"] for row in rows] == [1.0, 0.1, 2.0, 0.2, 3.0, 3.0, 2.5]
-    record = {"params": {"model": "ic", "eta": 5}, "device": device, "time_s": {"total": 3.0, "read": 0.5, "select": 2.0}, "cost": 7.0}
+    record = {
+        "params": {"model": "ic", "eta": 5},
+        "device": device,
+        "time_s": {"total": 3.0, "read": 0.5, "select": 2.0},
+        "cost": 7.0,
+    }
     (tmp_path / "o.json").write_text(json.dumps(record))
     rows = make_table("merit-measures", [("toy/y", str(tmp_path / "o.json"))])
     assert [(row["method"], row["quantity"], row["value"]) for row in rows] == [
