@@ -4,6 +4,8 @@ import importlib
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -33,6 +35,10 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 
 INTERRUPTED = 5
 INTERNAL = 70
+GRACE_S = 3.0
+"""Time that a run has to end by itself after a signal; compiled code tells Python of it only when it returns."""
+
+_INTERRUPTED_LINE = "interrupted; nothing unfinished was left behind"
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "GOTO_NUM_THREADS",
@@ -120,6 +126,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     normalise_threads()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    said = threading.Event()
+    if arguments is None:
+        _watch_signals(said)
     try:
         # A scheduler that ends a job sends this; it shall clean up like Ctrl-C.
         signal.signal(signal.SIGTERM, _terminate)
@@ -137,12 +146,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code, line = explain(error)
         if line:
             print(f"gpukit: {line}", file=sys.stderr)
+        said.set()
         if code == INTERNAL and any(word == "--verbose" or word.startswith("-v") for word in words):
             import traceback
 
             traceback.print_exception(error)
         _drop_unwritable_output()
         return code
+
+
+def _watch_signals(said: threading.Event) -> None:
+    """End this process if it does not end by itself soon after SIGINT or SIGTERM; ``said``: it has told why."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    except ValueError:
+        return  # not in the main thread
+
+    def watch() -> None:
+        while os.read(reader, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
+            pass
+        time.sleep(GRACE_S)
+        if not said.is_set():
+            os.write(2, f"gpukit: {_INTERRUPTED_LINE}\n".encode())
+        os._exit(INTERRUPTED)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _drop_unwritable_output() -> None:
@@ -164,7 +194,7 @@ def explain(error: BaseException) -> tuple[int, str]:
         return error.exit_code, f"error: {text}"
     # CPython makes a SystemError of an interrupt that arrives while compiled code runs.
     if isinstance(error, KeyboardInterrupt | typer.Abort) or isinstance(error.__cause__, KeyboardInterrupt):
-        return INTERRUPTED, "interrupted; nothing unfinished was left behind"
+        return INTERRUPTED, _INTERRUPTED_LINE
     if isinstance(error, BrokenPipeError):
         return INTERRUPTED, ""
     if isinstance(error, MemoryError) or "CUDA_ERROR_OUT_OF_MEMORY" in text:

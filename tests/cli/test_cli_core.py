@@ -370,3 +370,34 @@ def test_doctor_reports_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytes
         "failed   cpu: Philox known answers" in out and "skipped  cuda: Philox known answers (no NVIDIA driver)" in out
     )
     assert err == "gpukit: error: self-test failed: cpu: Philox known answers; see the details above\n"
+
+
+STUCK = """
+import ctypes
+
+def stuck():
+    print("ready", flush=True)
+    mutex = ctypes.create_string_buffer(64)
+    for _ in range(2):
+        ctypes.CDLL(None).pthread_mutex_lock(mutex)
+"""
+RUN_STUCK = """
+import sys
+from gpukit.cli import app
+app.GRACE_S = 0.2
+app.COMMANDS += (("stuck", "stuck:stuck", "Never return to Python."),)
+sys.argv[1:] = ["stuck"]
+sys.exit(app.main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_compiled_code_does_not_outlive_a_signal(tmp_path: Path, number: int) -> None:
+    (tmp_path / "stuck.py").write_text(STUCK)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-c", RUN_STUCK]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None and run.stdout.readline() == "ready\n"
+        run.send_signal(number)
+        _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")
