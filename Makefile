@@ -17,8 +17,9 @@ demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
 	@echo "The report: results/report.html"
 
+# The tests of a file stay together, so that what they share, a whole run of the workflow among it, is made once.
 test: $(VENV)/.stamp-dev
-	$(RUN) pytest -n auto tests --ignore=tests/cuda_sim --ignore=tests/gpu
+	$(RUN) pytest -n auto --dist loadfile tests --ignore=tests/cuda_sim --ignore=tests/gpu
 	$(RUN) NUMBA_ENABLE_CUDASIM=1 pytest -n auto tests/cuda_sim
 
 lint: $(VENV)/.stamp-dev
