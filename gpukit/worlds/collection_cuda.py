@@ -84,6 +84,7 @@ class CudaCollection:
         self.reverse, self.seed, self.first = reverse, seed, first
         self.shape = shape or Shape()
         self.graph = graph or DeviceGraph(reverse)
+        self._walks = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and self.graph.link()
         self.memory = int(0.8 * free_memory()) if memory is None else memory
         self.size = 0
         self._drawn = 0
@@ -182,7 +183,7 @@ class CudaCollection:
         self._control.array.fill(0)
         before = self._counts.array.copy()
         r = self.reverse
-        walks = self.graph.hops is not None and not self._deep
+        walks = self._walks and not self._deep
         sampler = self._walk if walks else self._scan if r.sampler == "scan" else self._skip
         sampler(low, count, pairs, base)
         yield
@@ -463,16 +464,15 @@ class Piece:
 class DeviceGraph:
     """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
 
-    ``hops`` has the row of its tail beside each edge where LT sets can be drawn as walks, and else is None. ``aside``
-    is working space of samplers for a collection that is drawn while another one is.
+    ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``aside`` is working space of samplers
+    for a collection that is drawn while another one is.
     """
 
     def __init__(self, reverse: Reverse) -> None:
         self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
         self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
         self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
-        walks = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1)
-        self.hops = self._linked() if walks and 0 < HOP_SHARE * 16 * len(self.indices) <= free_memory() else None
+        self.hops: Buffer | None = None
         self.aside: dict[str, Buffer] = {}
         elements, most = reverse.elements, cover_cuda.MOST
         self.work: dict[str, Buffer] = {
@@ -492,13 +492,15 @@ class DeviceGraph:
             "none": Buffer(0, np.int32),
         }
 
-    def _linked(self) -> Buffer:
-        """Return the edges with the rows of their tails (:func:`gpukit.worlds.cuda_walk.link`)."""
+    def link(self) -> bool:
+        """Make ``hops`` (:func:`gpukit.worlds.cuda_walk.link`) if there are edges and room; return whether there is."""
         m = len(self.indices)
-        hops = Buffer((m, 2), np.uint64)
-        block = 32 if xp is np else 256
-        launch(cuda_walk.link, min(-(-m // block), 1 << 16), block, self.rows.view, self.indices.view, hops.view)
-        return hops
+        if self.hops is None and 0 < HOP_SHARE * 16 * m <= free_memory():
+            self.hops = Buffer((m, 2), np.uint64)
+            block = 32 if xp is np else 256
+            grid = min(-(-m // block), 1 << 16)
+            launch(cuda_walk.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
+        return self.hops is not None
 
 
 class _HostSets:
