@@ -82,7 +82,7 @@ def counters(
     methods: Annotated[
         str, typer.Option("--methods", help="Of merit, segmented, gamcss; with commas.")
     ] = "merit,gamcss",
-    launches: Annotated[int, typer.Option("--launches", min=1, help="Launches of a campaign to count at most.")] = 2000,
+    launches: Annotated[int, typer.Option("--launches", min=1, help="Launches of a campaign to count at most.")] = 200,
     out: RecordOption = None,
     device: DeviceOption = DeviceChoice.cuda,
     gpus: GpusOption = 1,
@@ -109,8 +109,9 @@ def counters(
             raise UsageError(f"{method} runs on CPU threads, where the profiler counts nothing; leave it out")
     record = Record("counters", context, run, None)
     where = ["--device", "cuda", "--gpus", str(gpus), "--threads", str(run.device.threads), "--seed", str(seed)]
-    for path in graphs:
-        for model, eta, method in campaigns:
+    with run.progress("campaigns") as update:
+        for done, (path, (model, eta, method)) in enumerate(product(graphs, campaigns)):
+            update(done, len(graphs) * len(campaigns))
             words = ["bench", "merit", str(path), "--models", model, "--eta", eta, "--batch", str(batch)]
             found = measure(ncu, [*words, "--methods", method, "--worlds", "1", *where], launches)
             record.add(found.pop("graph"), found)
