@@ -1,6 +1,8 @@
 """Fixtures of all tests. Its place also puts ``tests/`` on the import path, for ``from oracles.worlds import …``."""
 
 import signal
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,3 +43,33 @@ def _interruptible() -> None:
     """Let processes that tests start be interrupted, also where the tests themselves run in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+FAKE_DRIVER = r"""
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+int cuInit(unsigned f) { return getenv("FAKE_FAIL") ? 100 : 0; }
+int cuGetErrorName(int e, const char **s) { *s = "CUDA_ERROR_NO_DEVICE"; return 0; }
+int cuDeviceGetCount(int *n) { *n = 2; return 0; }
+int cuDeviceGet(int *d, int i) { *d = i; return 0; }
+int cuDeviceGetName(char *s, int n, int d) { strcpy(s, d ? "Fake B" : "Fake A"); return 0; }
+int cuDeviceTotalMem_v2(size_t *m, int d) { *m = (size_t)(d + 1) << 34; return 0; }
+int cuDeviceGetUuid_v2(unsigned char *u, int d) { for (int i = 0; i < 16; i++) u[i] = i + d; return 0; }
+int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
+int made = 0;
+int cuDevicePrimaryCtxRetain(void **c, int d) { *c = NULL; made |= 1 << d; return 0; }
+"""
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a libcuda.so.1 that answers like a machine with two GPUs."""
+    folder = tmp_path_factory.mktemp("driver")
+    (folder / "cuda.c").write_text(FAKE_DRIVER)
+    try:
+        command = ["cc", "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1"), str(folder / "cuda.c")]
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("needs a C compiler")
+    return folder

@@ -42,6 +42,7 @@ from gpukit.cli.gim_options import (
     summary_of,
 )
 from gpukit.cli.gim_shards import sample, select
+from gpukit.cli.loading import one_edge
 from gpukit.cli.vertices import vertex_list, vertex_numbers
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
@@ -210,7 +211,7 @@ def baseline(
 
         ranked = {Method.degree: baselines.degree, Method.degree_discount: baselines.degree_discount}
         choose = ranked.get(method) or partial(baselines.random, seed=seed)
-        choose(_edge(graph), 1)  # compiled code, before what people compare
+        choose(one_edge(graph), 1)  # compiled code, before what people compare
     with run.phase("selection"):
         seeds = choose(graph, k)
     with run.phase("write"):
@@ -223,31 +224,13 @@ def baseline(
     run.finish(graph, {"seeds": original.tolist()})
 
 
-def _edge(graph: "Graph") -> "Graph":
-    """Return one edge with probabilities of the kind that a graph has."""
-    import numpy as np
-
-    from gpukit.graph.csr import Graph
-
-    words = None if graph.probabilities is None else np.zeros(1, np.uint32)
-    return Graph(
-        indptr=np.array([0, 1, 1]),
-        indices=np.ones(1, np.int32),
-        weights=graph.weights,
-        probabilities=words,
-        in_indptr=np.array([0, 0, 1]),
-        in_indices=np.zeros(1, np.int32),
-        in_probabilities=words,
-    )
-
-
 def _load(graph: "Graph", asked: "Params", device: Device) -> None:
     """Load compiled code with a run on one edge, before the phases that people compare."""
     from gpukit.gim import Params, maximise
 
     same = ("model", "bound", "sampler", "selection", "rounds")
     trifle = Params(k=1, epsilon=0.9, min_sets=0, **{name: getattr(asked, name) for name in same})
-    maximise(_edge(graph), trifle, device)
+    maximise(one_edge(graph), trifle, device)
 
 
 def _budget(text: str) -> int:

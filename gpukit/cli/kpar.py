@@ -20,7 +20,6 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 from gpukit.cli.kpar_gather import gather
-from gpukit.cli.kpar_load import load_index, load_rank
 from gpukit.cli.kpar_options import (
     DEFAULT_K,
     AlphaOption,
@@ -36,6 +35,7 @@ from gpukit.cli.kpar_options import (
 )
 from gpukit.cli.kpar_output import explained, finish
 from gpukit.cli.kpar_reference import baseline, truth
+from gpukit.cli.loading import one_edge
 from gpukit.cli.parts import PartOption, part_of
 from gpukit.cli.sources import read_sources
 from gpukit.errors import InputError, UsageError
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gpukit.device.select import Device
     from gpukit.graph.csr import Graph
     from gpukit.kpar.index import Index
+    from gpukit.kpar.rank import Rank
 
 app = typer.Typer(help="Top-k personalised PageRank.", no_args_is_help=True, add_completion=False)
 
@@ -114,11 +115,7 @@ def rank(
         graph, graph_digest = read_graph(graph_file), digest(graph_file)
     where = device_for(device, weighted)
     chosen = run.use_device(where, gpus, threads, work=RANK_VISITS * graph.m)
-    load_rank(run, chosen, settings)
-    with run.phase("rank"):
-        from gpukit.kpar.run import rank_on
-
-        found = rank_on(chosen, graph, settings)
+    found = _rank(run, chosen, graph, settings)
     with run.phase("write"):
         from gpukit.artifacts import write_pagerank
 
@@ -176,10 +173,13 @@ def index(
     order = _order(run, chosen, graph, settings, rank_file, inputs)
     room = None if memory is None else memory << 20
     options: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "memory": room, "seed": seed}
-    load_index(run, chosen, settings, options)
-    with run.phase("walks"):
+    with run.phase("load"):
+        import numpy as np
+
         from gpukit.kpar.run import index_on
 
+        index_on(chosen, one_edge(graph), np.arange(2, dtype=np.int32), settings, **options)
+    with run.phase("walks"):
         found = index_on(chosen, graph, order, settings, **options)
     if found.light:
         _log.info("the walks do not fit into %d MiB: only counts are kept, and queries draw walks again", memory)
@@ -199,16 +199,22 @@ def index(
     run.finish(graph, record)
 
 
+def _rank(run: Run, device: "Device", graph: "Graph", params: Any) -> "Rank":
+    """Compute PageRank and the PRO-rank list."""
+    with run.phase("load"):
+        from gpukit.kpar.run import rank_on
+
+        rank_on(device, one_edge(graph), params)
+    with run.phase("rank"):
+        return rank_on(device, graph, params)
+
+
 def _order(
     run: Run, device: "Device", graph: "Graph", params: Any, rank_file: Path | None, inputs: dict[str, str]
 ) -> "np.ndarray":
     """Return the PRO-rank list of a file, or compute it."""
     if rank_file is None:
-        load_rank(run, device, params)
-        with run.phase("rank"):
-            from gpukit.kpar.run import rank_on
-
-            return rank_on(device, graph, params).order
+        return _rank(run, device, graph, params).order
     with run.phase("read"):
         from gpukit.artifacts import digest, read_pagerank
 

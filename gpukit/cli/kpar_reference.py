@@ -16,7 +16,6 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
-from gpukit.cli.kpar_load import load_fora, load_monte_carlo
 from gpukit.cli.kpar_options import (
     DEFAULT_K,
     AlphaOption,
@@ -30,6 +29,7 @@ from gpukit.cli.kpar_options import (
     device_for,
 )
 from gpukit.cli.kpar_output import finish, packed
+from gpukit.cli.loading import one_edge
 from gpukit.cli.sources import read_sources
 from gpukit.errors import DeviceError
 
@@ -119,15 +119,21 @@ def baseline(
     else:
         from gpukit.kpar import baselines  # type: ignore[no-redef]
     placed = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
+    with run.phase("load"):
+        from gpukit.kpar.problem import Sources
+
+        edge, zero = one_edge(graph), Sources.single([0])
+        if method is Baseline.fora:
+            baselines.fora(edge, baselines.fora_index(edge, settings, seed=seed, **placed), zero, 1, **placed)
+        else:
+            baselines.monte_carlo(edge, zero, 1, settings, seed=seed, **placed)
     if method is Baseline.fora:
-        load_fora(run, baselines, settings, placed)
         with run.phase("index"):
             found = baselines.fora_index(graph, settings, seed=seed, **placed)
         extra = {"index_bytes": int(found.places.nbytes + found.ends.nbytes)}
         with run.phase("query"):
             result = baselines.fora(graph, found, sources, k, **placed)
     else:
-        load_monte_carlo(run, baselines, settings, placed)
         with run.phase("query"):
             result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **placed)
     finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon, extra=extra)

@@ -18,6 +18,7 @@ from gpukit.cli.common import (
     VerboseOption,
     check_out,
 )
+from gpukit.cli.loading import one_edge
 from gpukit.cli.merit_once import once
 from gpukit.cli.merit_options import (
     BatchOption,
@@ -287,21 +288,9 @@ def _use_device(
 
 def _load(graph: "Graph", asked: "Params", device: "Device") -> None:
     """Load compiled code with a campaign on one edge, before the phases that people compare."""
-    import numpy as np
-
-    from gpukit.graph.csr import Graph
     from gpukit.merit import Params, SimulatedWorld, simulate
 
-    words = None if graph.probabilities is None else np.zeros(1, np.uint32)
-    edge = Graph(
-        indptr=np.array([0, 1, 1, 1]),
-        indices=np.ones(1, np.int32),
-        weights=graph.weights,
-        probabilities=words,
-        in_indptr=np.array([0, 0, 1, 1]),
-        in_indices=np.zeros(1, np.int32),
-        in_probabilities=words,
-    )
+    edge = one_edge(graph, vertices=3)
     params = Params(
         3, 1, asked.model, update=asked.update, ids=asked.ids, certificate=asked.certificate,
         lt_residual=asked.lt_residual,

@@ -125,6 +125,7 @@ def detect() -> tuple[tuple[Gpu, ...], str]:
         answer = json.loads(asking.communicate(timeout=60)[0])
     except (subprocess.TimeoutExpired, ValueError):
         asking.kill()
+        asking.wait()
         return (), _SILENT
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     hint = "" if shown is None else f"; CUDA_VISIBLE_DEVICES is {shown!r}"

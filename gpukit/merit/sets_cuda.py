@@ -14,7 +14,7 @@ from gpukit.merit import cuda_select
 from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
 from gpukit.worlds.collection import check_ids
-from gpukit.worlds.collection_cuda import DeviceGraph
+from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
 MAX_BLOCK = 1024

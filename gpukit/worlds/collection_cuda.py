@@ -13,6 +13,8 @@ from gpukit.errors import DeviceError
 from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan, cuda_walk
 from gpukit.worlds import cuda as kernels
 from gpukit.worlds.collection import Collection, Selection, check_ids
+from gpukit.worlds.graph_cuda import DeviceGraph
+from gpukit.worlds.host_sets import HostSets, gather
 from gpukit.worlds.reverse import Reverse
 
 AHEAD = 1 << 15
@@ -36,9 +38,6 @@ PAIR_BYTES = 12 + 32 + 8
 
 WALK_ROOM = 5
 """Places in the logs of walks for an expected member; they take less memory than ``PAIR_BYTES`` counts."""
-
-HOP_SHARE = 4
-"""Walks are drawn where the rows beside the edges take at most this part of the free memory."""
 
 MEMBER_BYTES = 12
 """Device memory that a member of the collection takes: itself, its set, its place in the inverted index."""
@@ -79,7 +78,7 @@ class CudaCollection:
         *,
         shape: Shape | None = None,
         memory: int | None = None,
-        graph: "DeviceGraph | None" = None,
+        graph: DeviceGraph | None = None,
     ) -> None:
         self.reverse, self.seed, self.first = reverse, seed, first
         self.shape = shape or Shape()
@@ -91,7 +90,7 @@ class CudaCollection:
         self._used = 0
         self._mean = 32.0
         self._deep = False
-        self._host: _HostSets | None = None
+        self._host: HostSets | None = None
         self._starts, self._sizes = Buffer(AHEAD, np.int64), Buffer(AHEAD, np.int32)
         self._entries = Buffer(1, np.int64)
         self._counts = Buffer(reverse.elements, np.int32, 0)
@@ -382,7 +381,7 @@ class CudaCollection:
     def _sets(self) -> tuple[np.ndarray, np.ndarray]:
         if self._host is not None:
             return self._host.sets(self.size)
-        return _gathered(self._starts.host(self.size), self._sizes.host(self.size), self._entries.host(self._used))
+        return gather(self._starts.host(self.size), self._sizes.host(self.size), self._entries.host(self._used))
 
     def piece(self, low: int, count: int) -> "Piece":
         """Draw ``count`` sets from id ``first + low`` on and return where they are."""
@@ -428,16 +427,16 @@ class CudaCollection:
         if self._host is not None:
             offsets, members = self._host.sets(piece.sets_end)
             return offsets[piece.sets :] - offsets[piece.sets], members[offsets[piece.sets] :]
-        return _gathered(
+        return gather(
             self._starts.host(piece.sets_end)[piece.sets :], self._sizes.host(piece.sets_end)[piece.sets :],
             self._entries.host(self._used),
         )  # fmt: skip
 
     def _spill(self) -> None:
         """Move the collection to host memory, where it stays from now on."""
-        self._host = _HostSets()
+        self._host = HostSets()
         self._host.add(
-            *_gathered(self._starts.host(self._drawn), self._sizes.host(self._drawn), self._entries.host(self._used))
+            *gather(self._starts.host(self._drawn), self._sizes.host(self._drawn), self._entries.host(self._used))
         )
         self._used = 0
         for name in ("queue", "ranks", "table", "log", "visited", "found"):
@@ -447,7 +446,7 @@ class CudaCollection:
 
     def _move_to_host(self, batch: int) -> None:
         assert self._host is not None
-        self._host.add(*_gathered(self._starts.host(batch), self._sizes.host(batch), self._entries.host(self._used)))
+        self._host.add(*gather(self._starts.host(batch), self._sizes.host(batch), self._entries.host(self._used)))
         self._used = 0
 
 
@@ -459,75 +458,3 @@ class Piece:
     sets_end: int
     used: int
     used_end: int
-
-
-class DeviceGraph:
-    """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
-
-    ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``aside`` is working space of samplers
-    for a collection that is drawn while another one is.
-    """
-
-    def __init__(self, reverse: Reverse) -> None:
-        self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
-        self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
-        self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
-        self.hops: Buffer | None = None
-        self.aside: dict[str, Buffer] = {}
-        elements, most = reverse.elements, cover_cuda.MOST
-        self.work: dict[str, Buffer] = {
-            "work": Buffer(elements, np.int32),
-            "slot": Buffer(elements, np.int32),
-            "marks": Buffer((elements + 31) // 32, np.uint32),
-            "state": Buffer(elements, np.uint8, cover_cuda.FREE),
-            "position": Buffer(elements, np.int32, 2**31 - 1),
-            "candidates": Buffer(most, np.int32),
-            "fill": Buffer(most, np.int32),
-            "start": Buffer(most, np.int64),
-            "taken": Buffer((4, most), np.int32),
-            "histogram": Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32),
-            "inverted": Buffer(1, np.int32),
-            "covered": Buffer(1, np.int32),
-            "earliest": Buffer(1, np.int32),
-            "none": Buffer(0, np.int32),
-        }
-
-    def link(self) -> bool:
-        """Make ``hops`` (:func:`gpukit.worlds.cuda_walk.link`) if there are edges and room; return whether there is."""
-        m = len(self.indices)
-        if self.hops is None and 0 < HOP_SHARE * 16 * m <= free_memory():
-            self.hops = Buffer((m, 2), np.uint64)
-            block = 32 if xp is np else 256
-            grid = min(-(-m // block), 1 << 16)
-            launch(cuda_walk.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
-        return self.hops is not None
-
-
-class _HostSets:
-    """Sets in host memory, in pieces."""
-
-    def __init__(self) -> None:
-        self.offsets: list[np.ndarray] = [np.zeros(1, np.int64)]
-        self.members: list[np.ndarray] = []
-        self.used = 0
-
-    def add(self, offsets: np.ndarray, members: np.ndarray) -> None:
-        self.offsets.append(offsets[1:] + self.used)
-        self.members.append(members)
-        self.used += len(members)
-
-    def sets(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return offsets and members of the first ``size`` sets."""
-        self.offsets = [np.concatenate(self.offsets)]
-        self.members = [np.concatenate(self.members) if self.members else np.empty(0, np.int32)]
-        offsets = self.offsets[0][: size + 1]
-        return offsets, self.members[0][: offsets[-1]]
-
-
-def _gathered(starts: np.ndarray, sizes: np.ndarray, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sets that lie anywhere as offsets and members in the order of their numbers."""
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    packed = np.empty(int(offsets[-1]), np.int32)
-    cover_cpu.gather_sets(starts, offsets, entries, packed)
-    return offsets, packed

@@ -10,7 +10,8 @@ from numba import cuda
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.worlds import collection_cuda
 from gpukit.worlds.collection import Collection, Selection, check_ids
-from gpukit.worlds.collection_cuda import CudaCollection, DeviceGraph, Piece, Shape
+from gpukit.worlds.collection_cuda import CudaCollection, Piece, Shape
+from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
 

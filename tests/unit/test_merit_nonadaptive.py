@@ -1,5 +1,6 @@
 """Seeds chosen once: worlds with the right edges, greedy by brute force, and an exact test that decides."""
 
+import numpy as np
 import pytest
 from oracles.statistics import check_mean
 from oracles.worlds import edges
@@ -55,6 +56,22 @@ def test_greedy_is_lazy_but_greedy(random_graph):
         assert ratios[seeds[place]] == max(ratios) and ratios.index(max(ratios)) == seeds[place]
     assert sum(len(reach(one, seeds)) < eta for one in live) <= 1
     assert sum(len(reach(one, seeds[:-1])) < eta for one in live) > 1
+
+
+def test_worlds_are_put_together_as_they_were(random_graph):
+    """Some of two collections, in which vertices were seeds already: the same edges, and what is reached."""
+    reverse, eta = prepare(random_graph(25, 60, 3), "ic"), 20
+    parts, chosen = [_Worlds.draw(reverse, 1, first, 5) for first in (0, 5)], ([0, 3], [1, 4])
+    for part in parts:
+        part.take(7)
+    found = _Worlds.together([part.only(np.array(some)) for part, some in zip(parts, chosen, strict=True)])
+    places = [(part, w) for part, some in zip(parts, chosen, strict=True) for w in some]
+    for place, (part, w) in enumerate(places):
+        live = listed(part, w)
+        assert listed(found, place) == live and found.counts[place] == len(reach(live, [7]))
+    for v in range(25):
+        gains = [min(len(reach(listed(part, w), [7, v])), eta) - min(part.counts[w], eta) for part, w in places]
+        assert found.gain(v, eta) == sum(gains)
 
 
 def test_the_exact_test_is_clopper_and_pearson():

@@ -1,5 +1,6 @@
 """The workflow's configuration: one description, a schema that refuses typos, and pins that agree."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -14,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"
 
 
-def dry_run(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def dry_run(directory: Path, *options: str, **changes: str) -> subprocess.CompletedProcess[str]:
     command = [
         sys.executable,
         "-m",
@@ -27,7 +28,11 @@ def dry_run(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
         "-p",
     ]
     command += ["--cores", "1", *options]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    # Without GPUs, also where there are some.
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": ""} | changes
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, env=environment
+    )
 
 
 def test_schema_and_its_page_are_up_to_date():
@@ -118,6 +123,21 @@ def test_gpus_are_used_when_they_are_granted(tmp_path, options, expected):
     # IMGPU with fixed and fresh worlds and its reach; MERIT for two models, three targets and two ways; the warm-ups.
     assert len(commands) == 3 + 12 + 2
     assert all(expected.replace("--gpus 2", "--gpus 1") in line for line in commands), "these know one GPU"
+
+
+@pytest.mark.parametrize("paper", ["", "kpar"])
+def test_warm_ups_and_papers_take_the_gpu_that_is_there(tmp_path, driver, paper):
+    """To `auto` their graphs are work for the CPU; all else is left to it."""
+    options = ["--configfile", str(ROOT / f"config/paper/{paper}.yaml")] if paper else []
+    shown = {"LD_LIBRARY_PATH": str(driver), "CUDA_VISIBLE_DEVICES": "0,1"}
+    done = dry_run(tmp_path, "--resources", "gpu=2", *options, **shown)
+    assert done.returncode == 0, done.stdout
+    lines = [line for line in done.stdout.splitlines() if "--device" in line and "--device cpu" not in line]
+    warm = [line for line in lines if "warm-up" in line]
+    others = [line for line in lines if "warm-up" not in line]
+    assert len(warm) == (1 if paper else 5) and len(others) > 10
+    assert all("--device cuda" in line for line in warm)
+    assert all(("--device cuda" if paper else "--device auto") in line for line in others)
 
 
 def test_a_file_replaces_the_list_of_graphs(tmp_path):

@@ -1,0 +1,24 @@
+"""Next to nothing to run on: compiled code is loaded with it, before the phases that people compare."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpukit.graph.csr import Graph
+
+
+def one_edge(graph: "Graph", vertices: int = 2) -> "Graph":
+    """Return a graph of one edge, 0 → 1, with probabilities of the kind that a graph has."""
+    import numpy as np
+
+    from gpukit.graph.csr import Graph
+
+    words = None if graph.probabilities is None else np.zeros(1, np.uint32)
+    return Graph(
+        indptr=np.array([0] + vertices * [1]),
+        indices=np.ones(1, np.int32),
+        weights=graph.weights,
+        probabilities=words,
+        in_indptr=np.array([0, 0] + (vertices - 1) * [1]),
+        in_indices=np.zeros(1, np.int32),
+        in_probabilities=words,
+    )

@@ -1,0 +1,53 @@
+"""A graph on a GPU, ready for sampling, with what the collections of its RR sets share there."""
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, free_memory, xp
+from gpukit.device.launch import launch
+from gpukit.worlds import cover_cuda, cuda_walk
+from gpukit.worlds.reverse import Reverse
+
+HOP_SHARE = 4
+"""Walks are drawn where the rows beside the edges take at most this part of the free memory."""
+
+
+class DeviceGraph:
+    """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
+
+    ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``aside`` is working space of samplers
+    for a collection that is drawn while another one is.
+    """
+
+    def __init__(self, reverse: Reverse) -> None:
+        self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
+        self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
+        self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
+        self.hops: Buffer | None = None
+        self.aside: dict[str, Buffer] = {}
+        elements, most = reverse.elements, cover_cuda.MOST
+        self.work: dict[str, Buffer] = {
+            "work": Buffer(elements, np.int32),
+            "slot": Buffer(elements, np.int32),
+            "marks": Buffer((elements + 31) // 32, np.uint32),
+            "state": Buffer(elements, np.uint8, cover_cuda.FREE),
+            "position": Buffer(elements, np.int32, 2**31 - 1),
+            "candidates": Buffer(most, np.int32),
+            "fill": Buffer(most, np.int32),
+            "start": Buffer(most, np.int64),
+            "taken": Buffer((4, most), np.int32),
+            "histogram": Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32),
+            "inverted": Buffer(1, np.int32),
+            "covered": Buffer(1, np.int32),
+            "earliest": Buffer(1, np.int32),
+            "none": Buffer(0, np.int32),
+        }
+
+    def link(self) -> bool:
+        """Make ``hops`` (:func:`gpukit.worlds.cuda_walk.link`) if there are edges and room; return whether there is."""
+        m = len(self.indices)
+        if self.hops is None and 0 < HOP_SHARE * 16 * m <= free_memory():
+            self.hops = Buffer((m, 2), np.uint64)
+            block = 32 if xp is np else 256
+            grid = min(-(-m // block), 1 << 16)
+            launch(cuda_walk.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
+        return self.hops is not None
