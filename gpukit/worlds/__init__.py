@@ -3,6 +3,6 @@
 ``rule.py`` decides which in-edges are live and is compiled for both devices; ``tables.py`` and ``reverse.py`` prepare
 what it reads. ``cpu.py`` and ``cuda.py`` draw the same sets, ``cover_cpu.py`` and ``cover_cuda.py`` choose the same
 seeds from them; on a GPU ``cuda_walk.py`` draws the sets of LT faster, and ``cuda_scan.py`` as the gIM paper does.
-``collection.py`` holds the sets on the CPU, ``collection_cuda.py`` on a GPU, ``collection_gpus.py`` on several;
-``factory.py`` picks one.
+``collection.py`` holds the sets on the CPU, ``collection_cuda.py`` on a GPU, with the graph of ``graph_cuda.py`` and,
+where they outgrow it, ``host_sets.py``; ``collection_gpus.py`` on several; ``factory.py`` picks one.
 """
