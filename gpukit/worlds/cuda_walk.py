@@ -9,18 +9,21 @@ needs no set of visited vertices: a stack of the smallest hashes met so far find
 import numba
 from numba import cuda, int32, int64, uint32, uint64
 
-from gpukit.device.select import for_kernels, register_limit
+from gpukit.device.select import for_kernels, register_limit, simulated
 from gpukit.worlds import rule
 from gpukit.worlds.cuda import MEMBER_TAIL, OVERFLOW, TICKET
 
-BLOCK, REGISTERS = 128, 64
+BLOCK, REGISTERS = 128, 96
 """Threads in a block, and the registers each may take."""
 
-BLOCKS = 8
-"""Blocks on a multiprocessor: enough walks at a time to hide the latency of memory."""
+BLOCKS = 5
+"""Blocks on a multiprocessor: enough walks at a time to hide the latency of memory, and as many as have room."""
 
-STEPS = 6
-"""Steps between two looks at which walks of a warp have ended."""
+WARP, STEPS = 32, 16
+"""Threads of a warp, and the steps it takes before it writes them to its logs; a power of two up to 32."""
+
+WARPS, ROW = BLOCK // WARP, BLOCK + WARP // STEPS
+"""Warps in a block, and the places for a step of its threads: neighbours write, and read, in different banks."""
 
 PROBES = 8
 """Places of a walk that a thread asks for at once where it looks for the begin of a circle."""
@@ -28,10 +31,29 @@ PROBES = 8
 LEVELS = 24
 """Height of a stack; a walk of t steps needs about ln t."""
 
+SHARED, LENT = 4, 3
+"""The part of the walks that belongs to no block, one in SHARED, so that all end at about the same time, and the place
+in ``control`` that counts those taken."""
+
 DEEP = 2
 """``OVERFLOW`` where a stack was too low."""
 
 draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice))
+
+
+if simulated():
+
+    @cuda.jit(device=True)
+    def meet_warp():
+        """Wait for the other threads of a warp, here those of a block of one warp."""
+        cuda.syncthreads()
+
+else:
+
+    @cuda.jit(device=True)
+    def meet_warp():
+        """Wait for the other threads of a warp, and see what they wrote."""
+        cuda.syncwarp()
 
 
 @cuda.jit(cache=True)
@@ -73,9 +95,11 @@ def walk(
     """Draw the RR sets first … first + count - 1 of the LT model and pack them; any grid.
 
     A block owns consecutive walks, as many as any other, and a thread one of them at a time, the next one that is not
-    taken. It appends the walk to its own row of ``log``: a step reads the chosen edge (a 32-byte sector) and writes 8
-    bytes; it looks for a circle while the edge is on its way. In the end a block takes a place for all its members at
-    once, and a warp copies the log of a thread: 8 bytes read and written, one atomic add for the occurrence counter.
+    taken; then threads take those that belong to no block, an atomic add each. A step reads the chosen edge (a 32-byte
+    sector), and looks for a circle while that is on its way. After STEPS of them a warp appends what its threads met to
+    their rows of ``log``: 8 bytes each, those of a thread by neighbouring threads, because single ones would cost as
+    much as the reads. In the end a block takes a place for all its members at once, and a warp copies the log of a
+    thread: 8 bytes read and written, one atomic add for the occurrence counter.
 
     Parameters
     ----------
@@ -95,34 +119,46 @@ def walk(
     least = cuda.shared.array((LEVELS, BLOCK), uint32)
     when = cuda.shared.array((LEVELS, BLOCK), int32)
     taken = cuda.shared.array(1, int32)
+    drawn = cuda.shared.array(1, int32)
+    walking = cuda.shared.array(WARPS, int32)
+    met = cuda.shared.array((STEPS, ROW), uint32)
+    met_by = cuda.shared.array(BLOCK, int32)
+    ticket_of = cuda.shared.array(BLOCK, int64)
     used_by = cuda.shared.array(BLOCK, int64)
     base_of = cuda.shared.array(BLOCK, int64)
-    low = int64(count) * cuda.blockIdx.x // cuda.gridDim.x
-    part = int64(count) * (cuda.blockIdx.x + 1) // cuda.gridDim.x - low
+    owned = int64(count) - int64(count) // SHARED
+    low = owned * cuda.blockIdx.x // cuda.gridDim.x
+    part = owned * (cuda.blockIdx.x + 1) // cuda.gridDim.x - low
+    warp, rank = lane // WARP, lane % WARP
     if lane == 0:
         taken[0] = 0
+        drawn[0] = 0
+    if rank == 0:
+        walking[warp] = WARP
     cuda.syncthreads()
     used, begin, depth, circle = int64(0), int64(0), 0, int64(0)
     ticket, v, start, degree, going = int64(-1), int64(0), int64(0), int64(0), False
-    while True:
-        # Walks end and begin together every few steps, because the others of a warp wait meanwhile.
-        if not going:
+    ready, more = True, True
+    while more:
+        if ready and not going:
             if ticket >= 0:
                 if circle > 0:
                     used = begin + circle + _entry(log, thread, begin, used - begin - circle, circle)
                 sizes[set_base + ticket] = int32(used - begin)
-            if 2 * used > capacity:
-                break
-            place = int64(cuda.atomic.add(taken, 0, 1))
-            if place >= part:
-                break
-            ticket = low + place
-            begin, depth, circle, going = used, 0, int64(0), True
-            v = int64(draw_root(n, roots, seed, root_tag, first + ticket))
-            start, degree = int64(rows[v, 0]), int64(rows[v, 1])
+            ready = 2 * used <= capacity
+            if ready:
+                ticket = int64(cuda.atomic.add(taken, 0, 1))
+                ticket = low + ticket if ticket < part else owned + cuda.atomic.add(control, LENT, 1)
+                ready = ticket < count
+            if ready:
+                cuda.atomic.add(drawn, 0, 1)
+                begin, depth, circle, going = used, 0, int64(0), True
+                v = int64(draw_root(n, roots, seed, root_tag, first + ticket))
+                start, degree = int64(rows[v, 0]), int64(rows[v, 1])
+            else:
+                cuda.atomic.sub(walking, warp, 1)
         step = 0
         while step < STEPS and going:
-            step += 1
             chosen = lt_choice(lt_kind, degree, start, lt_constant, lt_prefix, seed, tag, first + ticket, v, 0)
             going = chosen >= 0
             edge = start + chosen if going else int64(0)
@@ -131,18 +167,29 @@ def walk(
             while depth > 0 and least[depth - 1, lane] > mixed:
                 depth -= 1
             if depth > 0 and least[depth - 1, lane] == mixed:
-                circle = used - begin - int64(when[depth - 1, lane])
+                circle = used + step - begin - int64(when[depth - 1, lane])
                 going = False
-            elif depth == LEVELS or used == capacity:
+            elif depth == LEVELS or used + step == capacity:
                 control[OVERFLOW] = DEEP if depth == LEVELS else 1
                 going = False
             else:
                 least[depth, lane] = mixed
-                when[depth, lane] = int32(used - begin)
+                when[depth, lane] = int32(used + step - begin)
                 depth += 1
-                log[thread, used] = uint64(ticket) << uint64(32) | uint64(v)
-                used += 1
+                met[step, lane] = uint32(v)
+                step += 1
             v, degree, start = int64(tail & uint64(0xFFFFFFFF)), int64(tail >> uint64(32)), int64(onward)
+        met_by[lane], ticket_of[lane], used_by[lane] = step, ticket, used
+        used += step
+        meet_warp()
+        more = walking[warp] > 0
+        i = rank % STEPS
+        for j in range(rank // STEPS, WARP, WARP // STEPS):
+            owner = warp * WARP + j
+            if i < met_by[owner]:
+                found = uint64(ticket_of[owner]) << uint64(32) | uint64(met[i, owner])
+                log[thread - lane + owner, used_by[owner] + i] = found
+        meet_warp()
     used_by[lane] = used
     cuda.syncthreads()
     if lane == 0:
@@ -151,7 +198,7 @@ def walk(
             base_of[i] = total
             total += used_by[i]
         total = int64(entry_base) + cuda.atomic.add(control, MEMBER_TAIL, total)
-        cuda.atomic.add(control, TICKET, min(int64(taken[0]), part))
+        cuda.atomic.add(control, TICKET, int64(drawn[0]))
         for i in range(width):
             base_of[i] += total
     cuda.syncthreads()
