@@ -143,6 +143,7 @@ def run_(
         "updating_probes": first.updating_probes,
         "most_members": first.members,
         "device_memory": first.memory,
+        "planned_device_memory": first.planned_memory,
         "campaigns": listed,
         "mean_cost": mean,
     }

@@ -132,7 +132,7 @@ class Campaign:
     def result(self) -> Result:
         """Return what happened so far."""
         policy = self._policy
-        facts = (policy.probes, policy.updating_probes, policy.most_members, policy.memory)
+        facts = (policy.probes, policy.updating_probes, policy.most_members, policy.memory, policy.planned_memory)
         return Result(tuple(self.rounds), self.costs, *facts)
 
 

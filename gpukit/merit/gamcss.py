@@ -37,6 +37,10 @@ class GamcssSets(OwningSets):
         """Return the bytes of device memory taken, with what collections share."""
         return super().memory() + int(self._common.array.nbytes)
 
+    def _plan(self, size: int) -> int:
+        # A third of the rings counts at most, and the common array may be twice as long as that.
+        return super()._plan(size) + 4 * self.segments * self.length
+
     def update(self, size: int) -> None:
         """Refuse what this system cannot do.
 

@@ -80,8 +80,13 @@ class Policy:
 
     @property
     def memory(self) -> int:
-        """Bytes of device memory that the collections take."""
+        """Most bytes of device memory that the collections have taken."""
         return self._sets.memory() + (self._judge.memory() if self._judge is not None else 0)
+
+    @property
+    def planned_memory(self) -> int:
+        """Bytes of device memory that the budget planned for, before the arrays were made."""
+        return self._sets.planned() + (self._judge.planned() if self._judge is not None else 0)
 
     def observe(self, activated: np.ndarray, sets: int, *, replay: bool = False) -> None:
         """Take activated vertices out of the graph after a round that used ``sets`` sets.

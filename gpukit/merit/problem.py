@@ -206,7 +206,9 @@ class Result:
     members : int
         Most members that the collection which batches are chosen from has held.
     memory : int
-        Bytes of device memory that the collections took; 0 on the CPU.
+        Most bytes of device memory that the arrays took; 0 on the CPU.
+    planned_memory : int
+        Bytes that the budget planned for, before the arrays were made.
     """
 
     rounds: tuple[Round, ...]
@@ -215,6 +217,7 @@ class Result:
     updating_probes: int
     members: int
     memory: int = 0
+    planned_memory: int = 0
 
     @property
     def seeds(self) -> np.ndarray:

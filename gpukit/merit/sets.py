@@ -48,7 +48,10 @@ class MrrSets(Protocol):
         """
 
     def memory(self) -> int:
-        """Return the bytes of device memory taken; 0 on the CPU."""
+        """Return the most bytes of device memory taken so far; 0 on the CPU."""
+
+    def planned(self) -> int:
+        """Return the bytes of device memory that were planned for; 0 on the CPU."""
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
@@ -262,6 +265,10 @@ class CpuSets:
 
     def memory(self) -> int:
         """Return the bytes of device memory taken: none."""
+        return 0
+
+    def planned(self) -> int:
+        """Return the bytes of device memory planned for: none."""
         return 0
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:

@@ -38,6 +38,10 @@ CROWDED = 4
 INVERTED = 1 << 22
 """Occurrences of candidates that the index of a selection has room for."""
 
+FEW, SET_BYTES = 64, 25
+"""Sets that the arrays have room for at first, and device memory for a set beside its record; the arrays may be twice
+as long as there are sets."""
+
 
 class DeviceState:
     """What the two collections of a campaign share on a GPU: graph, residual graph, bitmaps, working space.
@@ -60,7 +64,9 @@ class DeviceState:
             self.slots //= 2
         rows = self.blocks * self.slots
         needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * rows, "vertices": 22 * n}
+        needs["selection"] = 4 * INVERTED
         check_budget(needs, free, "the GPU", "use --device cpu")
+        self.planned = sum(needs.values())
         self.ring_memory = int(SHARE * (free - sum(needs.values())) / collections)
         self.graph = DeviceGraph(reverse)
         self.visited = Buffer((rows, words), np.uint32, 0)
@@ -127,10 +133,11 @@ class CudaSets:
         self.seed, self.raw, self.groups = seed, raw, groups
         self.segments, self.length = state.blocks * state.slots, 0
         self.most_members = 0
+        self._most_bytes = self._planned = 0
         self._probes = 0
         self._reach = REACH
-        self._starts, self._sizes, self._roots = (Buffer(64, np.int32) for _ in range(3))
-        self._cursors, self._flags = Buffer(64, np.int64), Buffer(64, np.uint8)
+        self._starts, self._sizes, self._roots = (Buffer(FEW, np.int32) for _ in range(3))
+        self._cursors, self._flags = Buffer(FEW, np.int64), Buffer(FEW, np.uint8)
         self._load, self._changed = Buffer(self.segments, np.int32, 0), Buffer(self.segments, np.int32)
         self._ring, self._rings = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
@@ -142,8 +149,14 @@ class CudaSets:
         return self._probes + int(self._control.host()[kernels.PROBES])
 
     def memory(self) -> int:
-        """Return the bytes of device memory taken, without what collections share."""
-        return _bytes(self._starts, self._sizes, self._roots, self._cursors, self._flags, self._ring)
+        """Return the most bytes of device memory taken so far, without what collections share."""
+        own = _bytes(self._starts, self._sizes, self._roots, self._cursors, self._flags, self._ring)
+        self._most_bytes = max(self._most_bytes, own)
+        return self._most_bytes
+
+    def planned(self) -> int:
+        """Return the bytes of device memory that the budget planned for when it made the rings, at most."""
+        return self._planned
 
     def restart(self, first: int) -> None:
         """Forget all sets; the next ones have ids from ``first`` on."""
@@ -215,10 +228,16 @@ class CudaSets:
         needed = max(least, self._needed(size, segments))
         check_budget({"mRR sets": 4 * segments * needed}, 4 * room, "the GPU for one collection", "use --device cpu")
         self.segments, self.length = segments, max(needed, min(HEADROOM * needed, room // segments))
+        self._planned = max(self._planned, self._plan(size))
+        self.memory()
         self._ring = Buffer(1, np.int32)
         self._ring = Buffer(self.segments * self.length, np.int32)
         self._rings.array.fill(0)
         self._control.array[kernels.MEMBERS] = 0
+
+    def _plan(self, size: int) -> int:
+        """Return the bytes that the rings will take, and the arrays of so many sets at most."""
+        return 4 * self.segments * self.length + 2 * SET_BYTES * max(size, FEW)
 
     def _renew(self) -> None:
         """Draw the valid sets again in longer rings, after they found no room; the others are gone."""
@@ -347,8 +366,12 @@ class OwningSets(CudaSets):
         self.state.bury(vertices, weakened, self.residual.living_in)
 
     def memory(self) -> int:
-        """Return the bytes of device memory taken, with what collections share."""
+        """Return the most bytes of device memory taken so far, with what collections share."""
         return super().memory() + self.state.bytes()
+
+    def planned(self) -> int:
+        """Return the bytes of device memory that the budget planned for, with what collections share."""
+        return super().planned() + self.state.planned
 
 
 def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups: int, beside: Any) -> CudaSets:

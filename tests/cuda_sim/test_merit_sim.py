@@ -118,4 +118,5 @@ def test_campaigns(make_graph, simulator, params, update, monkeypatch):
     for one, other in zip(cpu.rounds, gpu.rounds, strict=True):
         assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()
         assert (one.sets, one.covered, one.hits, one.kind) == (other.sets, other.covered, other.hits, other.kind)
-    assert gpu.memory > 0
+    assert gpu.memory <= gpu.planned_memory < 2 * gpu.memory
+    assert cpu.memory == cpu.planned_memory == 0

@@ -118,6 +118,7 @@ def test_campaigns(random_graph, gpu, params):
             assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()
             assert (one.sets, one.covered, one.hits) == (other.sets, other.covered, other.hits)
         assert cuda.members == cpu.members or params.update != "coupled"
+        assert 0 < cuda.memory <= cuda.planned_memory
 
 
 def test_a_profiler_counts_the_campaigns(random_graph, tmp_path):
