@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 from numba import cuda
 
-from gpukit.device.arrays import Buffer
-from gpukit.device.launch import _compiled, launch
-
 SCALARS = (np.uint64(2**64 - 5), 2.5, True, -7)
 
 
@@ -31,6 +28,9 @@ def _expected(flat, square, seed, real, flag, whole):
 @pytest.mark.parametrize("n", [1, 100, 1000])
 def test_arguments_arrive(gpu, n):
     """The first launch goes through Numba, the others do not; arrays change from one to the next."""
+    from gpukit.device.arrays import Buffer
+    from gpukit.device.launch import _compiled, launch
+
     for turn in range(4):
         flat, square = np.arange(n, dtype=np.int32) + turn, np.arange(2 * n).reshape(2, n) * (turn + 1)
         scalars = (*SCALARS[:3], SCALARS[3] * turn)
@@ -42,6 +42,9 @@ def test_arguments_arrive(gpu, n):
 
 def test_arrays_of_another_type_go_through_numba(gpu):
     """Nothing is read as what it is not: the kernel is compiled for the new type."""
+    from gpukit.device.arrays import Buffer
+    from gpukit.device.launch import launch
+
     square, out = np.arange(20).reshape(2, 10), Buffer((6, 10), np.int64, 0)
     for kind in (np.int32, np.float64, np.int32, np.int8):
         flat = np.arange(10).astype(kind)
