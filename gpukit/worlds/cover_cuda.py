@@ -16,10 +16,10 @@ BUCKETS = 256
 """Buckets of counts: exact below 8, eight to a power of two above."""
 
 MOST = 8192
-"""Most candidates at a time: their counts lie in a block's shared memory."""
+"""Most candidates at a time: their counts lie in a block's shared memory, of which there are 48 KiB."""
 
 AT_ONCE = 4
-"""Candidates whose losses a thread asks for before it looks at the first."""
+"""Candidates that a thread asks for, with their losses, before it looks at the first."""
 
 EPOCHS = 16
 """How often the candidates are chosen at most; each time twice as many."""
@@ -203,14 +203,13 @@ def greedy(
     thread, threads = cuda.grid(1), cuda.gridsize(1)
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     current = cuda.shared.array(MOST, int32)
-    names = cuda.shared.array(MOST, int32)
     local = cuda.shared.array(BUCKETS, int32)
     room = cuda.shared.array(BUCKETS, int32)
     best = cuda.shared.array(BLOCK, uint64)
     todo_start = cuda.shared.array(BLOCK, int64)
     todo_size = cuda.shared.array(BLOCK, int32)
     shared = cuda.shared.array(4, int64)
-    less = cuda.local.array(AT_ONCE, int32)
+    less, ids = cuda.local.array(AT_ONCE, int32), cuda.local.array(AT_ONCE, int32)
     elements = len(work)
     for s in range(thread, sets, threads):
         covered[s] = 0
@@ -277,8 +276,7 @@ def greedy(
         grid.sync()
         total = control[candidates_at]
         for c in range(lane, total, width):
-            names[c] = candidates[c]
-            current[c] = work[names[c]]
+            current[c] = work[candidates[c]]
         for i in range(thread, used, 2 * threads):
             c, place = _list(entries, i, used, marks, slot, sets, covered, list_fill)
             d, other = _list(entries, i + threads, used, marks, slot, sets, covered, list_fill)
@@ -297,10 +295,11 @@ def greedy(
                 for i in range(AT_ONCE):
                     c = base + i * width
                     less[i] = taken[(step - 1) & 3, c] if c < total and step > epoch_first else 0
+                    ids[i] = candidates[c] if c < total else 0
                 for i in range(AT_ONCE):
                     c = base + i * width
                     if c < total:
-                        e, count = names[c], current[c] - less[i]
+                        e, count = ids[i], current[c] - less[i]
                         current[c] = count
                         if cuda.blockIdx.x == 0:
                             taken[(step + 2) & 3, c] = 0

@@ -1,9 +1,10 @@
-"""Every CUDA kernel compiles to PTX for every supported GPU generation, on a machine without a GPU.
+"""Every CUDA kernel compiles to PTX for every supported GPU generation, and links, on a machine without a GPU.
 
 Modules named ``*cuda*.py`` list their kernels in ``KERNELS``: name -> (kernel, types of its arguments). Each module is
 compiled in a process of its own, all at once, because the compiler asks numba-cuda for a current device, which has to
 be replaced for that. A kernel is compiled from Python for the oldest and the newest generation; for those between, the
-code generator gets what the oldest gave it, which saves two thirds of the time.
+code generator gets what the oldest gave it, which saves two thirds of the time. The linker, which knows what a kernel
+may take of a multiprocessor (48 KiB of shared memory), gets the PTX of the oldest.
 """
 
 import json
@@ -24,8 +25,10 @@ MODULES = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\nKERNELS" in pa
 COMPILER = """
 import importlib, json, sys
 import numba.cuda.dispatcher as dispatcher
+from cuda.core import Linker, LinkerOptions, ObjectCode
 from numba import cuda
 from numba.cuda.cudadrv import nvrtc, nvvm
+from numba.cuda.cudadrv.libs import get_cudalib
 
 class Device:
     id = 0
@@ -34,6 +37,11 @@ def compile_python(kernel, types, capability):
     Device.compute_capability = capability
     return cuda.compile_ptx(kernel.py_func, types, cc=capability)[0]
 
+def link(kernel, text, capability):
+    limit = kernel.targetoptions.get("max_registers")
+    options = LinkerOptions(arch=nvrtc.get_arch_option(*capability).replace("compute", "sm"), max_register_count=limit)
+    Linker(ObjectCode.from_ptx(text.encode()), runtime, options=options).link("cubin")
+
 def record(irs, **options):
     given.append((irs, options))
     return generate(irs, **options)
@@ -41,11 +49,12 @@ def record(irs, **options):
 dispatcher.get_current_device = lambda: Device
 generate, nvvm.compile_ir = nvvm.compile_ir, record
 oldest, *between, newest = map(tuple, json.loads(sys.argv[2]))
-targets = {}
+targets, runtime = {}, ObjectCode.from_library(get_cudalib("cudadevrt", static=True))
 for name, (kernel, types) in importlib.import_module(sys.argv[1]).KERNELS.items():
     given = []
     texts = [compile_python(kernel, types, oldest)]
     irs, options = given[-1]
+    link(kernel, texts[0], oldest)
     for capability in between:
         options["arch"] = nvrtc.get_arch_option(*capability)
         texts.append(generate(irs, **options).decode())
