@@ -55,6 +55,8 @@ def kpar(
     if not graphs and not rmat:
         raise UsageError("give a graph file, or --rmat SCALE:DRAWS for one made on the GPU")
     where = run.use_device(device.value, 1, threads)
+    if rmat and where.kind != "cuda":
+        raise UsageError("--rmat graphs are made on a GPU, and this runs on the CPU; give graph files instead")
     from gpukit.bench.kpar import Bench, random_sources
     from gpukit.bench.machine import peak_memory
     from gpukit.kpar import Params

@@ -120,7 +120,7 @@ def ppr(
         float | None, typer.Option("--epsilon", metavar="E", help="Of Definition 1; that of the answers by default.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option("--delta", metavar="D", help="Of Definition 1; 16 / n by default.")
+        float | None, typer.Option("--delta", metavar="D", help="Of Definition 1; 16 / n by default, at most 0.01.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="M.h5", help="A metrics artifact to write.")] = None,
     as_json: JsonOption = False,
@@ -138,7 +138,7 @@ def ppr(
         raise InputError(f"{answers_file} answers queries on another graph; give the graph it was made on")
     k = a["k"] if k is None else k
     epsilon = a.get("epsilon", 0.5) if epsilon is None else epsilon
-    delta = 16 / max(graph.n, 1) if delta is None else delta
+    delta = min(16 / max(graph.n, 1), 0.01) if delta is None else delta
     if not 1 <= k <= a["k"]:
         raise UsageError(f"-k is {k}; 1 to {a['k']} (the length of the answers) are allowed")
     if not (0 < epsilon < 1 and delta >= 0):

@@ -234,7 +234,7 @@ def _check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, 
     for name, value in wanted.items():
         if value is not None and found[name] != value:
             raise InputError(
-                f"{path} was made with {name} {found[name]}, not {value}; leave --{name} out or make it again"
+                f"{path} was made with {name} {found[name]}, not {value}; give --{name} {found[name]}, or make it again"
             )
 
 

@@ -57,19 +57,24 @@ def finish(
     names = [_name(graph, sources, q) for q in range(len(sources))]
     results: list[dict[str, Any]] = []
     lines: dict[str, Any] = {}
+    again = [f", query {q + 1}" if names.count(name) > 1 else "" for q, name in enumerate(names[:10])]
+    titles = [f"from {name}{which}" for name, which in zip(names, again, strict=False)]
     for q, name in enumerate(names):
         nodes, scores = result.answer(q)
         originals = graph.original(nodes)
         results.append({"source": name, "nodes": originals, "scores": scores})
         if q < 10:
             best = [f"{v} ({s:.4g})" for v, s in zip(originals[:5], scores[:5], strict=True)]
-            lines[f"from {name}"] = ", ".join(best) + (f", … ({len(nodes)})" if len(nodes) > 5 else "")
+            rest = f", … ({len(nodes)})" if len(nodes) > 5 else ""
+            own = sources.vertices[sources.offsets[q] : sources.offsets[q + 1]]
+            stays = "" if (graph.indptr[own + 1] > graph.indptr[own]).any() else "; no edge leads away from there"
+            lines[titles[q]] = ", ".join(best) + rest + stays
     lines |= {"queries": len(sources)}
     record = {"results": results, **(extra or {})}
     for q, steps in enumerate((extra or {}).get("explain", [])[:10]):
         for number, step in enumerate(steps, 1):
             told = ", ".join(f"{name} {value:.3g}" for name, value in step.items())
-            lines[f"from {names[q]}, step {number}"] = told
+            lines[f"{titles[q]}, step {number}"] = told
     run.finish(graph, record, lines)
 
 

@@ -42,7 +42,7 @@ def part_of(text: str | None, total: int, what: str) -> tuple[dict[str, Any], in
     i, n = int(number), int(parts)
     if not 1 <= i <= n <= total:
         raise UsageError(f"--part is {text}; 1/N to N/N are allowed, with N at most {total}, the number of {what}")
-    return {"part": [i, n]}, total * (i - 1) // n, total * i // n
+    return {"part": [i, n, total]}, total * (i - 1) // n, total * i // n
 
 
 def read_parts(files: Sequence[Path], kind: str) -> "tuple[list[Artifact], dict[str, Any]]":
@@ -63,7 +63,7 @@ def read_parts(files: Sequence[Path], kind: str) -> "tuple[list[Artifact], dict[
     made: list[dict[str, Any]] = [
         {
             "attributes": one.attributes,
-            "params": one.params | {"part": one.params["part"][1]},
+            "params": one.params | {"part": one.params["part"][1:]},
             "inputs": one.inputs,
             "seed": one.seed,
         }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpukit.device.memory import check_budget, host_free_bytes
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
@@ -170,6 +171,8 @@ def build_index(
     ------
     UsageError
         Like :func:`walk_counts`; or if edges are to be weighted and the graph has no weights.
+    DeviceError
+        If the rows need more memory than is free.
     """
     from gpukit.kpar.cpu import invert_rows, pack_rows, walk_arrivals, walk_rows
 
@@ -194,7 +197,10 @@ def build_index(
             list(pool.map(count, range(len(blocks) - 1)))
         arrivals = np.sum(parts, axis=0)
         return light_index(params, seed, walks, arrivals, hubs_of(arrivals, constants) if hubs else None)
-    ends, freqs = np.empty(places[-1], np.int32), np.empty(places[-1], np.uint32)
+    total = int(places[-1])
+    advice = "raise --epsilon, or keep only counts with `kpar index --memory 0`"
+    check_budget({f"drawing {total:,} walks": BYTES_PER_WALK * total}, host_free_bytes(), "this machine", advice)
+    ends, freqs = np.empty(total, np.int32), np.empty(total, np.uint32)
     lengths = np.zeros(graph.n, np.int64)
 
     def draw(block: int) -> None:

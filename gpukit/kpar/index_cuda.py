@@ -17,7 +17,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar import cuda as kernels
 from gpukit.kpar.index import BYTES_PER_WALK, Index, hubs_of, light_index, walk_counts
 from gpukit.kpar.problem import ONE, Constants, Params
-from gpukit.kpar.rank import ROUNDS, Rank, pro_rank
+from gpukit.kpar.rank import ROUNDS, Rank, check_spread, pro_rank
 
 BLOCK = 8 if simulated() else 256
 PEAK_PER_WALK = 52
@@ -67,6 +67,7 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
             for_each(kernels.rank_gather, groups, in_indptr, in_indices, rows, share, rest)
             remaining = int(rest.sum())
             rounds += 1
+        check_spread(remaining, tolerance, params.alpha)
         return Rank(pagerank, pro_rank(graph, pagerank, xp), params.alpha, rounds, remaining)
 
 

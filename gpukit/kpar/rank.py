@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from gpukit.errors import UsageError
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
 from gpukit.graph.kernels import transpose_rows
 from gpukit.kpar.problem import ONE, Params
 from gpukit.kpar.weights import edge_chances
 
-ROUNDS = 10_000
+ROUNDS = 100_000
+"""Rounds at most; without dangling vertices, (1 - alpha)**rounds of the mass is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
     Raises
     ------
     UsageError
-        If edges are to be weighted and the graph has no weights.
+        If edges are to be weighted and the graph has no weights; or if alpha is too small for :data:`ROUNDS`.
     """
     from gpukit.kpar.cpu import rank_round, weighted_rank_round
 
@@ -80,7 +82,17 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
         spread(*edges, np.uint64(params.go_on), rest, taken, pagerank)
         remaining = int(rest.sum())
         rounds += 1
+    check_spread(remaining, tolerance, params.alpha)
     return Rank(pagerank, pro_rank(graph, pagerank), params.alpha, rounds, remaining)
+
+
+def check_spread(remaining: int, tolerance: float, alpha: float) -> None:
+    """Refuse a PageRank of which more than a share ``tolerance`` is still under way; raises UsageError."""
+    if remaining > tolerance * ONE:
+        raise UsageError(
+            f"with alpha {alpha}, {remaining / ONE:.2g} of the mass is still under way after {ROUNDS:,} rounds; "
+            "alpha of 0.0003 and more is always enough"
+        )
 
 
 def pro_rank(graph: Graph, pagerank: np.ndarray, xp: Any = np) -> np.ndarray:

@@ -53,6 +53,11 @@ def slower(path, times):
     path.write_text(json.dumps(record | {"runs": scaled(record["runs"])}))
 
 
+def test_graphs_made_on_a_gpu_need_one(run, folder):
+    code, out, err = run("kpar", "--rmat", "10:1000", *CPU)
+    assert (code, out) == (2, "") and "--rmat graphs are made on a GPU" in err
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_records_of_every_benchmark_compare(run, record, folder, name):
     words = (name, "graphs/G.h5", *COMMANDS[name], *CPU)

@@ -71,7 +71,7 @@ def test_query_record_artifact_and_judge(record, folder, graph):
     assert list(read_metrics(folder / "M.h5").arrays) == ["precision", "ndcg", "violations"]
 
 
-def test_isolated_source_and_truth(record, folder):
+def test_isolated_source_and_truth(record, good, folder):
     words = (folder / "G.h5", "--source", 5, "-k", 3)
     for found in (
         record("kpar", "query", *words, "--index", folder / "I.h5"),
@@ -79,12 +79,41 @@ def test_isolated_source_and_truth(record, folder):
         record("kpar", "baseline", *words),
     ):
         assert found["results"] == [{"source": 5, "nodes": [5], "scores": [1.0]}]
+    for command in ("query", "truth"):
+        options = ["--index", folder / "I.h5"] if command == "query" else []
+        assert "5 (1); no edge leads away" in good("kpar", command, *words, *options)
     everything = record("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--source", 20)
     assert everything["params"]["k"] == everything["graph"]["n"] < 100
     truth = record("kpar", "truth", folder / "G.h5", "--random", 4, "-k", 5, "--out", folder / "R.h5")
     assert len(truth["results"]) == 4
     judged = record("evaluate", "ppr", folder / "G.h5", "--answers", folder / "R.h5")
     assert (judged["precision"], judged["violations"]) == (1, 0) and judged["max_error"] < 1e-9
+
+
+def test_a_source_given_twice_is_answered_twice(good, folder, tmp_path):
+    (tmp_path / "sources.txt").write_text("20\n30\n20\n")
+    words = ["--index", folder / "I.h5", "--sources", tmp_path / "sources.txt", "-k", 2]
+    shown = good("kpar", "query", folder / "G.h5", *words)
+    assert [shown.count(f"from {title} ") for title in ("20, query 1", "30", "20, query 3")] == [1, 1, 1]
+
+
+def test_what_would_take_too_long_or_too_much(run, tmp_path, monkeypatch):
+    """A circle, where no walk ends before it stops by chance; a machine with 100 bytes left."""
+    monkeypatch.setattr("gpukit.kpar.index.host_free_bytes", lambda: 100)
+    v = np.arange(20)
+    write_graph(tmp_path / "C.h5", build_graph(v, (v + 1) % 20))
+    for words, code, says in (
+        (["rank", "--alpha", "0.0001"], 2, "alpha of 0.0003 and more"),
+        (["index"], 4, "100 bytes are free on this machine; raise --epsilon, or keep only counts"),
+    ):
+        found = run("kpar", words[0], tmp_path / "C.h5", "--out", tmp_path / "no.h5", *words[1:])
+        assert (found[0], found[1]) == (code, "") and says in found[2] and found[2].count("error:") == 1, found
+        assert not (tmp_path / "no.h5").exists()
+
+
+def test_the_judge_asks_for_what_a_query_guarantees(record, folder):
+    judged = record("evaluate", "ppr", folder / "G.h5", "--answers", folder / "T.h5")
+    assert judged["params"]["delta"] == 0.01 and judged["positions"] > 0
 
 
 def test_light_index_gives_the_same_answers(run, record, folder):
@@ -132,6 +161,9 @@ def test_files_of_another_graph_or_kind(run, folder, tmp_path):
     ):
         code, _, err = run(*words)
         assert code == 3 and "another graph" in err
+    alpha = ("kpar", "index", folder / "G.h5", "--rank", folder / "PR.h5", "--alpha", 0.3, "--out", tmp_path / "I.h5")
+    code, _, err = run(*alpha)
+    assert code == 3 and "give --alpha 0.2" in err
     code, _, err = run("kpar", "query", folder / "G.h5", "--index", folder / "PR.h5", *asked)
     assert code == 3 and "pagerank" in err
     for options in (("--alpha", 0), ("--epsilon", 0.7), ("--memory", -1)):

@@ -88,6 +88,10 @@ def test_what_is_no_part_of_it_is_refused(good, run):
     ):
         code, out, err = run(*gather, *files)
         assert (code, out) == (3, "") and line in err and err.count("error:") == 1, err
+    good(*QUERY, "--part", "1/2", "--out", "of7.h5")
+    good(*[9 if word == 7 else word for word in QUERY], "--part", "2/2", "--out", "of9.h5")
+    code, out, err = run("kpar", "gather", "of7.h5", "of9.h5", "--out", "no.h5")
+    assert (code, out) == (3, "") and "differ in params" in err
     for part in ("0/3", "4/3", "3", "a/b", "1/999"):
         code, out, err = run(*search("-t", 4, "--device", "cpu", "--part", part, "--out", "no.h5"))
         assert (code, out) == (2, "") and "--part is" in err, err
