@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 
 from gpukit import __version__
-from gpukit.artifacts.atomic import PathLike, reason, replacing
+from gpukit.artifacts.atomic import PathLike, Patient, reason, replacing
 from gpukit.artifacts.layout import KINDS, Kind
 from gpukit.artifacts.precheck import check_file
 from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values
@@ -172,8 +172,8 @@ def write(
         root["gpukit_seed"] = np.uint64(seed)
     root["gpukit_header_sha256"] = _header_sum(root)
     filters = _compression() if compress else {}
-    with replacing(path) as temporary:
-        with h5py.File(temporary, "w", libver=_LIBVER, locking=False) as file:
+    with replacing(path) as temporary, Patient(temporary) as target:
+        with h5py.File(target, "w", libver=_LIBVER) as file:
             # Attributes first: their text then lies at the start of the file, where `precheck` finds it.
             for key, value in root.items():
                 file.attrs[key] = value
@@ -186,6 +186,7 @@ def write(
                     {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if filters and array.size else {}
                 )
                 file.create_dataset(name, data=array, track_times=False, **chunks)
+        target.check()
     return payload
 
 

@@ -174,7 +174,7 @@ def _compact(
         return np.flatnonzero(present), rank.__getitem__
     import pandas as pd
 
-    original = np.union1d(_distinct(u), _distinct(v))
+    original = np.union1d(_distinct(u), _distinct(v)).astype(np.int64)
     return original, pd.Index(original).get_indexer
 
 

@@ -57,7 +57,8 @@ def _parse_fast(form: Format, text: bytes) -> Chunk | None:
     import pandas as pd
 
     if b"," in text:
-        if any(mark in text for mark in (b",,", b",\n", b"\n,", b" ,", b", ", b"\t")) and _EMPTY_FIELD.search(text):
+        marked = any(mark in text for mark in (b",,", b",\n", b"\n,", b" ,", b", ", b"\t"))
+        if (marked or text.startswith(b",") or text.endswith(b",")) and _EMPTY_FIELD.search(text):
             return None
         text = text.replace(b",", b" ")
     columns = list(range(3 if form.weights else 2))

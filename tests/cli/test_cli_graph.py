@@ -103,6 +103,14 @@ def test_options_reach_the_graph(gpukit, edges, tmp_path):
     assert p == pytest.approx({(10, 20): both, (20, 10): both, (7, 20): 1, (20, 7): 1}, abs=1e-9)
 
 
+@pytest.mark.parametrize("high", [12_345_678, 2**31 - 1, 2**31, 2**63 - 1])
+def test_few_lines_may_have_high_ids(gpukit, tmp_path, high):
+    (tmp_path / "e.txt").write_text(f"5 {high}\n7 5\n")
+    code, _, err = gpukit("graph", "import", tmp_path / "e.txt", "--out", tmp_path / "g.h5")
+    assert code == 0, err
+    assert read_graph(tmp_path / "g.h5").ids.tolist() == [5, 7, high]
+
+
 def test_declared_vertices_and_constant_weights(gpukit, edges, tmp_path):
     options = ("--vertices", 50, "--weights", "const:0.25", "--json")
     code, record, _ = gpukit("graph", "import", edges, "--out", tmp_path / "g.h5", *options)

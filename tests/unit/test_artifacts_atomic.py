@@ -99,6 +99,37 @@ def test_a_file_too_large_for_the_limit(old: Path) -> None:
     assert [path.name for path in old.parent.iterdir()] == ["M.h5"] and values(old) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("room", ["4k", "8k", "16k", "64k"])
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_small_disk_ends_in_one_line(tmp_path: Path, room: str, compress: bool) -> None:
+    """HDF5 keeps much of a file until it is closed; the process must live through it, and its end."""
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={room}", "tmpfs", str(tmp_path)], capture_output=True)
+    if mount.returncode:
+        pytest.skip("mounting a file system needs root")
+    if compress:
+        pytest.importorskip("hdf5plugin")
+    program = f"""
+import numpy as np
+from gpukit.artifacts import write_graph
+from gpukit.errors import InputError
+from gpukit.graph.build import build_graph
+graph = build_graph(*np.random.default_rng(1).integers(0, 5_000, (2, 20_000)))
+try:
+    write_graph("M.h5", graph, compress={compress})
+except InputError as error:
+    print(error)
+"""
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert (ended.returncode, ended.stderr) == (0, ""), ended
+        assert ended.stdout == "cannot write M.h5: No space left on device; free some space or choose another folder\n"
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+
+
 @pytest.mark.parametrize("entries", [10, 1 << 16, 1 << 20])
 def test_a_full_disk(tmp_path: Path, entries: int) -> None:
     mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], capture_output=True)

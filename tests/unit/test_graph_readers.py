@@ -126,6 +126,7 @@ BAD = {
     "quotes": ('"1" 2\n', "line 1: '\"1\"' is not a vertex id"),
     "other digits": ("1 ٣\n", "line 1: not text"),
     "empty field": ("1,2\n1,,2\n", "line 2: '' is not a vertex id"),
+    "comma first": (",5,7\n1,2,3\n", "line 1: '' is not a vertex id"),
     "leading comma": ("1,2\n ,1,2\n", "line 2: '' is not a vertex id"),
     "empty": ("", "is empty"),
     "comments only": ("# 1 2\n\n% 3 4\n", "has no edges"),
