@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_current_context
 
 from gpukit.device import lease
 from gpukit.device.probe import start_contexts
@@ -68,6 +69,8 @@ def check_out(path: Path) -> None:
     ------
     InputError
         If its folder is missing or not writable, or the path is a folder.
+    UsageError
+        If it is an input of the command, too, but for the state that `merit next` brings up to date.
     """
     folder = Path(os.path.realpath(path)).parent
     if path.is_dir():
@@ -76,6 +79,14 @@ def check_out(path: Path) -> None:
         raise InputError(f"cannot write {path}: there is no folder {folder}; create it")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"cannot write {path}: no permission in folder {folder}; choose a place you may use")
+    context = get_current_context(silent=True)
+    if context is None or context.params.get("out") is None or not path.exists():
+        return
+    for name, given in context.params.items():
+        for one in given if isinstance(given, list | tuple) else [given]:
+            if name not in ("out", "state") and isinstance(one, str | Path) and os.path.exists(one):
+                if path.samefile(one):
+                    raise UsageError(f"--out {path} is an input, too, and would be lost; name another file")
 
 
 class Run:

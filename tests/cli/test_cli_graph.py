@@ -185,6 +185,21 @@ def test_files_that_are_not_there(gpukit, tmp_path):
     assert code == 3 and "no folder" in error_line(err)
 
 
+def test_an_input_is_not_overwritten(gpukit, edges, tmp_path):
+    assert gpukit("graph", "import", edges, "--out", tmp_path / "g.h5")[0] == 0
+    (tmp_path / "other.h5").symlink_to(tmp_path / "g.h5")
+    before = {path: path.read_bytes() for path in (edges, tmp_path / "g.h5")}
+    for words in (
+        ("graph", "import", edges, "--out", edges),
+        ("kpar", "rank", tmp_path / "g.h5", "--out", tmp_path / "g.h5"),
+        ("gim", "run", tmp_path / "g.h5", "-k", 1, "--out", tmp_path / "other.h5"),
+        ("gim", "select", tmp_path / "g.h5", tmp_path / "g.h5", "-k", 1, "--out", tmp_path / "g.h5"),
+    ):
+        code, _, err = gpukit(*words)
+        assert code == 2 and "is an input, too" in error_line(err)
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
 def test_info_of_something_else(gpukit, edges):
     code, _, err = gpukit("graph", "info", edges)
     assert code == 3
