@@ -42,6 +42,8 @@ rule all:
     default_target: True
     input:
         page="<results>/report.html",
+        # What it was made of is asked for, too: a file that somebody deleted is made again.
+        kept=KEPT,
 
 
 rule sharded:

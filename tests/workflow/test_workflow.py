@@ -171,6 +171,41 @@ def test_second_run_does_nothing(finished):
         assert "Nothing to be done" in done.stdout + done.stderr, f"{options} ran something again"
 
 
+def test_what_was_deleted_is_made_again(finished):
+    """Each file alone: what is asked for only because others need it would stay away while those are there."""
+    results = finished / "results"
+    mine = ("--cores", "2", "--configfile", str(finished / "mine.yaml"))
+    files = {
+        "graphs/tiny.h5": "import_graph",
+        "graphs/tiny.json": "import_graph",
+        "seeds/tiny/degree.h5": "gim_baseline",
+        "kpar/tiny/index.h5": "kpar_index",
+        "diversity/tiny/truss-ego.h5": "diversity_egos",
+        "tables/spread.tsv": "table",
+    }
+    for name, rule in files.items():
+        aside = finished / "aside"
+        (results / name).rename(aside)
+        planned = snakemake(finished, "-n", *mine).stdout
+        aside.rename(results / name)
+        assert re.search(rf"^{rule} +1$", planned, flags=re.MULTILINE), f"{name} would not be made again"
+    before = {path: path.read_bytes() for path in results.rglob("*.h5")}
+    (results / "diversity/tiny/truss-ego.h5").unlink()
+    done = snakemake(finished, *mine)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert {path: path.read_bytes() for path in results.rglob("*.h5")} == before
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, flags=re.MULTILINE))
+    assert jobs == {"all": "1", "diversity_egos": "1", "plot_ego": "1", "report_page": "1", "total": "4"}
+
+
+def test_an_edge_list_that_is_gone_is_named(finished, tmp_path):
+    moved = CONFIG | {"graphs": [CONFIG["graphs"][0] | {"edges": "gone.txt"}]}
+    (tmp_path / "moved.yaml").write_text(yaml.safe_dump(moved))
+    done = snakemake(finished, "-n", "--cores", "1", "--configfile", str(tmp_path / "moved.yaml"))
+    assert done.returncode != 0
+    assert "graph tiny: there is no file gone.txt" in done.stdout + done.stderr
+
+
 def test_failed_command_leaves_no_output_and_shows_its_line(finished, tmp_path):
     (tmp_path / "tiny.txt").write_text("1 2\n3 letters\n")
     done = snakemake(tmp_path, "--cores", "1", "--configfile", str(finished / "mine.yaml"))

@@ -35,6 +35,8 @@ CIRCLES = [(name, model) for name in on("diversity") for model in config["divers
 TABLES = {}
 FIGURES = {}
 ARTIFACTS = [f"<results>/graphs/{name}.h5" for name in GRAPHS]
+# What stands in no table, and yet is made again where somebody deleted it.
+ASIDE = [f"<results>/graphs/{name}.json" for name in GRAPHS]
 
 if len(GRAPHS) < len(SCALE.get("graphs", config["graphs"])):
     raise WorkflowError("config: two graphs have the same name; names are file names, so each must be its own")
@@ -90,6 +92,11 @@ def edges(wildcards):
         return f"<results>/fetched/{GRAPHS[wildcards.graph]['fetch']}.gz"
     path = Path(GRAPHS[wildcards.graph]["edges"])
     shipped = Path(workflow.basedir) / path
+    if not (path.exists() or shipped.exists()):
+        # Where the graph was imported before, Snakemake would take what was made of another file.
+        raise WorkflowError(
+            f"config: graph {wildcards.graph}: there is no file {path}; name an edge list that is there"
+        )
     return str(shipped if not path.exists() and shipped.exists() else path)
 
 

@@ -12,6 +12,7 @@ if CIRCLES:
     FIGURES["diversity-time"] = "<results>/figures/diversity-time.svg"
     FIGURES |= {f"ego/{graph}/{model}": f"<results>/figures/ego-{graph}-{model}.svg" for graph, model in CIRCLES}
     ARTIFACTS += list(TABLES["diversity-top"].values())
+    ASIDE += [f"<results>/diversity/{graph}/{model}-ego.{end}" for graph, model in CIRCLES for end in ("h5", "json")]
 
 
 # As for gIM: the runs that count should not be those that compile.

@@ -201,6 +201,19 @@ rule plot_ego:
         "python -m gpukit report plot ego {input.egos:q} --answers {input.answers:q} --out {output.figure:q} > {log:q} 2>&1"
 
 
+KEPT = list(
+    dict.fromkeys(
+        [
+            *ARTIFACTS,
+            *ASIDE,
+            *(record for records in TABLES.values() for record in records.values()),
+            *(f"<results>/tables/{kind}.tsv" for kind in [*TABLES, "artifacts"]),
+            *FIGURES.values(),
+        ]
+    )
+)
+
+
 rule report_page:
     input:
         tables=[f"<results>/tables/{kind}.tsv" for kind in PAGE_TABLES],
