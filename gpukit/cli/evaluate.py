@@ -19,6 +19,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.vertices import is_vertex_id, vertex_id
 from gpukit.errors import ComparisonFailed, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Check results by independent methods.", no_args_is_help=True, add_completion=False)
 
 _log = logging.getLogger("gpukit")
-
-MAX_ID = 2**63 - 1
 
 
 class Model(StrEnum):
@@ -226,9 +225,11 @@ def _report(run: Run, graph: "Graph", sizes: list[int], curve: "list[SpreadEstim
 def _numbers(text: str, option: str) -> list[int]:
     """Return the whole numbers of a comma-separated list."""
     words = [word.strip() for word in text.split(",")]
-    wrong = [word for word in words if not (word.isascii() and word.isdigit() and int(word) <= MAX_ID)]
+    wrong = [word for word in words if not is_vertex_id(word)]
     if wrong:
-        raise UsageError(f"{option}: {wrong[0]!r} is not a whole number >= 0; give numbers separated by commas")
+        raise UsageError(
+            f"{option}: {wrong[0][:40]!r} is not a whole number from 0 to 2^63 - 1; give numbers separated by commas"
+        )
     return [int(word) for word in words]
 
 
@@ -251,13 +252,9 @@ def _listed(path: Path, content: bytes) -> list[int]:
     """Return the vertex ids of a text file, one a line; ``#`` starts a comment."""
     ids = []
     for number, line in enumerate(content.splitlines(), 1):
-        word = line.partition(b"#")[0].strip()
-        if not word:
-            continue
-        if not word.isdigit() or int(word) > MAX_ID:
-            shown = word[:40].decode("ascii", "backslashreplace")
-            raise InputError(f"{path}, line {number}: {shown!r} is not a vertex id (a whole number >= 0)")
-        ids.append(int(word))
+        word = line.partition(b"#")[0].strip().decode("ascii", "backslashreplace")
+        if word:
+            ids.append(vertex_id(word, path, number))
     if not ids:
         raise InputError(f"{path} holds no vertex ids; give one a line")
     return ids

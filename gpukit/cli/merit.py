@@ -1,6 +1,7 @@
 """``gpukit merit``: adaptive minimum-cost seeding, simulated or real."""
 
 import hashlib
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,15 +39,19 @@ from gpukit.cli.merit_options import (
     UpdateOption,
     read_asked,
 )
-from gpukit.cli.vertices import vertex_list
+from gpukit.cli.vertices import once_each, vertex_id, vertex_list, vertices_of
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gpukit.device.select import Device
     from gpukit.graph.csr import Graph
-    from gpukit.merit import Params, ReplayedWorld, Result
+    from gpukit.merit import Params, Result
 
 app = typer.Typer(help="Minimum-cost seeding in rounds, with what was observed in between.", no_args_is_help=True)
+
+_log = logging.getLogger("gpukit")
 
 MAX_WORLDS = 10**6
 PHASES = ("generate", "update", "judge", "select")
@@ -96,13 +101,13 @@ def run_(
     graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
     record = None if replay is None else _recorded(replay, graph, inputs)
     where = _use_device(run, graph, asked, device, gpus, threads, groups, worlds)
-    from gpukit.merit import SimulatedWorld, simulate
+    from gpukit.merit import ReplayedWorld, SimulatedWorld, simulate
 
     found: list[tuple[int, Result]] = []
     spent: list[dict[str, float]] = []
     with run.progress("campaigns") as bar:
         for number in range(worlds):
-            world = record or SimulatedWorld(graph, asked.model, seed, number)
+            world = ReplayedWorld(record) if record else SimulatedWorld(graph, asked.model, seed, number)
 
             def update_bar(done: int, total: int, before: int = number) -> None:
                 bar(before * total + done, worlds * total)
@@ -121,6 +126,11 @@ def run_(
         campaigns = [(number, result.rounds) for number, result in found]
         save(out, graph, inputs["graph"], asked, prices, campaigns, run.params, inputs)
     first = found[0][1]
+    if record and len(record) > len(first.rounds):
+        _log.warning(
+            "the campaign reached its target in round %d of the %d in %s; the others were not used",
+            len(first.rounds), len(record), replay,
+        )  # fmt: skip
     listed = [
         {
             "world": number,
@@ -251,23 +261,27 @@ def _settings(
     }
 
 
-def _recorded(path: Path, graph: "Graph", inputs: dict[str, str]) -> "ReplayedWorld":
-    """Return the world that a text file records: a line of activated ids a round, ``#`` starts a comment."""
+def _recorded(path: Path, graph: "Graph", inputs: dict[str, str]) -> "list[np.ndarray]":
+    """Return what a text file records: activated vertices, a line a round, ``#`` starts a comment."""
     import numpy as np
 
-    from gpukit.merit import ReplayedWorld
-
+    if path.is_dir():  # also of an empty text, whose path is the current folder
+        raise UsageError("--replay names no file; give one with a line of activated ids a round")
     content = path.read_bytes()
     inputs["replay"] = hashlib.sha256(content).hexdigest()
-    records = []
+    rounds: list[list[int]] = []
+    lines: list[int] = []
     for number, line in enumerate(content.splitlines(), 1):
         words = line.partition(b"#")[0].decode("utf-8", "backslashreplace").replace(",", " ").split()
-        if not words:
-            continue
-        if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
-            raise InputError(f"{path}, line {number}: vertex ids are needed (whole numbers from 0 to 10^18)")
-        records.append(graph.internal([int(word) for word in words]).astype(np.int32))
-    return ReplayedWorld(records)
+        if words:
+            rounds.append([vertex_id(word, path, number) for word in words])
+            lines += [number] * len(words)
+    if not rounds:
+        raise InputError(f"{path} names no vertices; give a line of activated ids a round")
+    ids = [one for activated in rounds for one in activated]
+    once_each(path, lines, ids)
+    vertices = vertices_of(path, lines, ids, graph).astype(np.int32)
+    return np.split(vertices, np.cumsum([len(activated) for activated in rounds])[:-1])
 
 
 def _use_device(

@@ -1,6 +1,7 @@
 """What the commands of ``gpukit merit`` share: options, their values, and how what they ask for is read."""
 
 import hashlib
+import os.path
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -93,10 +94,11 @@ def _costs(run: Run, graph: "Graph", text: str, inputs: dict[str, str]) -> "Cost
         return Costs.degree(graph)
     if text == "uniform":
         return Costs.uniform(graph)
-    path = Path(text)
-    if not path.exists():
-        raise UsageError(f"--costs {text!r} is neither degree nor uniform nor a file; choose one of them")
+    # Not Path(text).exists(): the path of an empty text is the current folder.
+    if not os.path.exists(text):
+        raise UsageError(f"--costs {text[:40]!r} is neither degree nor uniform nor a file; choose one of them")
     unit = Decimal(1).scaleb(-COST_DECIMALS)
+    path = Path(text)
     values = vertex_numbers(path, graph, default=None, decimals=COST_DECIMALS, low=unit, high=(2**31 - 1) * unit)
     run.params["costs"] = "file"
     with open(path, "rb") as stream:

@@ -4,13 +4,13 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpukit.cli.vertices import MAX_ID, vertices_of
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
     from gpukit.kpar.problem import Sources
 
-MAX_ID = 2**63 - 1
 MAX_WEIGHT = 10**9
 MAX_QUERIES = 10**7
 
@@ -51,12 +51,15 @@ def read_sources(
             sets = [_pairs(source)]
         except ValueError as error:
             raise UsageError(f"--source: {error}") from None
+        vertices = graph.internal([vertex for vertex, _ in sets[0]]).tolist()
     else:
         assert file is not None
         content = file.read_bytes()
         inputs["sources"] = hashlib.sha256(content).hexdigest()
-        sets = _read(file, content)
-    vertices = graph.internal([vertex for one in sets for vertex, _ in one]).tolist()
+        lines, sets = _read(file, content)
+        ids = [vertex for one in sets for vertex, _ in one]
+        places = [line for line, one in zip(lines, sets, strict=True) for _ in one]
+        vertices = vertices_of(file, places, ids, graph).tolist()
     place, queries = 0, []
     for one in sets:
         queries.append(Sources.weighted(vertices[place : place + len(one)], [weight for _, weight in one]))
@@ -64,9 +67,9 @@ def read_sources(
     return Sources.together(queries)
 
 
-def _read(path: Path, content: bytes) -> list[list[tuple[int, int]]]:
-    """Return the queries of a text file, one a line; ``#`` starts a comment."""
-    sets = []
+def _read(path: Path, content: bytes) -> tuple[list[int], list[list[tuple[int, int]]]]:
+    """Return the lines of a text file that hold a query, and the queries, one a line; ``#`` starts a comment."""
+    lines, sets = [], []
     for number, line in enumerate(content.splitlines(), 1):
         text = line.partition(b"#")[0].decode("utf-8", "backslashreplace")
         if not text.strip():
@@ -75,9 +78,10 @@ def _read(path: Path, content: bytes) -> list[list[tuple[int, int]]]:
             sets.append(_pairs(text))
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {error}") from None
+        lines.append(number)
     if not sets:
         raise InputError(f"{path} names no sources; give one a line")
-    return sets
+    return lines, sets
 
 
 def _pairs(text: str) -> list[tuple[int, int]]:

@@ -57,6 +57,13 @@ def test_egos(folder):
     verify(out)
 
 
+def test_egos_of_nobody(capsys, folder):
+    words = ["diversity", "egos", str(folder / "G.h5"), "--out", str(folder / "E.h5"), "--vertices"]
+    for text, what in (("", "''"), ("10,2o", "'2o'")):
+        assert main([*words, text]) == 2
+        assert f"--vertices: {what} is neither a vertex id nor a file" in capsys.readouterr().err
+
+
 def test_decompose_egos(capsys, folder):
     command = ["diversity", "decompose", str(folder / "G.h5"), "--out", str(folder / "X.h5"), "--egos", "--json"]
     assert main(command) == 0

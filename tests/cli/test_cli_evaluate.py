@@ -107,11 +107,13 @@ def test_summary_for_people(capsys, folder, graph):
         (["--ids", "10", "--seeds", "ids.txt"], 2, "either --seeds or --ids"),
         (["--ids", "11"], 3, "vertex 11 is not in the graph"),
         (["--ids", "99999999999999999999"], 2, "not a whole number"),
+        (["--ids", "9" * 5000], 2, "not a whole number"),
         (["--seeds", "missing.h5"], 3, "missing.h5"),
         (["--seeds", "."], 3, "directory"),
         (["--seeds", "empty.txt"], 3, "no vertex ids"),
         (["--seeds", "letters.txt"], 3, "line 2: 'ten' is not a vertex id"),
         (["--seeds", "minus.txt"], 3, "line 1"),
+        (["--seeds", "long.txt"], 3, "line 1: '9999"),
         (["--seeds", "junk.bin"], 3, "line 1"),
         (["--seeds", "G.h5"], 3, "graph"),
         (["--seeds", "cut.h5"], 3, "cut.h5"),
@@ -125,6 +127,7 @@ def test_one_line_and_the_exit_code(capsys, folder, monkeypatch, words, code, me
     (folder / "empty.txt").write_text("# nothing\n")
     (folder / "letters.txt").write_text("10\nten\n")
     (folder / "minus.txt").write_text("-1\n")
+    (folder / "long.txt").write_text("9" * 5000)
     (folder / "junk.bin").write_bytes(bytes(range(128, 256)))
     (folder / "cut.h5").write_bytes((folder / "G.h5").read_bytes()[:200])
     if "cuda" in words:

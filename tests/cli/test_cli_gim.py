@@ -172,7 +172,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (3, [*RUN, "-k", 2, "--targets", "letters.txt"], "line 1"),
         (3, [*RUN, "-k", 2, "--targets", "negative.txt"], "'-1'"),
         (3, [*RUN, "-k", 2, "--targets", "nan.txt"], "'nan'"),
-        (3, [*RUN, "-k", 2, "--targets", "twice.txt"], "given twice"),
+        (3, [*RUN, "-k", 2, "--targets", "twice.txt"], "twice.txt, line 2: vertex 10 is given twice, first in line 1"),
         (2, [*RUN, "-k", 2, "--costs", "costs.txt"], "budget"),
         (3, [*RUN, "--budget", 2, "--costs", "fine.txt"], "at most 6 decimals"),
         (2, [*RUN, "--budget", "x"], "--budget"),

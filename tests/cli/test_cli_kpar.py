@@ -140,6 +140,7 @@ def test_light_index_gives_the_same_answers(run, record, folder):
         ([], 2, "one of --source"),
         (["--random", "0"], 2, "--random is 0"),
         (["--sources", "nowhere.txt"], 3, "nowhere.txt"),
+        (["--sources", "SOURCES"], 3, "sources.txt, line 4: vertex 77 is not in the graph"),
         (["--source", "20", "-k", "5", "--alpha", "0.15"], 3, "alpha 0.2, not 0.15"),
         (["--source", "20", "-k", "5", "--epsilon", "0.1"], 3, "epsilon 0.5, not 0.1"),
         (["--source", "20", "-k", "5", "--device", "cuda"], 4, "--device cpu"),
@@ -147,6 +148,8 @@ def test_light_index_gives_the_same_answers(run, record, folder):
 )
 def test_what_is_wrong_with_a_query(run, folder, tmp_path, words, code, says):
     out = tmp_path / "T.h5"
+    (tmp_path / "sources.txt").write_text("# two\n20 30\n\n20:3 77\n")
+    words = [tmp_path / "sources.txt" if word == "SOURCES" else word for word in words]
     found = run("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--out", out, *words)
     assert (found[0], found[1]) == (code, "") and says in found[2]
     assert found[2].count("error:") == 1 and not out.exists()

@@ -116,7 +116,9 @@ def test_costs_from_a_file(record, folder, graph):
         (["--eta", "5", "--costs", "absent.txt"], 2, "neither degree nor uniform"),
         (["--eta", "5", "--costs", "missing.txt"], 3, "does not name vertex"),
         (["--eta", "5", "--costs", "zero.txt"], 3, "is not a number in"),
-        (["--eta", "5", "--costs", "unknown.txt"], 3, "vertex 7 is not in the graph"),
+        (["--eta", "5", "--costs", ""], 2, "--costs '' is neither degree nor uniform"),
+        (["--eta", "5", "--costs", "unknown.txt"], 3, "unknown.txt, line {lines}: vertex 7 is not in the graph"),
+        (["--eta", "5", "--costs", "twice.txt"], 3, "line {lines}: vertex {first} is given twice, first in line 1"),
         (["--eta", "5", "--groups", "3"], 2, "--groups is 3"),
         (["--eta", "5", "--worlds", "0"], 2, "--worlds is 0"),
         (["--eta", "5", "--fresh-ids"], 2, "fresh ids"),
@@ -124,6 +126,13 @@ def test_costs_from_a_file(record, folder, graph):
         (["--eta", "5", "--replay", "bad.txt"], 3, "line 1"),
         (["--eta", "5", "--replay", "absent.txt"], 3, "absent.txt"),
         (["--eta", "60", "--replay", "short.txt"], 3, "record"),
+        (["--eta", "5", "--replay", ""], 2, "--replay names no file"),
+        (["--eta", "5", "--replay", "empty.txt"], 3, "empty.txt names no vertices"),
+        (["--eta", "5", "--replay", "stranger.txt"], 3, "stranger.txt, line 3: vertex 7 is not in the graph"),
+        (["--eta", "5", "--replay", "again.txt"], 3, "again.txt, line 2: vertex 20 is given twice, first in line 2"),
+        (["--eta", "5", "--replay", "later.txt"], 3, "later.txt, line 3: vertex 10 is given twice, first in line 1"),
+        (["--eta", "5", "--replay", "large.txt"], 3, "line 1: '9223372036854775808' is not a vertex id"),
+        (["--eta", "5", "--replay", "long.txt"], 3, "is not a vertex id"),
     ],
 )
 def test_errors_ofrun(run, folder, graph, words, code, message):
@@ -133,6 +142,11 @@ def test_errors_ofrun(run, folder, graph, words, code, message):
     (folder / "unknown.txt").write_text("".join(f"{v} 1\n" for v in [*ids, 7]))
     (folder / "bad.txt").write_text("10 x\n")
     (folder / "short.txt").write_text("10 20\n")
+    texts = {"stranger": "10\n\n20 7\n", "again": "10\n20 30 20\n", "later": "10\n20\n10\n", "empty": "# none\n"}
+    texts |= {"large": f"{2**63}\n", "long": "9" * 5000, "twice": "".join(f"{v} 1\n" for v in [*ids, ids[0]])}
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text)
+    message = message.format(lines=len(ids) + 1, first=ids[0])
     got, out, err = run("run", "G.h5", "--out", "C.h5", *words)
     assert got == code and not out
     assert message in err.strip().splitlines()[-1], err
@@ -151,7 +165,7 @@ def test_errors_of_next_leave_the_state_untouched(run, record, folder, graph):
         (["G.h5", "S.h5", "--observed", "7"], 3, "vertex 7 is not in the graph"),
         (["G.h5", "S.h5", "--observed", batch[0]], 3, f"vertex {batch[0]} was active before"),
         (["G.h5", "S.h5", "--observed", f"{batch[1]},{batch[1]}"], 2, "given twice"),
-        (["G.h5", "S.h5", "--observed", "absent.txt"], 2, "neither vertex ids"),
+        (["G.h5", "S.h5", "--observed", "absent.txt"], 2, "'absent.txt' is neither a vertex id nor a file"),
         (["H.h5", "S.h5", "--observed", "1"], 3, "another graph"),
         (["G.h5", "C.h5", "--observed", "1"], 3, "simulated campaigns"),
         (["G.h5", "cut.h5", "--observed", "1"], 3, "cut.h5"),
@@ -162,7 +176,43 @@ def test_errors_of_next_leave_the_state_untouched(run, record, folder, graph):
         assert message in err.strip().splitlines()[-1], err
     assert (folder / "S.h5").read_bytes() == before
     (folder / "none.txt").write_text("# nobody else\n")
+    shutil.copy("S.h5", "T.h5")
     assert record("next", "G.h5", "S.h5", "--observed", "none.txt")["activated"] == 4
+    assert record("next", "G.h5", "T.h5", "--observed", "")["activated"] == 4
+    assert (folder / "T.h5").read_bytes() == (folder / "S.h5").read_bytes()
+
+
+def test_lists_of_vertices_that_are_wrong(run, record, folder):
+    batch = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)["batch"]
+    (folder / "twice.txt").write_text("# seen\n10\n20\n10\n")
+    (folder / "stranger.txt").write_text("10\n\n7\n")
+    for text, code, message in (
+        (",".join(map(str, [*range(10, 3000, 10), "x", 3000])), 2, "--observed: 'x' is neither a vertex id nor a file"),
+        ("10,,20", 2, "--observed: '' is neither a vertex id"),
+        ("1" * 5000, 2, "is neither a vertex id"),
+        (f"{batch[0]},{2**63}", 2, f"'{2**63}' is neither a vertex id"),
+        (str(2**63 - 1), 3, f"vertex {2**63 - 1} is not in the graph"),
+        ("twice.txt", 3, "twice.txt, line 4: vertex 10 is given twice, first in line 2"),
+        ("stranger.txt", 3, "stranger.txt, line 3: vertex 7 is not in the graph"),
+    ):
+        got, out, err = run("next", "G.h5", "S.h5", "--observed", text)
+        line = err.strip().splitlines()[-1]
+        assert (got, out) == (code, "") and message in line and len(line) < 250, err
+
+
+def test_a_record_of_more_than_is_asked_for(run, record, folder, graph):
+    """A campaign that ends before its record does says so; ids may be as large as those of a graph."""
+    write_graph("B.h5", build_graph(2**63 - 1 - np.array([0, 8, 16]), np.array([2, 2, 2]), weights=Weights()))
+    words = ["B.h5", "--eta", 2, "-b", 1, "--costs", "uniform"]
+    first = record("start", *words, "--out", "S.h5")["batch"][0]
+    others = sorted({2, 2**63 - 1, 2**63 - 9, 2**63 - 17} - {first})
+    (folder / "seen.txt").write_text(f"{first} {others[0]}\n{others[1]},{others[2]}\n")
+    code, out, err = run("run", *words, "--out", "C.h5", "--replay", "seen.txt", "--json")
+    assert code == 0 and json.loads(out)["activated"] == 2, err
+    assert "reached its target in round 1 of the 2 in seen.txt; the others were not used" in err
+    assert read("C.h5", "campaign").arrays["activated"].tolist() == sorted([first, others[0]])
+    (folder / "seen.txt").write_text(f"{first} {others[0]}\n")
+    assert "not used" not in run("run", *words, "--out", "C.h5", "--replay", "seen.txt")[2]
 
 
 BROKEN = [
