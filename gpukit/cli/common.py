@@ -5,7 +5,7 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -241,6 +241,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def cut_list(first: Sequence[Any], total: int) -> str:
+    """Return the first items of a list for people, with the number of all where these are not all."""
+    return ", ".join(map(str, first)) + (f", … ({total})" if total > len(first) else "")
 
 
 def print_table(lines: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpukit.cli.common import Run
+from gpukit.cli.common import Run, cut_list
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,10 +65,9 @@ def finish(
         results.append({"source": name, "nodes": originals, "scores": scores})
         if q < 10:
             best = [f"{v} ({s:.4g})" for v, s in zip(originals[:5], scores[:5], strict=True)]
-            rest = f", … ({len(nodes)})" if len(nodes) > 5 else ""
             own = sources.vertices[sources.offsets[q] : sources.offsets[q + 1]]
             stays = "" if (graph.indptr[own + 1] > graph.indptr[own]).any() else "; no edge leads away from there"
-            lines[titles[q]] = ", ".join(best) + rest + stays
+            lines[titles[q]] = cut_list(best, len(nodes)) + stays
     lines |= {"queries": len(sources)}
     record = {"results": results, **(extra or {})}
     for q, steps in enumerate((extra or {}).get("explain", [])[:10]):

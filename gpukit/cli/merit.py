@@ -18,6 +18,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
     check_out,
+    cut_list,
 )
 from gpukit.cli.loading import one_edge
 from gpukit.cli.merit_once import once
@@ -159,9 +160,9 @@ def run_(
     }
     lines = {
         "cost": f"{mean:,.2f} on average of {worlds} campaign(s)",
-        "rounds": ", ".join(str(one["rounds"]) for one in listed[:10]),
-        "activated": ", ".join(f"{one['activated']:,}" for one in listed[:10]),
-        "seeds": whole["seeds"][:10],
+        "rounds": cut_list([one["rounds"] for one in listed[:10]], worlds),
+        "activated": cut_list([f"{one['activated']:,}" for one in listed[:10]], worlds),
+        "seeds": cut_list(whole["seeds"][:10], len(first.seeds)),
     }
     run.finish(graph, whole, lines)
 

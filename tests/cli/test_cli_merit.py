@@ -53,6 +53,18 @@ def test_run_is_the_library_and_verifies(record, folder, graph, model):
     assert arrays["seeds"].tolist() == [v for one in results for v in graph.original(one.seeds).tolist()]
 
 
+def test_the_summary_says_where_it_stops(good, record, folder):
+    words = ["run", "G.h5", "--out", "C.h5", "--eta", 50, "-b", 4, "--worlds", 12]
+    found = record(*words)
+    rows = dict(line.split("  ", 1) for line in good(*words).splitlines())
+    seeds, activated = found["seeds"], [one["activated"] for one in found["campaigns"]]
+    assert len(seeds) > 10
+    assert rows["seeds"].strip() == ", ".join(map(str, seeds[:10])) + f", … ({len(seeds)})"
+    assert rows["activated"].strip() == ", ".join(map(str, activated[:10])) + ", … (12)"
+    assert rows["rounds"].strip().endswith(", … (12)")
+    assert "…" not in good("run", "G.h5", "--out", "C.h5", "--eta", 5, "-b", 2, "--worlds", 10)
+
+
 def test_updates_threads_and_devices_leave_the_file_as_it_is(record, folder):
     words = ["run", "G.h5", "--eta", 40, "-b", 2, "--seed", 2]
     record(*words, "--out", "A.h5", "--threads", 1)
