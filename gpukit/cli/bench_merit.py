@@ -16,6 +16,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.merit_options import check_groups
 from gpukit.cli.numbers import number
 from gpukit.device.select import choose
 from gpukit.errors import UsageError
@@ -47,6 +48,9 @@ def merit(
 ) -> None:
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
     run = Run({"batch": batch, "worlds": worlds}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    betas = [number(word, "--groups", int) for word in groups.split(",")]
+    for beta in betas:
+        check_groups(beta)
     where = run.use_device(device, gpus, threads)
     from gpukit.artifacts import read_graph, read_tables
     from gpukit.bench.merit import measure
@@ -58,11 +62,11 @@ def merit(
         graph, tables = read_graph(path), read_tables(path)
         facts = graph_facts(path, graph)
         for model, eta, certificate, method, beta in product(
-            models.split(","), etas.split(","), certificates.split(","), methods.split(","), groups.split(",")
+            models.split(","), etas.split(","), certificates.split(","), methods.split(","), betas
         ):
             params = Params(number(eta, "--eta", int), batch, model, certificate=certificate, seed=seed)
             found = measure(
-                graph, params, method, where, tables=tables, worlds=worlds, groups=number(beta, "--groups", int),
+                graph, params, method, where, tables=tables, worlds=worlds, groups=beta,
                 bandwidth=bandwidth,
             )  # fmt: skip
             record.add(facts, found)

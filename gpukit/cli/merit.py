@@ -38,6 +38,7 @@ from gpukit.cli.merit_options import (
     ResidualOption,
     Update,
     UpdateOption,
+    check_groups,
     read_asked,
 )
 from gpukit.cli.vertices import once_each, vertex_id, vertex_list, vertices_of
@@ -76,7 +77,7 @@ def run_(
     epsilon: EpsilonOption = 0.5,
     update: UpdateOption = Update.coupled,
     certificate: CertificateOption = Certificate.fresh,
-    lt_residual: ResidualOption = Residual.renormalised,
+    lt_residual: ResidualOption = None,
     costs: CostsOption = "degree",
     fresh_ids: FreshIdsOption = False,
     worlds: Annotated[int, typer.Option("--worlds", metavar="W", help="Hidden worlds to run a campaign in.")] = 1,
@@ -177,7 +178,7 @@ def start(
     epsilon: EpsilonOption = 0.5,
     update: UpdateOption = Update.coupled,
     certificate: CertificateOption = Certificate.fresh,
-    lt_residual: ResidualOption = Residual.renormalised,
+    lt_residual: ResidualOption = None,
     costs: CostsOption = "degree",
     groups: GroupsOption = 1,
     device: DeviceOption = DeviceChoice.auto,
@@ -247,9 +248,11 @@ def next_(
 
 def _settings(
     eta: int, batch: int, model: Model, epsilon: float, update: Update, certificate: Certificate,
-    lt_residual: Residual, fresh_ids: bool,
+    lt_residual: Residual | None, fresh_ids: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return what decides a campaign, but for the costs."""
+    """Return what decides a campaign, but for the costs; raises UsageError for an option that the model has not."""
+    if lt_residual is not None and model is Model.ic:
+        raise UsageError("--lt-residual belongs to --model lt, and the model is ic; leave it out or change the model")
     return {
         "eta": eta,
         "batch": batch,
@@ -258,7 +261,7 @@ def _settings(
         "update": update.value,
         "ids": "fresh" if fresh_ids else "kept",
         "certificate": certificate.value,
-        "lt_residual": lt_residual.value,
+        "lt_residual": (lt_residual or Residual.renormalised).value,
     }
 
 
@@ -289,8 +292,7 @@ def _use_device(
     run: Run, graph: "Graph", asked: "Params", device: DeviceChoice, gpus: int, threads: int | None, groups: int,
     worlds: int,
 ) -> "Device":  # fmt: skip
-    if groups not in (1, 2, 4, 8, 16):
-        raise UsageError(f"--groups is {groups}; 1, 2, 4, 8 and 16 are allowed")
+    check_groups(groups)
     if gpus > 1:
         raise UsageError(f"--gpus is {gpus}; a campaign runs on one GPU, run several worlds side by side instead")
     roots = graph.n / asked.eta

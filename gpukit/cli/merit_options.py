@@ -61,7 +61,10 @@ CertificateOption = Annotated[
     Certificate, typer.Option("--certificate", help="Certify a batch on fresh sets, or on those it was chosen from.")
 ]
 ResidualOption = Annotated[
-    Residual, typer.Option("--lt-residual", help="LT weights of who is left: renormalised, or as they are.")
+    Residual | None,
+    typer.Option(
+        "--lt-residual", help="With --model lt, weights of who is left: renormalised (the default), or as they are."
+    ),
 ]
 CostsOption = Annotated[
     str, typer.Option("--costs", metavar="degree|uniform|FILE", help="0.01 + 0.01 · d_out, 1, or lines `id cost`.")
@@ -70,6 +73,12 @@ FreshIdsOption = Annotated[bool, typer.Option("--fresh-ids", help="With --update
 GroupsOption = Annotated[
     int, typer.Option("--groups", metavar="β", help="Groups by load in the update on a GPU: 1, 2, 4, 8 or 16.")
 ]
+
+
+def check_groups(groups: int) -> None:
+    """Check the number of groups by load; raises UsageError."""
+    if groups not in (1, 2, 4, 8, 16):
+        raise UsageError(f"--groups is {groups}; 1, 2, 4, 8 and 16 are allowed")
 
 
 def read_asked(

@@ -134,6 +134,8 @@ def test_costs_from_a_file(record, folder, graph):
         (["--eta", "5", "--groups", "3"], 2, "--groups is 3"),
         (["--eta", "5", "--worlds", "0"], 2, "--worlds is 0"),
         (["--eta", "5", "--fresh-ids"], 2, "fresh ids"),
+        (["--eta", "5", "--lt-residual", "raw"], 2, "--lt-residual belongs to --model lt"),
+        (["--eta", "5", "--model", "ic", "--lt-residual", "renormalised"], 2, "--lt-residual belongs to --model lt"),
         (["--eta", "5", "--gpus", "2"], 2, "--gpus is 2"),
         (["--eta", "5", "--replay", "bad.txt"], 3, "line 1"),
         (["--eta", "5", "--replay", "absent.txt"], 3, "absent.txt"),
@@ -163,6 +165,14 @@ def test_errors_ofrun(run, folder, graph, words, code, message):
     assert got == code and not out
     assert message in err.strip().splitlines()[-1], err
     assert not (folder / "C.h5").exists()
+
+
+def test_lt_residual_belongs_to_lt(run, record, folder):
+    words = ["start", "G.h5", "--out", "S.h5", "--eta", 5, "-b", 2]
+    code, out, err = run(*words, "--lt-residual", "raw")
+    assert (code, out) == (2, "") and "--lt-residual belongs to --model lt" in err and not (folder / "S.h5").exists()
+    assert record(*words, "--model", "lt", "--lt-residual", "raw")["params"]["lt_residual"] == "raw"
+    assert record(*words, "--model", "lt")["params"]["lt_residual"] == "renormalised"
 
 
 def test_errors_of_next_leave_the_state_untouched(run, record, folder, graph):
@@ -280,4 +290,8 @@ def test_bench(capsys, folder, monkeypatch):
     assert len(found["runs"]) == 6 and found["runs"] == json.loads((folder / "B.json").read_text())["runs"]
     assert all(one["cost"]["mean"] > 0 and one["time_s"]["mean"] > 0 for one in found["runs"])
     assert main([*words[:-4], "--methods", "none"]) == 2
+    for groups in ("-1", "0", "1,3", "2,x"):
+        capsys.readouterr()
+        assert main([*words, "--models", "ic", "--groups", groups]) == 2
+        assert "--groups" in capsys.readouterr().err
     assert main([*words[:-4], "--methods", "gamcss"]) == 2
