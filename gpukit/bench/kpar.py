@@ -10,6 +10,7 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import synchroniser
+from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Params, Result, Sources, random_vertices
@@ -39,9 +40,14 @@ def _clock(record: dict[str, float], name: str, device: Device) -> Iterator[None
 
 
 def random_sources(graph: Graph, count: int, seed: int, *, any_source: bool = False) -> Sources:
-    """Return queries from vertices chosen by the seed, all or those with out-edges; graph arrays may lie on a GPU."""
+    """Return queries from vertices chosen by the seed, all or those with out-edges; graph arrays may lie on a GPU.
+
+    Raises InputError if there is no such vertex.
+    """
     degrees = _host(graph.indptr[1:] - graph.indptr[:-1])
     able = np.arange(graph.n) if any_source else np.flatnonzero(degrees)
+    if not len(able):
+        raise InputError("no vertex of the graph has an out-edge to ask from; give a graph with edges, or --any-source")
     return Sources.single(able[random_vertices(len(able), count, seed)])
 
 

@@ -12,6 +12,7 @@ from gpukit.device.timing import PhaseTimer, profiled, synchroniser
 from gpukit.graph.csr import Graph
 from gpukit.merit import Params, Result, SimulatedWorld, simulate
 from gpukit.merit.baselines import equip
+from gpukit.merit.problem import check
 
 BYTES_PER_MEMBER = 16 + 32 + 8 + 8
 """Least memory traffic of a drawn member: its row, a sector of in-neighbours, a bit set and cleared, itself stored."""
@@ -52,6 +53,7 @@ def measure(
         ``members`` and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
     """
     asked, where = equip(method, params, device)
+    check(graph, asked)  # before the first campaign, whose target is another
     run(graph, asked if where.kind == "cuda" else _smaller(asked), worlds, where, tables, groups)
     spent, phases, results = [], [], []
     for number in range(worlds):

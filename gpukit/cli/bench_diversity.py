@@ -14,6 +14,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.diversity import DEFAULT_T, TOption, UndirectedOption
 from gpukit.cli.numbers import number
 from gpukit.errors import UsageError
 
@@ -36,7 +37,8 @@ def diversity(
         str, typer.Option("--fractions", help="Parts of the vertices timed for the cost model; several GPUs.")
     ] = "0.01",
     k: Annotated[str, typer.Option("-k", help="Thresholds, with commas between them.")] = "4",
-    t: Annotated[int, typer.Option("-t", help="Vertices to find.")] = 100,
+    t: TOption = None,
+    undirected: UndirectedOption = False,
     sample: Annotated[
         int, typer.Option("--sample", min=1, help="Vertices that bc-div and pgl-div are timed on.")
     ] = 200,
@@ -50,12 +52,14 @@ def diversity(
     verbose: VerboseOption = 0,
 ) -> None:
     """Time structural diversity, warm: every vertex scored, the search, ablations and baselines."""
-    run = Run({"t": t, "repeat": repeat}, out=out, as_json=as_json, verbose=verbose)
+    asked = {"t": DEFAULT_T if t is None else t, "undirected": undirected, "repeat": repeat}
+    run = Run(asked, out=out, as_json=as_json, verbose=verbose)
     where = run.use_device(device, gpus, threads)
     from gpukit.artifacts import read_graph
     from gpukit.bench.diversity import METHODS, Bench
     from gpukit.bench.machine import peak_memory
     from gpukit.diversity import Params, as_undirected
+    from gpukit.diversity.problem import check_t
 
     for method in methods.split(","):
         if method not in METHODS:
@@ -70,13 +74,15 @@ def diversity(
     record = Record("diversity", context, run, compare)
     bandwidth = record.copy_bandwidth()
     for path in graphs:
-        graph = as_undirected(read_graph(path, transpose=False))
+        graph = as_undirected(read_graph(path, transpose=False), undirected)
+        length = min(DEFAULT_T, graph.n) if t is None else t
+        check_t(length, graph.n)
         known = graph_facts(path, graph)
         for balance, fraction, params in settings:
             bench = Bench(graph, where, repeat=repeat, bandwidth=bandwidth, balance=balance, fraction=fraction)
             facts = known | {"ego_edges": bench.ego_edges, "network_ms": bench.build}
             for method in methods.split(","):
-                found = bench.measure(method, params, t, sample) | {"fraction": fraction}
+                found = bench.measure(method, params, length, sample) | {"fraction": fraction}
                 found |= {"balance": balance} if len(where.gpus) > 1 else {}
                 record.add(facts, found | {"peak_memory": peak_memory(where)})
                 name = f"{path.stem} {params.model} k={params.k} {method}"

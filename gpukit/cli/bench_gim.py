@@ -16,6 +16,8 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 
+DEFAULT_K = 50
+
 
 def gim(
     context: typer.Context,
@@ -24,7 +26,7 @@ def gim(
     bounds: Annotated[
         str, typer.Option("--bounds", help="Of opim, imm, imm-fresh; with commas between them.")
     ] = "opim,imm",
-    k: Annotated[int, typer.Option("-k", help="Seeds.")] = 50,
+    k: Annotated[int | None, typer.Option("-k", help="Seeds; 50, or n if smaller, by default.")] = None,
     epsilon: Annotated[float, typer.Option("--epsilon", help="Approximation error, in (0, 1).")] = 0.05,
     min_sets: Annotated[int, typer.Option("--min-sets", help="Least number of RR sets.")] = 0,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Timed runs of each configuration.")] = 7,
@@ -38,7 +40,9 @@ def gim(
     verbose: VerboseOption = 0,
 ) -> None:
     """Time influence maximisation, warm: every model and bound on every graph."""
-    run = Run({"k": k, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    run = Run(
+        {"k": DEFAULT_K if k is None else k, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose
+    )
     where = run.use_device(device, gpus, threads)
     from gpukit.artifacts import read_graph, read_tables
     from gpukit.bench.gim import measure
@@ -50,11 +54,12 @@ def gim(
     for path in graphs:
         graph, tables = read_graph(path), read_tables(path)
         facts = graph_facts(path, graph)
+        size = min(DEFAULT_K, graph.n) if k is None else k
         for model in models.split(","):
             for bound in bounds.split(","):
                 params = Params(
-                    k=k, epsilon=epsilon, model=model, bound=bound.removesuffix("-fresh"), min_sets=min_sets, seed=seed,
-                    samples="fresh" if bound.endswith("-fresh") else "grid",
+                    k=size, epsilon=epsilon, model=model, bound=bound.removesuffix("-fresh"), min_sets=min_sets,
+                    seed=seed, samples="fresh" if bound.endswith("-fresh") else "grid",
                 )  # fmt: skip
                 found = measure(graph, params, where, tables=tables, repeat=repeat, bandwidth=bandwidth)
                 record.add(facts, found | {"peak_memory": peak_memory(where)})

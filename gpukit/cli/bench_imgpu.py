@@ -16,12 +16,14 @@ from gpukit.cli.common import (
 )
 from gpukit.errors import UsageError
 
+DEFAULT_K = 50
+
 
 def imgpu(
     context: typer.Context,
     graphs: GraphsArgument,
     modes: Annotated[str, typer.Option("--modes", help="Of fixed, fresh; with commas between them.")] = "fixed,fresh",
-    k: Annotated[int, typer.Option("-k", help="Seeds.")] = 50,
+    k: Annotated[int | None, typer.Option("-k", help="Seeds; 50, or n if smaller, by default.")] = None,
     worlds: Annotated[int, typer.Option("--worlds", help="Live-edge worlds.")] = 20_000,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Timed runs of each configuration.")] = 5,
     mixgreedy: Annotated[bool, typer.Option("--mixgreedy", help="Time MixGreedy too (one thread, every arc).")] = False,
@@ -35,7 +37,9 @@ def imgpu(
     verbose: VerboseOption = 0,
 ) -> None:
     """Time greedy choice over Monte-Carlo worlds, warm."""
-    run = Run({"k": k, "worlds": worlds}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    run = Run(
+        {"k": DEFAULT_K if k is None else k, "worlds": worlds}, seed=seed, out=out, as_json=as_json, verbose=verbose
+    )
     chosen = modes.split(",")
     if not set(chosen) <= {"fixed", "fresh"}:
         raise UsageError(f"--modes is {modes}; fixed and fresh are allowed, with a comma between them")
@@ -53,15 +57,16 @@ def imgpu(
     for path in graphs:
         graph = read_graph(path)
         facts = graph_facts(path, graph)
+        size = min(DEFAULT_K, graph.n) if k is None else k
         rival: dict[str, Any] | None = None
         if mixgreedy:
             numba.set_num_threads(1)
-            rival = bench.measure_mix_greedy(graph, k, worlds, seed)
+            rival = bench.measure_mix_greedy(graph, size, worlds, seed)
             numba.set_num_threads(where.threads)
-            record.add(facts, {"method": "mixgreedy", "params": {"k": k} | asked} | rival)
+            record.add(facts, {"method": "mixgreedy", "params": {"k": size} | asked} | rival)
             record.lines[f"{path.stem} mixgreedy"] = f"{rival['algorithm_ms']:,.0f} ms, spread {rival['spread']:,.2f}"
         for mode in chosen:
-            params = Params(k, worlds, mode == "fresh", seed)
+            params = Params(size, worlds, mode == "fresh", seed)
             found = bench.measure(graph, params, where, repeat=repeat, bandwidth=bandwidth)
             spent = found["algorithm_ms"]
             line = (

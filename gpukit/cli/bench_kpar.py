@@ -23,6 +23,9 @@ from gpukit.errors import UsageError
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
+KS, QUALITY_KS = "100,1000", "10,100,1000"
+"""Lengths of answers by default, where the graph has as many vertices."""
+
 
 def kpar(
     context: typer.Context,
@@ -31,7 +34,10 @@ def kpar(
         list[str] | None,
         typer.Option("--rmat", metavar="SCALE:DRAWS[:N]", help="R-MAT graphs made on the GPU; N cuts vertices off."),
     ] = None,
-    ks: Annotated[str, typer.Option("-k", help="Lengths of answers, with commas between them.")] = "100,1000",
+    ks: Annotated[
+        str | None,
+        typer.Option("-k", help="Lengths of answers, with commas between them; 100,1000 up to n by default."),
+    ] = None,
     epsilon: Annotated[float, typer.Option("--epsilon", help="Relative error, in (0, 0.5].")] = 0.5,
     queries: Annotated[int, typer.Option("--queries", min=1, help="Queries asked one at a time.")] = 100,
     batch: Annotated[int, typer.Option("--batch", min=1, help="Queries asked in one call.")] = 1000,
@@ -51,7 +57,8 @@ def kpar(
     verbose: VerboseOption = 0,
 ) -> None:
     """Time top-k personalised PageRank, warm: ranking, index, single queries, batches, and FORA+ beside it."""
-    run = Run({"k": ks, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    asked_ks = KS if ks is None else ks
+    run = Run({"k": asked_ks, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     if not graphs and not rmat:
         raise UsageError("give a graph file, or --rmat SCALE:DRAWS for one made on the GPU")
     where = run.use_device(device.value, 1, threads)
@@ -61,14 +68,15 @@ def kpar(
     from gpukit.bench.machine import peak_memory
     from gpukit.kpar import Params
 
-    lengths = [number(word, "-k", int) for word in ks.split(",")]
+    wanted = [number(word, "-k", int) for word in asked_ks.split(",")]
     record = Record("kpar", context, run, compare)
     bandwidth = record.copy_bandwidth()
     for facts, graph in _graphs(graphs or [], rmat or [], seed):
+        lengths = _lengths(wanted, graph.n, default=ks is None)
+        many = random_sources(graph, batch, seed, any_source=any_source)
         bench = Bench(graph, Params(epsilon=epsilon), where, seed, bandwidth)
         found: dict[str, Any] = {"params": {"epsilon": epsilon, "seed": seed, "any_source": any_source}}
         found |= {"preprocessing": bench.preprocessing(), "latency": [], "batch": []}
-        many = random_sources(graph, batch, seed, any_source=any_source)
         for k in lengths:
             one, all_ = bench.latency(k, many.part(0, min(queries, batch))), bench.throughput(k, many)
             found["latency"].append(one)
@@ -89,7 +97,10 @@ def kpar(
 def kpar_quality(
     context: typer.Context,
     graphs: GraphsArgument,
-    ks: Annotated[str, typer.Option("-k", help="Lengths of answers, with commas between them.")] = "10,100,1000",
+    ks: Annotated[
+        str | None,
+        typer.Option("-k", help="Lengths of answers, with commas between them; 10,100,1000 up to n by default."),
+    ] = None,
     epsilon: Annotated[float, typer.Option("--epsilon", help="Relative error, in (0, 0.5].")] = 0.5,
     queries: Annotated[int, typer.Option("--queries", min=1, help="Random queries of each kind.")] = 100,
     out: RecordOption = None,
@@ -102,18 +113,19 @@ def kpar_quality(
     verbose: VerboseOption = 0,
 ) -> None:
     """Judge top-k personalised PageRank by the power method: precision, NDCG, violations of Definition 1."""
-    run = Run({"k": ks, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    asked_ks = QUALITY_KS if ks is None else ks
+    run = Run({"k": asked_ks, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     where = run.use_device(device.value, gpus, threads)
     from gpukit.artifacts import read_graph
     from gpukit.bench.kpar_quality import measure
     from gpukit.kpar import Params
 
-    lengths = [number(word, "-k", int) for word in ks.split(",")]
+    wanted = [number(word, "-k", int) for word in asked_ks.split(",")]
     asked = {"alpha": 0.2, "epsilon": epsilon, "queries": queries, "seed": seed}
     record = Record("kpar-quality", context, run, compare, {"params": asked})
     for path in graphs:
         graph = read_graph(path, transpose=False)
-        facts = graph_facts(path, graph)
+        facts, lengths = graph_facts(path, graph), _lengths(wanted, graph.n, default=ks is None)
         for found in measure(graph, Params(epsilon=epsilon), where, ks=lengths, queries=queries, seed=seed):
             record.add(facts, found)
             record.lines[f"{path.stem} {found['sources']} k = {found['k']} {found['depth']}"] = (
@@ -121,6 +133,11 @@ def kpar_quality(
                 f"{found['violations']} of {found['positions']} places violated"
             )
     record.finish()
+
+
+def _lengths(wanted: list[int], n: int, *, default: bool) -> list[int]:
+    """Return the lengths of answers for a graph: as asked for, or by default those of ``wanted`` that fit, or n."""
+    return sorted({min(k, n) for k in wanted}) if default else wanted
 
 
 def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[dict[str, Any], Graph]]":

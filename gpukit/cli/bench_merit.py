@@ -16,20 +16,23 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
-from gpukit.cli.merit_options import check_groups
+from gpukit.cli.merit_options import DEFAULT_BATCH, BatchOption, check_groups
 from gpukit.cli.numbers import number
 from gpukit.device.select import choose
 from gpukit.errors import UsageError
 
-EtasOption = Annotated[str, typer.Option("--eta", help="Targets, with commas between them.")]
-BatchOption = Annotated[int, typer.Option("--batch", "-b", help="Seeds of a round at most.")]
+EtasOption = Annotated[
+    str | None,
+    typer.Option("--eta", help="Targets, with commas between them; 1000, or n if smaller, by default."),
+]
+DEFAULT_ETA = 1000
 
 
 def merit(
     context: typer.Context,
     graphs: GraphsArgument,
-    etas: EtasOption = "1000",
-    batch: BatchOption = 16,
+    etas: EtasOption = None,
+    batch: BatchOption = None,
     models: Annotated[str, typer.Option("--models", help="Diffusion models, with commas between them.")] = "ic,lt",
     methods: Annotated[
         str, typer.Option("--methods", help="Of merit, printed, segmented, gamcss, pasti, asti; with commas.")
@@ -47,7 +50,9 @@ def merit(
     verbose: VerboseOption = 0,
 ) -> None:
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
-    run = Run({"batch": batch, "worlds": worlds}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    asked = {"batch": DEFAULT_BATCH if batch is None else batch, "worlds": worlds}
+    run = Run(asked, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    targets = None if etas is None else [number(word, "--eta", int) for word in etas.split(",")]
     betas = [number(word, "--groups", int) for word in groups.split(",")]
     for beta in betas:
         check_groups(beta)
@@ -61,10 +66,15 @@ def merit(
     for path in graphs:
         graph, tables = read_graph(path), read_tables(path)
         facts = graph_facts(path, graph)
+        most = min(DEFAULT_BATCH, graph.n) if batch is None else batch
         for model, eta, certificate, method, beta in product(
-            models.split(","), etas.split(","), certificates.split(","), methods.split(","), betas
+            models.split(","),
+            targets or [min(DEFAULT_ETA, graph.n)],
+            certificates.split(","),
+            methods.split(","),
+            betas,
         ):
-            params = Params(number(eta, "--eta", int), batch, model, certificate=certificate, seed=seed)
+            params = Params(eta, most, model, certificate=certificate, seed=seed)
             found = measure(
                 graph, params, method, where, tables=tables, worlds=worlds, groups=beta,
                 bandwidth=bandwidth,
@@ -80,8 +90,8 @@ def merit(
 def counters(
     context: typer.Context,
     graphs: GraphsArgument,
-    etas: EtasOption = "1000",
-    batch: BatchOption = 16,
+    etas: EtasOption = None,
+    batch: BatchOption = None,
     models: Annotated[str, typer.Option("--models", help="Diffusion models, with commas between them.")] = "ic",
     methods: Annotated[
         str, typer.Option("--methods", help="Of merit, segmented, gamcss; with commas.")
@@ -96,7 +106,8 @@ def counters(
     verbose: VerboseOption = 0,
 ) -> None:
     """Count atomics, occupancy and more in a campaign of each method, by NVIDIA's profiler ncu (Nsight Compute)."""
-    run = Run({"batch": batch, "launches": launches}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    asked = {"batch": DEFAULT_BATCH if batch is None else batch, "launches": launches}
+    run = Run(asked, seed=seed, out=out, as_json=as_json, verbose=verbose)
     if device == DeviceChoice.cpu:
         raise UsageError("counters are those of a GPU; use --device cuda")
     # No lease: the campaigns run in processes of their own, and these take it.
@@ -106,9 +117,10 @@ def counters(
     from gpukit.merit.baselines import equip
 
     ncu = find_ncu()
-    campaigns = list(product(models.split(","), etas.split(","), methods.split(",")))
+    targets = [str(DEFAULT_ETA)] if etas is None else etas.split(",")
+    campaigns = list(product(models.split(","), targets, methods.split(",")))
     for model, eta, method in campaigns:
-        params = Params(number(eta, "--eta", int), batch, model, seed=seed)
+        params = Params(number(eta, "--eta", int), asked["batch"], model, seed=seed)
         if equip(method, params, run.device)[1].kind != "cuda":
             raise UsageError(f"{method} runs on CPU threads, where the profiler counts nothing; leave it out")
     record = Record("counters", context, run, None)
@@ -116,10 +128,13 @@ def counters(
     with run.progress("campaigns") as update:
         for done, (path, (model, eta, method)) in enumerate(product(graphs, campaigns)):
             update(done, len(graphs) * len(campaigns))
-            words = ["bench", "merit", str(path), "--models", model, "--eta", eta, "--batch", str(batch)]
+            words = ["bench", "merit", str(path), "--models", model]
+            # Left out, it is that process which reads the graph and finds how large they may be.
+            words += [] if etas is None else ["--eta", eta]
+            words += [] if batch is None else ["--batch", str(batch)]
             found = measure(ncu, [*words, "--methods", method, "--worlds", "1", *where], launches)
             record.add(found.pop("graph"), found)
-            record.lines[f"{path.stem} {model} η {eta} {method}"] = _counted(found)
+            record.lines[f"{path.stem} {model} η {found['params']['eta']} {method}"] = _counted(found)
     record.finish()
 
 

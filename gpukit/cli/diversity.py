@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Structural diversity: vertices with many social contexts.", no_args_is_help=True)
 
 GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
+TOption = Annotated[
+    int | None, typer.Option("-t", metavar="T", help="Number of vertices to find; 100, or n if smaller, by default.")
+]
+DEFAULT_T = 100
 UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Ignore the directions of a directed graph.")]
 
 
@@ -131,7 +135,7 @@ def search_(
     out: OutOption,
     model: Annotated[Model, typer.Option("--model", help="What counts as a social context.")] = Model.truss,
     k: Annotated[int, typer.Option("-k", metavar="K", help="Threshold of the model.")] = 4,
-    t: Annotated[int, typer.Option("-t", metavar="T", help="Number of vertices to find.")] = 100,
+    t: TOption = None,
     undirected: UndirectedOption = False,
     full: Annotated[
         bool, typer.Option("--full", help="Decompose every ego-network, as the paper does; the same answer, slower.")
@@ -154,6 +158,7 @@ def search_(
     from gpukit.diversity.problem import check_t
 
     asked = Params(model.value, k)
+    t = run.params["t"] = min(DEFAULT_T, graph.n) if t is None else t
     check_t(t, graph.n)
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part

@@ -72,7 +72,7 @@ def run_(
     graph_file: GraphArgument,
     out: OutOption,
     eta: EtaOption,
-    batch: BatchOption = 16,
+    batch: BatchOption = None,
     model: ModelOption = Model.ic,
     epsilon: EpsilonOption = 0.5,
     update: UpdateOption = Update.coupled,
@@ -173,7 +173,7 @@ def start(
     graph_file: GraphArgument,
     out: OutOption,
     eta: EtaOption,
-    batch: BatchOption = 16,
+    batch: BatchOption = None,
     model: ModelOption = Model.ic,
     epsilon: EpsilonOption = 0.5,
     update: UpdateOption = Update.coupled,
@@ -247,7 +247,7 @@ def next_(
 
 
 def _settings(
-    eta: int, batch: int, model: Model, epsilon: float, update: Update, certificate: Certificate,
+    eta: int, batch: int | None, model: Model, epsilon: float, update: Update, certificate: Certificate,
     lt_residual: Residual | None, fresh_ids: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what decides a campaign, but for the costs; raises UsageError for an option that the model has not."""

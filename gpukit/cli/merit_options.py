@@ -51,7 +51,11 @@ class Residual(StrEnum):
 
 GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
 EtaOption = Annotated[int, typer.Option("--eta", metavar="N", help="Vertices to activate.")]
-BatchOption = Annotated[int, typer.Option("--batch", "-b", metavar="B", help="Seeds of a round at most.")]
+BatchOption = Annotated[
+    int | None,
+    typer.Option("--batch", "-b", metavar="B", help="Seeds of a round at most; 16, or n if smaller, by default."),
+]
+DEFAULT_BATCH = 16
 ModelOption = Annotated[Model, typer.Option("--model", help="Independent cascade or linear threshold.")]
 EpsilonOption = Annotated[float, typer.Option("--epsilon", metavar="E", help="Accuracy of a choice, in (0, 1).")]
 UpdateOption = Annotated[
@@ -84,13 +88,18 @@ def check_groups(groups: int) -> None:
 def read_asked(
     run: Run, graph_file: Path, settings: dict[str, Any], costs: str, seed: int
 ) -> "tuple[Graph, dict[str, str], Params, dict[str, Any] | None]":
-    """Return the graph, the digests of the inputs, the checked parameters and the sampling tables."""
+    """Return the graph, the digests of the inputs, the checked parameters and the sampling tables.
+
+    A batch of None becomes the default, in ``settings`` and in the parameters of the run.
+    """
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph, read_tables
         from gpukit.merit import Params
         from gpukit.merit.problem import check
 
         graph, inputs = read_graph(graph_file), {"graph": digest(graph_file)}
+        if settings["batch"] is None:
+            settings["batch"] = run.params["batch"] = min(DEFAULT_BATCH, graph.n)
         asked = Params(**settings, costs=_costs(run, graph, costs, inputs), seed=seed)
         check(graph, asked)
         return graph, inputs, asked, read_tables(graph_file) if asked.model == "ic" else None

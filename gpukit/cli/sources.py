@@ -37,8 +37,6 @@ def read_sources(
 
     if sum(given is not None for given in (source, file, random)) != 1:
         raise UsageError("give the sources by one of --source, --sources and --random")
-    if not graph.n:
-        raise InputError("the graph has no vertices, so there is nothing to ask")
     check_k(k, graph.n)
     if random is not None:
         if not 1 <= random <= MAX_QUERIES:

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from gpukit.diversity.bounds import CODES, SMALLEST_K
-from gpukit.errors import UsageError
+from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
 
@@ -186,7 +186,9 @@ class Scorer(Protocol):
 
 
 def check_t(t: int, n: int) -> None:
-    """Check the length of an answer; raises UsageError."""
+    """Check the length of an answer; raises UsageError, or InputError where there are no vertices."""
+    if n == 0:
+        raise InputError("the graph has no vertices, so there is nothing to find")
     if not 1 <= t <= n:
         raise UsageError(f"-t is {t}; 1 to {n} (the number of vertices) are allowed")
 

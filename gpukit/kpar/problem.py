@@ -8,7 +8,7 @@ from decimal import Context, Decimal, localcontext
 import numpy as np
 
 from gpukit.device.philox import Stream, draw4, stream_tag
-from gpukit.errors import UsageError
+from gpukit.errors import InputError, UsageError
 
 SCALE_BITS = 62
 ONE = 1 << SCALE_BITS
@@ -65,7 +65,9 @@ class Params:
 
 
 def check_k(k: int, n: int) -> None:
-    """Check the length of an answer; raises UsageError."""
+    """Check the length of an answer; raises UsageError, or InputError where there are no vertices."""
+    if n == 0:
+        raise InputError("the graph has no vertices, so there is nothing to ask")
     if not 1 <= k <= n:
         raise UsageError(f"-k is {k}; 1 to {n} (the number of vertices) are allowed")
 

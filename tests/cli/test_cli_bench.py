@@ -88,6 +88,46 @@ def test_records_of_every_benchmark_compare(run, record, folder, name):
     assert code == 0 and "faster" in out and "slower" not in out
 
 
+SMALL = {
+    "gim": ("--models", "ic", "--bounds", "opim", "--epsilon", 0.4, "--repeat", 1),
+    "imgpu": ("--modes", "fixed", "--worlds", 20, "--repeat", 1, "--mixgreedy"),
+    "kpar": ("--queries", 2, "--batch", 2, "--fora", 2),
+    "kpar-quality": ("--queries", 2),
+    "merit": ("--models", "ic", "--methods", "merit", "--worlds", 1),
+    "diversity": ("--methods", "search,mcpu-div", "--repeat", 1),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_defaults_are_no_more_than_there_are_vertices(run, record, folder, name):
+    u = np.arange(12)
+    write_graph("ring.h5", build_graph(u, (u + 1) % 12, weights=Weights(), undirected=True, ids=False))
+    runs = record(name, "ring.h5", *SMALL[name], *CPU)["runs"]
+    if name == "kpar":
+        assert [one["k"] for one in [*runs[0]["latency"], *runs[0]["batch"], runs[0]["fora"]]] == [12, 12, 12]
+    elif name == "kpar-quality":
+        assert {one["k"] for one in runs} == {10, 12}
+    elif name == "merit":
+        assert (runs[0]["params"]["eta"], runs[0]["params"]["batch"]) == (12, 12)
+    elif name == "diversity":
+        assert runs[0]["t"] == 12
+    else:
+        assert {one["params"]["k"] for one in runs} == {12}
+    for option in {"merit": ["--eta", "-b"], "diversity": ["-t"]}.get(name, ["-k"]):
+        code, out, err = run(name, "ring.h5", *SMALL[name], *CPU, option, 13)
+        assert (code, out) == (2, "") and "is 13; 1 to 12" in err
+    if name == "merit":  # not the target of the campaign that warms up
+        assert "eta is 1000; 1 to 12" in run(name, "ring.h5", *SMALL[name], *CPU, "--eta", 1000)[2]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_graph_without_vertices_is_named_as_such(run, folder, name):
+    nothing = np.zeros(0, np.int64)
+    write_graph("none.h5", build_graph(nothing, nothing, weights=Weights(), undirected=True, ids=False, n=0))
+    code, out, err = run(name, "none.h5", *SMALL[name], *CPU)
+    assert (code, out) == (3, "") and (" no vert" in err or " no edges" in err) and err.count("error:") == 1
+
+
 def test_runs_of_one_record_alone_are_listed(run, record, folder):
     options = (*COMMANDS["gim"], *CPU)
     record("gim", "graphs/G.h5", "graphs/H.h5", *options, "--out", "old.json")

@@ -120,6 +120,10 @@ def test_the_record(record, good, here):
     assert "--device cuda --gpus 1 --threads 2 --seed 3 --out " in asked[1]
     text = good("G.h5", "--eta", 10, "--methods", "merit", "--launches", 1)
     assert "the first 1 launches" in text and "occupancy 50.0 %" in text
+    assert (
+        "η 10 merit" in good("G.h5", "--methods", "merit")
+        and "--eta" not in (here / "asked").read_text().split("\n")[-2]
+    )
     (here / "merit.csv").write_text(output(FIRST).replace("50.00", "n/a"))
     assert "occupancy ? %" in good("G.h5", "--eta", 10, "--methods", "merit")
 

@@ -22,6 +22,8 @@ def folder(tmp_path):
     write_graph(tmp_path / "A.h5", build_graph(u, v, weights=Weights("none")))
     nothing = build_graph(u[:0], v[:0], weights=Weights("none"), undirected=True, ids=False, n=3)
     write_graph(tmp_path / "empty.h5", nothing)
+    nobody = build_graph(u[:0], v[:0], weights=Weights("none"), undirected=True, ids=False, n=0)
+    write_graph(tmp_path / "none-at-all.h5", nobody)
     return tmp_path
 
 
@@ -45,6 +47,13 @@ def test_truss_and_its_decomposition_write_the_same_bytes(folder):
         assert main([*words, *more]) == 0
     assert files[0].read_bytes() == files[1].read_bytes()
     assert read(files[0], "diversity").arrays["scores"].tolist() == [2, 1, 1, 1, 1, 0]
+
+
+def test_no_more_vertices_than_there_are_by_default(capsys, folder):
+    out = folder / "D.h5"
+    assert main(["diversity", "search", str(folder / "G.h5"), "--out", str(out), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert len(record["top"]) == record["params"]["t"] == read(out).params["t"] == 6
 
 
 def test_egos(folder):
@@ -96,6 +105,7 @@ def test_a_graph_without_edges(capsys, folder):
         ("A.h5", [], 2, "the graph is directed"),
         ("G.h5", ["-t", "7"], 2, "-t is 7; 1 to 6"),
         ("G.h5", ["-t", "0"], 2, "-t is 0; 1 to 6"),
+        ("none-at-all.h5", [], 3, "the graph has no vertices"),
         ("G.h5", ["-k", "1"], 2, "-k is 1; 2 to"),
         ("G.h5", ["--model", "comp", "-k", "0"], 2, "-k is 0; 1 to"),
         ("G.h5", ["--balance", "steal"], 2, "steal"),
@@ -158,6 +168,12 @@ def test_bench(capsys, folder, monkeypatch):
         ("comp", 3, "score"),
     ]
     assert len(record["runs"]) == 8
+    words[2] = str(folder / "A.h5")
+    assert main(words) == 2 and "give --undirected" in capsys.readouterr().err
+    assert main([*words, "--undirected", "--methods", "search", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["params"]["undirected"] and again["runs"][0]["t_th_score"] == 0
+    assert again["runs"][0]["graph"]["m"] == record["runs"][0]["graph"]["m"] == 14
     for wrong in (["--methods", "speed"], ["-k", "two"], ["--methods", "scatter"], ["--models", "clique"]):
         assert main([*words, *wrong]) == 2
         assert len(capsys.readouterr().err.splitlines()[-1]) > 20

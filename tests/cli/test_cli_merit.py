@@ -167,6 +167,14 @@ def test_errors_ofrun(run, folder, graph, words, code, message):
     assert not (folder / "C.h5").exists()
 
 
+def test_batches_are_no_larger_than_small_graphs_by_default(record, folder):
+    write_graph("small.h5", build_graph(np.arange(9), np.arange(9) + 1, weights=Weights()))
+    for words in (["run", "--eta", 5], ["start", "--eta", 5]):
+        found = record(*words, "small.h5", "--out", "C.h5")
+        assert found["params"]["batch"] == 10 and read("C.h5").attributes["batch"] == read("C.h5").params["batch"] == 10
+    assert record("run", "G.h5", "--eta", 5, "--out", "C.h5")["params"]["batch"] == 16
+
+
 def test_lt_residual_belongs_to_lt(run, record, folder):
     words = ["start", "G.h5", "--out", "S.h5", "--eta", 5, "-b", 2]
     code, out, err = run(*words, "--lt-residual", "raw")
