@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from gpukit.device.select import Device
     from gpukit.graph.csr import Graph
 
-app = typer.Typer(help="Structural diversity: vertices with many social contexts.", no_args_is_help=True)
+app = typer.Typer(
+    help="Structural diversity: vertices with many social contexts.", no_args_is_help=True, add_completion=False
+)
 
 GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
 TOption = Annotated[

@@ -51,7 +51,11 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
     from gpukit.merit import Params, Result
 
-app = typer.Typer(help="Minimum-cost seeding in rounds, with what was observed in between.", no_args_is_help=True)
+app = typer.Typer(
+    help="Minimum-cost seeding in rounds, with what was observed in between.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 _log = logging.getLogger("gpukit")
 

@@ -10,8 +10,12 @@ from gpukit.errors import UsageError
 if TYPE_CHECKING:
     from gpukit.report.records import Row
 
-app = typer.Typer(help="Tables, figures and a report page out of run records and artifacts.", no_args_is_help=True)
-plot = typer.Typer(help="Draw a figure out of a table.", no_args_is_help=True)
+app = typer.Typer(
+    help="Tables, figures and a report page out of run records and artifacts.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+plot = typer.Typer(help="Draw a figure out of a table.", no_args_is_help=True, add_completion=False)
 app.add_typer(plot, name="plot")
 
 OutOption = Annotated[str, typer.Option(help="The SVG file to write.")]

@@ -119,6 +119,14 @@ def test_help_and_version() -> None:
     assert gpukit_command("--version").stdout == f"gpukit {gpukit.__version__}\n"
 
 
+@pytest.mark.parametrize("name", [name for name, _, _ in app.COMMANDS])
+def test_no_group_offers_completion_for_itself(name: str, capsys: pytest.CaptureFixture) -> None:
+    """It would be for a program of that name."""
+    assert app.main([name, "--help"]) == 0
+    assert "completion" not in capsys.readouterr().out
+    assert app.main([name, "--show-completion"]) == 2
+
+
 def test_help_imports_no_heavy_module() -> None:
     script = (
         "import sys; from gpukit.cli import app; app.main(['--help']); import gpukit.cli.common, gpukit.cli.artifacts\n"
