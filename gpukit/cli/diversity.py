@@ -65,13 +65,19 @@ def _group() -> None:
     """Structural diversity: vertices with many social contexts."""
 
 
-def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", str]:
-    """Return the graph, undirected, and the digest of its file."""
+def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", str, bool]:
+    """Return the graph, undirected, the digest of its file, and whether directions were ignored for that."""
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
         from gpukit.diversity import as_undirected
 
-        return as_undirected(read_graph(graph_file, transpose=False), undirected), digest(graph_file)
+        given = read_graph(graph_file, transpose=False)
+        return as_undirected(given, undirected), digest(graph_file), not given.undirected
+
+
+def _told(symmetrised: bool) -> dict[str, str]:
+    """Return what people read of ignored directions, if there were any."""
+    return {"directions": "ignored: the graph is directed, every edge counts both ways"} if symmetrised else {}
 
 
 def _device(run: Run, graph: "Graph", device: DeviceChoice, gpus: int, threads: int | None) -> "Device":
@@ -101,7 +107,7 @@ def egos(
     """Write ego-networks in CSR, in ascending order of their centres."""
     run = Run({"undirected": undirected}, out=out, as_json=as_json, verbose=verbose)
     _one_gpu(gpus, "egos")
-    graph, source = _read(run, graph_file, undirected)
+    graph, source, symmetrised = _read(run, graph_file, undirected)
     centres = sorted(vertex_list(vertices, "--vertices", graph)) if vertices is not None else range(graph.n)
     where = _device(run, graph, device, gpus, threads)
     with run.phase("extract"):
@@ -128,7 +134,8 @@ def egos(
         }
         attributes = {"n": graph.n, "count": len(found.centres), "graph": source}
         write(out, "egonets", arrays, attributes, params=run.params, inputs={"graph": source}, compress=compress)
-    run.finish(graph, {"egos": len(found.centres), "nodes": len(found.nodes), "edges": len(found.indices) // 2})
+    record = {"egos": len(found.centres), "nodes": len(found.nodes), "edges": len(found.indices) // 2}
+    run.finish(graph, record | {"symmetrised": symmetrised}, record | _told(symmetrised))
 
 
 @app.command("search")
@@ -155,7 +162,7 @@ def search_(
     """Find the t vertices with the most social contexts, and these contexts."""
     params = {"model": model.value, "k": k, "t": t, "undirected": undirected}
     run = Run(params, out=out, as_json=as_json, verbose=verbose)
-    graph, source = _read(run, graph_file, undirected)
+    graph, source, symmetrised = _read(run, graph_file, undirected)
     from gpukit.diversity import Params, make_network, search
     from gpukit.diversity.problem import check_t
 
@@ -186,11 +193,11 @@ def search_(
         }
         for place, (vertex, score) in enumerate(zip(vertices, result.scores, strict=True))
     ]
-    record: dict[str, Any] = {"top": top, "scored": result.scored}
+    record: dict[str, Any] = {"top": top, "scored": result.scored, "symmetrised": symmetrised}
     if shares := getattr(network, "shares", []):  # of several GPUs
         record["shares"] = [vars(share) for share in shares]
     shown = {f"vertex {one['vertex']}": f"{one['score']} contexts" for one in top[:10]}
-    run.finish(graph, record, {**shown, "scored": f"{result.scored:,}"})
+    run.finish(graph, record, {**shown, "scored": f"{result.scored:,}", **_told(symmetrised)})
 
 
 @app.command("decompose")
@@ -211,14 +218,14 @@ def decompose_(
     """Compute the coreness of every vertex and the trussness of every edge of the whole graph."""
     run = Run({"undirected": undirected}, out=out, as_json=as_json, verbose=verbose)
     _one_gpu(gpus, "decompose")
-    graph, source = _read(run, graph_file, undirected)
+    graph, source, symmetrised = _read(run, graph_file, undirected)
     where = _device(run, graph, device, gpus, threads)
     with run.phase("decompose"):
         from gpukit.diversity import decompose
 
         found = decompose(graph, where)
     largest = {"coreness": int(found.coreness.max(initial=0)), "trussness": int(found.trussness.max(initial=0))}
-    record: dict[str, Any] = {"largest": largest, "edges": len(found.tails)}
+    record: dict[str, Any] = {"largest": largest, "edges": len(found.tails), "symmetrised": symmetrised}
     if egos and graph.n:
         with run.phase("egos"):
             from gpukit.diversity import ego_trussness, make_network
@@ -238,7 +245,8 @@ def decompose_(
         }
         attributes = {"n": graph.n, "graph": source}
         write(out, "decomposition", arrays, attributes, params=run.params, inputs={"graph": source}, compress=compress)
-    run.finish(graph, record, {f"largest {name.replace('_', ' ')}": value for name, value in largest.items()})
+    shown = {f"largest {name.replace('_', ' ')}": value for name, value in largest.items()}
+    run.finish(graph, record, shown | _told(symmetrised))
 
 
 app.command("gather")(gather)

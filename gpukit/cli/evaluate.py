@@ -192,6 +192,9 @@ def diversity(
         a, arrays = found.attributes, found.arrays
         if a["graph"] != digest(graph_file):
             raise InputError(f"{answers_file} was found on another graph; give the graph it was made on")
+        part, parts, *_ = found.params.get("part", (1, 1))
+        if parts > 1:
+            raise InputError(f"{answers_file} is part {part} of {parts}; join them by `gpukit diversity gather` first")
         members = np.split(graph.internal(arrays["members"]), arrays["offsets"][1:-1])
         contexts = [[part.tolist() for part in members[i:j]] for i, j in pairwise(arrays["first"])]
     run.params |= {"model": a["model"], "k": a["k"]}

@@ -40,6 +40,16 @@ def test_search(capsys, folder, name, more):
     verify(folder / "D.h5")
 
 
+@pytest.mark.parametrize("command", ["search", "egos", "decompose"])
+def test_ignored_directions_are_told(capsys, folder, command):
+    for name, directed in (("A.h5", True), ("G.h5", False)):
+        words = ["diversity", command, str(folder / name), "--out", str(folder / "X.h5"), "--undirected"]
+        assert main(words) == 0
+        assert ("every edge counts both ways" in capsys.readouterr().out) == directed
+        assert main([*words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["symmetrised"] is directed
+
+
 def test_truss_and_its_decomposition_write_the_same_bytes(folder):
     files = [folder / "one.h5", folder / "two.h5"]
     for file, more in zip(files, ([], ["--full"]), strict=True):

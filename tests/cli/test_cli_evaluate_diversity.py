@@ -53,6 +53,20 @@ def test_a_wrong_answer_fails_and_says_where(capsys, folder):
     assert err.strip().splitlines()[-1].endswith(f"is wrong about 1 vertices, vertex {wrong} for one")
 
 
+def test_a_part_of_an_answer_is_not_judged(capsys, folder):
+    words = ["diversity", "search", folder / "G.h5", "--model", "truss", "-k", 3, "-t", 20, "--undirected"]
+    for i in (1, 2):
+        assert main([*map(str, [*words, "--part", f"{i}/2", "--out", folder / f"p{i}.h5"])]) == 0
+        code, record, err = evaluate(capsys, folder, f"p{i}.h5")
+        assert (code, record) == (3, None)
+        assert f"p{i}.h5 is part {i} of 2; join them by `gpukit diversity gather` first" in err
+    gather = ["diversity", "gather", folder / "p1.h5", folder / "p2.h5", "--out", folder / "joined.h5"]
+    assert main([*map(str, gather)]) == 0
+    assert evaluate(capsys, folder, "joined.h5")[0] == 0
+    assert main([*map(str, [*words, "--part", "1/1", "--out", folder / "p.h5"])]) == 0
+    assert evaluate(capsys, folder, "p.h5")[0] == 0
+
+
 def test_errors(capsys, folder):
     write_graph(folder / "other.h5", build_graph(np.array([1]), np.array([2]), weights=Weights("none")))
     for words, code, message in (
