@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts
+from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts, named
 from gpukit.cli.common import (
     DeviceChoice,
     DeviceOption,
@@ -73,7 +73,7 @@ def diversity(
     ]
     record = Record("diversity", context, run, compare)
     bandwidth = record.copy_bandwidth()
-    for path in graphs:
+    for name, path in named(graphs):
         graph = as_undirected(read_graph(path, transpose=False), undirected)
         length = min(DEFAULT_T, graph.n) if t is None else t
         check_t(length, graph.n)
@@ -85,11 +85,11 @@ def diversity(
                 found = bench.measure(method, params, length, sample) | {"fraction": fraction}
                 found |= {"balance": balance} if len(where.gpus) > 1 else {}
                 record.add(facts, found | {"peak_memory": peak_memory(where)})
-                name = f"{path.stem} {params.model} k={params.k} {method}"
-                name += f" {balance} {fraction}" if len(where.gpus) > 1 else ""
+                title = f"{name} {params.model} k={params.k} {method}"
+                title += f" {balance} {fraction}" if len(where.gpus) > 1 else ""
                 if method == "steal":
-                    record.lines[f"{name} {balance}"] = f"{found['makespan']:.3f} times an even share, simulated"
+                    record.lines[f"{title} {balance}"] = f"{found['makespan']:.3f} times an even share, simulated"
                     continue
                 spent = found["ms"]
-                record.lines[name] = f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f})"
+                record.lines[title] = f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f})"
     record.finish()

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts
+from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts, named
 from gpukit.cli.common import (
     DeviceChoice,
     DeviceOption,
@@ -51,7 +51,7 @@ def gim(
 
     record = Record("gim", context, run, compare)
     bandwidth = record.copy_bandwidth()
-    for path in graphs:
+    for name, path in named(graphs):
         graph, tables = read_graph(path), read_tables(path)
         facts = graph_facts(path, graph)
         size = min(DEFAULT_K, graph.n) if k is None else k
@@ -64,7 +64,7 @@ def gim(
                 found = measure(graph, params, where, tables=tables, repeat=repeat, bandwidth=bandwidth)
                 record.add(facts, found | {"peak_memory": peak_memory(where)})
                 spent = found["algorithm_ms"]
-                record.lines[f"{path.stem} {model} {bound}"] = (
+                record.lines[f"{name} {model} {bound}"] = (
                     f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f}), {found['rr_sets']:,} RR sets"
                     f", sampling floor {100 * found['floor_share']:.0f} %"
                 )

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts
+from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts, named
 from gpukit.cli.common import (
     DeviceChoice,
     DeviceOption,
@@ -54,7 +54,7 @@ def imgpu(
     record = Record("imgpu", context, run, compare)
     bandwidth = record.copy_bandwidth()
     asked = {"worlds": worlds, "seed": seed}
-    for path in graphs:
+    for name, path in named(graphs):
         graph = read_graph(path)
         facts = graph_facts(path, graph)
         size = min(DEFAULT_K, graph.n) if k is None else k
@@ -64,7 +64,7 @@ def imgpu(
             rival = bench.measure_mix_greedy(graph, size, worlds, seed)
             numba.set_num_threads(where.threads)
             record.add(facts, {"method": "mixgreedy", "params": {"k": size} | asked} | rival)
-            record.lines[f"{path.stem} mixgreedy"] = f"{rival['algorithm_ms']:,.0f} ms, spread {rival['spread']:,.2f}"
+            record.lines[f"{name} mixgreedy"] = f"{rival['algorithm_ms']:,.0f} ms, spread {rival['spread']:,.2f}"
         for mode in chosen:
             params = Params(size, worlds, mode == "fresh", seed)
             found = bench.measure(graph, params, where, repeat=repeat, bandwidth=bandwidth)
@@ -76,9 +76,9 @@ def imgpu(
                 found["times_mixgreedy"] = rival["algorithm_ms"] / spent["median"]
                 line += f", {found['times_mixgreedy']:,.0f} times as fast as mixgreedy"
             record.add(facts, {"method": mode} | found | {"peak_memory": peak_memory(where)})
-            record.lines[f"{path.stem} {mode}"] = line
+            record.lines[f"{name} {mode}"] = line
         if switches:
             found = bench.switches(graph, worlds, where, repeat=repeat, seed=seed)
             record.add(facts, {"method": "switches", "params": asked, "pass_ms": found})
-            record.lines[f"{path.stem} pass"] = ", ".join(f"{name} {spent:.1f} ms" for name, spent in found.items())
+            record.lines[f"{name} pass"] = ", ".join(f"{way} {spent:.1f} ms" for way, spent in found.items())
     record.finish()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts
+from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts, named
 from gpukit.cli.common import (
     DeviceChoice,
     DeviceOption,
@@ -71,7 +71,7 @@ def kpar(
     wanted = [number(word, "-k", int) for word in asked_ks.split(",")]
     record = Record("kpar", context, run, compare)
     bandwidth = record.copy_bandwidth()
-    for facts, graph in _graphs(graphs or [], rmat or [], seed):
+    for name, facts, graph in _graphs(graphs or [], rmat or [], seed):
         lengths = _lengths(wanted, graph.n, default=ks is None)
         many = random_sources(graph, batch, seed, any_source=any_source)
         bench = Bench(graph, Params(epsilon=epsilon), where, seed, bandwidth)
@@ -81,7 +81,7 @@ def kpar(
             one, all_ = bench.latency(k, many.part(0, min(queries, batch))), bench.throughput(k, many)
             found["latency"].append(one)
             found["batch"].append(all_)
-            record.lines[f"{facts['name']} k = {k}"] = (
+            record.lines[f"{name} k = {k}"] = (
                 f"{one['mean_ms']:.3f} ms a query ({one['times_floor']:.1f} times the floor), "
                 f"{all_['queries_per_s']:.0f} queries/s"
             )
@@ -89,7 +89,7 @@ def kpar(
             found["on_threads"] = bench.on_threads(lengths[-1], many.part(0, min(on_threads, batch)))
         if fora:
             found["fora"] = bench.fora(lengths[-1], many.part(0, min(fora, batch)))
-            record.lines[f"{facts['name']} FORA+"] = f"{found['fora']['mean_ms']:.3f} ms a query"
+            record.lines[f"{name} FORA+"] = f"{found['fora']['mean_ms']:.3f} ms a query"
         record.add(facts, found | {"peak_memory": peak_memory(where)})
     record.finish()
 
@@ -123,12 +123,12 @@ def kpar_quality(
     wanted = [number(word, "-k", int) for word in asked_ks.split(",")]
     asked = {"alpha": 0.2, "epsilon": epsilon, "queries": queries, "seed": seed}
     record = Record("kpar-quality", context, run, compare, {"params": asked})
-    for path in graphs:
+    for name, path in named(graphs):
         graph = read_graph(path, transpose=False)
         facts, lengths = graph_facts(path, graph), _lengths(wanted, graph.n, default=ks is None)
         for found in measure(graph, Params(epsilon=epsilon), where, ks=lengths, queries=queries, seed=seed):
             record.add(facts, found)
-            record.lines[f"{path.stem} {found['sources']} k = {found['k']} {found['depth']}"] = (
+            record.lines[f"{name} {found['sources']} k = {found['k']} {found['depth']}"] = (
                 f"precision {found['precision']:.4f}, NDCG {found['ndcg']:.6f}, "
                 f"{found['violations']} of {found['positions']} places violated"
             )
@@ -140,13 +140,13 @@ def _lengths(wanted: list[int], n: int, *, default: bool) -> list[int]:
     return sorted({min(k, n) for k in wanted}) if default else wanted
 
 
-def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[dict[str, Any], Graph]]":
-    """Yield what is known of each graph, and the graph."""
+def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[str, dict[str, Any], Graph]]":
+    """Yield what people read as the name of each graph, what is known of it, and the graph."""
     from gpukit.artifacts import read_graph
 
-    for path in files:
+    for name, path in named(files):
         graph = read_graph(path)
-        yield graph_facts(path, graph), graph
+        yield name, graph_facts(path, graph), graph
     for word in rmat:
         try:
             scale, draws, *rest = (int(part) for part in word.split(":"))
@@ -156,4 +156,4 @@ def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[di
 
         vertices = rest[0] if rest else None
         graph = rmat_graph(scale, draws, seed, vertices=vertices)
-        yield {"name": f"rmat-{word}", "seed": seed, "n": graph.n, "m": graph.m}, graph
+        yield f"rmat-{word}", {"name": f"rmat-{word}", "seed": seed, "n": graph.n, "m": graph.m}, graph

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts
+from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts, named
 from gpukit.cli.common import (
     DeviceChoice,
     DeviceOption,
@@ -63,7 +63,7 @@ def merit(
 
     record = Record("merit", context, run, compare)
     bandwidth = record.copy_bandwidth()
-    for path in graphs:
+    for name, path in named(graphs):
         graph, tables = read_graph(path), read_tables(path)
         facts = graph_facts(path, graph)
         most = min(DEFAULT_BATCH, graph.n) if batch is None else batch
@@ -80,7 +80,7 @@ def merit(
                 bandwidth=bandwidth,
             )  # fmt: skip
             record.add(facts, found)
-            record.lines[f"{path.stem} {model} η {eta} {certificate} {method} β {beta}"] = (
+            record.lines[f"{name} {model} η {eta} {certificate} {method} β {beta}"] = (
                 f"{found['time_s']['mean']:.3f} s, cost {found['cost']['mean']:,.2f}, {found['rounds']:.1f} rounds, "
                 f"{found['probes']:,.0f} probes"
             )
@@ -126,7 +126,7 @@ def counters(
     record = Record("counters", context, run, None)
     where = ["--device", "cuda", "--gpus", str(gpus), "--threads", str(run.device.threads), "--seed", str(seed)]
     with run.progress("campaigns") as update:
-        for done, (path, (model, eta, method)) in enumerate(product(graphs, campaigns)):
+        for done, ((name, path), (model, eta, method)) in enumerate(product(named(graphs), campaigns)):
             update(done, len(graphs) * len(campaigns))
             words = ["bench", "merit", str(path), "--models", model]
             # Left out, it is that process which reads the graph and finds how large they may be.
@@ -134,7 +134,7 @@ def counters(
             words += [] if batch is None else ["--batch", str(batch)]
             found = measure(ncu, [*words, "--methods", method, "--worlds", "1", *where], launches)
             record.add(found.pop("graph"), found)
-            record.lines[f"{path.stem} {model} η {found['params']['eta']} {method}"] = _counted(found)
+            record.lines[f"{name} {model} η {found['params']['eta']} {method}"] = _counted(found)
     record.finish()
 
 

@@ -109,6 +109,12 @@ class Record:
             )
 
 
+def named(graphs: Sequence[Path]) -> list[tuple[str, Path]]:
+    """Return what people read as the name of each graph, with its file: the path where two have one name."""
+    stems = [path.stem for path in graphs]
+    return [(stem if stems.count(stem) == 1 else str(path), path) for stem, path in zip(stems, graphs, strict=True)]
+
+
 def graph_facts(path: Path, graph: "Graph") -> dict[str, Any]:
     """Return what a record says of a graph file."""
     from gpukit.artifacts import digest

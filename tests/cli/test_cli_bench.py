@@ -1,6 +1,7 @@
 """``gpukit bench``: what its records hold, that they survive an interruption, and their comparison."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -126,6 +127,18 @@ def test_a_graph_without_vertices_is_named_as_such(run, folder, name):
     write_graph("none.h5", build_graph(nothing, nothing, weights=Weights(), undirected=True, ids=False, n=0))
     code, out, err = run(name, "none.h5", *SMALL[name], *CPU)
     assert (code, out) == (3, "") and (" no vert" in err or " no edges" in err) and err.count("error:") == 1
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_two_graphs_of_one_name_have_lines_of_their_own(good, folder, name):
+    (folder / "other").mkdir()
+    shutil.copy(folder / "graphs/H.h5", folder / "other/G.h5")
+    words = (name, *COMMANDS[name], *CPU)
+    alone = good(*words, "graphs/G.h5").splitlines()
+    both = good(*words, "graphs/G.h5", "other/G.h5").splitlines()
+    assert sum(line.startswith("G ") for line in alone) == len(alone) - 1 > 0
+    for path in ("graphs/G.h5", "other/G.h5"):
+        assert sum(line.startswith(f"{path} ") for line in both) == len(alone) - 1
 
 
 def test_runs_of_one_record_alone_are_listed(run, record, folder):

@@ -118,6 +118,8 @@ def test_the_record(record, good, here):
     assert all("--profile-from-start off" in one and "--launch-count 8 " in one for one in asked)
     assert "-m gpukit bench merit G.h5 --models ic --eta 10 --batch 4 --methods gamcss --worlds 1" in asked[1]
     assert "--device cuda --gpus 1 --threads 2 --seed 3 --out " in asked[1]
+    text = good("d/G.h5", "e/G.h5", "--eta", 10, "--methods", "merit")
+    assert "d/G.h5 ic η 10 merit " in text and "e/G.h5 ic η 10 merit " in text
     text = good("G.h5", "--eta", 10, "--methods", "merit", "--launches", 1)
     assert "the first 1 launches" in text and "occupancy 50.0 %" in text
     assert (
