@@ -1,6 +1,8 @@
 """Running commands in the process of the test; a module's ``GROUP`` holds the first words of all its commands."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +38,16 @@ def good(run):
 def record(good):
     """Return a function that runs a command that must succeed and returns its record."""
     return lambda *words: json.loads(good(*words, "--json"))
+
+
+@pytest.fixture
+def promised():
+    """Return a function that returns every key that docs/command-line.md names for a command."""
+    page = Path(__file__).parents[2] / "docs/command-line.md"
+    rows = re.findall(r"^\| (.*?) \| (.*) \|$", page.read_text().partition("## What `--json` holds")[2], re.MULTILINE)
+
+    def promised(command):
+        (cell,) = [keys for commands, keys in rows if f"`{command}`" in commands]
+        return set(re.findall(r"`(\w+)`", cell))
+
+    return promised

@@ -45,6 +45,14 @@ def test_files_are_what_the_functions_return(folder, graph):
         verify(folder / name)
 
 
+def test_records_hold_what_the_docs_promise(record, promised, folder, tmp_path):
+    common = {"params", "graph", "device", "time_s"}
+    rank = record("kpar", "rank", folder / "G.h5", "--out", tmp_path / "R.h5")
+    assert promised("kpar rank") == (rank.keys() | rank["top"].keys()) - common
+    index = record("kpar", "index", folder / "G.h5", "--out", tmp_path / "I.h5", "--hubs")
+    assert promised("kpar index") == index.keys() - common - {"seed"}
+
+
 def test_query_record_artifact_and_judge(record, folder, graph):
     (folder / "sources.txt").write_text("# two queries\n20\n\n30:2, 40:1 30\n")
     words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "-k", 5)

@@ -16,6 +16,7 @@ from gpukit.merit import Costs, Params, SimulatedWorld, simulate
 from gpukit.worlds.tables import build_tables
 
 GROUP = ("merit",)
+COMMON = {"params", "graph", "device", "seed", "time_s"}
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,16 @@ def test_the_summary_says_where_it_stops(good, record, folder):
     assert rows["activated"].strip() == ", ".join(map(str, activated[:10])) + ", … (12)"
     assert rows["rounds"].strip().endswith(", … (12)")
     assert "…" not in good("run", "G.h5", "--out", "C.h5", "--eta", 5, "-b", 2, "--worlds", 10)
+
+
+def test_records_hold_what_the_docs_promise(record, promised, folder):
+    words = ["G.h5", "--out", "C.h5", "--eta", 12]
+    whole, once, step = (record(command, *words) for command in ("run", "once", "start"))
+    held = whole.keys() | whole["rounds"][0].keys() | whole["campaigns"][0].keys()
+    assert promised("merit run") == held - COMMON | {"time_s"}
+    for found in (step, record("next", "G.h5", "C.h5", "--observed", "")):
+        assert promised("merit start") == promised("merit next") == found.keys() - COMMON
+    assert promised("merit once") == once.keys() - COMMON
 
 
 def test_updates_threads_and_devices_leave_the_file_as_it_is(record, folder):

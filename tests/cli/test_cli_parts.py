@@ -43,6 +43,15 @@ def test_queries_in_parts_are_the_whole(good, folder, parts):
     assert found["queries"] == 7
 
 
+def test_records_hold_what_the_docs_promise(record, promised):
+    record(*QUERY, "--part", "1/1", "--out", "q.h5")
+    queries = record("kpar", "gather", "q.h5", "--out", "joined.h5")
+    assert promised("kpar gather") == queries.keys() - {"params", "seed", "time_s"}
+    record(*search("-t", 3, "--part", "1/1", "--out", "d.h5"))
+    best = record("diversity", "gather", "d.h5", "--out", "joined.h5")
+    assert promised("diversity gather") == (best.keys() | best["top"][0].keys()) - {"params", "time_s"}
+
+
 def test_queries_of_sets_keep_their_sources(good, folder):
     (folder / "sources.txt").write_text("10\n20:2 30:1\n40\n")
     query = ["kpar", "query", "G.h5", "--index", "I.h5", "--sources", "sources.txt", "-k", 4]
