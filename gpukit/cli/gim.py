@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,7 +70,7 @@ def run_(
         int | None, typer.Option("-k", metavar="K", help="Number of seeds (of each round); or give --budget.")
     ] = None,
     epsilon: Annotated[
-        float, typer.Option("--epsilon", metavar="E", help="Accuracy of the guarantee, in (0, 1).")
+        float, typer.Option("--epsilon", metavar="E", help="Accuracy of the guarantee, in [1e-6, 1).")
     ] = 0.1,
     model: ModelOption = Model.ic,
     bound: Annotated[Bound, typer.Option("--bound", help="How many RR sets are enough: OPIM-C or IMM.")] = Bound.opim,
@@ -126,8 +126,8 @@ def run_(
     if k is None and budget is None:
         raise UsageError("give the number of seeds by -k, or what they may cost by --budget")
     budget_units = None if budget is None else _budget(budget)
-    if not 0 < epsilon < 1:
-        raise UsageError(f"--epsilon is {epsilon}; it must lie in (0, 1)")
+    if not 1e-6 <= epsilon < 1:
+        raise UsageError(f"--epsilon is {epsilon}; it must lie in [1e-6, 1): less would take over 10^12 RR sets")
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph, read_tables
 
@@ -238,10 +238,10 @@ def _budget(text: str) -> int:
     try:
         units = Decimal(text) * _UNIT
         good = units == units.to_integral_value() and 0 < units < 2**62
-    except InvalidOperation:
+    except DecimalException:
         good = False
     if not good:
-        raise UsageError(f"--budget: {text!r} is not a number > 0 with at most {COST_DECIMALS} decimals")
+        raise UsageError(f"--budget: {text[:40]!r} is not a number > 0 with at most {COST_DECIMALS} decimals")
     return int(units)
 
 

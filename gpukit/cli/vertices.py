@@ -2,7 +2,7 @@
 
 import os.path
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,7 +109,7 @@ def vertex_numbers(
             number = Decimal(text)
             scaled = number.scaleb(decimals)
             fits = low <= number <= high and scaled == scaled.to_integral_value()
-        except InvalidOperation:
+        except DecimalException:
             fits = False
         if not fits:
             digits = f"with at most {decimals} decimals" if decimals else "whole"

@@ -33,8 +33,8 @@ class Params:
     k : int or None
         Seeds of each round, in [1, n], those of ``include`` among them; None with a budget.
     epsilon : float
-        Accuracy, in (0, 1). The guarantee aimed at is ρ - ε (ρ = 1 - 1/e, see :class:`Problem`); with ε >= ρ nothing is
-        aimed at, and the run stops at the first size with whatever certificate that gives.
+        Accuracy, in [1e-6, 1). The guarantee aimed at is ρ - ε (ρ = 1 - 1/e, see :class:`Problem`); with ε >= ρ nothing
+        is aimed at, and the run stops at the first size with whatever certificate that gives.
     model : str
         ``ic`` (independent cascade) or ``lt`` (linear threshold).
     bound : str
@@ -82,8 +82,8 @@ class Params:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise UsageError(f"{name} {getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
-        if not 0 < self.epsilon < 1:
-            raise UsageError(f"epsilon is {self.epsilon}; it must lie in (0, 1)")
+        if not 1e-6 <= self.epsilon < 1:
+            raise UsageError(f"epsilon is {self.epsilon}; it must lie in [1e-6, 1): less would take over 10^12 RR sets")
         if not 0 <= self.min_sets < 2**40:
             raise UsageError(f"min_sets is {self.min_sets}; 0 to 2^40 - 1 are allowed")
         if not 0 <= self.seed < 2**64:

@@ -105,6 +105,10 @@ def make_table(kind: str, records: Sequence[tuple[str, str]]) -> list[Row]:
         if wanted.labels and (label.count("/") != len(wanted.labels) - 1 or not all(names.values())):
             form = "/".join(part.upper() for part in wanted.labels)
             raise InputError(f"label {label!r}: a table of {kind} needs {form}=FILE")
-        typed = {name: wanted.columns[name](text) for name, text in names.items()}
+        try:
+            typed = {name: wanted.columns[name](text) for name, text in names.items()}
+        except ValueError:
+            numbers = " and ".join(name.upper() for name in names if wanted.columns[name] is int)
+            raise InputError(f"label {label!r}: {numbers} must be a whole number") from None
         rows.extend(typed | row for row in wanted.read(path))
     return rows

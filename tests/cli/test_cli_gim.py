@@ -154,6 +154,8 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (2, [*RUN, "-k", 2, "--epsilon", 0], "epsilon"),
         (2, [*RUN, "-k", 2, "--epsilon", 1], "epsilon"),
         (2, [*RUN, "-k", 2, "--epsilon", "nan"], "epsilon"),
+        (2, [*RUN, "-k", 2, "--epsilon", 1e-200], "--epsilon is 1e-200; it must lie in [1e-6, 1)"),
+        (2, [*RUN, "-k", 2, "--epsilon", 1e-200, "--bound", "imm"], "10^12 RR sets"),
         (2, [*RUN, "-k", 2, "--model", "sir"], "sir"),
         (2, [*RUN, "-k", 2, "--rounds", 0], "rounds"),
         (2, [*RUN, "-k", 2, "--min-sets", -1], "min_sets"),
@@ -178,6 +180,8 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (2, [*RUN, "--budget", "x"], "--budget"),
         (2, [*RUN, "--budget", "nan"], "--budget"),
         (2, [*RUN, "--budget", 0], "--budget"),
+        (2, [*RUN, "--budget", "1e999999"], "--budget: '1e999999' is not a number"),
+        (3, [*RUN, "--budget", 2, "--costs", "huge.txt"], "huge.txt, line 1: '1e999999' is not a number"),
         (2, [*RUN, "--budget", 0.5], "below the cost"),
         (2, [*RUN, "-k", 2, "--block", 7], "--block"),
         (2, [*RUN, "-k", 2, "--threads", 0], "--threads"),
@@ -206,7 +210,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
 )
 def test_what_is_wrong_is_one_line(run, good, folder, graph, code, words, line):
     texts = {"empty": "", "letters": "10\nten\n", "one": "10\n", "negative": "10 -1\n", "nan": "10 nan\n"}
-    texts |= {"twice": "10 1\n10 2\n", "costs": "10 1\n", "fine": "10 0.1234567\n"}
+    texts |= {"twice": "10 1\n10 2\n", "costs": "10 1\n", "fine": "10 0.1234567\n", "huge": "10 1e999999\n"}
     for name, text in texts.items():
         (folder / f"{name}.txt").write_text(text)
     (folder / "junk.bin").write_bytes(bytes(range(256)))

@@ -254,6 +254,8 @@ def test_generated_ba_is_connected(gpukit, tmp_path):
     [
         (("rmat",), "either a scale"),
         (("rmat", "--scale", "5", "--edges", "3", "--draws", "3"), "--edges and --draws"),
+        (("rmat", "--scale", "5", "--edge-factor", "nan"), "edge factor nan"),
+        (("rmat", "--scale", "5", "--edge-factor", "1e308"), "edge factor 1e+308"),
         (("er", "--vertices", "3", "--edges", "9"), "9 edges on 3 vertices"),
         (("er", "--vertices", "3"), "--edges"),
         (("ba", "--vertices", "5", "--attach", "9"), "9 edges each"),

@@ -299,6 +299,7 @@ def test_star_is_led_by_its_hub(make_graph):
         ({"budget": 3}, "either k"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": 1.0}, "epsilon"),
+        ({"epsilon": 9e-7}, "epsilon"),
         ({"epsilon": float("nan")}, "epsilon"),
         ({"model": "sir"}, "choose ic or lt"),
         ({"bound": "x"}, "opim or imm"),

@@ -86,6 +86,8 @@ def test_headers_name_units(tables):
     [
         ("runs", "toy", json.dumps(RECORD), "needs GRAPH/MODEL=FILE"),
         ("runs", "toy/ic/gim", json.dumps(RECORD), "needs GRAPH/MODEL=FILE"),
+        ("kpar-queries", "toy/kpar/ten", "{}", "label 'toy/kpar/ten': K must be a whole number"),
+        ("merit-campaigns", "toy/ic/coupled/x", "{}", "ETA must be a whole number"),
         ("runs", "toy/ic", "{", "is not JSON"),
         ("runs", "toy/ic", "[]", "is not a JSON object"),
         ("runs", "toy/ic", "{}", "'params' is missing or wrong"),

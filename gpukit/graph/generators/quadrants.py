@@ -1,5 +1,7 @@
 """R-MAT graphs (Chakrabarti, Zhan, Faloutsos, SDM 2004) with the parameters of Graph500."""
 
+import math
+
 import numba
 import numpy as np
 from numba import prange, uint64
@@ -59,8 +61,10 @@ def rmat(
     n = 1 << scale if scale is not None else int(vertices or 0)
     if min(a, b, c) < 0 or not a + b + c <= 1:
         raise UsageError(f"R-MAT a = {a}, b = {b}, c = {c}; they must not be negative and sum to at most 1")
-    count = edges if edges is not None else draws if draws is not None else round(edge_factor * n)
     possible = check_size(n, 1 if edges is None else edges, undirected)
+    if not math.isfinite(edge_factor * n):
+        raise UsageError(f"R-MAT edge factor {edge_factor}; a number is needed that gives 1 … 2**40 draws")
+    count = edges if edges is not None else draws if draws is not None else round(edge_factor * n)
     if edges is not None and edges > possible // 2:
         raise UsageError(f"R-MAT with {edges} of {possible} possible edges would draw for too long; use er")
     if not 1 <= count < 2**40:
