@@ -98,6 +98,9 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Print the traceback of a defect of gpukit; any command has it.")
+    ] = False,
 ) -> None:
     """Graph algorithms on GPUs and CPUs: influence maximisation, personalised PageRank, structural diversity."""
 
@@ -136,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pass  # not in the main thread
     try:
         command = typer.main.get_command(app)
-        with command.make_context("gpukit", words or ["--help"], obj=tuple(words)) as context:
+        with command.make_context("gpukit", [*words] or ["--help"], obj=tuple(words)) as context:
             command.invoke(context)
         sys.stdout.flush()
         return 0
@@ -214,7 +217,8 @@ def explain(error: BaseException) -> tuple[int, str]:
         return 3, f"error: {name}{error.strerror or text}"
     return (
         INTERNAL,
-        f"internal error: {type(error).__name__}: {text}; this is a defect, run again with -v and report the traceback",
+        f"internal error: {type(error).__name__}: {text}; this is a defect, run `gpukit -v …` again and report the "
+        "traceback",
     )
 
 

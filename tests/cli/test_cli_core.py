@@ -92,6 +92,22 @@ def test_traceback_of_a_defect_on_request(command) -> None:
     assert code == 70 and "Traceback" in err and "in fail" in err
 
 
+def test_traceback_of_a_defect_of_a_command_without_verbose(monkeypatch, tmp_path: Path, capsys) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("here")
+
+    monkeypatch.setattr("gpukit.report.tables.make_table", fail)
+    words = ["report", "table", "runs", "a/b=c.json", "--out", str(tmp_path / "t.tsv")]
+    assert app.main(words) == 70
+    assert capsys.readouterr().err == (
+        "gpukit: internal error: ZeroDivisionError: here; this is a defect, run `gpukit -v …` again and report the "
+        "traceback\n"
+    )
+    assert app.main(["-v", *words]) == 70
+    err = capsys.readouterr().err
+    assert "Traceback" in err and "in fail" in err
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
