@@ -38,6 +38,7 @@ INTERNAL = 70
 GRACE_S = 3.0
 """Time that a run has to end by itself after a signal; compiled code tells Python of it only when it returns."""
 
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 _INTERRUPTED_LINE = "interrupted; nothing unfinished was left behind"
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -130,14 +131,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     normalise_threads()
     words = list(sys.argv[1:] if arguments is None else arguments)
     said = threading.Event()
-    if arguments is None:
-        _watch_signals(said)
     try:
-        # A scheduler that ends a job sends this; it shall clean up like Ctrl-C.
-        signal.signal(signal.SIGTERM, _terminate)
-    except ValueError:
-        pass  # not in the main thread
-    try:
+        if arguments is None:
+            _watch_signals(said)
         command = typer.main.get_command(app)
         with command.make_context("gpukit", [*words] or ["--help"], obj=tuple(words)) as context:
             command.invoke(context)
@@ -155,26 +151,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             traceback.print_exception(error)
         _drop_unwritable_output()
+        if code == INTERRUPTED and arguments is None:
+            # Python's own end puts the default handlers back, and the second signal of `timeout` would kill it there.
+            for number in _ENDING:
+                signal.signal(number, signal.SIG_IGN)
         return code
 
 
 def _watch_signals(said: threading.Event) -> None:
-    """End this process if it does not end by itself soon after SIGINT or SIGTERM; ``said``: it has told why."""
+    """Let the first SIGINT or SIGTERM interrupt this process, and end it soon if that does not; others pass.
+
+    A scheduler that ends a job sends SIGTERM, which shall clean up like Ctrl-C, and often more than one. ``said``: the
+    process has told why it ends.
+    """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    try:
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    except ValueError:
-        return  # not in the main thread
+    came = False
+
+    def interrupt(number: int, frame: object) -> None:
+        nonlocal came
+        if not came:
+            came = True
+            raise KeyboardInterrupt
 
     def watch() -> None:
-        while os.read(reader, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
+        while os.read(reader, 1)[0] not in _ENDING:
             pass
         time.sleep(GRACE_S)
         if not said.is_set():
             os.write(2, f"gpukit: {_INTERRUPTED_LINE}\n".encode())
         os._exit(INTERRUPTED)
 
+    try:
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell starts what runs in the background
+                signal.signal(number, interrupt)
+    except ValueError:
+        return  # not in the main thread
     threading.Thread(target=watch, daemon=True).start()
 
 
@@ -184,10 +198,6 @@ def _drop_unwritable_output() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _terminate(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 def explain(error: BaseException) -> tuple[int, str]:

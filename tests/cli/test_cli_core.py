@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,11 +39,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
     def run(function, *words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys.modules[__name__], "_tried", function, raising=False)
         monkeypatch.setattr(app, "COMMANDS", (*app.COMMANDS, ("try", f"{__name__}:_tried", "Try.")))
-        before = signal.getsignal(signal.SIGTERM)
-        try:
-            code = app.main(["try", *words])
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        code = app.main(["try", *words])
         out, err = capsys.readouterr()
         return code, out, err
 
@@ -423,5 +420,40 @@ def test_compiled_code_does_not_outlive_a_signal(tmp_path: Path, number: int) ->
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None and run.stdout.readline() == "ready\n"
         run.send_signal(number)
+        _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")
+
+
+SLOW_TO_END = """
+import atexit, time
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.2)
+
+late = Late()
+
+def slow():
+    atexit.register(time.sleep, 0.2)
+    print("ready", flush=True)
+    try:
+        time.sleep(60)
+    finally:
+        time.sleep(0.2)
+"""
+RUN_SLOW = RUN_STUCK.replace("stuck", "slow").replace("GRACE_S = 0.2", "GRACE_S = 30")
+
+
+@pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGTERM, signal.SIGINT]])
+def test_further_signals_change_nothing(tmp_path: Path, numbers: list[int]) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_TO_END)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-c", RUN_SLOW]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None and run.stdout.readline() == "ready\n"
+        while run.poll() is None:  # while it cleans up, says so, and Python ends
+            for number in numbers:
+                run.send_signal(number)
+            time.sleep(0.005)
         _, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")

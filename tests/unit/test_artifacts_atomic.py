@@ -26,13 +26,16 @@ def stall(path):
     print("written", flush=True)
     time.sleep(60)
 
+target = sys.argv.pop()
+
 def slow():
     atomic._sync = stall
-    artifacts.write_metrics(sys.argv[1], {"a": np.arange(1000)})
+    artifacts.write_metrics(target, {"a": np.arange(1000)})
 
 sys.modules["slow"] = sys.modules["__main__"]
 app.COMMANDS += (("slow", "slow:slow", ""),)
-sys.exit(app.main(["slow"]))
+sys.argv.append("slow")
+sys.exit(app.main())
 """
 
 
