@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gpukit.device.memory import check_budget, host_free_bytes
 from gpukit.device.philox import MAX_SAMPLE_ID, Stream
 from gpukit.errors import UsageError
 from gpukit.worlds import cover_cpu, cpu
@@ -22,6 +23,9 @@ PARALLEL = 60_000
 
 EXPECTED_SIZE = 8
 """Members of a set before any was drawn."""
+
+UNASKED = 1 << 28
+"""Bytes that are taken without asking what is free."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +132,17 @@ class CpuCollection:
         )  # fmt: skip
 
     def extend(self, size: int) -> None:
-        """Draw sets until there are ``size``."""
+        """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
         if size <= self.size:
             return
         check_ids(self.first, size)
+        if self.size == 0 and size > 16 * TASK:
+            self.extend(TASK)  # to know their size before many are drawn
+        # Each takes an offset and its members, and a new one does so twice while it is joined to the others.
+        need = int((2 * size - self.size) * (8 + 4 * self._mean()))
+        if need > UNASKED:
+            advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
+            check_budget({f"{size:,} RR sets": need}, host_free_bytes(), "this machine", advice)
         if not self.shares(size):
             pieces = [self._draw(self.first + self.size, size - self.size)]
         else:
@@ -150,8 +161,11 @@ class CpuCollection:
 
     def shares(self, size: int) -> bool:
         """Return whether drawing up to ``size`` sets is work enough for several threads."""
-        mean = self._offsets[-1] / self.size if self.size else EXPECTED_SIZE
-        return self.threads > 1 and bool((size - self.size) * mean >= PARALLEL)
+        return self.threads > 1 and (size - self.size) * self._mean() >= PARALLEL
+
+    def _mean(self) -> float:
+        """Return the members of a set."""
+        return self.members() / self.size if self.size else EXPECTED_SIZE
 
     def workers(self) -> ThreadPoolExecutor:
         """Return the pool of worker threads, made when first needed."""

@@ -177,6 +177,8 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (3, [*RUN, "-k", 2, "--targets", "twice.txt"], "twice.txt, line 2: vertex 10 is given twice, first in line 1"),
         (2, [*RUN, "-k", 2, "--costs", "costs.txt"], "budget"),
         (3, [*RUN, "--budget", 2, "--costs", "fine.txt"], "at most 6 decimals"),
+        (4, [*RUN, "-k", 2, "--min-sets", 10**12], "500,000,000,000 RR sets"),
+        (4, [*SAMPLE, "--count", 10**12], "free on this machine; draw fewer"),
         (2, [*RUN, "--budget", "x"], "--budget"),
         (2, [*RUN, "--budget", "nan"], "--budget"),
         (2, [*RUN, "--budget", 0], "--budget"),

@@ -7,8 +7,9 @@ import pytest
 from oracles.statistics import check_cells
 from oracles.worlds import mask_of, rr_distribution
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import DeviceError, InputError, UsageError
 from gpukit.graph.csr import Weights
+from gpukit.worlds import collection as worlds_collection
 from gpukit.worlds.collection import CpuCollection
 from gpukit.worlds.reverse import prepare
 
@@ -127,3 +128,28 @@ def test_refusals(make_graph):
         prepare(graph, "ic", root_weights=np.zeros(3, np.int64))
     with pytest.raises(UsageError, match="2\\*\\*48"):
         CpuCollection(prepare(graph, "ic"), seed=0, first=2**48 - 5).extend(6)
+
+
+def test_sets_that_do_not_fit_are_not_drawn(random_graph, monkeypatch):
+    free = []
+    monkeypatch.setattr(worlds_collection, "host_free_bytes", lambda: free.pop())
+    collection = CpuCollection(prepare(random_graph(200, 800, 1), "ic"), seed=5)
+    collection.extend(200_000)  # little memory: nobody asks what is free
+    held = 8 * 200_000 + 4 * collection.members()
+    monkeypatch.setattr(worlds_collection, "UNASKED", 0)
+    free.append(3 * held - 4)
+    with pytest.raises(DeviceError, match="400,000 RR sets .* free on this machine; draw fewer"):
+        collection.extend(400_000)
+    assert collection.size == 200_000
+    free.append(3 * held)
+    collection.extend(400_000)
+    assert 8 * 400_000 + 4 * collection.members() == pytest.approx(2 * held, rel=0.01)
+    first = CpuCollection(collection.reverse, seed=5, threads=2)
+    monkeypatch.setattr(worlds_collection, "UNASKED", 1 << 28)
+    free.append(1 << 40)
+    with pytest.raises(DeviceError, match="100,000,000,000 RR sets"):
+        first.extend(10**11)
+    assert first.size == worlds_collection.TASK
+    first.extend(400_000)
+    for one, other in zip(first.export(), collection.export(), strict=True):
+        np.testing.assert_array_equal(one, other)
