@@ -87,7 +87,7 @@ def power_method(
 
     Raises
     ------
-    UsageError
+    InputError
         If edges are to be weighted and the graph has no probabilities.
     """
     from scipy.sparse import csr_array

@@ -136,9 +136,9 @@ def forward_spread(
     Raises
     ------
     UsageError
-        If an argument is out of range, or the graph has no probabilities.
+        If an argument is out of range.
     InputError
-        If the probabilities into a vertex sum to more than LT allows.
+        If the graph has no probabilities, or those into a vertex sum to more than LT allows.
     """
     stages = [_vertices(graph, seeds)]
     return _estimates(graph, stages, [0], model, runs, seed, device, targets, progress)[-1]

@@ -63,7 +63,9 @@ def degree_discount(graph: Graph, k: int) -> np.ndarray:
     Raises
     ------
     UsageError
-        If k is out of range or the graph has no probabilities.
+        If k is out of range.
+    InputError
+        If the graph has no probabilities.
     """
     _check(graph, k)
     p = graph.weights.p

@@ -17,6 +17,8 @@ from gpukit.graph.csr import Graph, Weights
 ONE = 2**32
 TRIVALENCY = (0.1, 0.01, 0.001)
 SCHEMES = "wc, const:P, trivalency, file or none"
+NO_PROBABILITIES = "the graph has no edge probabilities; import it with --weights wc|const:P|trivalency|file"
+"""What is said of a graph imported with ``--weights none``."""
 
 
 def parse_weights(text: str, seed: int = 0) -> Weights:
@@ -89,11 +91,11 @@ def in_probabilities(graph: Graph) -> np.ndarray:
 
     Raises
     ------
-    UsageError
+    InputError
         If the graph has no probabilities or was stored without its transpose.
     """
     if graph.in_indptr is None:
-        raise UsageError("the graph was stored without its transpose; import it again with --transpose")
+        raise InputError("the graph was stored without its transpose; import it again with --transpose")
     if graph.in_probabilities is not None:
         return graph.in_probabilities
     degrees = np.diff(graph.in_indptr)
@@ -105,7 +107,7 @@ def out_probabilities(graph: Graph) -> np.ndarray:
 
     Raises
     ------
-    UsageError
+    InputError
         If the graph has no probabilities.
     """
     if graph.probabilities is not None:
@@ -119,7 +121,7 @@ def _scheme_stored(weights: Weights, degrees: np.ndarray) -> np.ndarray:
         return cascade_stored(degrees)
     if weights.scheme == "const":
         return np.full(len(degrees), threshold(weights.p or 1.0) - 1, np.uint32)
-    raise UsageError("the graph has no edge probabilities (--weights none); import it again with --weights wc")
+    raise InputError(NO_PROBABILITIES)
 
 
 def in_degrees(graph: Graph) -> np.ndarray:
@@ -147,9 +149,7 @@ def check_lt(graph: Graph) -> None:
     Raises
     ------
     InputError
-        Naming the first vertex that breaks it, by original id, and its sum.
-    UsageError
-        If the graph has no probabilities.
+        Naming the first vertex that breaks it, by original id, and its sum; or if the graph has no probabilities.
     """
     if graph.weights.scheme == "wc" and graph.probabilities is None:
         return

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 from numba import uint64
 
-from gpukit.errors import UsageError
+from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import out_probabilities
 from gpukit.kpar.problem import Params
@@ -25,11 +25,11 @@ def edge_chances(graph: Graph) -> np.ndarray:
 
     Raises
     ------
-    UsageError
+    InputError
         If the graph has no edge probabilities.
     """
     if graph.weights.scheme == "none":
-        raise UsageError("the graph has no edge weights; import it with --weights file, or leave --weighted out")
+        raise InputError("the graph has no edge weights; import it with --weights file, or leave --weighted out")
     return _cumulated(graph.indptr, out_probabilities(graph))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from gpukit.device.philox import Stream
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import check_lt, in_probabilities, threshold
+from gpukit.graph.probabilities import NO_PROBABILITIES, check_lt, in_probabilities, threshold
 from gpukit.worlds.rule import LT_CASCADE, LT_CONSTANT, LT_PREFIX
 from gpukit.worlds.tables import build_scan_tables, build_tables, equal_rows
 
@@ -120,7 +120,7 @@ def prepare(
     if graph.in_indptr is None or graph.in_indices is None:
         raise InputError("the graph has no transpose, sampling needs one; import it with --transpose")
     if graph.weights.scheme == "none":
-        raise InputError("the graph has no edge probabilities; import it with --weights wc|const:P|trivalency|file")
+        raise InputError(NO_PROBABILITIES)
     if model not in ("ic", "lt"):
         raise UsageError(f"model {model!r} is unknown; choose ic or lt")
     if sampler not in ("skip", "scan"):

@@ -18,7 +18,7 @@ import numpy as np
 
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import in_probabilities, threshold
+from gpukit.graph.probabilities import NO_PROBABILITIES, in_probabilities, threshold
 
 MAX_LIVE = 64
 """Most live edges a row can yield; the size of the buffer a sampler needs."""
@@ -272,7 +272,7 @@ def build_tables(graph: Graph) -> dict[str, np.ndarray]:
     if graph.in_indptr is None or graph.in_indices is None:
         raise InputError("the graph has no transpose, sampling needs one; import it with --transpose")
     if graph.weights.scheme == "none":
-        raise InputError("the graph has no edge probabilities; import it with --weights wc|const:P|trivalency|file")
+        raise InputError(NO_PROBABILITIES)
     if graph.weights.scheme == "wc":
         return _weighted_cascade(graph.in_indptr)
     if graph.weights.scheme == "const":

@@ -146,7 +146,7 @@ def test_broken_graphs(capsys, tmp_path):
     write_graph(tmp_path / "none.h5", build_graph(np.array([0]), np.array([1]), weights=Weights("none")))
     for words, code, message in (
         (("heavy.h5", "--model", "lt"), 3, "vertex 2"),
-        (("none.h5",), 2, "no edge probabilities"),
+        (("none.h5",), 3, "no edge probabilities"),
         (("missing.h5",), 3, "missing.h5"),
     ):
         name, *rest = words

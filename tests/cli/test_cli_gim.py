@@ -194,6 +194,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (3, ["run", "edgeless.h5", "--out", "S.h5", "-k", 2], "no edges"),
         (3, ["run", "forward.h5", "--out", "S.h5", "-k", 2], "transpose"),
         (3, ["run", "bare.h5", "--out", "S.h5", "-k", 2], "probabilities"),
+        (3, ["baseline", "bare.h5", "--out", "S.h5", "-k", 2, "--method", "degree-discount"], "--weights wc|const:P|"),
         (3, ["run", "heavy.h5", "--out", "S.h5", "-k", 2, "--model", "lt"], "at most 1"),
         (3, ["run", "G.h5", "--out", "none/S.h5", "-k", 2], "no folder"),
         (3, ["sample", "edgeless.h5", "--out", "S.h5", "--count", 2], "no edges"),

@@ -238,8 +238,8 @@ def test_weighted_edges(run, record, tmp_path):
         (("query", at["wc"], "--index", at["I"], *asked), 3, "another graph"),
         (("query", at["file"], "--index", at["I"], *asked, "--device", "cuda"), 2, "--device cpu"),
         (("rank", at["file"], "--out", tmp_path / "X.h5", "--weighted", "--device", "cuda"), 2, "--device cpu"),
-        (("rank", at["none"], "--out", tmp_path / "X.h5", "--weighted"), 2, "--weights file"),
-        (("truth", at["none"], "--weighted", *asked), 2, "--weights"),
+        (("rank", at["none"], "--out", tmp_path / "X.h5", "--weighted"), 3, "--weights file"),
+        (("truth", at["none"], "--weighted", *asked), 3, "--weights"),
     ):
         found = run("kpar", *words)
         assert (found[0], found[1]) == (code, "") and says in found[2] and found[2].count("error:") == 1

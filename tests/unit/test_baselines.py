@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles.worlds import edges
 
-from gpukit.errors import UsageError
+from gpukit.errors import InputError, UsageError
 from gpukit.gim.baselines import degree, degree_discount, random
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
@@ -107,5 +107,5 @@ def test_edge_cases(make_graph):
         for k in (0, 4):
             with pytest.raises(UsageError, match="k ="):
                 method(lonely, k)
-    with pytest.raises(UsageError, match="no edge probabilities"):
+    with pytest.raises(InputError, match="no edge probabilities"):
         degree_discount(make_graph(2, [(0, 1)], Weights("none")), 1)

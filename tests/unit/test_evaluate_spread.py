@@ -211,7 +211,7 @@ def test_bad_prefixes_and_rounds(explicit):
 
 
 def test_graphs_that_do_not_fit(make_graph):
-    with pytest.raises(UsageError, match="no edge probabilities"):
+    with pytest.raises(InputError, match="no edge probabilities"):
         forward_spread(make_graph(2, [(0, 1)], Weights("none")), [0], runs=10)
     heavy = make_graph(3, [(0, 2, 0.75), (1, 2, 0.75)])
     assert forward_spread(heavy, [0, 1], runs=10).spread >= 2

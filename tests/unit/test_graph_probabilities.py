@@ -93,9 +93,9 @@ def test_probabilities_of_every_scheme_in_both_orders():
 def test_probabilities_that_are_not_there():
     none = graph_of(PAIRS, Weights("none"))
     for question in (in_probabilities, out_probabilities, check_lt):
-        with pytest.raises(UsageError, match="--weights"):
+        with pytest.raises(InputError, match="--weights"):
             question(none)
-    with pytest.raises(UsageError, match="--transpose"):
+    with pytest.raises(InputError, match="--transpose"):
         in_probabilities(graph_of(PAIRS, Weights("wc"), transpose=False))
 
 

@@ -88,5 +88,5 @@ def test_wrong_parameters(random_graph, make_graph):
             method(graph, 0)
         with pytest.raises(InputError, match="no edges"):
             method(make_graph(3, []), 1)
-        with pytest.raises((InputError, UsageError), match="no edge probabilities"):
+        with pytest.raises(InputError, match="no edge probabilities"):
             method(make_graph(2, [(0, 1)], Weights("none")), 1)

@@ -7,7 +7,7 @@ import pytest
 from oracles.ppr import exact, kpar, networkx_ppr
 
 from gpukit.device.select import Device
-from gpukit.errors import UsageError
+from gpukit.errors import InputError, UsageError
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
@@ -84,7 +84,7 @@ def test_chances_are_sums_of_fractions(graph, small):
 def test_a_graph_without_weights_is_refused(random_graph):
     plain = random_graph(20, 50, 1, Weights("none"))
     for work in (lambda: rank(plain, PARAMS), lambda: build_index(plain, np.arange(20), PARAMS)):
-        with pytest.raises(UsageError, match="--weights file"):
+        with pytest.raises(InputError, match="--weights file"):
             work()
 
 
