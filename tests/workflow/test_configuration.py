@@ -72,6 +72,9 @@ def config():
         ("imgpu", {"modes": ["fresh"]}, "does not contain"),
         ("merit", {"eta": [0]}, "0 is less than the minimum of 1"),
         ("merit", {"policies": ["anew"]}, "does not contain"),
+        ("", {"gim": None}, "None is not of type 'object'"),
+        ("", {"scales": {"smoke": None}}, "None is not of type 'object'"),
+        ("", {"graphs": ["wiki-Vote"]}, "'wiki-Vote' is not of type 'object'"),
     ],
 )
 def test_a_wrong_value_is_refused(config, section, override, complaint):
@@ -88,8 +91,9 @@ def test_a_wrong_value_is_refused(config, section, override, complaint):
         ({"gim": {"epsilom": 0.2}}, "'epsilom' was unexpected"),
         ({"graphs": [{"name": "x", "edges": "x.txt"}, {"name": "x", "edges": "y.txt"}]}, "same name"),
         ({"gim": {"k": 20}}, "goes up to 50 seeds, but gim.k is 20"),
+        ({"paper": "gim"}, "paper is gim, but scales has no smoke; add --configfile config/paper/gim.yaml"),
     ],
-    ids=["typo", "names", "prefixes"],
+    ids=["typo", "names", "prefixes", "scales"],
 )
 def test_a_wrong_file_stops_the_workflow(tmp_path, override, complaint):
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(override))

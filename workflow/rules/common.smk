@@ -11,6 +11,10 @@ sys.path.insert(0, str(workflow.basedir))
 from gpukit.device.select import detect, package_problem
 
 PAPER = config["paper"]
+if PAPER and config["scale"] not in config["scales"]:
+    raise WorkflowError(
+        f"config: paper is {PAPER}, but scales has no {config['scale']}; add --configfile config/paper/{PAPER}.yaml"
+    )
 SCALE = config["scales"][config["scale"]] if PAPER else {}
 GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
 METHODS = ["gim", *config["baselines"]]

@@ -258,7 +258,17 @@ class Config(Section):
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of the configuration."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Config.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | _typed(Config.model_json_schema())
+
+
+def _typed(part: Any) -> Any:
+    """Say of every section first that it is a mapping; Snakemake fails to fill defaults into what is none."""
+    if isinstance(part, list):
+        return [_typed(value) for value in part]
+    if not isinstance(part, dict):
+        return part
+    first = {"type": "object"} if "$ref" in part else {}
+    return first | {key: _typed(value) for key, value in part.items()}
 
 
 def _type(field: dict[str, Any]) -> str:
