@@ -1,5 +1,6 @@
 """The workflow's configuration: one description, a schema that refuses typos, and pins that agree."""
 
+import json
 import os
 import subprocess
 import sys
@@ -45,6 +46,18 @@ def test_schema_and_its_page_are_up_to_date():
 @pytest.fixture
 def config():
     return yaml.safe_load((ROOT / "config/config.yaml").read_text())
+
+
+def test_defaults_are_what_is_in_force(config):
+    """The page shows the schema's defaults, but config.yaml is read before anything else."""
+    whole = json.loads(SCHEMA.read_text())
+    for key, value in config.items():
+        field = whole["properties"][key]
+        if "$ref" in field:
+            part = whole["$defs"][field["$ref"].rsplit("/", 1)[1]]
+            assert {name: one["default"] for name, one in part["properties"].items()} == value, key
+        elif key != "graphs":
+            assert field["default"] == value, key
 
 
 @pytest.mark.parametrize(

@@ -67,11 +67,11 @@ class Gim(Section):
 
     k: Positive = Field(default=50, description="Number of seeds.")
     epsilon: float = Field(
-        default=0.1, gt=0, lt=1, description="ε of the guarantee: (1 − 1/e − ε) times the best spread possible."
+        default=0.1, ge=1e-6, lt=1, description="ε of the guarantee: (1 − 1/e − ε) times the best spread possible."
     )
     bound: Literal["opim", "imm"] = Field(default="opim", description="How many RR sets are enough: OPIM-C or IMM.")
     min_sets: Annotated[int, Field(ge=0)] = Field(
-        default=200000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
+        default=1000000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
     )
     sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
 
@@ -90,7 +90,7 @@ class Imgpu(Section):
     baselines: list[
         Literal["gim", "celf", "mixgreedy", "newgreedy", "esmce", "pmia", "degree", "degree-discount", "random"]
     ] = Field(
-        default=["degree-discount", "random"],
+        default=["gim", "mixgreedy", "pmia", "degree-discount", "random"],
         json_schema_extra={"uniqueItems": True},
         description="Seed sets to compare with. `celf`, `newgreedy` and `esmce` take minutes on graphs of thousands of "
         "vertices, `mixgreedy` less; all four take hours where single vertices reach much.",
@@ -110,7 +110,7 @@ class Merit(Section):
     epsilon: float = Field(default=0.5, gt=0, lt=1, description="Accuracy of a round's choice.")
     worlds: Positive = Field(default=3, description="Hidden worlds, each with a campaign for every target.")
     policies: list[Literal["coupled", "regenerate", "anew"]] = Field(
-        default=["coupled", "regenerate", "anew"],
+        default=["coupled", "regenerate"],
         json_schema_extra={"uniqueItems": True, "contains": {"const": "coupled"}},
         description="What becomes of the sets from round to round: `coupled` (MERIT) updates them, `regenerate` draws "
         "the same ones again, `anew` draws new ones, as PASTI does on a CPU. `coupled` has to be among them.",
@@ -121,14 +121,14 @@ class Kpar(Section):
     """Parameters of `gpukit kpar`."""
 
     k: list[Positive] = Field(
-        default=[10, 100, 500, 1000],
+        default=[10, 100, 1000],
         min_length=1,
         json_schema_extra={"uniqueItems": True},
         description="Lengths of an answer; no graph may have fewer vertices.",
     )
     alpha: float = Field(default=0.2, gt=0, lt=1, description="Probability that a walk stops at a vertex.")
     epsilon: float = Field(default=0.5, gt=0, le=0.5, description="Relative error ε of the guarantee.")
-    sources: Positive = Field(default=50, description="Random sources to ask from, the same for every k and method.")
+    sources: Positive = Field(default=32, description="Random sources to ask from, the same for every k and method.")
     baselines: list[Literal["fora", "monte-carlo"]] = Field(
         default=["fora"], json_schema_extra={"uniqueItems": True}, description="Methods to compare with."
     )
@@ -181,7 +181,9 @@ class Experiment(Section):
     )
     models: list[Literal["ic", "lt"]] = Field(default=["ic"], min_length=1, description="Diffusion models.")
     k: list[Positive] = Field(default=[50], min_length=1, description="Numbers of seeds.")
-    epsilon: list[Annotated[float, Field(gt=0, lt=1)]] = Field(default=[0.05], min_length=1, description="Values of ε.")
+    epsilon: list[Annotated[float, Field(ge=1e-6, lt=1)]] = Field(
+        default=[0.05], min_length=1, description="Values of ε."
+    )
     rounds: Positive = Field(default=1, description="Rounds of seeding.")
     sampler: Literal["skip", "scan"] = Field(default="skip", description="As for `gim`.")
     block: list[Positive] = Field(default=[32], min_length=1, description="Threads of a block of the scan sampler.")
@@ -225,7 +227,7 @@ class Config(Section):
         "the CPU. On a cluster say `cuda`: the limit of the submitting machine does not travel with the job.",
     )
     gpus: Positive = Field(default=1, description="GPUs that one job asks for when GPUs are used.")
-    threads: Positive = Field(default=2, description="CPU threads of one job that runs on the CPU.")
+    threads: Positive = Field(default=1, description="CPU threads of one job that runs on the CPU.")
     cuda_env: Literal["cuda12", "cuda13"] = Field(
         default="cuda13", description="Conda environment of GPU jobs under `--sdm conda`."
     )
