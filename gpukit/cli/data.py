@@ -21,25 +21,16 @@ def list_datasets(as_json: JsonOption = False, verbose: VerboseOption = 0) -> No
     if as_json:
         print_json({"datasets": [asdict(dataset) for dataset in catalogue]})
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("name", "vertices", "edge lines", "directed", "available", "used by", box=None)
-    for column in table.columns:
-        column.no_wrap = column.header != "used by"
-        column.justify = "right" if column.header in ("vertices", "edge lines") else "left"
+    rows = [("name", "vertices", "edge lines", "directed", "available", "used by")]
     for dataset in catalogue:
         sign = "≈ " if dataset.approximate else ""
         available = "shipped" if dataset.shipped else "download" if dataset.url else "stand-in only"
-        table.add_row(
-            dataset.name,
-            f"{sign}{dataset.n:,}",
-            f"{sign}{dataset.m:,}",
-            "yes" if dataset.directed else "no",
-            available,
-            " ".join(dataset.used_by),
-        )
-    Console().print(table)
+        sizes = (f"{sign}{dataset.n:,}", f"{sign}{dataset.m:,}")
+        rows.append((dataset.name, *sizes, "yes" if dataset.directed else "no", available, " ".join(dataset.used_by)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    signs = "<>><<<"
+    for row in rows:  # one line a data set, however narrow the terminal: for grep, and nothing is cut off
+        print("  ".join(f"{text:{sign}{width}}" for text, sign, width in zip(row, signs, widths, strict=True)).rstrip())
 
 
 @app.command("fetch")

@@ -281,7 +281,9 @@ def test_data_list(gpukit):
     assert found["NetHEPT"]["shipped"] == "data/NetHEPT.txt.gz"
     code, out, _ = gpukit("data", "list")
     assert code == 0
-    assert all(name in out for name in found)
+    lines = {line.split()[0]: line for line in out.splitlines()[1:]}
+    assert lines.keys() == found.keys()
+    assert all(line.endswith(" ".join(found[name]["used_by"])) for name, line in lines.items())
 
 
 def test_data_fetch_then_import(gpukit, tmp_path):
