@@ -1,6 +1,7 @@
 """The root command: lazy subcommands, and the one place where errors become exit codes."""
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ import typer
 import typer.core
 
 from gpukit import __version__
-from gpukit.errors import GpukitError
+from gpukit.errors import GpukitError, UsageError
 
 # name, module:attribute (a typer app, or a function that is one command), help
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -133,6 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     said = threading.Event()
     try:
         if arguments is None:
+            _prepare_streams()
             _watch_signals(said)
         command = typer.main.get_command(app)
         with command.make_context("gpukit", [*words] or ["--help"], obj=tuple(words)) as context:
@@ -141,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except typer.Exit as end:
         return end.exit_code
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
         code, line = explain(error)
         if line:
             print(f"gpukit: {line}", file=sys.stderr)
@@ -156,6 +158,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for number in _ENDING:
                 signal.signal(number, signal.SIG_IGN)
         return code
+
+
+def _prepare_streams() -> None:
+    """Let standard output and standard error take every character, and stand in for closed ones.
+
+    Raises
+    ------
+    UsageError
+        If standard output is closed; that standard error is tells only that nobody wants to read it.
+    """
+    closed = sys.stdout is None
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # else the next file would get the number of a closed stream, and what is printed to it
+    os.close(spare)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if closed:
+        raise UsageError("standard output is closed; give it a place, if only /dev/null")
 
 
 def _watch_signals(said: threading.Event) -> None:
@@ -208,7 +231,8 @@ def explain(error: BaseException) -> tuple[int, str]:
     # CPython makes a SystemError of an interrupt that arrives while compiled code runs.
     if isinstance(error, KeyboardInterrupt | typer.Abort) or isinstance(error.__cause__, KeyboardInterrupt):
         return INTERRUPTED, _INTERRUPTED_LINE
-    if isinstance(error, BrokenPipeError):
+    # rich, which draws the help and some tables, ends the program where nobody reads on.
+    if isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
         return INTERRUPTED, ""
     if isinstance(error, MemoryError) or "CUDA_ERROR_OUT_OF_MEMORY" in text:
         return 4, f"error: out of memory ({text or 'on this machine'}); use a smaller problem or a larger machine"

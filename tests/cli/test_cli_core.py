@@ -18,7 +18,8 @@ import gpukit
 from gpukit import artifacts
 from gpukit.cli import app, common
 from gpukit.errors import ComparisonFailed, DeviceError, InputError, UsageError
-from gpukit.graph.csr import Graph
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Graph, Weights
 
 ROOT = Path(gpukit.__file__).parents[1]
 needs_plugin = pytest.mark.skipif(find_spec("hdf5plugin") is None, reason="needs hdf5plugin")
@@ -138,6 +139,46 @@ def test_no_group_offers_completion_for_itself(name: str, capsys: pytest.Capture
     assert app.main([name, "--help"]) == 0
     assert "completion" not in capsys.readouterr().out
     assert app.main([name, "--show-completion"]) == 2
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["data", "list"], ["graph", "info", "G.h5"]])
+def test_nobody_reads_on(tmp_path: Path, words: list[str]) -> None:
+    artifacts.write_graph(tmp_path / "G.h5", Graph(np.array([0, 1, 1]), np.array([1], np.int32)))
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [sys.executable, "-m", "gpukit", *words], env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
+        stdout=write_end, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (5, "")
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "out", "err"),
+    [
+        (">&-", 2, "", "gpukit: error: standard output is closed; give it a place, if only /dev/null\n"),
+        ("2>&-", 0, "2 vertices, 1 edges", ""),
+        ("<&- 2>&-", 0, "2 vertices, 1 edges", ""),
+        ("<&- >&- 2>&-", 2, "", ""),
+    ],
+)
+def test_closed_streams(tmp_path: Path, closed: str, code: int, out: str, err: str) -> None:
+    artifacts.write_graph(tmp_path / "G.h5", build_graph(np.array([0]), np.array([1]), weights=Weights()), tables=None)
+    line = f'exec "$0" -m gpukit gim run G.h5 --out S.h5 -k 1 --min-sets 10 --device cpu {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable], env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, out in done.stdout, done.stderr) == (code, True, err)
+    assert (tmp_path / "S.h5").exists() == (code == 0)
+
+
+def test_characters_that_a_stream_does_not_know() -> None:
+    done = gpukit_command("data", "list", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0 and r"\u2248 59,000,000" in done.stdout
+    done = gpukit_command("doctor", "±", PYTHONIOENCODING="ascii")
+    assert done.returncode == 2 and r"\xb1" in done.stderr
 
 
 def test_help_imports_no_heavy_module() -> None:
