@@ -25,7 +25,7 @@ class Params:
     k : int
         Number of seeds, in [1, n].
     worlds : int
-        Live-edge worlds R, in [1, 2**31): of each choice, and of the estimate.
+        Live-edge worlds R, in [2, 2**31): of each choice, and of the estimate, whose standard error needs two.
     fresh : bool
         Whether each choice draws worlds of its own, as in the paper (Algorithm 2), or all share the same (StaticGreedy,
         Cheng et al., CIKM 2013).
@@ -40,8 +40,8 @@ class Params:
 
     def __post_init__(self) -> None:
         """Check what needs no graph; raises UsageError."""
-        if not 1 <= self.worlds < MAX_WORLDS:
-            raise UsageError(f"worlds is {self.worlds}; 1 to 2^31 - 1 are allowed")
+        if not 2 <= self.worlds < MAX_WORLDS:
+            raise UsageError(f"worlds is {self.worlds}; 2 to 2^31 - 1 are allowed")
         if self.fresh and self.k * self.worlds > ESTIMATE_FIRST:
             raise UsageError(f"{self.k} times {self.worlds} fresh worlds are more than 2^47; lower k or worlds")
         if not 0 <= self.seed < 2**64:
@@ -61,7 +61,7 @@ class Result:
     spread_estimate : float
         Mean number of vertices that the seeds reach in worlds that no choice has seen.
     stderr : float
-        Standard error of that mean; NaN for a single world.
+        Standard error of that mean.
     worlds : int
         Worlds of each choice.
     drawn : int

@@ -123,7 +123,7 @@ def maximise(
         values = worlds.reached(ESTIMATE_FIRST, params.worlds, seeds, progress)
     total, squares = int(values.sum()), int((values * values).sum())
     r = params.worlds
-    variance = (r * squares - total * total) / (r * r * (r - 1)) if r > 1 else math.nan
+    variance = (r * squares - total * total) / (r * r * (r - 1))
     return Result(
         seeds=np.array(seeds, np.int32),
         gains=np.array(gains, np.int64),

@@ -128,7 +128,7 @@ def test_bench(capsys, folder, monkeypatch):
 
 
 def test_summary_for_people(good, folder):
-    lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 1).splitlines()
+    lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 2).splitlines()
     assert {line.split("  ")[0] for line in lines} == {"seeds", "spread", "worlds", "graph", "time", "written"}
     assert "mean" in good("reach", "G.h5", "--out", "S.h5", "--worlds", 2)
 
@@ -139,7 +139,7 @@ def test_summary_for_people(good, folder):
         (["run", "G.h5", "-k", "0"], 2, "k is 0"),
         (["run", "G.h5", "-k", "5000"], 2, "k is 5000"),
         (["run", "G.h5"], 2, "-k"),
-        (["run", "G.h5", "-k", "1", "--worlds", "0"], 2, "worlds is 0"),
+        (["run", "G.h5", "-k", "1", "--worlds", "1"], 2, "worlds is 1; 2 to 2^31 - 1"),
         (["run", "G.h5", "-k", "1", "--seed", "-1"], 2, "--seed is -1"),
         (["run", "G.h5", "-k", "1", "--device", "cuda", "--gpus", "0"], 2, "--gpus is 0"),
         (["run", "nowhere.h5", "-k", "1"], 3, "nowhere.h5 does not exist"),

@@ -166,7 +166,7 @@ def test_wrong_parameters(random_graph, make_graph):
     for k in (0, 31):
         with pytest.raises(UsageError, match=f"k is {k}; 1 to 30"):
             maximise(graph, Params(k))
-    for options, says in (({"worlds": 0}, "worlds is 0"), ({"worlds": 2**31}, "worlds"), ({"seed": -1}, "seed is -1")):
+    for options, says in (({"worlds": 1}, "worlds is 1"), ({"worlds": 2**31}, "worlds"), ({"seed": -1}, "seed is -1")):
         with pytest.raises(UsageError, match=says):
             replace(Params(1), **options)
     with pytest.raises(UsageError, match="more than 2\\^47"):
