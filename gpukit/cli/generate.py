@@ -38,7 +38,7 @@ def _generate(model: str, options: dict[str, Any], out: Path, *values: Any) -> N
     common = _Common(*values)
     params = {"model": model, **options, "weights": common.weights}
     run = Run(params, seed=common.seed, out=out, as_json=common.as_json, verbose=common.verbose)
-    run.use_device("cpu", threads=common.threads)
+    run.use_device(threads=common.threads)
     from gpukit.graph import generators
     from gpukit.graph.build import build_graph
     from gpukit.graph.probabilities import parse_weights
@@ -73,7 +73,9 @@ def rmat(
     vertices: Annotated[
         int | None, typer.Option("--vertices", metavar="N", help="N vertices, instead of --scale.")
     ] = None,
-    edge_factor: Annotated[float, typer.Option("--edge-factor", metavar="F", help="Draws a vertex.")] = 16,
+    edge_factor: Annotated[
+        float | None, typer.Option("--edge-factor", metavar="F", help="Draws a vertex; 16 by default.")
+    ] = None,
     draws: Annotated[int | None, typer.Option("--draws", metavar="D", help="Draws, instead of --edge-factor.")] = None,
     edges: Annotated[
         int | None, typer.Option("--edges", metavar="M", help="Draw until M are distinct, instead of --edge-factor.")
@@ -91,15 +93,12 @@ def rmat(
     verbose: VerboseOption = 0,
 ) -> None:
     """R-MAT, as in Graph500: a skewed graph without clustering."""
-    if edges is not None and draws is not None:
-        raise UsageError("--edges and --draws exclude each other; give one")
+    sizes = {"edges": edges, "draws": draws, "edge_factor": edge_factor}
+    given = {name: value for name, value in sizes.items() if value is not None}
+    if len(given) > 1:
+        raise UsageError("--edges, --draws and --edge-factor exclude each other; give one")
     options: dict[str, Any] = {"scale": scale, "vertices": vertices, "a": a, "b": b, "c": c, "undirected": undirected}
-    if edges is not None:
-        options["edges"] = edges
-    elif draws is not None:
-        options["draws"] = draws
-    else:
-        options["edge_factor"] = edge_factor
+    options |= given or {"edge_factor": 16.0}
     _generate("rmat", options, out, weights, transpose, compress, threads, seed, as_json, verbose)
 
 

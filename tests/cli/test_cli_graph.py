@@ -253,7 +253,9 @@ def test_generated_ba_is_connected(gpukit, tmp_path):
     ("arguments", "expected"),
     [
         (("rmat",), "either a scale"),
-        (("rmat", "--scale", "5", "--edges", "3", "--draws", "3"), "--edges and --draws"),
+        (("rmat", "--scale", "5", "--edges", "3", "--draws", "3"), "--edges, --draws and"),
+        (("rmat", "--scale", "5", "--draws", "5", "--edge-factor", "3"), "--edge-factor exclude each other"),
+        (("rmat", "--scale", "5", "--edges", "5", "--edge-factor", "16"), "--edge-factor exclude each other"),
         (("rmat", "--scale", "5", "--edge-factor", "nan"), "edge factor nan"),
         (("rmat", "--scale", "5", "--edge-factor", "1e308"), "edge factor 1e+308"),
         (("er", "--vertices", "3", "--edges", "9"), "9 edges on 3 vertices"),
