@@ -47,9 +47,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One content attribute of a kind: its name, type (``int``, ``float``, ``str``, ``bool``, ``any``) and meaning.
+    """One content attribute of a kind: its name, type and meaning.
 
-    An attribute named like a length must be equal to that length. A derived one does not enter the payload digest.
+    The type is ``int``, ``float``, ``str``, ``bool``, ``object`` or ``any``. An attribute named like a length must
+    be equal to that length. A derived one does not enter the payload digest.
     """
 
     name: str
@@ -119,7 +120,7 @@ KINDS: dict[str, Kind] = {
                 Attribute("p", "float", "probability of every edge; scheme const only", False),
                 Attribute("weights_seed", "int", "seed of the choice among 0.1, 0.01, 0.001; trivalency only", False),
                 Attribute("undirected", "bool", "whether import made every edge in both directions"),
-                Attribute("facts", "any", "what import found: self_loops_dropped, …", derived=True),
+                Attribute("facts", "object", "what import found: self_loops_dropped, …", derived=True),
             ),
         ),
         Kind(

@@ -11,7 +11,13 @@ from gpukit.errors import InputError
 
 Shapes = Mapping[str, tuple[np.dtype, tuple[int, ...]]]
 
-_JSON_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
+_JSON_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+    "object": (dict,),
+}
 
 
 def check_attributes(kind: Kind, attributes: Mapping[str, Any], where: str = "") -> None:

@@ -1,5 +1,6 @@
 """Artifacts that are missing, foreign, damaged or untrue: one clear InputError each."""
 
+import json
 import os
 import random
 import shutil
@@ -120,6 +121,14 @@ def test_changed_attribute(graph_file: Path) -> None:
     assert "broken root attribute" in line_of(graph_file)
     rewrite(graph_file, {"gpukit_params": "{}", "gpukit_attributes": "[]"})
     assert "must be a JSON object" in line_of(graph_file)
+
+
+def test_an_attribute_of_another_type(graph_file: Path) -> None:
+    with h5py.File(graph_file) as file:
+        attributes = json.loads(file.attrs["gpukit_attributes"])
+    rewrite(graph_file, {"gpukit_attributes": store.canonical_json(attributes | {"facts": [5]})})
+    for call in (artifacts.read_graph, artifacts.read_header):
+        assert "attribute facts of a graph is [5]; type object is needed" in line_of(graph_file, call)
 
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.9, 0.999])
