@@ -138,7 +138,7 @@ class Run:
 
     def use_device(
         self,
-        requested: str = "cpu",
+        requested: str | None = None,
         gpus: int = 1,
         threads: int | None = None,
         *,
@@ -147,9 +147,12 @@ class Run:
         """Choose the device, lease its GPUs, set the threads, and say what and why.
 
         Call it before a system is imported: threads beyond the available ones and the choice of GPUs take effect only
-        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`.
+        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`, but a command that
+        requests nothing knows the CPU alone.
         """
-        device, self._lease = lease.take(choose(str(requested), gpus, threads, work=work))
+        device, self._lease = lease.take(choose(str(requested or "cpu"), gpus, threads, work=work))
+        if requested is None:
+            device = replace(device, reason="this command runs on the CPU")
         if device.pool:
             start_contexts(len(device.gpus))
         threads = set_threads(device.threads)

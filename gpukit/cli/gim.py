@@ -205,7 +205,7 @@ def baseline(
         graph = read_graph(graph_file)
         inputs = {"graph": digest(graph_file)}
     need_edges(graph)
-    run.use_device("cpu", threads=1)
+    run.use_device(threads=1)
     with run.phase("load"):
         from gpukit.gim import baselines
 

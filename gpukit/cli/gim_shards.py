@@ -127,7 +127,7 @@ def select(
         from gpukit.device.select import choose
 
         choose("cuda", gpus, threads)  # fails where there is none, as everywhere
-    run.use_device("cpu", threads=threads)
+    run.use_device("cpu" if device == DeviceChoice.cpu else None, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_rrsets
         from gpukit.gim.shards import Shard, join

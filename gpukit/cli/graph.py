@@ -66,7 +66,7 @@ def import_graph(
     """Import an edge list: drop self-loops, merge parallel edges, sort, keep the original ids."""
     params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel.value, "vertices": vertices}
     run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    run.use_device("cpu", threads=threads)
+    run.use_device(threads=threads)
     from gpukit.graph.build import build_graph
     from gpukit.graph.probabilities import parse_weights
     from gpukit.graph.readers import read_edges

@@ -224,7 +224,7 @@ def baseline(
 
         graph = read_graph(graph_file)
         inputs = {"graph": digest(graph_file)}
-    device = run.use_device("cpu", threads=threads)
+    device = run.use_device(threads=threads)
     with run.phase("load"):
         import numpy as np
 

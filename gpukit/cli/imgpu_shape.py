@@ -26,7 +26,7 @@ def shape(
         graph = read_graph(graph_file)
     if graph.m == 0:
         raise InputError("the graph has no edges, so there is nothing to traverse")
-    run.use_device("cpu", threads=1)
+    run.use_device(threads=1)
     from gpukit.graph.build import build_graph
     from gpukit.graph.csr import Weights
     from gpukit.imgpu.problem import check

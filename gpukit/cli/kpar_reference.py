@@ -61,7 +61,7 @@ def truth(
     run = Run({"k": k, "alpha": alpha, "weighted": weighted}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     if device is DeviceChoice.cuda:
         raise DeviceError("kpar truth runs on the CPU; use --device cpu")
-    run.use_device("cpu", gpus, threads)
+    run.use_device("cpu" if device is DeviceChoice.cpu else None, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph
         from gpukit.kpar.problem import ONE, Params

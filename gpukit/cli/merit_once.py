@@ -20,7 +20,7 @@ def once(
     settings = {"eta": eta, "model": model.value, "batch": 1}
     run = Run({"eta": eta, "model": model.value, "costs": costs}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
-    run.use_device("cpu", threads=1)
+    run.use_device(threads=1)
     from gpukit.merit.nonadaptive import choose_once
     from gpukit.merit.problem import check
 

@@ -124,6 +124,17 @@ def test_shards_are_the_whole(record, folder, graph):
     assert main(["verify", "whole.h5", "W.h5", "P.h5"]) == 0
 
 
+def test_commands_of_the_cpu_say_that_nobody_chose_it(good, record, folder):
+    good("sample", "G.h5", "--out", "r.h5", "--count", 9)
+    alone = "this command runs on the CPU"
+    for words, reason in (
+        (["select", "r.h5"], alone),
+        (["select", "r.h5", "--device", "cpu"], "asked for"),
+        (["baseline", "G.h5", "--method", "degree"], alone),
+    ):
+        assert record(*words, "--out", "S.h5", "-k", 2)["device"]["reason"] == reason
+
+
 def test_select_over_rounds(good, record, folder):
     good("sample", "G.h5", "--out", "r.h5", "--count", 300, "--rounds", 2)
     assert sorted(record("select", "r.h5", "--out", "S.h5", "-k", 2)["rounds"]) == [0, 0, 1, 1]
@@ -209,6 +220,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (3, ["select", "r0.h5", "seed.h5", "--out", "S.h5", "-k", 2], "differ in seed"),
         (3, ["select", "r0.h5", "lt.h5", "--out", "S.h5", "-k", 2], "differ in model"),
         (2, ["select", "r0.h5", "--out", "S.h5", "-k", 0], "k is 0"),
+        (2, ["select", "r0.h5", "--out", "S.h5", "-k", 2, "--gpus", -1], "--gpus is -1"),
     ],
 )
 def test_what_is_wrong_is_one_line(run, good, folder, graph, code, words, line):
