@@ -113,6 +113,7 @@ def test_summary_for_people(capsys, folder, graph):
         (["--seeds", "empty.txt"], 3, "no vertex ids"),
         (["--seeds", "letters.txt"], 3, "line 2: 'ten' is not a vertex id"),
         (["--seeds", "minus.txt"], 3, "line 1"),
+        (["--seeds", "twice.txt"], 3, "twice.txt, line 3: vertex 10 is given twice, first in line 1"),
         (["--seeds", "long.txt"], 3, "line 1: '9999"),
         (["--seeds", "junk.bin"], 3, "line 1"),
         (["--seeds", "G.h5"], 3, "graph"),
@@ -127,6 +128,7 @@ def test_one_line_and_the_exit_code(capsys, folder, monkeypatch, words, code, me
     (folder / "empty.txt").write_text("# nothing\n")
     (folder / "letters.txt").write_text("10\nten\n")
     (folder / "minus.txt").write_text("-1\n")
+    (folder / "twice.txt").write_text("10\n20\n10\n")
     (folder / "long.txt").write_text("9" * 5000)
     (folder / "junk.bin").write_bytes(bytes(range(128, 256)))
     (folder / "cut.h5").write_bytes((folder / "G.h5").read_bytes()[:200])
