@@ -17,9 +17,13 @@ demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
 	@echo "The report: results/report.html"
 
-# The tests of a file stay together, so that what they share, a whole run of the workflow among it, is made once.
+# The tests of a file stay together, so that what they share, a whole run of the workflow among it, is made once. The
+# longest files come first: one that is begun last leaves the other cores idle.
+FIRST := tests/workflow
+TESTS := $(FIRST) $(filter-out $(FIRST) tests/cuda_sim tests/gpu,$(patsubst %/,%,$(wildcard tests/*/)))
+
 test: $(VENV)/.stamp-dev
-	$(RUN) pytest -n auto --dist loadfile tests --ignore=tests/cuda_sim --ignore=tests/gpu
+	$(RUN) pytest -n auto --dist loadfile $(TESTS)
 	$(RUN) NUMBA_ENABLE_CUDASIM=1 pytest -n auto tests/cuda_sim
 
 lint: $(VENV)/.stamp-dev

@@ -212,7 +212,10 @@ class Scale(Section):
 
     graphs: list[GraphEntry] = Field(min_length=1, description="The graphs, under the names that the paper prints.")
     repeats: Positive = Field(default=1, description="Timed runs of each setting.")
-    thin: bool = Field(default=False, description="Whether lists of settings shrink to their first and last value.")
+    thin: bool = Field(
+        default=False,
+        description="Whether lists of settings shrink to their first and last value, the scan sampler to one graph.",
+    )
     measures: dict[str, Measure] = Field(default={}, description="What to run, by a name for it.")
 
 
