@@ -137,12 +137,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _prepare_streams()
             _watch_signals(said)
         command = typer.main.get_command(app)
-        with command.make_context("gpukit", [*words] or ["--help"], obj=tuple(words)) as context:
-            command.invoke(context)
-        sys.stdout.flush()
-        return 0
-    except typer.Exit as end:
-        return end.exit_code
+        code = 0
+        try:
+            with command.make_context("gpukit", [*words] or ["--help"], obj=tuple(words)) as context:
+                command.invoke(context)
+        except typer.Exit as end:
+            code = end.exit_code
+        sys.stdout.flush()  # else Python does, after all this, and tells of a closed pipe in its own way
+        return code
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         code, line = explain(error)
         if line:
