@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba.cuda.dispatcher as dispatcher
 from cuda.core import Linker, LinkerOptions, ObjectCode
@@ -36,23 +36,23 @@ class Stretch(NamedTuple):
     length: int
 
 
-def machine_code(module: str, kernel: str, capability: tuple[int, int]) -> bytes:
-    """Return the linked machine code of a kernel, with the lines it came from."""
+def compiled(kernel: Any, types: tuple[Any, ...], capability: tuple[int, int], **options: bool) -> str:
+    """Return the PTX of a kernel for a GPU that need not be here."""
 
     class Device:
         id = 0
         compute_capability = capability
 
     dispatcher.get_current_device = lambda: Device
-    function, types = importlib.import_module(module).KERNELS[kernel]
-    text = cuda.compile_ptx(function.py_func, types, cc=capability, lineinfo=True)[0]
+    return cuda.compile_ptx(kernel.py_func, types, cc=capability, **options)[0]
+
+
+def linked(kernel: Any, text: str, capability: tuple[int, int], **options: bool) -> bytes:
+    """Return the machine code that the linker makes of a kernel's PTX, with its limit of registers."""
     runtime = ObjectCode.from_library(get_cudalib("cudadevrt", static=True))
-    options = LinkerOptions(
-        arch="sm_{}{}".format(*capability),
-        max_register_count=function.targetoptions.get("max_registers"),
-        lineinfo=True,
-    )
-    return Linker(ObjectCode.from_ptx(text.encode()), runtime, options=options).link("cubin").code
+    limit = kernel.targetoptions.get("max_registers")
+    wanted = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=limit, **options)
+    return Linker(ObjectCode.from_ptx(text.encode()), runtime, options=wanted).link("cubin").code
 
 
 def registers(word: str, wide: bool) -> set[int]:
@@ -105,7 +105,9 @@ def main() -> int:
     arguments = parser.parse_args()
     major, minor = (int(part) for part in arguments.capability.split("."))
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(machine_code(arguments.module, arguments.kernel, (major, minor)))
+        kernel, types = importlib.import_module(arguments.module).KERNELS[arguments.kernel]
+        text = compiled(kernel, types, (major, minor), lineinfo=True)
+        file.write(linked(kernel, text, (major, minor), lineinfo=True))
         file.flush()
         command = [arguments.nvdisasm, "-c", "-g", file.name]
         try:

@@ -11,11 +11,6 @@ from gpukit.cli.bench_merit import counters, merit
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Time systems side by side.")
 
 
-@app.callback()
-def _group() -> None:
-    """Time systems side by side."""
-
-
 app.command("gim")(gim)
 app.command("imgpu")(imgpu)
 app.command("kpar")(kpar)

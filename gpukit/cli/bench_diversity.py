@@ -15,7 +15,7 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 from gpukit.cli.diversity import DEFAULT_T, TOption, UndirectedOption
-from gpukit.cli.numbers import number
+from gpukit.cli.numbers import at_most, number
 from gpukit.errors import UsageError
 
 
@@ -75,7 +75,7 @@ def diversity(
     bandwidth = record.copy_bandwidth()
     for name, path in named(graphs):
         graph = as_undirected(read_graph(path, transpose=False), undirected)
-        length = min(DEFAULT_T, graph.n) if t is None else t
+        length = at_most(t, DEFAULT_T, graph.n)
         check_t(length, graph.n)
         known = graph_facts(path, graph)
         for balance, fraction, params in settings:

@@ -15,6 +15,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.numbers import at_most
 
 DEFAULT_K = 50
 
@@ -54,7 +55,7 @@ def gim(
     for name, path in named(graphs):
         graph, tables = read_graph(path), read_tables(path)
         facts = graph_facts(path, graph)
-        size = min(DEFAULT_K, graph.n) if k is None else k
+        size = at_most(k, DEFAULT_K, graph.n)
         for model in models.split(","):
             for bound in bounds.split(","):
                 params = Params(

@@ -14,6 +14,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
+from gpukit.cli.numbers import at_most
 from gpukit.errors import UsageError
 
 DEFAULT_K = 50
@@ -57,7 +58,7 @@ def imgpu(
     for name, path in named(graphs):
         graph = read_graph(path)
         facts = graph_facts(path, graph)
-        size = min(DEFAULT_K, graph.n) if k is None else k
+        size = at_most(k, DEFAULT_K, graph.n)
         rival: dict[str, Any] | None = None
         if mixgreedy:
             numba.set_num_threads(1)

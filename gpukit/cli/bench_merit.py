@@ -17,7 +17,7 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 from gpukit.cli.merit_options import DEFAULT_BATCH, BatchOption, check_groups
-from gpukit.cli.numbers import number
+from gpukit.cli.numbers import at_most, number
 from gpukit.device.select import choose
 from gpukit.errors import UsageError
 
@@ -66,10 +66,10 @@ def merit(
     for name, path in named(graphs):
         graph, tables = read_graph(path), read_tables(path)
         facts = graph_facts(path, graph)
-        most = min(DEFAULT_BATCH, graph.n) if batch is None else batch
+        most = at_most(batch, DEFAULT_BATCH, graph.n)
         for model, eta, certificate, method, beta in product(
             models.split(","),
-            targets or [min(DEFAULT_ETA, graph.n)],
+            targets or [at_most(None, DEFAULT_ETA, graph.n)],
             certificates.split(","),
             methods.split(","),
             betas,

@@ -18,6 +18,7 @@ from gpukit.cli.common import (
     VerboseOption,
 )
 from gpukit.cli.diversity_gather import gather
+from gpukit.cli.numbers import at_most
 from gpukit.cli.parts import PartOption, part_of
 from gpukit.cli.vertices import vertex_list
 from gpukit.errors import UsageError
@@ -58,11 +59,6 @@ class Balance(StrEnum):
 
 VISITS_PER_ARC = 8
 """Steps of the search for an arc at least, by which ``auto`` chooses the device."""
-
-
-@app.callback()
-def _group() -> None:
-    """Structural diversity: vertices with many social contexts."""
 
 
 def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", str, bool]:
@@ -167,7 +163,7 @@ def search_(
     from gpukit.diversity.problem import check_t
 
     asked = Params(model.value, k)
-    t = run.params["t"] = min(DEFAULT_T, graph.n) if t is None else t
+    t = run.params["t"] = at_most(t, DEFAULT_T, graph.n)
     check_t(t, graph.n)
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part

@@ -38,11 +38,6 @@ class Model(StrEnum):
     lt = "lt"
 
 
-@app.callback()
-def _group() -> None:
-    """Check results by independent methods."""
-
-
 @app.command("spread")
 def spread(
     graph_file: Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")],
@@ -137,7 +132,10 @@ def ppr(
         raise InputError(f"{answers_file} answers queries on another graph; give the graph it was made on")
     k = a["k"] if k is None else k
     epsilon = a.get("epsilon", 0.5) if epsilon is None else epsilon
-    delta = min(16 / max(graph.n, 1), 0.01) if delta is None else delta
+    if delta is None:
+        from gpukit.kpar.problem import Constants, Params
+
+        delta = float(Constants.of(graph.n, graph.m, Params()).delta_min)
     if not 1 <= k <= a["k"]:
         raise UsageError(f"-k is {k}; 1 to {a['k']} (the length of the answers) are allowed")
     if not (0 < epsilon < 1 and delta >= 0):

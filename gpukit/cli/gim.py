@@ -57,11 +57,6 @@ _UNIT = 10**COST_DECIMALS
 app = typer.Typer(help="Influence maximisation by reverse-reachable sets.", no_args_is_help=True, add_completion=False)
 
 
-@app.callback()
-def _group() -> None:
-    """Influence maximisation by reverse-reachable sets."""
-
-
 @app.command("run")
 def run_(
     graph_file: GraphArgument,

@@ -58,11 +58,6 @@ GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph."
 WorldsOption = Annotated[int, typer.Option("--worlds", metavar="R", help="Number of live-edge worlds.")]
 
 
-@app.callback()
-def _group() -> None:
-    """Greedy influence maximisation over Monte-Carlo worlds."""
-
-
 @app.command("run")
 def run_(
     graph_file: GraphArgument,

@@ -36,6 +36,7 @@ from gpukit.cli.kpar_options import (
 from gpukit.cli.kpar_output import explained, finish
 from gpukit.cli.kpar_reference import baseline, truth
 from gpukit.cli.loading import one_edge
+from gpukit.cli.numbers import at_most
 from gpukit.cli.parts import PartOption, part_of
 from gpukit.cli.sources import read_sources
 from gpukit.errors import InputError, UsageError
@@ -86,11 +87,6 @@ class Balance(StrEnum):
 
 RANK_VISITS, INDEX_VISITS = 40, 6
 """Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
-
-
-@app.callback()
-def _group() -> None:
-    """Top-k personalised PageRank."""
 
 
 @app.command("rank")
@@ -301,7 +297,7 @@ def query(
         from gpukit.kpar.problem import check_k
 
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
-        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
+        k = run.params["k"] = at_most(k, DEFAULT_K, graph.n)
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
         in_part, first, last = part_of(part, len(sources), "queries")
         sources = sources.part(first, last)

@@ -57,8 +57,9 @@ def finish(
     names = [_name(graph, sources, q) for q in range(len(sources))]
     results: list[dict[str, Any]] = []
     lines: dict[str, Any] = {}
-    again = [f", query {q + 1}" if names.count(name) > 1 else "" for q, name in enumerate(names[:10])]
-    titles = [f"from {name}{which}" for name, which in zip(names, again, strict=False)]
+    titles = [
+        f"from {name}, query {q}" if names.count(name) > 1 else f"from {name}" for q, name in enumerate(names[:10], 1)
+    ]
     for q, name in enumerate(names):
         nodes, scores = result.answer(q)
         originals = graph.original(nodes)

@@ -30,6 +30,7 @@ from gpukit.cli.kpar_options import (
 )
 from gpukit.cli.kpar_output import finish, packed
 from gpukit.cli.loading import one_edge
+from gpukit.cli.numbers import at_most
 from gpukit.cli.sources import read_sources
 from gpukit.errors import DeviceError
 
@@ -68,7 +69,7 @@ def truth(
 
         Params(alpha=alpha)
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
-        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
+        k = run.params["k"] = at_most(k, DEFAULT_K, graph.n)
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
     with run.phase("power"), run.progress("queries") as update:
         from gpukit.evaluate.ppr import power_method, top
@@ -108,7 +109,7 @@ def baseline(
 
         settings = Params(alpha, epsilon, weighted)
         graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
-        k = run.params["k"] = min(DEFAULT_K, graph.n) if k is None else k
+        k = run.params["k"] = at_most(k, DEFAULT_K, graph.n)
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
     where = device_for(device, weighted)
     chosen = run.use_device(where, gpus, threads, work=10.0 * graph.m * len(sources))

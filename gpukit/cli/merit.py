@@ -66,11 +66,6 @@ MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
 """Guesses for the choice of the device."""
 
 
-@app.callback()
-def _group() -> None:
-    """Minimum-cost seeding in rounds, with what was observed in between."""
-
-
 @app.command("run")
 def run_(
     graph_file: GraphArgument,

@@ -1,4 +1,4 @@
-"""Numbers in options that take several, with commas between them."""
+"""Numbers in options: items of lists with commas between them, and defaults that a small graph lowers."""
 
 from typing import Any
 
@@ -17,3 +17,8 @@ def number(text: str, option: str, kind: Any) -> Any:
         return kind(text)
     except ValueError:
         raise UsageError(f"{option}: {text!r} is not a number") from None
+
+
+def at_most(given: int | None, default: int, n: int) -> int:
+    """Return what was given, whatever it is; nothing given, the default, or n where there are fewer vertices."""
+    return min(default, n) if given is None else given

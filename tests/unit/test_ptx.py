@@ -20,45 +20,31 @@ from gpukit.device.select import simulated
 
 CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
 ROOT = Path(gpukit.__file__).parent
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MODULES = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\nKERNELS" in path.read_text()]
 
 COMPILER = """
 import importlib, json, sys
-import numba.cuda.dispatcher as dispatcher
-from cuda.core import Linker, LinkerOptions, ObjectCode
-from numba import cuda
 from numba.cuda.cudadrv import nvrtc, nvvm
-from numba.cuda.cudadrv.libs import get_cudalib
-
-class Device:
-    id = 0
-
-def compile_python(kernel, types, capability):
-    Device.compute_capability = capability
-    return cuda.compile_ptx(kernel.py_func, types, cc=capability)[0]
-
-def link(kernel, text, capability):
-    limit = kernel.targetoptions.get("max_registers")
-    options = LinkerOptions(arch=nvrtc.get_arch_option(*capability).replace("compute", "sm"), max_register_count=limit)
-    Linker(ObjectCode.from_ptx(text.encode()), runtime, options=options).link("cubin")
+sys.path.insert(0, sys.argv[3])
+from kernel_waits import compiled, linked
 
 def record(irs, **options):
     given.append((irs, options))
     return generate(irs, **options)
 
-dispatcher.get_current_device = lambda: Device
 generate, nvvm.compile_ir = nvvm.compile_ir, record
 oldest, *between, newest = map(tuple, json.loads(sys.argv[2]))
-targets, runtime = {}, ObjectCode.from_library(get_cudalib("cudadevrt", static=True))
+targets = {}
 for name, (kernel, types) in importlib.import_module(sys.argv[1]).KERNELS.items():
     given = []
-    texts = [compile_python(kernel, types, oldest)]
+    texts = [compiled(kernel, types, oldest)]
     irs, options = given[-1]
-    link(kernel, texts[0], oldest)
+    linked(kernel, texts[0], oldest)
     for capability in between:
         options["arch"] = nvrtc.get_arch_option(*capability)
         texts.append(generate(irs, **options).decode())
-    texts.append(compile_python(kernel, types, newest))
+    texts.append(compiled(kernel, types, newest))
     targets[name] = [text.partition(".target ")[2].split()[0].rstrip(",") for text in texts if ".entry" in text]
 print(json.dumps(targets))
 """
@@ -76,7 +62,7 @@ def compilers() -> Iterator[dict[str, subprocess.Popen]]:
         pytest.skip("the simulator replaces the compiler")
     started = {}
     for path in MODULES:
-        words = [sys.executable, "-c", COMPILER, _name(path), json.dumps(CAPABILITIES)]
+        words = [sys.executable, "-c", COMPILER, _name(path), json.dumps(CAPABILITIES), str(BENCHMARKS)]
         started[_name(path)] = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     yield started
     for process in started.values():

@@ -95,13 +95,11 @@ def edges(wildcards):
     if GRAPHS[wildcards.graph]["fetch"]:
         return f"<results>/fetched/{GRAPHS[wildcards.graph]['fetch']}.gz"
     path = Path(GRAPHS[wildcards.graph]["edges"])
-    shipped = Path(workflow.basedir) / path
-    if not (path.exists() or shipped.exists()):
-        # Where the graph was imported before, Snakemake would take what was made of another file.
-        raise WorkflowError(
-            f"config: graph {wildcards.graph}: there is no file {path}; name an edge list that is there"
-        )
-    return str(shipped if not path.exists() and shipped.exists() else path)
+    for place in (path, Path(workflow.basedir) / path):
+        if place.exists():
+            return str(place)
+    # Where the graph was imported before, Snakemake would take what was made of another file.
+    raise WorkflowError(f"config: graph {wildcards.graph}: there is no file {path}; name an edge list that is there")
 
 
 def import_options(wildcards):

@@ -11,7 +11,7 @@ if INSTANCES:
         f"spread/{graph}/{model}": f"<results>/figures/spread-{graph}-{model}.svg" for graph, model in INSTANCES
     }
     ARTIFACTS += [*TABLES["seeds"].values(), *TABLES["spread"].values()]
-    ASIDE += [path.replace(".h5", ".json") for path in TABLES["spread"].values()]
+    ASIDE += [f"{path.removesuffix('.h5')}.json" for path in TABLES["spread"].values()]
     ASIDE += [f"<results>/seeds/{graph}/{method}.h5" for graph, _ in INSTANCES for method in config["baselines"]]
 
 
