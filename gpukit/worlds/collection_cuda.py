@@ -321,7 +321,7 @@ class CudaCollection:
             self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
             self._counts.view, self.size == self._drawn, r.n, r.rounds, k, wanted.view,
             work["state"].view, aim, bounds, work["work"].view, work["histogram"].view, work["candidates"].view,
-            work["marks"].view, work["slot"].view, work["start"].view, work["fill"].view, work["inverted"].view,
+            work["marks"].view, work["parts"].view, work["start"].view, work["end"].view, work["inverted"].view,
             work["covered"].view, work["taken"].view, work["snapshot"].view, work["seeds"].view, work["gains"].view,
             work["largest"].view, work["control"].view,
         )  # fmt: skip

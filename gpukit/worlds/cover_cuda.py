@@ -19,18 +19,24 @@ MOST = 8192
 """Most candidates at a time: their counts lie in a block's shared memory, of which there are 48 KiB."""
 
 AT_ONCE = 4
-"""Candidates that a thread asks for, with their losses, before it looks at the first."""
+"""Members that a thread asks for before it looks at the first."""
+
+LOSSES = 8
+"""Candidates whose losses a thread asks for before it looks at the first."""
+
+PACKED = 40
+"""Bits of a sum of occurrences; a number of candidates lies above it."""
 
 EPOCHS = 16
 """How often the candidates are chosen at most; each time twice as many."""
 
-STATUS, CONTROL_EPOCH, CONTROL = 0, 2, 2 + 2 * EPOCHS
-"""Places in ``control``: the outcome; from the second on, for each choice, candidates and their occurrences; its
-length."""
+STATUS, CONTROL_EPOCH, CONTROL = 0, 1, 1 + EPOCHS
+"""Places in ``control``: the outcome; from the second on, for each choice, the number of candidates; its length."""
 
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
-SMALL, LARGE, LARGE_SET = 0, 1, 256
-"""Places of two counters in shared memory, and the size above which a whole block takes a set instead of a warp."""
+SMALL, LARGE, BEGIN, END, LARGE_SET = 0, 1, 2, 3, 256
+"""Places of two counters and of the bounds of a list in shared memory, and the size above which a whole block takes a
+set instead of a warp."""
 
 FREE, BLOCKED, FORCED = 0, 1, 2
 """States of an element."""
@@ -102,54 +108,78 @@ def _largest(snapshot, row, candidates, total, n, round_, k, histogram, shared):
 
 
 @cuda.jit(device=True)
-def _place(entries, at, end, marks, slot):
-    """Return the candidate that an entry below ``end`` names, or -1.
+def _add_up(values, lane, width):
+    """Add to each of the block's ``values``, in shared memory, those before it."""
+    reach = 1
+    cuda.syncthreads()
+    while reach < width:
+        before = values[lane - reach] if lane >= reach else int64(0)
+        cuda.syncthreads()
+        values[lane] += before
+        cuda.syncthreads()
+        reach *= 2
 
-    The loads do not depend on a branch, so that the caller can have several under way. The bits of a million elements
-    fit in the cache of a multiprocessor, their slots do not.
+
+@cuda.jit(device=True)
+def _gather(work, state, limit, word):
+    """Return the bits of the candidates among 32 elements, and 1 << PACKED for each plus all their occurrences."""
+    bits, sums = int64(0), int64(0)
+    for i in range(32):
+        e = 32 * word + i
+        if e < len(work) and ((state[e] == FREE and work[e] >= limit) or state[e] == FORCED):
+            bits |= int64(1) << i
+            sums += (int64(1) << PACKED) + work[e]
+    return bits, sums
+
+
+@cuda.jit(device=True)
+def _number(word, bit):
+    """Return the number of the candidate that has a bit in a word of marks."""
+    return int32(word >> 32) + int32(cuda.popc(uint32(word & ((int64(1) << bit) - 1))))
+
+
+@cuda.jit(device=True)
+def _look(entries, at, stride, end, marks, names, places):
+    """Find the candidates that AT_ONCE entries name: from ``at`` on, each ``stride``-th, below ``end``.
+
+    ``names`` gets the entries, ``places`` the candidates' numbers, -1 for another element. The sign bits, all 0, make
+    each load of marks depend on all entries, and each place on all marks: else the compiler, to save registers, asks
+    for an entry when the marks of the one before have come, and the loads wait for one another.
     """
-    element = entries[min(at, end - 1)] & 0xFFFFFFFF
-    marked = at < end and marks[element >> 5] >> uint32(element & 31) & uint32(1) != uint32(0)
-    place = slot[element if marked else 0]
-    return place if marked else int32(-1)
+    words = cuda.local.array(AT_ONCE, int64)
+    left = int32(min(end - at, int64(0x7FFFFFFF)))
+    signs = int64(-1)
+    for i in range(AT_ONCE):
+        names[i] = entries[uint64(at + min(int32(i * stride), int32(left - 1)))]
+        signs &= names[i]
+    zero, signs = uint32(uint64(signs) >> uint64(63)), int64(-1)
+    for i in range(AT_ONCE):
+        words[i] = marks[uint32((uint32(names[i] & 0xFFFFFFFF) >> uint32(5)) + zero)]
+        signs &= words[i]
+    zero = uint32(uint64(signs) >> uint64(63))
+    for i in range(AT_ONCE):
+        bit = uint32(names[i] & 31)
+        marked = (uint32(words[i] & 0xFFFFFFFF) >> bit) & uint32(1) & uint32(int32(i * stride) < left)
+        places[i] = int32(_number(words[i], bit) + int32(zero)) if marked else int32(-1)
 
 
 @cuda.jit(device=True)
-def _take(entries, start, end, lane, stride, marks, slot, taken, turn):
-    """Take the candidates in entries start … end - 1 out of the counts; ``stride`` threads, four loads each at once."""
-    for at in range(start + lane, end, 4 * stride):
-        a = _place(entries, at, end, marks, slot)
-        b = _place(entries, at + stride, end, marks, slot)
-        c = _place(entries, at + 2 * stride, end, marks, slot)
-        d = _place(entries, at + 3 * stride, end, marks, slot)
-        if a >= 0:
-            cuda.atomic.add(taken, (turn, a), 1)
-        if b >= 0:
-            cuda.atomic.add(taken, (turn, b), 1)
-        if c >= 0:
-            cuda.atomic.add(taken, (turn, c), 1)
-        if d >= 0:
-            cuda.atomic.add(taken, (turn, d), 1)
-
-
-@cuda.jit(device=True)
-def _list(entries, at, end, marks, slot, sets, covered, list_fill):
-    """Return the candidate that an entry names and a place in its list, or -1 if its set does not count."""
-    c = _place(entries, at, end, marks, slot)
-    s = entries[min(at, end - 1)] >> 32
-    place = int32(0)
-    if c >= 0:
-        if s < sets and covered[s] == 0:
-            place = cuda.atomic.add(list_fill, c, 1)
-        else:
-            c = int32(-1)
-    return c, place
+def _take(entries, start, end, lane, stride, marks, taken):
+    """Count the candidates in entries start … end - 1 in ``taken``; ``stride`` threads, AT_ONCE entries each a turn."""
+    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
+    at = start + lane
+    while at < end:
+        _look(entries, at, stride, end, marks, names, places)
+        for i in range(AT_ONCE):
+            if places[i] >= 0:
+                cuda.atomic.add(taken, uint32(places[i]), 1)
+        at += AT_ONCE * stride
 
 
 @cuda.jit(cache=True, **register_limit(64))
 def greedy(
     starts, sizes, sets, entries, used, counts, whole, n, rounds, k, forced, state, wanted, bounds,
-    work, histogram, candidates, marks, slot, list_start, list_fill, inverted, covered, taken, snapshot,
+    work, histogram, candidates, marks, parts, list_start, list_end, inverted, covered, taken, snapshot,
     seeds, gains, largest, control,
 ):  # fmt: skip
     """Choose seeds greedily; cooperative, any grid. Returns what :func:`gpukit.worlds.cover_cpu.greedy` does.
@@ -184,9 +214,9 @@ def greedy(
         Number of candidates to aim at.
     bounds : bool
         Whether to fill ``largest``.
-    work, slot : int32 arrays, shape (n * rounds,)
-    marks : uint32 array, shape (⌈n * rounds / 32⌉,)
-    candidates, list_fill : int32 arrays, list_start : int64 array, shape (MOST,)
+    work : int32 array, shape (n * rounds,)
+    marks, parts : int64 arrays, shape (⌈n * rounds / 32⌉,)
+    candidates : int32 array, list_start, list_end : int64 arrays, shape (MOST,)
     histogram : int32 array, shape (256 * EPOCHS,)
     inverted : int32 array, shape (used,)
     covered : int32 array, shape (>= sets,)
@@ -201,18 +231,21 @@ def greedy(
     """
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    lane, width, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
     current = cuda.shared.array(MOST, int32)
     local = cuda.shared.array(BUCKETS, int32)
     room = cuda.shared.array(BUCKETS, int32)
-    best = cuda.shared.array(BLOCK, uint64)
+    best = cuda.shared.array(BLOCK, int64)
     todo_start = cuda.shared.array(BLOCK, int64)
     todo_size = cuda.shared.array(BLOCK, int32)
     shared = cuda.shared.array(4, int64)
-    less, ids = cuda.local.array(AT_ONCE, int32), cuda.local.array(AT_ONCE, int32)
-    elements = len(work)
-    for s in range(thread, sets, threads):
+    less = cuda.local.array(LOSSES, int32)
+    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
+    elements, words = len(work), len(marks)
+    s = thread
+    while s < sets:
         covered[s] = 0
+        s += threads
     for b in range(thread, BUCKETS * EPOCHS, threads):
         histogram[b] = 0
     for b in range(lane, BUCKETS, width):
@@ -222,23 +255,27 @@ def greedy(
     bucket = BUCKETS
     while status == RUNNING:
         fresh = whole and epoch == 0
-        for e in range(thread, elements, threads):
+        e = thread
+        while e < elements:
             work[e] = counts[e] if fresh else 0
-        for w in range(thread, len(marks), threads):
-            marks[w] = uint32(0)
+            e += threads
         grid.sync()
         if not fresh:
-            for i in range(thread, used, threads):
+            i = thread
+            while i < used:
                 s = entries[i] >> 32
                 if s < sets and covered[s] == 0:
                     cuda.atomic.add(work, entries[i] & 0xFFFFFFFF, 1)
+                i += threads
             grid.sync()
         for b in range(lane, BUCKETS, width):
             local[b] = 0
         cuda.syncthreads()
-        for e in range(thread, elements, threads):
+        e = thread
+        while e < elements:
             if work[e] > 0 and state[e] == FREE:
                 cuda.atomic.add(local, _bucket(work[e]), 1)
+            e += threads
         cuda.syncthreads()
         for b in range(lane, BUCKETS, width):
             if local[b] > 0:
@@ -262,91 +299,146 @@ def greedy(
             break
         bucket = int(shared[0])
         limit = _bucket_floor(bucket)
-        candidates_at, tail_at = CONTROL_EPOCH + 2 * epoch, CONTROL_EPOCH + 2 * epoch + 1
-        for e in range(thread, elements, threads):
-            if (state[e] == FREE and work[e] >= limit) or state[e] == FORCED:
-                c = cuda.atomic.add(control, candidates_at, 1)
-                candidates[c] = e
-                slot[e] = c
-                cuda.atomic.or_(marks, e >> 5, uint32(1) << uint32(e & 31))
-                list_fill[c] = 0
-                list_start[c] = cuda.atomic.add(control, tail_at, int64(work[e]))
+        candidates_at = CONTROL_EPOCH + epoch
+        part = block
+        while part * width < words:
+            word = part * width + lane
+            bits, sums = int64(0), int64(0)
+            if word < words:
+                bits, sums = _gather(work, state, limit, word)
+                marks[word] = bits
+            best[lane] = sums
+            _add_up(best, lane, width)
+            if lane == width - 1:
+                parts[part] = best[lane]
+            cuda.syncthreads()
+            part += blocks
         for c in range(thread, 4 * MOST, threads):
             taken[c // MOST, c % MOST] = 0
         grid.sync()
-        total = control[candidates_at]
+        part = block
+        while part * width < words:
+            word = part * width + lane
+            if lane == 0:
+                shared[0] = 0
+            cuda.syncthreads()
+            before = int64(0)
+            for other in range(lane, part, width):
+                before += parts[other]
+            cuda.atomic.add(shared, 0, before)
+            bits, sums = int64(0), int64(0)
+            if word < words and marks[word] > 0:
+                bits, sums = _gather(work, state, limit, word)
+            best[lane] = sums
+            _add_up(best, lane, width)
+            before = shared[0] + best[lane] - sums
+            c, start = before >> PACKED, before & ((1 << PACKED) - 1)
+            if bits > 0:
+                marks[word] = bits | c << 32
+            while bits > 0:
+                e = 32 * word + cuda.ffs(int32(bits)) - 1
+                candidates[c] = e
+                list_start[c] = start
+                list_end[c] = start
+                start += work[e]
+                c += 1
+                bits &= bits - 1
+            if word == words - 1:
+                control[candidates_at] = c
+            cuda.syncthreads()
+            part += blocks
+        grid.sync()
+        total = int(control[candidates_at])
         for c in range(lane, total, width):
             current[c] = work[candidates[c]]
-        for i in range(thread, used, 2 * threads):
-            c, place = _list(entries, i, used, marks, slot, sets, covered, list_fill)
-            d, other = _list(entries, i + threads, used, marks, slot, sets, covered, list_fill)
-            if c >= 0:
-                inverted[list_start[c] + int64(place)] = entries[i] >> 32
-            if d >= 0:
-                inverted[list_start[d] + int64(other)] = entries[i + threads] >> 32
+        at = thread
+        while at < used:
+            _look(entries, at, threads, used, marks, names, places)
+            for i in range(AT_ONCE):
+                s = names[i] >> 32
+                if places[i] >= 0 and s < sets and (epoch == 0 or covered[s] == 0):
+                    inverted[uint64(cuda.atomic.add(list_end, uint32(places[i]), 1))] = s
+            at += AT_ONCE * threads
         grid.sync()
         epoch_first = step
         while True:
-            for b in range(lane, BUCKETS, width):
+            b = lane
+            while b < rounds:
                 local[b] = 0
+                b += width
             cuda.syncthreads()
-            mine, reaching = uint64(0), 0
-            for base in range(lane, total, AT_ONCE * width):
-                for i in range(AT_ONCE):
-                    c = base + i * width
-                    less[i] = taken[(step - 1) & 3, c] if c < total and step > epoch_first else 0
-                    ids[i] = candidates[c] if c < total else 0
-                for i in range(AT_ONCE):
-                    c = base + i * width
-                    if c < total:
-                        e, count = ids[i], current[c] - less[i]
-                        current[c] = count
-                        if cuda.blockIdx.x == 0:
-                            taken[(step + 2) & 3, c] = 0
-                            if bounds and step >= len(forced):
-                                snapshot[step, c] = count
-                        if rounds > 1 and count >= limit:
-                            cuda.atomic.add(local, e // n, 1)
-                        reaching += count >= limit
-                        if rounds == 1 or room[e // n] > 0:
-                            mine = max(mine, uint64(count) << uint64(32) | uint64(uint64(0xFFFFFFFF) - uint64(e)))
+            row = taken[(step - 1) & 3]
+            base = lane
+            while base < total:
+                for i in range(LOSSES):
+                    less[i] = row[min(base + i * width, total - 1)]
+                for i in range(LOSSES):
+                    if base + i * width < total:
+                        current[base + i * width] -= less[i]
+                base += LOSSES * width
+            mine, reaching = int64(0), 0
+            c = lane
+            while c < total:
+                count, free = current[c], True
+                if block == 0:
+                    taken[(step + 2) & 3, c] = 0
+                    if bounds and step >= len(forced):
+                        snapshot[step, c] = count
+                if rounds > 1:
+                    round_ = candidates[c] // n
+                    free = room[round_] > 0
+                    if count >= limit:
+                        cuda.atomic.add(local, round_, 1)
+                reaching += count >= limit
+                if free:
+                    mine = max(mine, int64(count) << 32 | (0xFFFFFFFF - c))
+                c += width
             best[lane] = mine
             if rounds == 1 and reaching > 0:
                 cuda.atomic.add(local, 0, reaching)
+            begin, end = int64(0), int64(0)
+            if mine > 0:
+                c = 0xFFFFFFFF - (mine & 0xFFFFFFFF)
+                begin, end = list_start[c], list_end[c]
             cuda.syncthreads()
-            half = BLOCK // 2
-            while half > 0:
-                if lane < half and lane + half < width:
-                    best[lane] = max(best[lane], best[lane + half])
+            left = width
+            while left > 1:
+                quarter = (left + 3) // 4
+                for i in range(1, 4):
+                    if lane < quarter and lane + i * quarter < left:
+                        best[lane] = max(best[lane], best[lane + i * quarter])
                 cuda.syncthreads()
-                half //= 2
-            chosen = int32(uint64(0xFFFFFFFF) - (best[0] & uint64(0xFFFFFFFF)))
-            enough = step == picks or int64(best[0] >> uint64(32)) >= limit
+                left = quarter
+            c = 0xFFFFFFFF - (best[0] & 0xFFFFFFFF)
+            enough = step == picks or best[0] >> 32 >= limit
             if bounds and limit > 1:
                 for t in range(rounds):
                     enough = enough and local[t] >= k
             if step < len(forced):
-                chosen = forced[step]
+                c = int64(_number(marks[forced[step] >> 5], forced[step] & 31))
                 enough = True
+                if lane == 0:
+                    shared[BEGIN], shared[END] = list_start[c], list_end[c]
+            elif mine == best[0]:
+                shared[BEGIN], shared[END] = begin, end
             cuda.syncthreads()
             if not enough:
                 break
             if step == picks:
                 status = DONE
                 break
-            c = slot[chosen]
             if thread == 0:
-                seeds[step] = chosen
+                seeds[step] = candidates[c]
                 gains[step] = current[c]
-            if lane == 0:
-                room[chosen // n] -= 1
-            begin, end = list_start[c], list_start[c] + int64(list_fill[c])
-            for base in range(begin, end, threads):
+            if rounds > 1 and lane == 0:
+                room[candidates[c] // n] -= 1
+            base, end = shared[BEGIN], shared[END]
+            while base < end:
                 if lane == 0:
                     shared[SMALL] = 0
                     shared[LARGE] = 0
                 cuda.syncthreads()
-                i = base + int64(lane) * cuda.gridDim.x + cuda.blockIdx.x
+                i = base + int64(lane) * blocks + block
                 if i < end:
                     s = inverted[i]
                     before, start, size = covered[s], starts[s], sizes[s]
@@ -359,13 +451,16 @@ def greedy(
                         todo_start[place] = start
                         todo_size[place] = size
                 cuda.syncthreads()
-                for q in range(lane // 32, shared[SMALL], (width + 31) // 32):
-                    start = todo_start[q]
-                    _take(entries, start, start + todo_size[q], lane % 32, 32, marks, slot, taken, step & 3)
-                for q in range(width - shared[LARGE], width):
-                    start = todo_start[q]
-                    _take(entries, start, start + todo_size[q], lane, width, marks, slot, taken, step & 3)
+                q = lane // 32
+                while q < shared[SMALL]:
+                    _take(entries, todo_start[q], todo_start[q] + todo_size[q], lane % 32, 32, marks, taken[step & 3])
+                    q += (width + 31) // 32
+                q = width - shared[LARGE]
+                while q < width:
+                    _take(entries, todo_start[q], todo_start[q] + todo_size[q], lane, width, marks, taken[step & 3])
+                    q += 1
                 cuda.syncthreads()
+                base += threads
             step += 1
             grid.sync()
         if bounds:
@@ -432,7 +527,7 @@ KERNELS = {
     "greedy": (
         greedy,
         (_i64, _i32, _int, _i64, _int, _i32, numba.boolean, _int, _int, _int, _i32, numba.uint8[::1], _int)
-        + (numba.boolean, _i32, _i32, _i32, numba.uint32[::1], _i32, _i64, _i32, _i32, _i32)
+        + (numba.boolean, _i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32)
         + (numba.int32[:, ::1], numba.int32[:, ::1])
         + (_i64, _i64, _i64, _i64),
     ),

@@ -27,13 +27,13 @@ class DeviceGraph:
         elements, most = reverse.elements, cover_cuda.MOST
         self.work: dict[str, Buffer] = {
             "work": Buffer(elements, np.int32),
-            "slot": Buffer(elements, np.int32),
-            "marks": Buffer((elements + 31) // 32, np.uint32),
+            "marks": Buffer((elements + 31) // 32, np.int64),
+            "parts": Buffer((elements + 31) // 32, np.int64),
             "state": Buffer(elements, np.uint8, cover_cuda.FREE),
             "position": Buffer(elements, np.int32, 2**31 - 1),
             "candidates": Buffer(most, np.int32),
-            "fill": Buffer(most, np.int32),
             "start": Buffer(most, np.int64),
+            "end": Buffer(most, np.int64),
             "taken": Buffer((4, most), np.int32),
             "histogram": Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32),
             "inverted": Buffer(1, np.int32),

@@ -135,6 +135,16 @@ def test_seeds_in_more_sets_than_there_are_threads(simulator, make_graph):
         assert np.array_equal(getattr(expected, name), getattr(found, name))
 
 
+def test_candidates_are_numbered_across_blocks(simulator, random_graph):
+    """1,200 elements have more words of marks than a block has threads."""
+    cpu, gpu = pair(random_graph(30, 120, 2), "ic", "skip", rounds=40)
+    for collection in (cpu, gpu):
+        collection.extend(4)
+    expected, found = (collection.select(1, forced=NONE, bounds=True) for collection in (cpu, gpu))
+    for name in ("seeds", "gains", "largest"):
+        assert np.array_equal(getattr(expected, name), getattr(found, name))
+
+
 def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
     from gpukit.worlds.collection_gpus import MultiCudaCollection
 
