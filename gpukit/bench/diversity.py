@@ -74,7 +74,7 @@ class Bench:
     ) -> None:
         self.graph, self.device, self.repeat, self.bandwidth = graph, device, repeat, bandwidth
         self.balance, self.fraction = balance, fraction
-        self.everyone = np.arange(graph.n)
+        self.everyone = np.arange(graph.n, dtype=np.int32)
         self.build, self.network = warm(self._network, repeat, device)
         self.ego_edges = self.network.ego_edges
 

@@ -34,11 +34,9 @@ class Buffer:
     ----------
     array : cupy or numpy array
         For array operations.
-    view : array
-        For kernels; made once, because making it costs more than a launch.
     """
 
-    __slots__ = ("array", "view")
+    __slots__ = ("_view", "array")
 
     def __init__(self, source: Any, dtype: Any = None, fill: int | None = None) -> None:
         if hasattr(source, "dtype"):
@@ -50,7 +48,14 @@ class Buffer:
 
     def _set(self, array: Any) -> None:
         self.array = array
-        self.view = array if xp is np else cuda.as_cuda_array(array, sync=False)
+        self._view: Any = None
+
+    @property
+    def view(self) -> Any:
+        """The array for kernels; made once, when it is first asked for, because making it costs more than a launch."""
+        if self._view is None:
+            self._view = self.array if xp is np else cuda.as_cuda_array(self.array, sync=False)
+        return self._view
 
     def __len__(self) -> int:
         return len(self.array)

@@ -24,9 +24,9 @@ device that has nothing left steals: one batch of another device chosen at rando
 SAMPLE = 0.01
 """Part of the vertices that are timed for the cost model (section 7, experiment 1)."""
 
-FRONT, LEAST = 0.75, 1 / 16
-"""Part of its waiting work that a device takes as its next batch where work can be stolen, and the least batch as a
-part of an even share: what runs cannot be stolen, and a batch costs launches."""
+FRONT, LEAST = 7 / 8, 1 / 8
+"""Part of its waiting work that a device takes as its next batch where work can be stolen, and the least that it leaves
+as a part of an even share: what runs cannot be stolen, and a batch costs launches and ends with few blocks at work."""
 
 STRATA = 16
 """Groups of the sample, each of similar cost, that are timed for the cost model."""
@@ -108,15 +108,18 @@ class Share:
 
 
 class WorkLists:
-    """The waiting tasks of every device; safe to use from one thread a device.
+    """The waiting tasks of every device, each in the order of their numbers; safe to use from one thread a device.
 
     Parameters
     ----------
     cost : float64 array
-        Estimated cost of each task, not negative.
+        Estimated cost of each task, not negative. Tasks that cannot be shared out further should come first: what waits
+        for the last batches, and may be stolen, is the end.
     devices : int
     strategy : str
         One of :data:`STRATEGIES`.
+    least : float
+        Least cost of a batch.
 
     Raises
     ------
@@ -124,13 +127,13 @@ class WorkLists:
         If the strategy is unknown.
     """
 
-    def __init__(self, cost: np.ndarray, devices: int, strategy: str) -> None:
+    def __init__(self, cost: np.ndarray, devices: int, strategy: str, least: float = 0.0) -> None:
         if strategy not in STRATEGIES:
             raise UsageError(f"balance {strategy!r} is unknown; choose {', '.join(STRATEGIES)}")
         self._cost, self._strategy = cost, strategy
         places = np.array_split(np.arange(len(cost)), devices) if strategy == "none" else pack(cost, devices)
-        self._lists = [_List(one, cost) for one in places]
-        self._grain = LEAST * float(cost.sum()) / devices
+        self._lists = [_List(np.sort(one), cost) for one in places]
+        self._grain = max(least, LEAST * float(cost.sum()) / devices)
         self._random = random.Random(0)
         self._lock = threading.Lock()
         self.shares = [Share() for _ in range(devices)]
@@ -143,8 +146,8 @@ class WorkLists:
             if not own.waiting:
                 own = self._lists[device] = _List(self._steal(device), self._cost)
                 share.stolen += own.waiting
-            stays = self._strategy in ("none", "pack")
-            batch = own.front(np.inf if stays else max(self._grain, FRONT * own.unfinished()))
+            everything = self._strategy in ("none", "pack") or (1 - FRONT) * own.unfinished() < self._grain
+            batch = own.front(np.inf if everything else max(self._grain, FRONT * own.unfinished()))
             own.running = float(self._cost[batch].sum())
             share.cost += own.running
             share.tasks += len(batch)
@@ -207,6 +210,7 @@ def run(
     vertices: np.ndarray,
     strategy: str,
     progress: Progress | None = None,
+    least: float = 0.0,
 ) -> list[Share]:
     """Do tasks on several devices, one host thread each, and return what each device did.
 
@@ -222,8 +226,10 @@ def run(
         One of :data:`STRATEGIES`.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of vertices.
+    least : float
+        Least cost of a batch.
     """
-    lists = WorkLists(cost, len(workers), strategy)
+    lists = WorkLists(cost, len(workers), strategy, least)
     total, done = int(vertices.sum()), [0]
 
     def work(device: int) -> None:

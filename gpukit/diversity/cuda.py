@@ -39,6 +39,9 @@ BLOCK, REGISTERS = 512, 64
 FACTS, ALL_FACTS = 4, 20
 """Numbers that :func:`classify` finds out about a class, and about all five."""
 
+COPIES = 32
+"""Copies of the facts in a block, so that the threads of a warp do not wait for one another."""
+
 MOST_MEMBERS = 1 << 16
 """An edge of a bit matrix is two 16-bit places."""
 
@@ -48,7 +51,7 @@ SCORE, LABEL, FULL = 0, 1, 2
 
 @cuda.jit(cache=True, **register_limit(REGISTERS))
 def score_egos(
-    egos, outs, model, k, wanted, kept_begin, kept, up_begin, up, team, matrices, lists, numbers,
+    egos, outs, first, count, model, k, wanted, kept_begin, kept, up_begin, up, team, matrices, lists, numbers,
     bits, edges, nodes, control, scores, values,
 ):  # fmt: skip
     """Score ego-networks; cooperative, a multiple of ``team`` blocks of at most ``BLOCK`` threads, ``LANES`` at least.
@@ -61,9 +64,11 @@ def score_egos(
     Parameters
     ----------
     egos : int32 array
-        Ranks of the centres, by falling cost.
+        Ranks of centres, by falling cost.
     outs : int64 array
         First place in ``values`` of each; unused with ``SCORE``.
+    first, count : int
+        Which of them to score.
     model, k : int
     wanted : int
         ``SCORE``, ``LABEL`` or ``FULL``. ``FULL`` decomposes: trussness of every edge (truss), coreness by H-index
@@ -107,8 +112,9 @@ def score_egos(
                 control[own + GOING + r] = 0
         turn = team_sync(team, control, own, turn)
         place = control[own + PLACE]
-        if place >= len(egos):
+        if place >= count:
             break
+        place += first
         v = egos[place]
         start = kept_begin[v]
         members = kept_begin[v + 1] - start
@@ -135,21 +141,21 @@ def score_egos(
             if lane < cuda.blockDim.x:
                 running_sum(nodes, row, members, partial)
             turn = team_sync(team, control, own, turn)
-            count = int64(nodes[row + members])
+            listed = int64(nodes[row + members])
             list_edges(bits, matrix, members, words, nodes, row, edges, list_, lane, width)
             turn = team_sync(team, control, own, turn)
             out = outs[place]
             if wanted == FULL:
                 turn = full_truss(
-                    bits, matrix, members, words, nodes, stamp, edges, list_, count, values, out,
+                    bits, matrix, members, words, nodes, stamp, edges, list_, listed, values, out,
                     team, control, own, turn, lane, width,
                 )  # fmt: skip
             elif k > 2:
                 turn = lazy_truss(
-                    k, bits, matrix, members, words, nodes, stamp, edges, list_, count,
+                    k, bits, matrix, members, words, nodes, stamp, edges, list_, listed,
                     team, control, own, turn, lane, width,
                 )  # fmt: skip
-            for e in range(lane, count, width):
+            for e in range(lane, listed, width):
                 pair = int64(edges[list_ + e])
                 if (values[out + e] >= k) if wanted == FULL else pair != 0:
                     join(nodes, root, pair >> 16, pair & 0xFFFF)
@@ -167,15 +173,15 @@ def score_egos(
 
 @cuda.jit(cache=True)
 def classify(
-    ranks, kept_begin, room, matrices, least, by_edges, warp_members, small_edges, small_words, block_edges,
-    block_words, keys, facts,
+    ranks, count, kept_begin, room, matrices, least, by_edges, warp_members, small_edges, small_words, block_edges,
+    block_words, keys, facts, scores,
 ):  # fmt: skip
     """Sort ego-networks into classes by size, for :func:`score_egos`; any grid, a thread an ego-network.
 
     Parameters
     ----------
     ranks : int32 array
-        The centres.
+        The centres, the first ``count`` of them.
     kept_begin, room : int64 arrays, shapes (n + 1,) and (n,)
         First possible member, and most edges, of each.
     matrices : bool
@@ -187,18 +193,21 @@ def classify(
     warp_members, small_edges, small_words, block_edges, block_words : int
         Largest sizes of the classes 3 (a warp), 2 and 1 (a small and a large block); the rest is 0 (many blocks), and 4
         is not worth it.
-    keys : int64 array
+    keys : int64 array, shape (>= ranks,)
         The result: ascending by class, and in it by falling cost.
     facts : int64 array, shape (ALL_FACTS,)
         Zeros at the start; for each class its number of ego-networks, and their most members, edges and words of a
         matrix with its second level.
+    scores : int32 array, shape (n,)
+        0 for those that are not worth it.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    local = cuda.shared.array(ALL_FACTS, int64)
-    for x in range(lane, ALL_FACTS, width):
-        local[x] = 0
+    own = lane % COPIES
+    local = cuda.shared.array((ALL_FACTS, COPIES), int64)
+    for x in range(lane, ALL_FACTS * COPIES, width):
+        local[x // COPIES, x % COPIES] = 0
     cuda.syncthreads()
-    for x in range(cuda.grid(1), len(ranks), cuda.gridsize(1)):
+    for x in range(cuda.grid(1), count, cuda.gridsize(1)):
         v = ranks[x]
         members, edges = kept_begin[v + 1] - kept_begin[v], room[v]
         words = int64(0)
@@ -208,6 +217,7 @@ def classify(
         kind = 0
         if members < least or (by_edges and edges == 0):
             kind = 4
+            scores[v] = 0
         elif members <= warp_members:
             kind = 3
         elif edges <= small_edges and words <= small_words:
@@ -215,16 +225,20 @@ def classify(
         elif edges <= block_edges and words <= block_words:
             kind = 1
         keys[x] = (int64(kind + 1) << 56) - edges - members
-        cuda.atomic.add(local, kind * FACTS, 1)
-        cuda.atomic.max(local, kind * FACTS + 1, members)
-        cuda.atomic.max(local, kind * FACTS + 2, edges)
-        cuda.atomic.max(local, kind * FACTS + 3, words)
+        cuda.atomic.add(local, (kind * FACTS, own), 1)
+        cuda.atomic.max(local, (kind * FACTS + 1, own), members)
+        cuda.atomic.max(local, (kind * FACTS + 2, own), edges)
+        cuda.atomic.max(local, (kind * FACTS + 3, own), words)
     cuda.syncthreads()
     for x in range(lane, ALL_FACTS, width):
+        total, most = int64(0), int64(0)
+        for c in range(COPIES):
+            total += local[x, c]
+            most = max(most, local[x, c])
         if x % FACTS == 0:
-            cuda.atomic.add(facts, x, local[x])
+            cuda.atomic.add(facts, x, total)
         else:
-            cuda.atomic.max(facts, x, local[x])
+            cuda.atomic.max(facts, x, most)
 
 
 _u32, _i32, _i64, _int = numba.uint32[::1], numba.int32[::1], numba.int64[::1], numba.int64
@@ -232,12 +246,14 @@ _u32, _i32, _i64, _int = numba.uint32[::1], numba.int32[::1], numba.int64[::1], 
 _bool = numba.boolean
 
 KERNELS = {
-    "classify": (classify, (_i32, _i64, _i64, _bool, _int, _bool, *5 * (_int,), _i64, _i64)),
+    "classify": (classify, (_i32, _int, _i64, _i64, _bool, _int, _bool, *5 * (_int,), _i64, _i64, _i32)),
     "score_egos": (
         score_egos,
         (
             _i32,
             _i64,
+            _int,
+            _int,
             _int,
             _int,
             _int,

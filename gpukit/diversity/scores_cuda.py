@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import cuda
 
 from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, xp
 from gpukit.device.launch import launch
@@ -75,6 +76,9 @@ class CudaNetwork:
     full : bool
         Whether :meth:`scores` decomposes every ego-network (trussness by levels, coreness by H-index), as the paper
         does, instead of removing what is in no context.
+    patient : bool
+        Whether the host waits for each launch of :meth:`score` before it prepares the next one, so that threads of
+        other GPUs can run meanwhile.
 
     Attributes
     ----------
@@ -94,8 +98,8 @@ class CudaNetwork:
         If the graph does not fit.
     """
 
-    def __init__(self, graph: Graph, *, memory: int | None = None, full: bool = False) -> None:
-        self.n, self.full = graph.n, full
+    def __init__(self, graph: Graph, *, memory: int | None = None, full: bool = False, patient: bool = False) -> None:
+        self.n, self.full, self._patient = graph.n, full, patient
         memory = int(0.9 * free_memory()) if memory is None else memory
         needs = {"the graph": ARC_BYTES * graph.m + VERTEX_BYTES * graph.n, "lists": LISTS_BYTES * graph.m}
         check_budget(needs, memory, "the GPU", "use --device cpu")
@@ -126,6 +130,9 @@ class CudaNetwork:
         self.ego_edges = int(self._edges.sum())
         self._lists: dict[tuple[int, int], Lists] = {}
         self._work: dict[str, Buffer] = {}
+        self._queue: tuple[Buffer, Buffer, Buffer, Buffer] | None = None
+        self._places: tuple[Any, Buffer] | None = None
+        self._facts = Buffer(kernels.ALL_FACTS, np.int64)
         self._most: dict[int, int] = {}  # blocks that the GPU holds at once, by their threads
         self._scores = Buffer(graph.n, np.int32, 0)
         self._none = Buffer(1, np.int32)
@@ -215,19 +222,23 @@ class CudaNetwork:
 
     def score(self, ranks: Any, params: Params) -> None:
         """Score vertices into :attr:`known`, by ranks on the GPU; the scores of others stay."""
-        nothing = xp.zeros(len(ranks), np.int64)
-        if not self.full or params.code == COMP:
-            self._score(ranks, nothing, params, kernels.SCORE, self._none)
-        elif params.code == CORE:
-            self._score(ranks, nothing, params, kernels.FULL, self._none)
+        if not self.full or params.code != TRUSS:
+            wanted = kernels.FULL if self.full and params.code == CORE else kernels.SCORE
+            self._score(ranks, xp.zeros(len(ranks), np.int64), params, wanted, self._none)
         else:
-            # The trussness of all edges may not fit at once, and is not kept.
-            offsets = self._running(self._edges[ranks]).array
-            parts = 1 + int(offsets[-1]) * 4 // max(1, self.memory // 4)
-            cuts = xp.searchsorted(offsets, offsets[-1] * xp.arange(1, parts) // parts) if parts > 1 else []
+            # The trussness is not kept. Where there is room for that of all edges, each has its place once and for all.
+            if 4 * self.ego_edges <= self.memory // 4:
+                if self._places is None:
+                    self._places = self._running(self._edges).array, Buffer(max(1, self.ego_edges), np.int32)
+                first_edges, values = self._places
+                self._score(ranks, first_edges[ranks], params, kernels.FULL, values)
+                return
+            offsets, edges = self._first_edges(ranks)
+            parts = 1 + 4 * edges // max(1, self.memory // 4)
+            cuts = xp.searchsorted(offsets.array, edges * xp.arange(1, parts) // parts) if parts > 1 else []
             ends = [0, *(int(cut) for cut in cuts), len(ranks)]
             for low, high in zip(ends[:-1], ends[1:], strict=True):
-                self._decompose(ranks[low:high], params)
+                self._decompose(ranks[low:high], *self._first_edges(ranks[low:high]), params)
 
     @property
     def known(self) -> Any:
@@ -269,14 +280,18 @@ class CudaNetwork:
             If the edges do not fit.
         """
         ranks = self.ranks(vertices)
-        offsets, values = self._decompose(ranks, params)
+        offsets, edges = self._first_edges(ranks)
+        values = self._decompose(ranks, offsets, edges, params)
         scores = Buffer(self._scores.array[ranks]).host()
-        return EgoTrusses(offsets.host(), values.host(int(offsets.array[-1])) if keep else None, scores)
+        return EgoTrusses(offsets.host(), values.host(edges) if keep else None, scores)
 
-    def _decompose(self, ranks: Any, params: Params) -> tuple[Buffer, Buffer]:
-        """Return the first edge of each ego-network, and the trussness of all edges."""
+    def _first_edges(self, ranks: Any) -> tuple[Buffer, int]:
+        """Return the first edge of each ego-network when they lie end to end, and the number of all."""
         offsets = self._running(self._edges[ranks])
-        edges = int(offsets.array[-1])
+        return offsets, int(offsets.array[-1])
+
+    def _decompose(self, ranks: Any, offsets: Buffer, edges: int, params: Params) -> Buffer:
+        """Return the trussness of all edges, given :meth:`_first_edges`."""
         if 4 * edges > self.memory:
             raise DeviceError(
                 f"the trussness of {edges:,} ego edges needs {readable(4 * edges)}, the GPU has "
@@ -284,12 +299,13 @@ class CudaNetwork:
             )
         values = Buffer(max(1, edges), np.int32)
         self._score(ranks, offsets.array[:-1], params, kernels.FULL, values)
-        return offsets, values
+        return values
 
     def triangles_of(self, vertices: np.ndarray, params: Params) -> int:
         """Return the number of triangles in the ego-networks of vertices, as their decomposition counts them."""
         self._seen.fill(0)
-        self._decompose(self.ranks(vertices), params)
+        ranks = self.ranks(vertices)
+        self._decompose(ranks, *self._first_edges(ranks), params)
         return int(self._seen[0]) // 3
 
     def _least(self, params: Params, whole: bool) -> tuple[int, int]:
@@ -305,17 +321,19 @@ class CudaNetwork:
         trusses = params.code == TRUSS
         by_edges = wanted == kernels.FULL and trusses
         lists = self._lists_of(*self._least(params, by_edges))
-        self._scores.array[ranks] = 0
-        keys, facts = Buffer(len(ranks), np.int64), Buffer((len(_SHAPES) + 1) * kernels.FACTS, np.int64, 0)
+        asked, keys, egos, places, facts = self._queues(len(ranks))
+        asked.array[: len(ranks)] = ranks
         share = min(max(BLOCK_EDGES, self.ego_edges // GRID), MOST_BLOCK_EDGES)
         limits = (WARP_MEMBERS, SMALL_EDGES, SMALL_WORDS, share, BLOCK_WORDS)
         # Few blocks, because each adds its facts to the same places.
         launch(kernels.classify, 1 if xp is np else GRID, 32 if xp is np else BLOCK,
-            Buffer(ranks).view, lists.kept_begin.view, lists.room.view, params.code != COMP,
+            asked.view, len(ranks), lists.kept_begin.view, lists.room.view, params.code != COMP,
             2 if by_edges else least_size(params.code, params.k), by_edges, *limits, keys.view, facts.view,
+            self._scores.view,
         )  # fmt: skip
-        queue = xp.argsort(keys.array)
-        egos, places = ranks[queue], outs[queue]
+        queue = xp.argsort(keys.array[: len(ranks)])
+        xp.take(ranks, queue, out=egos.array[: len(ranks)])
+        xp.take(outs, queue, out=places.array[: len(ranks)])
         known = facts.host().reshape(-1, kernels.FACTS).tolist()
         longest = max(most for _, most, _, _ in known[:-1])
         if trusses and longest > kernels.MOST_MEMBERS:
@@ -326,16 +344,29 @@ class CudaNetwork:
         start = 0
         for (count, members, edges, words), (block, team) in zip(known[:-1], _SHAPES, strict=True):
             if count:
-                part = slice(start, start + count)
                 room = (words, edges if trusses else 0, teams_cuda.NODE_ARRAYS * (members + 1))
-                self._launch(Buffer(egos[part]), Buffer(places[part]), params, wanted, lists, values, block, team, room)
+                self._launch(egos, places, (start, count), params, wanted, lists, values, block, team, room)
                 start += count
+                if self._patient:
+                    cuda.synchronize()
+
+    def _queues(self, length: int) -> tuple[Buffer, Buffer, Buffer, Buffer, Buffer]:
+        """Return room for the ranks of so many ego-networks, keys, ranks and places in order, and clean facts.
+
+        They are kept, because every new array costs the host more than what is done with it.
+        """
+        if self._queue is None or len(self._queue[0]) < length:
+            self._queue = None
+            ranks, egos = Buffer(length, np.int32), Buffer(length, np.int32)
+            self._queue = (ranks, Buffer(length, np.int64), egos, Buffer(length, np.int64))
+        self._facts.array.fill(0)
+        return *self._queue, self._facts
 
     def _launch(
-        self, egos: Buffer, outs: Buffer, params: Params, wanted: int, lists: Lists, values: Buffer,
-        block: int, team: int, room: tuple[int, int, int],
+        self, egos: Buffer, outs: Buffer, which: tuple[int, int], params: Params, wanted: int, lists: Lists,
+        values: Buffer, block: int, team: int, room: tuple[int, int, int],
     ) -> None:  # fmt: skip
-        """Launch the kernel on one class, with as many teams as the GPU and its memory hold."""
+        """Launch the kernel on one class (first and number), with as many teams as the GPU and its memory hold."""
         each = 4 * sum(room)
         if each > self.memory:
             raise DeviceError(
@@ -353,7 +384,7 @@ class CudaNetwork:
                     self._work[name] = Buffer(length, _TYPES[name])
             self._work["control"].array.fill(0)
             return (
-                egos.view, outs.view, params.code, params.k, wanted, lists.kept_begin.view, lists.kept.view,
+                egos.view, outs.view, *which, params.code, params.k, wanted, lists.kept_begin.view, lists.kept.view,
                 lists.up_begin.view, lists.up.view, team, *room, *(self._work[name].view for name in sizes),
                 self._scores.view, values.view,
             )  # fmt: skip
@@ -362,8 +393,8 @@ class CudaNetwork:
             self._most[block] = cooperative_grid(kernels.score_egos, block, arguments(1, 1))
         most = self._most[block]
         if team > 1:
-            team = min(LARGEST_TEAM, max(team, most // len(egos)), most)
-        teams = max(1, min(most // team, len(egos), self.memory // each))
+            team = min(LARGEST_TEAM, max(team, most // which[1]), most)
+        teams = max(1, min(most // team, which[1], self.memory // each))
         launch(kernels.score_egos, teams * team, block, *arguments(teams, team))
         if wanted == kernels.FULL:
             self._seen += self._work["control"].array[teams_cuda.TRIANGLES]

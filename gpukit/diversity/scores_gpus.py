@@ -1,10 +1,11 @@
 """Scores on several GPUs: each has the whole network, the vertices are shared (section 6 of the paper)."""
 
+import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,24 +20,43 @@ from gpukit.graph.csr import Graph
 _turn: AbstractContextManager = threading.Lock() if xp is np else nullcontext()
 """The simulator runs one kernel at a time."""
 
+SWITCH = 1e-4
+"""Seconds that a thread may keep others from running Python while there is one a GPU: a GPU waits for its own."""
 
-HEAD, GROUPS = 2048, 64
+LEAST = 0.2
+"""Seconds that a batch should take at least, by the cost model: it has launches, and an end with few blocks at work.
+The model times few vertices at once, so work that it takes for 0.2 s is done in about 20 ms."""
+
+HEAD, GROUPS = 512, 64
 """Vertices of most ego edges that are tasks of their own; the others are dealt to so many tasks of like cost."""
 
 
-class _Part:
-    """The network on one GPU, and the vertices that are asked for, by falling number of ego edges.
+@contextmanager
+def _quick_turns() -> Iterator[None]:
+    """Let threads take turns sooner than Python does by itself (5 ms); the simulator's do not bear it."""
+    if xp is np:
+        yield
+        return
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
 
-    Every GPU finds the same order by itself: it depends on integers alone.
-    """
+
+class _Part:
+    """The network on one GPU, and the vertices that are asked for, in pieces that are tasks."""
 
     def __init__(self, gpu: int, graph: Graph, memory: int | None, full: bool) -> None:
         self.gpu = gpu
         with _turn, on_gpu(gpu):
-            self.network = CudaNetwork(graph, memory=memory, full=full)
+            self.network = CudaNetwork(graph, memory=memory, full=full, patient=True)
+        self._asked: Any = None
+        self._falling: Any = None
         self._order: Any = None
-        self._slices: list[slice] = []
-        self._head = 0
+        self._ends = np.zeros(1, np.int64)
+        self.leader: _Part | None = None
 
     def __call__(self, method: Callable[..., Any], *arguments: Any) -> Any:
         """Call a method while this GPU is current, and wait for it."""
@@ -46,41 +66,44 @@ class _Part:
             return result
 
     def prepare(self, vertices: np.ndarray, by_cost: bool) -> None:
-        """Take vertices: in order of cost, the first tasks one each; or as they are, in groups."""
-        ranks, count = self.network.ranks(vertices), len(vertices)
+        """Take vertices: those of most ego edges a task each, the others dealt to groups; or as they are, in groups."""
+        self._asked = self._order = self.network.ranks(vertices)
+        self._falling = self._asked[xp.argsort(-self.network.sizes(self._asked)[1], kind="stable")]
+        count = len(vertices)
+        if not by_cost:
+            self._ends = np.linspace(0, count, min(GROUPS, count) + 1).astype(np.int64)
+            return
+        head = min(HEAD, count)
+        groups = max(1, min(GROUPS, count - head))
+        rows = -(-(count - head) // groups)
+        table = xp.full(rows * groups, -1, np.int32)
+        table[: count - head] = self._falling[head:]
+        dealt = table.reshape(rows, groups).T.ravel()
+        self._order = xp.concatenate([self._falling[:head], dealt[dealt >= 0]])
+        lengths = np.concatenate([np.ones(head, np.int64), (count - head - np.arange(groups) + groups - 1) // groups])
+        self._ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+
+    def _follow(self) -> None:
+        """Take the tasks of the leader, if there are new ones, and forget all scores."""
+        if self.leader is None:
+            return
         self.network.known.fill(0)
-        self._head = min(HEAD, count) if by_cost else 0
-        if by_cost:
-            ranks = ranks[xp.argsort(-self.network.sizes(ranks)[1], kind="stable")]
-            self._slices = [slice(self._head + g, count, GROUPS) for g in range(min(GROUPS, count - self._head))]
-        else:
-            ends = np.linspace(0, count, min(GROUPS, count) + 1).astype(np.int64).tolist()
-            self._slices = [slice(low, high) for low, high in zip(ends[:-1], ends[1:], strict=True)]
-        self._order = ranks
+        if self.leader is not self:
+            self._ends, self._order = self.leader._ends, xp.empty_like(self.leader._order)
+            copy(self._order, self.leader._order)
+        self.leader = None
 
     def tasks(self, cost_of: Callable[[Any, Any], Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return cost (float64) and number of vertices (int64) of each task."""
-        cost = cost_of(*self.network.sizes(self._order))
-        counts = np.array([len(range(*part.indices(len(cost)))) for part in self._slices], np.int64)
-        groups = [self._of_groups(cost[self._head :], counts)] if len(counts) else []
-        costs = Buffer(xp.concatenate([cost[: self._head], *groups])).host()
-        return costs, np.concatenate([np.ones(self._head, np.int64), counts])
-
-    def _of_groups(self, cost: Any, counts: np.ndarray) -> Any:
-        """Return the cost of each group, given that of the vertices that are not tasks of their own."""
-        if self._head:
-            padded = xp.zeros(int(counts[0]) * len(counts))
-            padded[: len(cost)] = cost
-            return padded.reshape(-1, len(counts)).sum(axis=0)
-        ends = xp.asarray(np.cumsum(counts) - 1)
-        sums = xp.cumsum(cost)[ends]
-        return xp.diff(sums, prepend=xp.zeros(1))
+        sums = xp.zeros(len(self._order) + 1)
+        xp.cumsum(cost_of(*self.network.sizes(self._order)), out=sums[1:])
+        return np.diff(Buffer(sums[xp.asarray(self._ends)]).host()), np.diff(self._ends)
 
     def sample(self, groups: Sequence[np.ndarray], params: Params, model: Any) -> tuple[list, list[float]]:
-        """Score groups of places in the order; return the features of each and the seconds it took."""
+        """Score groups of places in the order of cost; return the features of each and the seconds it took."""
         known, seconds = [], []
         for group in groups:
-            ranks = self._order[xp.asarray(group)]
+            ranks = self._falling[xp.asarray(group)]
             cuda.synchronize()
             start = time.perf_counter()
             self.network.score(ranks, params)
@@ -90,10 +113,25 @@ class _Part:
         return known, seconds
 
     def work(self, tasks: np.ndarray, params: Params) -> None:
-        """Score the vertices of some tasks."""
-        single = tasks[tasks < self._head]
-        chosen = [self._order[self._slices[task - self._head]] for task in tasks[tasks >= self._head].tolist()]
-        self.network.score(xp.concatenate([self._order[xp.asarray(single)], *chosen]), params)
+        """Score the vertices of some tasks of the leader."""
+        self._follow()
+        lows, highs = self._ends[tasks], self._ends[tasks + 1]
+        alone = highs - lows == 1
+        single = self._order[xp.asarray(lows[alone])]
+        groups = zip(lows[~alone].tolist(), highs[~alone].tolist(), strict=True)
+        self.network.score(xp.concatenate([single, *(self._order[low:high] for low, high in groups)]), params)
+
+    def gather(self, others: "Sequence[_Part]") -> np.ndarray:
+        """Return the scores of the vertices in the order in which they were asked for, found here or by others."""
+        self._follow()
+        total = self.network.known.copy()
+        for part in others:
+            if part.leader is not None:
+                continue  # it had nothing to do
+            found = xp.empty_like(total)
+            copy(found, part.network.known)
+            total += found
+        return Buffer(total[self._asked]).host()
 
 
 class MultiCudaNetwork:
@@ -151,8 +189,12 @@ class MultiCudaNetwork:
         """Return the number of contexts of each vertex (int32)."""
         if not len(vertices):
             return np.zeros(0, np.int32)
-        first, vertices = self._parts[0], np.asarray(vertices, np.int32)
-        self._on_each(lambda part: part.prepare(vertices, self.strategy != "none"))
+        with _quick_turns():
+            return self._scores(np.asarray(vertices, np.int32), params, progress)
+
+    def _scores(self, vertices: np.ndarray, params: Params, progress: Progress | None) -> np.ndarray:
+        first = self._parts[0]
+        first(first.prepare, vertices, self.strategy != "none")
 
         def model(degrees: Any, edges: Any) -> Any:
             return balance.features(params.model, self.full, degrees, edges)
@@ -160,28 +202,14 @@ class MultiCudaNetwork:
         if params not in self._weights:
             groups = balance.sample(len(vertices), self.fraction)
             self._weights[params] = balance.fit(*first(first.sample, groups, params, model))
-            first(first.network.known.fill, 0)
         weights = self._weights[params]
         cost, counts = first(first.tasks, lambda *sizes: model(*sizes) @ xp.asarray(weights))
+        for part in self._parts:
+            part.leader = first
         workers = [self._worker(part, params) for part in self._parts]
-        self.shares = balance.run(workers, cost, counts, self.strategy, progress)
-        return first(self._gather, vertices)
+        self.shares = balance.run(workers, cost, counts, self.strategy, progress, LEAST)
+        return first(first.gather, self._parts[1:])
 
     @staticmethod
     def _worker(part: _Part, params: Params) -> Callable[[np.ndarray], None]:
         return lambda tasks: part(part.work, tasks, params)
-
-    def _on_each(self, function: Callable[[_Part], None]) -> None:
-        """Call a function once a GPU, each in a thread where that GPU is current."""
-        with ThreadPoolExecutor(len(self._parts)) as pool:
-            list(pool.map(lambda part: part(function, part), self._parts))
-
-    def _gather(self, vertices: np.ndarray) -> np.ndarray:
-        """Return the scores that the GPUs found; the first must be current."""
-        network = self._parts[0].network
-        total = network.known.copy()
-        for part in self._parts[1:]:
-            other = xp.empty(self.n, np.int32)
-            copy(other, part.network.known)
-            total += other
-        return Buffer(total[network.ranks(vertices)]).host()

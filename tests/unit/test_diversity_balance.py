@@ -37,12 +37,20 @@ def test_every_vertex_once(strategy, cost):
 
 
 def test_batches():
-    """A device takes three quarters of what waits for it, or all of it where nothing can be stolen."""
+    """A device takes seven eighths of what waits for it, or all of it where nothing can be stolen."""
     lists = WorkLists(np.ones(160), 2, "dynamic")
-    assert [len(lists.take(0)) for _ in range(4)] == [60, 15, 5, 30]  # then 40 are stolen
+    assert [len(lists.take(0)) for _ in range(4)] == [70, 10, 40, 20]  # half of what the other has
+    lists = WorkLists(np.ones(160), 2, "dynamic", least=11.0)
+    assert len(lists.take(0)) == 80
     for strategy in ("none", "pack"):
         lists = WorkLists(np.ones(160), 2, strategy)
         assert [len(lists.take(0)) for _ in range(2)] == [80, 0]
+
+
+def test_first_tasks_first():
+    """Each list is done in the order of the tasks' numbers, whatever they cost: the end may be stolen."""
+    lists = WorkLists(np.array([1.0, 5, 1, 5, 9, 9]), 2, "dynamic")
+    assert [one.tasks.tolist() for one in lists._lists] == [[0, 1, 4], [2, 3, 5]]
 
 
 def test_packing_is_longest_first():
