@@ -7,8 +7,8 @@ count to the head. A record may take a quarter of a ring, so that a quarter is f
 they come from. Where three eighths of a ring still count, or a record is larger, ``OVERFLOW`` is set and the host makes
 larger rings.
 
-Most searches have few vertices to look at at a time, so a block advances several sets at once, one in each of its
-*slots*, and shares its threads among all that wait, whatever set they belong to.
+A search that starts afresh marks what it met in a bitmap. One that adds to a set does without: what it meets is looked
+for in the set itself (``table_cuda.py``; Numba's cache notices changes of this file alone: touch it after one of that).
 """
 
 import numba
@@ -18,18 +18,26 @@ from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels, register_limit, simulated
 from gpukit.merit import rule
 from gpukit.merit.rule import SEQUENCE, root_count
+from gpukit.merit.table_cuda import (
+    FREE,
+    OTHER_KIND,
+    SAME_KIND,
+    SPREAD,
+    STAGE,
+    TABLE,
+    enter,
+    find,
+    leave,
+    meet_members,
+    open_table,
+    wrapped,
+)
 from gpukit.worlds.rule import CALLS_PER_ROW, biased, word_of
 from gpukit.worlds.rule import live_edges as _live_edges
 from gpukit.worlds.rule import lt_choice as _lt_choice
 
-BLOCK, REGISTERS = 64, 64
+BLOCK, REGISTERS = 32, 64
 """Threads of a block when there are as many blocks as the GPU holds, and the registers each may take."""
-
-SLOTS = 8
-"""Sets that a block advances at once at most; a power of two."""
-
-STAGE = 512
-"""Live edges a block holds in shared memory between finding and following them."""
 
 HEADER = 2
 """Entries of a record before its members: the number of the set, and its size."""
@@ -47,30 +55,38 @@ SAME, GROWN, POLLUTED = 0, 1, 2
 BATCH = 64
 """Sets that a block looks through together."""
 
-_SEGMENT, _HEAD, _USED, _LIVE, _SET, _CHANGE, _WANTED, _KNOWN, _SIZE, _OLD, _DATA, _CURSOR = range(12)
-_TAIL, _ONE, _TWO, _FIRST, _PENDING, _PROBES, _GROWN, _FIELDS = range(12, 20)
-"""Rows of a block's table in shared memory, a column a slot: the segment and its state; the set at hand, what it needs
-(roots wanted, known; size and place before; place now; words used); its search (members found, queue from ``_ONE`` to
-the roots' end and from ``_TWO`` to ``_TAIL``; threads from ``_FIRST`` on take ``_PENDING`` vertices); sums."""
+FILTER_BITS = 18
+FILTER_WORDS = 1 << FILTER_BITS - 5
+"""Size of the filter of dead vertices: with 25,000 of them, one in eleven living ones is suspected too."""
 
-_TOTAL, _KIDS, _STOP = 0, 1, 2
-"""Places in a block's other shared counters."""
+AT_ONCE = STAGE // 2
+"""Members that a step of a search takes at most: they seldom have more live edges than there is room for."""
+
+MOST_NEW = 2 * STAGE
+"""New roots of a set at most for adding to it; for more it is searched for afresh."""
+
+_TAIL, _FRESH, _PROMOTED, _STOP, _KIDS, _ENTERED, _COUNTERS = 0, 1, 2, 3, 4, 6, 8
+"""Places in a block's shared counters: members so far; roots that the set did not have, and that were members before;
+whether to stop; of a step and the next one in turn, live edges found, and whether a vertex entered the table."""
 
 live_edges = for_kernels(_live_edges)
 living_choice = rule.make_living_choice(_lt_choice.py_func) if simulated() else rule.living_choice
 
 
 @cuda.jit(device=True)
-def wrapped(place, length):
-    """Return a place in a ring for one below twice its length."""
-    return place - length if place >= length else place
+def _append(v, visited, row, ring, base, data, length, limit, counters):
+    """Append a vertex to the set, unless its bit is set, as that of a member or a dead vertex is; then set it."""
+    bit = uint32(uint32(1) << uint32(v & 31))
+    if cuda.atomic.or_(visited, (row, v >> 5), bit) & bit == 0:
+        _write(v, ring, base, data, length, limit, counters)
 
 
 @cuda.jit(device=True)
-def _mark(visited, row, v):
-    """Set the bit of a vertex in a bitmap; return whether it was clear."""
-    bit = uint32(uint32(1) << uint32(v & 31))
-    return cuda.atomic.or_(visited, (row, v >> 5), bit) & bit == 0
+def _write(v, ring, base, data, length, limit, counters):
+    """Append a vertex to the set, if there is room; it is counted anyway."""
+    place = int64(cuda.atomic.add(counters, _TAIL, int32(1)))
+    if place < limit:
+        ring[base + wrapped(data + place, length)] = v
 
 
 @cuda.jit(device=True)
@@ -85,28 +101,19 @@ def _start_again(visited, row, dead):
 
 
 @cuda.jit(device=True)
-def _append(v, visited, row, ring, length, limit, table, slot):
-    """Append a vertex to the set in a slot, unless it is dead or in it."""
-    if _mark(visited, row, v):
-        place = cuda.atomic.add(table, (_TAIL, slot), 1)
-        if place < limit:
-            ring[table[_SEGMENT, slot] * length + wrapped(table[_DATA, slot] + place, length)] = v
-
-
-@cuda.jit(device=True)
-def _turn(ring, length, starts, table, slot):
-    """Go once round the ring of a slot, moving the records that count to its head; one block."""
+def _turn(ring, base, length, starts, head, used):
+    """Go once round a ring, moving the records that count to its head; return head and entries used; one block."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    base = table[_SEGMENT, slot] * length
-    head, used = table[_HEAD, slot], table[_USED, slot]
     source, left = wrapped(head - used + length, length), used
-    cuda.syncthreads()
     while left > 0:
+        cuda.syncthreads()
         number = ring[base + source]
         record = int64(ring[base + wrapped(source + 1, length)]) + HEADER
         if starts[number] == wrapped(source + HEADER, length):
-            for i in range(lane, record, width):
+            i = int64(lane)
+            while i < record:
                 ring[base + wrapped(head + i, length)] = ring[base + wrapped(source + i, length)]
+                i += width
             cuda.syncthreads()
             if lane == 0:
                 starts[number] = wrapped(head + HEADER, length)
@@ -115,26 +122,156 @@ def _turn(ring, length, starts, table, slot):
             used -= record
         source = wrapped(source + record, length)
         left -= record
-        cuda.syncthreads()
-    if lane == 0:
-        table[_HEAD, slot], table[_USED, slot] = head, used
     cuda.syncthreads()
+    return head, used
+
+
+@cuda.jit(device=True)
+def _root_of(word, n, seed, root_tag, sample):
+    """Return the vertex at a place of a set's root sequence, or -1 if there is none."""
+    product = uint64(word_of(draw4(seed, root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
+    return int64(-1) if biased(product, n) else int64(product >> uint64(32))
+
+
+@cuda.jit(device=True)
+def _add_roots(
+    known, size, wanted, cursor, old, n, dead, seed, root_tag, sample,
+    ring, base, data, length, stage, keys, met, counters,
+):  # fmt: skip
+    """Write the roots that a clean set gains into its new record; one block; return the words used.
+
+    Those that it did not have stand after the known ones, ``counters[_FRESH]`` of them; then those that were members,
+    ``counters[_PROMOTED]``, to the end of the roots.
+    """
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    parts = 4 if size > 0 else 0  # always 4: unknown to the compiler, which would write the loop's body four times
+    if lane == 0:
+        counters[_FRESH] = 0
+        counters[_PROMOTED] = 0
+    while True:
+        cuda.syncthreads()
+        fresh, promoted = int64(counters[_FRESH]), int64(counters[_PROMOTED])
+        missing = wanted - known - fresh - promoted
+        if missing == 0:
+            return cursor
+        # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
+        chunk = min(missing, int64(STAGE))
+        j = int64(lane)
+        while j < chunk:
+            v, place = _root_of(cursor + j, n, seed, root_tag, sample), int64(-1)
+            if v >= 0 and dead[v] == 0:
+                place = enter(keys, v)
+            stage[j] = 2 * (place + 1)
+            j += width
+        cursor += chunk
+        cuda.syncthreads()
+        # A promoted one stands among the roots and, in the old record, among the other members: roots come first.
+        part = 0
+        while part < parts:
+            start, low, high, kind = old, int64(0), known, SAME_KIND
+            if part == 1:
+                start, low, high = data, known, known + fresh
+            elif part == 2:
+                start, low, high = data, wanted - promoted, wanted
+            elif part == 3:
+                cuda.syncthreads()
+                j = int64(lane)
+                while j < chunk:
+                    if stage[j] != 0 and met[int64(stage[j] >> 1) - 1] != FREE:
+                        stage[j] |= 1
+                    j += width
+                cuda.syncthreads()
+                low, high, kind = known, size, OTHER_KIND
+            meet_members(keys, met, ring, base, start, low, high, length, kind)
+            part += 1
+        cuda.syncthreads()
+        j = int64(lane)
+        while j < chunk:
+            place = int64(stage[j] >> 1) - 1
+            if place >= 0:
+                if stage[j] & 1 == 0:
+                    if met[place] == FREE:
+                        where = known + cuda.atomic.add(counters, _FRESH, int32(1))
+                    else:
+                        where = wanted - 1 - cuda.atomic.add(counters, _PROMOTED, int32(1))
+                    ring[base + wrapped(data + where, length)] = keys[place]
+                leave(keys, met, place)
+            j += width
+
+
+@cuda.jit(device=True)
+def _copy_members(
+    known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters
+):  # fmt: skip
+    """Copy the members of a set to its new record, but those that became roots; one block. Sets ``counters[_TAIL]``."""
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    if lane == 0:
+        counters[_TAIL] = wanted if promoted > 0 else wanted + size - known
+    i, end = int64(lane), known if promoted > 0 else size
+    while i < end:
+        place = i if i < known else wanted - known + i
+        ring[base + wrapped(data + place, length)] = ring[base + wrapped(old + i, length)]
+        i += width
+    if promoted == 0:
+        return
+    i = wanted - promoted + lane
+    while i < wanted:
+        enter(keys, int64(ring[base + wrapped(data + i, length)]))
+        i += width
+    cuda.syncthreads()
+    i = known + lane
+    while i < size:
+        v = int64(ring[base + wrapped(old + i, length)])
+        if find(keys, v) < 0:
+            _write(v, ring, base, data, length, limit, counters)
+        i += width
+    cuda.syncthreads()
+    open_table(keys, met)
+
+
+@cuda.jit(device=True)
+def _add_new(kids, stage, tail, step, indices, dead, ring, base, data, length, limit, keys, met, counters):
+    """Append the tails of live edges that are alive and not among a set's members; one block, two barriers."""
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    j = int64(lane)
+    while j < kids:
+        v, place = int64(indices[stage[j]]), int64(-1)
+        if dead[v] == 0:
+            place = enter(keys, v)
+            if place >= 0:
+                counters[_ENTERED + step] = 1
+        stage[j] = uint32(place + 1)
+        j += width
+    cuda.syncthreads()
+    if counters[_ENTERED + step] == 0:
+        return
+    meet_members(keys, met, ring, base, data, int64(0), tail, length, SAME_KIND)
+    cuda.syncthreads()
+    j = int64(lane)
+    while j < kids:
+        place = int64(stage[j]) - 1
+        if place >= 0:
+            if met[place] == FREE:
+                _write(int64(keys[place]), ring, base, data, length, limit, counters)
+            leave(keys, met, place)
+        j += width
 
 
 @cuda.jit(cache=True, **register_limit(REGISTERS))
 def advance(
     rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
-    dead, living, eta, living_in, raw, seed, tag, root_tag, first, segments, slots, begin, have, end,
+    dead, living, eta, living_in, raw, seed, tag, root_tag, first, segments, begin, have, end,
     order, listed, group, flags, starts, sizes, roots, cursors, ring, state, visited, control,
 ):  # fmt: skip
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.
 
-    Slot s of block b owns a segment, the one at (group * grid + b) * slots + s of those listed, and its sets, r ≡
-    segment modulo ``segments``, one after the other. The threads of a block share the slots' draws for roots and
-    copies, each slot a part of them, then the queues of all slots: a thread takes a vertex, reads its row (16 bytes)
-    and thresholds and writes live edges to shared memory; then it takes a live edge, reads its tail (a 32-byte sector)
-    and sets a bit in the slot's bitmap with one atomic. Members are written once (4 bytes), and read once to clear the
-    bitmap. Sets flagged ``SAME`` are not touched.
+    Block b owns a segment, the one at group * grid + b of those listed, and its sets, r ≡ segment modulo ``segments``,
+    one after the other. A step of a search takes up to ``AT_ONCE`` waiting members: a thread reads the row of its
+    member (16 bytes) and thresholds, and writes live edges to shared memory; then it takes a live edge and reads
+    its tail (a 32-byte sector). Of a new or polluted set, it sets a bit in the block's bitmap with one atomic; members
+    are written once (4 bytes), and read once to clear the bitmap. Of a set that gains roots, members are copied, and
+    read again in each step that finds a living vertex (4 bytes each, side by side). Sets flagged ``SAME`` are not
+    touched.
 
     Parameters
     ----------
@@ -142,12 +279,10 @@ def advance(
         As in :func:`gpukit.merit.cpu.advance`.
     first, segments : int
         Set r has the id ``first + r`` and lies in segment r mod ``segments``.
-    slots : int
-        Sets a block advances at once: a power of two, at most ``SLOTS``.
     order : int32 array
-        Segments to take; empty: consecutive ones from that of set ``begin`` on.
+        Segments to take, ``control[CHANGED]`` of them; empty: consecutive ones from that of set ``begin`` on.
     listed : int
-        How many segments to take.
+        How many consecutive segments to take.
     group : int
         Which part of them this launch takes.
     flags : uint8 array
@@ -159,140 +294,110 @@ def advance(
     ring : int32 array, shape (segments * length,)
     state : int64 array, shape (segments, 4)
         See ``HEAD``, ``USED``, ``LIVE``.
-    visited : uint32 array, shape (>= blocks * slots, ceil(n / 32))
+    visited : uint32 array, shape (>= blocks, ceil(n / 32))
         Bitmaps; the bits of dead vertices are set, no others, at the start and at the end.
     control : int64 array, shape (CONTROL,)
         ``PROBES`` and ``MEMBERS`` are increased. ``OVERFLOW`` is set if a ring was too short: then no set is of use,
         and nothing is done where it is set before.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    table = cuda.shared.array((_FIELDS, SLOTS), int64)
-    shared = cuda.shared.array(4, int64)
-    stage_edge = cuda.shared.array(STAGE, uint32)
-    stage_slot = cuda.shared.array(STAGE, int32)
+    lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
+    counters = cuda.shared.array(_COUNTERS, int32)
+    stage = cuda.shared.array(STAGE, uint32)
+    keys = cuda.shared.array(TABLE, int32)
+    met = cuda.shared.array(TABLE, numba.int8)
     live = cuda.local.array(64, uint32)
     n = int64(len(dead))
     length = int64(len(ring) // segments)
     limit = length // 4 - HEADER
-    part = width // slots
-    own, within = lane // part, lane % part
-    row = int64(cuda.blockIdx.x) * slots + own
-    if lane < slots:
-        index = (int64(group) * cuda.gridDim.x + cuda.blockIdx.x) * slots + lane
-        table[_SEGMENT, lane] = -1
-        table[_PROBES, lane] = 0
-        table[_GROWN, lane] = 0
-        if index < listed:
-            segment = int64(order[index]) if len(order) > 0 else (int64(begin) + index) % int64(segments)
-            table[_SEGMENT, lane] = segment
-            table[_HEAD, lane], table[_USED, lane] = state[segment, HEAD], state[segment, USED]
-            table[_LIVE, lane] = state[segment, LIVE]
-            table[_SET, lane] = int64(begin) + (segment - int64(begin)) % int64(segments)
+    row = int64(cuda.blockIdx.x)
+    index = int64(group) * cuda.gridDim.x + row
     if lane == 0:
-        shared[_STOP] = control[OVERFLOW]
+        there = control[CHANGED] if len(order) > 0 else int64(listed)
+        counters[_STOP] = 1 if control[OVERFLOW] != 0 or index >= there else 0
+    open_table(keys, met)
     cuda.syncthreads()
-    if shared[_STOP] != 0:
+    if counters[_STOP] != 0:
         return
-    while True:
-        if lane < slots:
-            table[_CHANGE, lane] = SAME
-            if table[_SEGMENT, lane] >= 0:
-                r = table[_SET, lane]
-                while r < have and r < end and flags[r] == SAME:
-                    r += segments
-                table[_SET, lane] = r
-                if r < end:
-                    change = POLLUTED if r >= have else int(flags[r])
-                    table[_CHANGE, lane] = change
-                    table[_WANTED, lane] = root_count(living, eta, seed, root_tag, int64(first) + r)
-                    if r < have and change == POLLUTED:
-                        table[_LIVE, lane] -= int64(sizes[r]) + HEADER
-                        table[_GROWN, lane] -= int64(sizes[r])
-                        starts[r] = -1
-        cuda.syncthreads()
-        busy, over = 0, 0
-        for s in range(slots):
-            if table[_CHANGE, s] != SAME:
-                busy += 1
-                if 2 * table[_USED, s] > length and 8 * table[_LIVE, s] <= 3 * length:
-                    _turn(ring, length, starts, table, s)
-                if 2 * table[_USED, s] > length or table[_WANTED, s] > limit:
-                    over += 1
-        if over > 0 and lane == 0:
-            control[OVERFLOW] = 1
-        if busy == 0 or over > 0:
+    segment = int64(order[index]) if len(order) > 0 else (int64(begin) + index) % int64(segments)
+    base = segment * length
+    head, used, kept = state[segment, HEAD], state[segment, USED], state[segment, LIVE]
+    probes, grown = int64(0), int64(0)
+    r = int64(begin) + (segment - int64(begin)) % int64(segments)
+    over = False
+    while not over:
+        while r < have and r < end and flags[r] == SAME:
+            r += segments
+        if r >= end:
             break
-        if lane < slots and table[_CHANGE, lane] != SAME:
-            known, size, cursor, old = int64(0), int64(0), int64(0), int64(0)
-            if table[_CHANGE, lane] == GROWN:
-                r = table[_SET, lane]
-                known, size, cursor, old = int64(roots[r]), int64(sizes[r]), cursors[r], int64(starts[r])
-            table[_KNOWN, lane], table[_SIZE, lane], table[_CURSOR, lane], table[_OLD, lane] = known, size, cursor, old
-            table[_DATA, lane] = wrapped(table[_HEAD, lane] + HEADER, length)
-            table[_TAIL, lane] = known
-        cuda.syncthreads()
-        base, data, old = table[_SEGMENT, own] * length, table[_DATA, own], table[_OLD, own]
-        change, sample, wanted = table[_CHANGE, own], int64(first) + table[_SET, own], table[_WANTED, own]
-        if change == GROWN:
-            for i in range(within, table[_KNOWN, own], part):
-                v = ring[base + wrapped(old + i, length)]
-                ring[base + wrapped(data + i, length)] = v
-                _mark(visited, row, v)
-        while True:
-            cuda.syncthreads()
-            missing, found, cursor = int64(0), table[_TAIL, own], table[_CURSOR, own]
-            for s in range(slots):
-                if table[_CHANGE, s] != SAME:
-                    missing += table[_WANTED, s] - table[_TAIL, s]
-            cuda.syncthreads()
-            if missing == 0:
-                break
-            # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
-            chunk = min(int64(part), wanted - found) if change != SAME else int64(0)
-            if within < chunk:
-                word = cursor + within
-                product = uint64(word_of(draw4(seed, root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
-                v = int64(product >> uint64(32))
-                if not biased(product, n):
-                    _append(v, visited, row, ring, length, limit, table, own)
-            if within == 0:
-                table[_CURSOR, own] = cursor + chunk
-        if change == GROWN:
-            for i in range(table[_KNOWN, own] + within, table[_SIZE, own], part):
-                # A member that was drawn as a root stands among the roots already.
-                _append(ring[base + wrapped(old + i, length)], visited, row, ring, length, limit, table, own)
-        cuda.syncthreads()
-        if lane < slots and table[_CHANGE, lane] != SAME:
-            table[_ONE, lane], table[_TWO, lane] = table[_KNOWN, lane], table[_TAIL, lane]
-            table[_PROBES, lane] += table[_WANTED, lane] - table[_KNOWN, lane] - table[_TAIL, lane]
-        cuda.syncthreads()
-        while True:
+        change = POLLUTED if r >= have else int(flags[r])
+        sample = int64(first) + r
+        wanted = root_count(living, eta, seed, root_tag, sample)
+        if change == GROWN and wanted - roots[r] > MOST_NEW:
+            change = POLLUTED
+        if r < have and change == POLLUTED:
+            kept -= int64(sizes[r]) + HEADER
+            grown -= int64(sizes[r])
             if lane == 0:
-                total = int64(0)
-                for s in range(slots):
-                    table[_FIRST, s] = total
-                    waiting = int64(0)
-                    if table[_CHANGE, s] != SAME:
-                        waiting = table[_WANTED, s] - table[_ONE, s] + table[_TAIL, s] - table[_TWO, s]
-                        if table[_TAIL, s] > limit:
-                            over += 1
-                    table[_PENDING, s] = waiting
-                    total += waiting
-                shared[_TOTAL] = -1 if over > 0 else total
-                shared[_KIDS] = 0
+                starts[r] = -1
+        if 2 * used > length and 8 * kept <= 3 * length:
             cuda.syncthreads()
-            take = min(int64(width), shared[_TOTAL])
-            if take <= 0:
+            head, used = _turn(ring, base, length, starts, head, used)
+        adding = change == GROWN
+        known, size, cursor, old = int64(0), int64(0), int64(0), int64(0)
+        if adding:
+            known, size, cursor, old = int64(roots[r]), int64(sizes[r]), cursors[r], int64(starts[r])
+        if 2 * used > length or wanted + size - known > limit:
+            over = True
+            break
+        data = wrapped(head + HEADER, length)
+        one, one_end, two, promoted = known, wanted, wanted, int64(0)
+        if lane < 4:
+            counters[_KIDS + lane] = 0
+        if adding:
+            cursor = _add_roots(
+                known, size, wanted, cursor, old, n, dead, seed, root_tag, sample,
+                ring, base, data, length, stage, keys, met, counters,
+            )  # fmt: skip
+            one_end, two = known + int64(counters[_FRESH]), size + int64(counters[_FRESH])
+            promoted = int64(counters[_PROMOTED])
+            if promoted > STAGE:
+                # More than the table takes: the set is searched for afresh.
+                adding = False
+                kept -= size + HEADER
+                grown -= size
+                known, cursor, one, one_end, two = int64(0), int64(0), int64(0), wanted, wanted
+        if adding:
+            _copy_members(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters)
+        else:
+            cuda.syncthreads()
+            if lane == 0:
+                counters[_TAIL] = 0
+            while True:
+                cuda.syncthreads()
+                missing = wanted - int64(counters[_TAIL])
+                cuda.syncthreads()
+                if missing == 0:
+                    break
+                # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
+                chunk = min(width, missing)
+                if lane < chunk:
+                    v = _root_of(cursor + lane, n, seed, root_tag, sample)
+                    if v >= 0:
+                        _append(v, visited, row, ring, base, data, length, limit, counters)
+                cursor += chunk
+        begun = one_end - known - two
+        step, most, skipped, tail = 0, int64(AT_ONCE), int64(0), int64(0)
+        while True:
+            cuda.syncthreads()
+            tail = int64(counters[_TAIL])
+            ahead = one_end - one
+            take = min(most, ahead + tail - two)
+            if take == 0 or tail > limit:
                 break
-            if lane < take:
-                s = 0
-                while s + 1 < slots and lane >= table[_FIRST, s + 1]:
-                    s += 1
-                place = lane - table[_FIRST, s]
-                ahead = table[_WANTED, s] - table[_ONE, s]
-                place = table[_ONE, s] + place if place < ahead else table[_TWO, s] + place - ahead
-                v = int64(ring[table[_SEGMENT, s] * length + wrapped(table[_DATA, s] + place, length)])
-                sample = int64(first) + table[_SET, s]
+            i = lane
+            while i < take:
+                place = one + i if i < ahead else two + i - ahead
+                v = int64(ring[base + wrapped(data + place, length)])
                 line, draw = v, 0
                 while True:
                     start, degree = rows[line, 0], rows[line, 1]
@@ -312,69 +417,72 @@ def advance(
                             seed, tag, sample, v, words, live,
                         )  # fmt: skip
                     if hits > 0:
-                        place = cuda.atomic.add(shared, _KIDS, hits)
+                        place = int64(cuda.atomic.add(counters, _KIDS + step, int32(hits))) - skipped
                         for j in range(hits):
-                            edge = int64(start) + int64(live[j])
-                            if place + j < STAGE:
-                                stage_edge[place + j] = edge
-                                stage_slot[place + j] = s
-                            else:
-                                _append(
-                                    int64(indices[edge]), visited, int64(cuda.blockIdx.x) * slots + s,
-                                    ring, length, limit, table, s,
-                                )  # fmt: skip
+                            if 0 <= place + j < STAGE:
+                                stage[place + j] = int64(start) + int64(live[j])
                     line = int64(rows[line, 3])
                     if line == 0 or lt_kind >= 0:
                         break
                     draw += CALLS_PER_ROW
+                i += width
             cuda.syncthreads()
-            for j in range(lane, min(shared[_KIDS], STAGE), width):
-                s = int64(stage_slot[j])
-                _append(
-                    int64(indices[stage_edge[j]]), visited, int64(cuda.blockIdx.x) * slots + s,
-                    ring, length, limit, table, s,
-                )  # fmt: skip
-            if lane < slots:
-                taken = min(max(take - table[_FIRST, lane], 0), table[_PENDING, lane])
-                ahead = min(taken, table[_WANTED, lane] - table[_ONE, lane]) if taken > 0 else int64(0)
-                table[_ONE, lane] += ahead
-                table[_TWO, lane] += taken - ahead
-            cuda.syncthreads()
-        if shared[_TOTAL] < 0:
-            for s in range(slots):
-                _start_again(visited, int64(cuda.blockIdx.x) * slots + s, dead)
+            kids = int64(counters[_KIDS + step]) - skipped
             if lane == 0:
-                control[OVERFLOW] = 1
+                counters[_KIDS + 1 - step] = 0
+                counters[_ENTERED + 1 - step] = 0
+            if kids > STAGE and take > 1:
+                # Nothing happened yet: the same draws again, for fewer members.
+                most, kids, take = take >> 1, int64(0), int64(0)
+            elif kids > STAGE:
+                # The live edges of one member, as many as fit at a time: it always finds them in the same order.
+                skipped, kids, take = skipped + STAGE, int64(STAGE), int64(0)
+            else:
+                most, skipped = min(2 * most, int64(AT_ONCE)), int64(0)
+            if adding:
+                _add_new(kids, stage, tail, step, indices, dead, ring, base, data, length, limit, keys, met, counters)
+            else:
+                j = lane
+                while j < kids:
+                    v = int64(indices[stage[j]])
+                    _append(v, visited, row, ring, base, data, length, limit, counters)
+                    j += width
+            first_part = min(take, ahead)
+            one += first_part
+            two += take - first_part
+            step = 1 - step
+        if tail > limit:
+            if not adding:
+                _start_again(visited, row, dead)
+            over = True
             break
-        if change != SAME:
-            for i in range(within, table[_TAIL, own], part):
+        if not adding:
+            i = lane
+            while i < tail:
                 v = int64(ring[base + wrapped(data + i, length)])
                 bit = uint32(uint32(1) << uint32(v & 31))
                 cuda.atomic.and_(visited, (row, v >> 5), uint32(uint32(0xFFFFFFFF) ^ bit))
+                i += width
+        if lane == 0:
+            ring[base + head] = r
+            ring[base + wrapped(head + 1, length)] = tail
+            starts[r], sizes[r], roots[r], cursors[r] = data, tail, wanted, cursor
+        head = wrapped(head + tail + HEADER, length)
+        used += tail + HEADER
+        kept += tail + HEADER
+        grown += tail
+        probes += begun + tail
+        if adding:
+            kept -= size + HEADER
+            grown -= size
+        r += segments
         cuda.syncthreads()
-        if lane < slots and table[_CHANGE, lane] != SAME:
-            r, tail, head = table[_SET, lane], table[_TAIL, lane], table[_HEAD, lane]
-            place = table[_SEGMENT, lane] * length
-            ring[place + head] = r
-            ring[place + wrapped(head + 1, length)] = tail
-            starts[r], sizes[r], roots[r] = table[_DATA, lane], tail, table[_WANTED, lane]
-            cursors[r] = table[_CURSOR, lane]
-            table[_HEAD, lane] = wrapped(head + tail + HEADER, length)
-            table[_USED, lane] += tail + HEADER
-            table[_LIVE, lane] += tail + HEADER
-            table[_GROWN, lane] += tail
-            table[_PROBES, lane] += tail
-            if table[_CHANGE, lane] == GROWN:
-                table[_LIVE, lane] -= table[_SIZE, lane] + HEADER
-                table[_GROWN, lane] -= table[_SIZE, lane]
-            table[_SET, lane] = r + segments
-        cuda.syncthreads()
-    if lane < slots and table[_SEGMENT, lane] >= 0:
-        segment = table[_SEGMENT, lane]
-        state[segment, HEAD], state[segment, USED] = table[_HEAD, lane], table[_USED, lane]
-        state[segment, LIVE] = table[_LIVE, lane]
-        cuda.atomic.add(control, PROBES, table[_PROBES, lane])
-        cuda.atomic.add(control, MEMBERS, table[_GROWN, lane])
+    if lane == 0:
+        if over:
+            control[OVERFLOW] = 1
+        state[segment, HEAD], state[segment, USED], state[segment, LIVE] = head, used, kept
+        cuda.atomic.add(control, PROBES, probes)
+        cuda.atomic.add(control, MEMBERS, grown)
 
 
 @cuda.jit(device=True)
@@ -398,21 +506,67 @@ def scan_batch(starts, sizes, ring, segments, low, high, marks, wanted, found):
     cuda.syncthreads()
 
 
+@cuda.jit(device=True)
+def _trace(v):
+    """Return the bit of the filter that stands for a vertex (multiplicative hashing)."""
+    return int64(((uint64(v) * uint64(SPREAD)) & uint64(0xFFFFFFFF)) >> uint64(32 - FILTER_BITS))
+
+
+@cuda.jit(device=True)
+def _suspect(filter_, v):
+    """Return whether a vertex may be dead: never 0 for one that is."""
+    bit = _trace(v)
+    return uint32(filter_[bit >> 5] >> uint32(bit & 31)) & uint32(1)
+
+
 @cuda.jit(cache=True)
 def discover(
-    dead, living, eta, seed, root_tag, first, segments, low, high, starts, sizes, roots, ring, flags, load, changed,
-    control,
+    dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, starts, sizes, roots, ring, flags, load,
+    changed, control,
 ):  # fmt: skip
     """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
 
-    A warp owns a set and reads its members (4 bytes) and whether they are dead (1 byte). ``load`` (zero at the start)
-    receives the changed sets of each segment, ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at
-    the start) their number.
+    A warp owns a set and reads its members (4 bytes, side by side, four at a time), and whether they are dead (1 byte,
+    anywhere) only where a filter in shared memory lets it suspect so. ``filter_of`` holds a bit for each dead vertex,
+    shared with others (:func:`bury`). ``load`` (zero at the start) receives the changed sets of each segment,
+    ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at the start) their number.
     """
+    lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
+    filter_ = cuda.shared.array(FILTER_WORDS, uint32)
     found = cuda.shared.array(BATCH, int32)
-    for place in range(low + cuda.blockIdx.x * BATCH, high, cuda.gridDim.x * BATCH):
-        scan_batch(starts, sizes, ring, segments, place, high, dead, 1, found)
-        for q in range(cuda.threadIdx.x, min(int64(BATCH), int64(high) - place), cuda.blockDim.x):
+    length = int64(len(ring) // segments)
+    x = lane
+    while x < FILTER_WORDS:
+        filter_[x] = filter_of[x]
+        x += width
+    place = int64(low) + cuda.blockIdx.x * BATCH
+    while place < high:
+        count = min(int64(BATCH), int64(high) - place)
+        x = lane
+        while x < BATCH:
+            found[x] = 0
+            x += width
+        cuda.syncthreads()
+        q = lane // 32
+        while q < count:
+            r = place + q
+            base, start, size = r % segments * length, int64(starts[r]), int64(sizes[r])
+            last, i = size - 1, lane % 32
+            while i < size and found[q] == 0:
+                a = ring[base + wrapped(start + i, length)]
+                b = ring[base + wrapped(start + min(i + 32, last), length)]
+                c = ring[base + wrapped(start + min(i + 64, last), length)]
+                d = ring[base + wrapped(start + min(i + 96, last), length)]
+                # No id is negative: the compiler cannot ask for an entry only when its turn comes.
+                if (a | b | c | d) >= 0:
+                    doubt = _suspect(filter_, a) | _suspect(filter_, b) | _suspect(filter_, c) | _suspect(filter_, d)
+                    if doubt != 0 and dead[a] | dead[b] | dead[c] | dead[d] != 0:
+                        found[q] = 1
+                i += 128
+            q += (width + 31) // 32
+        cuda.syncthreads()
+        q = lane
+        while q < count:
             r = place + q
             flag = SAME
             if found[q] != 0:
@@ -422,16 +576,24 @@ def discover(
             flags[r] = flag
             if flag != SAME and cuda.atomic.add(load, r % segments, 1) == 0:
                 changed[cuda.atomic.add(control, CHANGED, 1)] = r % segments
+            q += width
         cuda.syncthreads()
+        place += cuda.gridDim.x * BATCH
 
 
 @cuda.jit(cache=True)
-def bury(vertices, count, dead, visited):
-    """Mark the first vertices as dead, in every bitmap too; any grid. A thread owns a pair of vertex and bitmap."""
+def bury(vertices, count, dead, filter_of, visited):
+    """Mark the first vertices as dead, in the filter and every bitmap too; any grid.
+
+    A thread owns a pair of vertex and bitmap; that of the first bitmap marks the vertex elsewhere.
+    """
     for i in range(cuda.grid(1), count * visited.shape[0], cuda.gridsize(1)):
-        v = int64(vertices[i // visited.shape[0]])
-        dead[v] = 1
-        cuda.atomic.or_(visited, (i % visited.shape[0], v >> 5), uint32(uint32(1) << uint32(v & 31)))
+        v, row = int64(vertices[i // visited.shape[0]]), i % visited.shape[0]
+        if row == 0:
+            dead[v] = 1
+            bit = _trace(v)
+            cuda.atomic.or_(filter_of, bit >> 5, uint32(uint32(1) << uint32(bit & 31)))
+        cuda.atomic.or_(visited, (row, v >> 5), uint32(uint32(1) << uint32(v & 31)))
 
 
 _u8, _u32, _u64, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.uint64, numba.int32, numba.int64))
@@ -441,13 +603,13 @@ KERNELS = {
     "advance": (
         advance,
         (numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32)
-        + (_u8, _int, _int, _i32, _bool, _seed, *(_int,) * 8)
+        + (_u8, _int, _int, _i32, _bool, _seed, *(_int,) * 7)
         + (_i32, _int, _int, _u8, _i32, _i32, _i32, _i64, _i32, numba.int64[:, ::1], numba.uint32[:, ::1], _i64),
     ),
     "discover": (
         discover,
-        (_u8, _int, _int, _seed, *(_int,) * 5, _i32, _i32, _i32, _i32, _u8, _i32, _i32, _i64),
+        (_u8, _u32, _int, _int, _seed, *(_int,) * 5, _i32, _i32, _i32, _i32, _u8, _i32, _i32, _i64),
     ),
-    "bury": (bury, (_i32, _int, _u8, numba.uint32[:, ::1])),
+    "bury": (bury, (_i32, _int, _u8, _u32, numba.uint32[:, ::1])),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

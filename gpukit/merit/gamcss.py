@@ -86,7 +86,7 @@ class GamcssSets(OwningSets):
         self._control.array[MEMBERS] = int(self._used.host()[0])
 
     def _grid(self, sets: int) -> int:
-        return 1 if xp is np else min(sets, 8 * self.state.blocks)
+        return 1 if xp is np else min(sets, 4 * self.state.blocks)
 
     def select(self, b: int, costs: np.ndarray, judge: Any) -> tuple[np.ndarray, np.ndarray, int | None]:
         """Choose up to b seeds by coverage per cost, with two launches each."""

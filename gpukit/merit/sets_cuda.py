@@ -17,7 +17,9 @@ from gpukit.worlds.collection import check_ids
 from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
-MAX_BLOCK = 1024
+MAX_BLOCK = kernels.AT_ONCE
+"""Threads of a block at most: a step has nothing to do for more."""
+
 MIN_LENGTH = 1 << 12
 """Entries of a ring at least."""
 
@@ -31,6 +33,9 @@ SHARE, BITMAP_SHARE = 0.7, 0.08
 """Shares of the free memory that the rings of all collections, and the bitmaps, may take."""
 
 MIN_SEGMENTS = 32
+
+SPREAD = 4
+"""Segments for each block that the GPU holds at once: blocks that end early make room for others."""
 
 CROWDED = 4
 """Sets of a segment above which more segments are made, if there can be more: a segment's sets wait for each other."""
@@ -59,18 +64,18 @@ class DeviceState:
         self.block = 32 if xp is np else kernels.BLOCK
         self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
         words, free = (n + 31) // 32, free_memory()
-        self.slots = kernels.SLOTS
-        while self.slots > 1 and 4 * words * self.blocks * self.slots > BITMAP_SHARE * free:
-            self.slots //= 2
-        rows = self.blocks * self.slots
-        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * rows, "vertices": 22 * n}
-        needs["selection"] = 4 * INVERTED
+        self.segments = SPREAD * self.blocks
+        while self.segments > MIN_SEGMENTS and 4 * words * self.segments > BITMAP_SHARE * free:
+            self.segments //= 2
+        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.segments, "vertices": 22 * n}
+        needs |= {"selection": 4 * INVERTED, "filter": 4 * kernels.FILTER_WORDS}
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.planned = sum(needs.values())
         self.ring_memory = int(SHARE * (free - sum(needs.values())) / collections)
         self.graph = DeviceGraph(reverse)
-        self.visited = Buffer((rows, words), np.uint32, 0)
+        self.visited = Buffer((self.segments, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
+        self.filter = Buffer(kernels.FILTER_WORDS, np.uint32, 0)
         self.counts, self.work = Buffer(n, np.int32, 0), Buffer(n, np.int32)
         self.buried = Buffer(64, np.int32)
         self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
@@ -89,7 +94,8 @@ class DeviceState:
         grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
         threads = 32 if xp is np else 128
         self.buried.load(vertices)
-        launch(kernels.bury, grid, threads, self.buried.view, len(vertices), self.dead.view, self.visited.view)
+        views = (self.dead.view, self.filter.view, self.visited.view)
+        launch(kernels.bury, grid, threads, self.buried.view, len(vertices), *views)
         if len(weakened):
             self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
 
@@ -98,6 +104,7 @@ class DeviceState:
         g, held = self.graph, (self.visited, self.dead, self.living_in, self.counts, self.work, self.none, self.covered)
         return _bytes(
             *held,
+            self.filter,
             self.costs,
             self.slot,
             self.inverted,
@@ -131,7 +138,7 @@ class CudaSets:
     ) -> None:
         self.state, self.reverse, self.residual = state, reverse, residual
         self.seed, self.raw, self.groups = seed, raw, groups
-        self.segments, self.length = state.blocks * state.slots, 0
+        self.segments, self.length = state.segments, 0
         self.most_members = 0
         self._most_bytes = self._planned = 0
         self._probes = 0
@@ -194,9 +201,10 @@ class CudaSets:
 
     def _make_room(self, size: int) -> bool:
         """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
+        most = max(size, self.size)
+        self._planned = max(self._planned, self._plan(most))
         for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
             array.reserve(size, self.size)
-        most = max(size, self.size)
         crowded = most > CROWDED * self.segments and self._fitting(most, 0) > self.segments
         if self._needed(most, self.segments) <= self.length and not crowded:
             return False
@@ -213,7 +221,7 @@ class CudaSets:
 
     def _fitting(self, size: int, least: int) -> int:
         """Return how many rings, ``least`` entries long or as long as needed, can be used and memory allows."""
-        segments = self.state.blocks * self.state.slots
+        segments = self.state.segments
         while segments > self.state.blocks and segments >= 2 * size:
             segments //= 2
         while segments * max(least, self._needed(size, segments)) > self.state.ring_memory // 4:
@@ -258,16 +266,18 @@ class CudaSets:
         grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // kernels.BATCH))
         seed, _, root_tag = self._key()
         launch(kernels.discover, grid, 32 if xp is np else 256,
-            state.dead.view, rest.living, rest.eta, seed, root_tag, self.first, self.segments, low, high,
-            self._starts.view, self._sizes.view, self._roots.view, self._ring.view, self._flags.view, self._load.view,
-            self._changed.view, self._control.view,
+            state.dead.view, state.filter.view, rest.living, rest.eta, seed, root_tag, self.first, self.segments,
+            low, high, self._starts.view, self._sizes.view, self._roots.view, self._ring.view, self._flags.view,
+            self._load.view, self._changed.view, self._control.view,
         )  # fmt: skip
-        changed = int(self._control.host()[kernels.CHANGED])
+        # With one group the host need not know how many changed: blocks that find nothing to do end at once.
+        listed = min(self.segments, high - low)
         if self.groups > 1:
-            by_load = xp.argsort(-self._load.array[: self.segments])[:changed]
-            self._changed.array[:changed] = by_load.astype(np.int32)
-        if changed:
-            self._advance(low, self.size, high, self._changed, changed, self.groups)
+            listed = int(self._control.host()[kernels.CHANGED])
+            by_load = xp.argsort(-self._load.array[: self.segments])[:listed]
+            self._changed.array[:listed] = by_load.astype(np.int32)
+        if listed:
+            self._advance(low, self.size, high, self._changed, listed, self.groups)
 
     def _advance(
         self, begin: int, have: int, end: int, order: Buffer | None = None, listed: int = 0, groups: int = 1
@@ -276,16 +286,12 @@ class CudaSets:
         state, rest, r, g = self.state, self.residual, self.reverse, self.state.graph
         if order is None:
             order, listed = state.no_order, min(self.segments, end - begin)
-        active = -(-listed // groups)
-        slots = 1
-        while 2 * slots <= state.slots and 2 * slots * state.blocks <= active:
-            slots *= 2
-        grid = -(-active // slots)
+        grid = -(-listed // groups)
         for group in range(groups):
             launch(kernels.advance, grid, self._block(grid),
                 g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
                 g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
-                *self._key(), self.first, self.segments, slots, begin, have, end, order.view, listed, group,
+                *self._key(), self.first, self.segments, begin, have, end, order.view, listed, group,
                 self._flags.view, self._starts.view, self._sizes.view, self._roots.view, self._cursors.view,
                 self._ring.view, self._rings.view, state.visited.view, self._control.view,
             )  # fmt: skip

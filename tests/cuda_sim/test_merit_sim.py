@@ -47,7 +47,12 @@ def check_equal(cpu, gpu, costs=None):
         ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
     ],
 )
-def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weights, options):
+@pytest.mark.parametrize("stage", [256, 3, 1])
+def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weights, options, stage, monkeypatch):
+    """A set that gains more at a time than the table takes gains it in steps, or is drawn afresh."""
+    from gpukit.merit import cuda as kernels
+
+    monkeypatch.setattr(kernels, "STAGE", stage)
     graph = random_graph(30, 90, 6, weights)
     costs = np.random.default_rng(1).integers(1, 5, 30)
     cpu, gpu, residual = pair(graph, model, 10, simulator, **options)
@@ -71,7 +76,7 @@ def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, m
     for headroom, reach in ((1, 3.0), (1, 0.05)):
         monkeypatch.setattr(sets_cuda, "HEADROOM", headroom)
         cpu, gpu, residual = pair(graph, "ic", 14, simulator)
-        gpu._reach, gpu.state.slots = reach, 1
+        gpu._reach, gpu.state.segments = reach, 2
         lengths = set()
         for vertex in range(0, 10, 2):
             for one in (cpu, gpu):

@@ -69,9 +69,9 @@ def test_load_groups_change_nothing(random_graph, gpu, groups):
     follow(random_graph(3000, 20_000, 6), "ic", gpu, 200, (5000, 5000, 5000), groups, {})
 
 
-@pytest.mark.parametrize("slots", [1, 4])
+@pytest.mark.parametrize("segments", [7, 28])
 @pytest.mark.parametrize(("headroom", "reach"), [(1, 8.0), (1, 0.01), (4, 0.01)])
-def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headroom, reach, slots):
+def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headroom, reach, segments):
     from gpukit.merit import sets_cuda
 
     monkeypatch.setattr(sets_cuda, "HEADROOM", headroom)
@@ -80,7 +80,7 @@ def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headro
     def tune(cuda):
         for one in cuda:
             one._reach = reach
-            one.state.blocks, one.state.slots = 7, slots
+            one.state.blocks, one.state.segments = 7, segments
 
     cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200, 40, 200) * 4, 1, {}, tune=tune)
     assert cuda[0].length > 64
