@@ -1,4 +1,4 @@
-"""mRR sets on a GPU: generation, discovery and update in segments; the sets of ``cpu.py``, to the bit.
+"""mRR sets on a GPU: generation and update in segments; the sets of ``cpu.py``, to the bit.
 
 A segment is a ring in global memory that one block at a time writes to. A set is a record (its number, its size, its
 members), and its members are the queue of its own search. A set that changes is written again at the head; clean sets
@@ -8,31 +8,32 @@ they come from. Where three eighths of a ring still count, or a record is larger
 larger rings.
 
 A search that starts afresh marks what it met in a bitmap. One that adds to a set does without: what it meets is looked
-for in the set itself (``table_cuda.py``; Numba's cache notices changes of this file alone: touch it after one of that).
+for in the set itself (``grow_cuda.py``; Numba's cache notices changes of this file alone: touch it after one of that).
 """
 
 import numba
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32
 
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels, register_limit, simulated
 from gpukit.merit import rule
-from gpukit.merit.rule import SEQUENCE, root_count
-from gpukit.merit.table_cuda import (
-    FREE,
-    OTHER_KIND,
-    SAME_KIND,
-    SPREAD,
-    STAGE,
-    TABLE,
-    enter,
-    find,
-    leave,
-    meet_members,
-    open_table,
-    wrapped,
+from gpukit.merit.grow_cuda import (
+    COUNTERS,
+    ENTERED,
+    FRESH,
+    KIDS,
+    PROMOTED,
+    STOP,
+    TAIL,
+    add_new,
+    add_roots,
+    copy_members,
+    root_of,
+    write,
 )
-from gpukit.worlds.rule import CALLS_PER_ROW, biased, word_of
+from gpukit.merit.rule import root_count
+from gpukit.merit.table_cuda import STAGE, TABLE, open_table, wrapped
+from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.rule import live_edges as _live_edges
 from gpukit.worlds.rule import lt_choice as _lt_choice
 
@@ -52,22 +53,11 @@ round changed; its length."""
 SAME, GROWN, POLLUTED = 0, 1, 2
 """What the round did to a set: nothing, further roots, a dead member."""
 
-BATCH = 64
-"""Sets that a block looks through together."""
-
-FILTER_BITS = 18
-FILTER_WORDS = 1 << FILTER_BITS - 5
-"""Size of the filter of dead vertices: with 25,000 of them, one in eleven living ones is suspected too."""
-
 AT_ONCE = STAGE // 2
 """Members that a step of a search takes at most: they seldom have more live edges than there is room for."""
 
 MOST_NEW = 2 * STAGE
 """New roots of a set at most for adding to it; for more it is searched for afresh."""
-
-_TAIL, _FRESH, _PROMOTED, _STOP, _KIDS, _ENTERED, _COUNTERS = 0, 1, 2, 3, 4, 6, 8
-"""Places in a block's shared counters: members so far; roots that the set did not have, and that were members before;
-whether to stop; of a step and the next one in turn, live edges found, and whether a vertex entered the table."""
 
 live_edges = for_kernels(_live_edges)
 living_choice = rule.make_living_choice(_lt_choice.py_func) if simulated() else rule.living_choice
@@ -78,15 +68,7 @@ def _append(v, visited, row, ring, base, data, length, limit, counters):
     """Append a vertex to the set, unless its bit is set, as that of a member or a dead vertex is; then set it."""
     bit = uint32(uint32(1) << uint32(v & 31))
     if cuda.atomic.or_(visited, (row, v >> 5), bit) & bit == 0:
-        _write(v, ring, base, data, length, limit, counters)
-
-
-@cuda.jit(device=True)
-def _write(v, ring, base, data, length, limit, counters):
-    """Append a vertex to the set, if there is room; it is counted anyway."""
-    place = int64(cuda.atomic.add(counters, _TAIL, int32(1)))
-    if place < limit:
-        ring[base + wrapped(data + place, length)] = v
+        write(v, ring, base, data, length, limit, counters)
 
 
 @cuda.jit(device=True)
@@ -124,137 +106,6 @@ def _turn(ring, base, length, starts, head, used):
         left -= record
     cuda.syncthreads()
     return head, used
-
-
-@cuda.jit(device=True)
-def _root_of(word, n, seed, root_tag, sample):
-    """Return the vertex at a place of a set's root sequence, or -1 if there is none."""
-    product = uint64(word_of(draw4(seed, root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
-    return int64(-1) if biased(product, n) else int64(product >> uint64(32))
-
-
-@cuda.jit(device=True)
-def _add_roots(
-    known, size, wanted, cursor, old, n, dead, seed, root_tag, sample,
-    ring, base, data, length, stage, keys, met, counters,
-):  # fmt: skip
-    """Write the roots that a clean set gains into its new record; one block; return the words used.
-
-    Those that it did not have stand after the known ones, ``counters[_FRESH]`` of them; then those that were members,
-    ``counters[_PROMOTED]``, to the end of the roots.
-    """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    parts = 4 if size > 0 else 0  # always 4: unknown to the compiler, which would write the loop's body four times
-    if lane == 0:
-        counters[_FRESH] = 0
-        counters[_PROMOTED] = 0
-    while True:
-        cuda.syncthreads()
-        fresh, promoted = int64(counters[_FRESH]), int64(counters[_PROMOTED])
-        missing = wanted - known - fresh - promoted
-        if missing == 0:
-            return cursor
-        # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
-        chunk = min(missing, int64(STAGE))
-        j = int64(lane)
-        while j < chunk:
-            v, place = _root_of(cursor + j, n, seed, root_tag, sample), int64(-1)
-            if v >= 0 and dead[v] == 0:
-                place = enter(keys, v)
-            stage[j] = 2 * (place + 1)
-            j += width
-        cursor += chunk
-        cuda.syncthreads()
-        # A promoted one stands among the roots and, in the old record, among the other members: roots come first.
-        part = 0
-        while part < parts:
-            start, low, high, kind = old, int64(0), known, SAME_KIND
-            if part == 1:
-                start, low, high = data, known, known + fresh
-            elif part == 2:
-                start, low, high = data, wanted - promoted, wanted
-            elif part == 3:
-                cuda.syncthreads()
-                j = int64(lane)
-                while j < chunk:
-                    if stage[j] != 0 and met[int64(stage[j] >> 1) - 1] != FREE:
-                        stage[j] |= 1
-                    j += width
-                cuda.syncthreads()
-                low, high, kind = known, size, OTHER_KIND
-            meet_members(keys, met, ring, base, start, low, high, length, kind)
-            part += 1
-        cuda.syncthreads()
-        j = int64(lane)
-        while j < chunk:
-            place = int64(stage[j] >> 1) - 1
-            if place >= 0:
-                if stage[j] & 1 == 0:
-                    if met[place] == FREE:
-                        where = known + cuda.atomic.add(counters, _FRESH, int32(1))
-                    else:
-                        where = wanted - 1 - cuda.atomic.add(counters, _PROMOTED, int32(1))
-                    ring[base + wrapped(data + where, length)] = keys[place]
-                leave(keys, met, place)
-            j += width
-
-
-@cuda.jit(device=True)
-def _copy_members(
-    known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters
-):  # fmt: skip
-    """Copy the members of a set to its new record, but those that became roots; one block. Sets ``counters[_TAIL]``."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    if lane == 0:
-        counters[_TAIL] = wanted if promoted > 0 else wanted + size - known
-    i, end = int64(lane), known if promoted > 0 else size
-    while i < end:
-        place = i if i < known else wanted - known + i
-        ring[base + wrapped(data + place, length)] = ring[base + wrapped(old + i, length)]
-        i += width
-    if promoted == 0:
-        return
-    i = wanted - promoted + lane
-    while i < wanted:
-        enter(keys, int64(ring[base + wrapped(data + i, length)]))
-        i += width
-    cuda.syncthreads()
-    i = known + lane
-    while i < size:
-        v = int64(ring[base + wrapped(old + i, length)])
-        if find(keys, v) < 0:
-            _write(v, ring, base, data, length, limit, counters)
-        i += width
-    cuda.syncthreads()
-    open_table(keys, met)
-
-
-@cuda.jit(device=True)
-def _add_new(kids, stage, tail, step, indices, dead, ring, base, data, length, limit, keys, met, counters):
-    """Append the tails of live edges that are alive and not among a set's members; one block, two barriers."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    j = int64(lane)
-    while j < kids:
-        v, place = int64(indices[stage[j]]), int64(-1)
-        if dead[v] == 0:
-            place = enter(keys, v)
-            if place >= 0:
-                counters[_ENTERED + step] = 1
-        stage[j] = uint32(place + 1)
-        j += width
-    cuda.syncthreads()
-    if counters[_ENTERED + step] == 0:
-        return
-    meet_members(keys, met, ring, base, data, int64(0), tail, length, SAME_KIND)
-    cuda.syncthreads()
-    j = int64(lane)
-    while j < kids:
-        place = int64(stage[j]) - 1
-        if place >= 0:
-            if met[place] == FREE:
-                _write(int64(keys[place]), ring, base, data, length, limit, counters)
-            leave(keys, met, place)
-        j += width
 
 
 @cuda.jit(cache=True, **register_limit(REGISTERS))
@@ -301,7 +152,7 @@ def advance(
         and nothing is done where it is set before.
     """
     lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
-    counters = cuda.shared.array(_COUNTERS, int32)
+    counters = cuda.shared.array(COUNTERS, int32)
     stage = cuda.shared.array(STAGE, uint32)
     keys = cuda.shared.array(TABLE, int32)
     met = cuda.shared.array(TABLE, numba.int8)
@@ -313,10 +164,10 @@ def advance(
     index = int64(group) * cuda.gridDim.x + row
     if lane == 0:
         there = control[CHANGED] if len(order) > 0 else int64(listed)
-        counters[_STOP] = 1 if control[OVERFLOW] != 0 or index >= there else 0
+        counters[STOP] = 1 if control[OVERFLOW] != 0 or index >= there else 0
     open_table(keys, met)
     cuda.syncthreads()
-    if counters[_STOP] != 0:
+    if counters[STOP] != 0:
         return
     segment = int64(order[index]) if len(order) > 0 else (int64(begin) + index) % int64(segments)
     base = segment * length
@@ -352,14 +203,14 @@ def advance(
         data = wrapped(head + HEADER, length)
         one, one_end, two, promoted = known, wanted, wanted, int64(0)
         if lane < 4:
-            counters[_KIDS + lane] = 0
+            counters[KIDS + lane] = 0
         if adding:
-            cursor = _add_roots(
+            cursor = add_roots(
                 known, size, wanted, cursor, old, n, dead, seed, root_tag, sample,
                 ring, base, data, length, stage, keys, met, counters,
             )  # fmt: skip
-            one_end, two = known + int64(counters[_FRESH]), size + int64(counters[_FRESH])
-            promoted = int64(counters[_PROMOTED])
+            one_end, two = known + int64(counters[FRESH]), size + int64(counters[FRESH])
+            promoted = int64(counters[PROMOTED])
             if promoted > STAGE:
                 # More than the table takes: the set is searched for afresh.
                 adding = False
@@ -367,21 +218,21 @@ def advance(
                 grown -= size
                 known, cursor, one, one_end, two = int64(0), int64(0), int64(0), wanted, wanted
         if adding:
-            _copy_members(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters)
+            copy_members(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters)
         else:
             cuda.syncthreads()
             if lane == 0:
-                counters[_TAIL] = 0
+                counters[TAIL] = 0
             while True:
                 cuda.syncthreads()
-                missing = wanted - int64(counters[_TAIL])
+                missing = wanted - int64(counters[TAIL])
                 cuda.syncthreads()
                 if missing == 0:
                     break
                 # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
                 chunk = min(width, missing)
                 if lane < chunk:
-                    v = _root_of(cursor + lane, n, seed, root_tag, sample)
+                    v = root_of(cursor + lane, n, seed, root_tag, sample)
                     if v >= 0:
                         _append(v, visited, row, ring, base, data, length, limit, counters)
                 cursor += chunk
@@ -389,7 +240,7 @@ def advance(
         step, most, skipped, tail = 0, int64(AT_ONCE), int64(0), int64(0)
         while True:
             cuda.syncthreads()
-            tail = int64(counters[_TAIL])
+            tail = int64(counters[TAIL])
             ahead = one_end - one
             take = min(most, ahead + tail - two)
             if take == 0 or tail > limit:
@@ -417,7 +268,7 @@ def advance(
                             seed, tag, sample, v, words, live,
                         )  # fmt: skip
                     if hits > 0:
-                        place = int64(cuda.atomic.add(counters, _KIDS + step, int32(hits))) - skipped
+                        place = int64(cuda.atomic.add(counters, KIDS + step, int32(hits))) - skipped
                         for j in range(hits):
                             if 0 <= place + j < STAGE:
                                 stage[place + j] = int64(start) + int64(live[j])
@@ -427,10 +278,10 @@ def advance(
                     draw += CALLS_PER_ROW
                 i += width
             cuda.syncthreads()
-            kids = int64(counters[_KIDS + step]) - skipped
+            kids = int64(counters[KIDS + step]) - skipped
             if lane == 0:
-                counters[_KIDS + 1 - step] = 0
-                counters[_ENTERED + 1 - step] = 0
+                counters[KIDS + 1 - step] = 0
+                counters[ENTERED + 1 - step] = 0
             if kids > STAGE and take > 1:
                 # Nothing happened yet: the same draws again, for fewer members.
                 most, kids, take = take >> 1, int64(0), int64(0)
@@ -440,7 +291,7 @@ def advance(
             else:
                 most, skipped = min(2 * most, int64(AT_ONCE)), int64(0)
             if adding:
-                _add_new(kids, stage, tail, step, indices, dead, ring, base, data, length, limit, keys, met, counters)
+                add_new(kids, stage, tail, step, indices, dead, ring, base, data, length, limit, keys, met, counters)
             else:
                 j = lane
                 while j < kids:
@@ -485,117 +336,6 @@ def advance(
         cuda.atomic.add(control, MEMBERS, grown)
 
 
-@cuda.jit(device=True)
-def scan_batch(starts, sizes, ring, segments, low, high, marks, wanted, found):
-    """Look through up to BATCH sets low … for members v with ``marks[v] == wanted``; one block.
-
-    Ends with ``found[q]`` nonzero where set low + q has one. Sets of size 0 in ``found``'s place stay zero. A warp owns
-    a set; two barriers.
-    """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    length = int64(len(ring) // segments)
-    for q in range(lane, BATCH, width):
-        found[q] = 0
-    cuda.syncthreads()
-    for q in range(lane // 32, min(int64(BATCH), high - low), (width + 31) // 32):
-        r = low + q
-        base, start = r % segments * length, int64(starts[r])
-        for i in range(lane % 32, sizes[r], 32):
-            if marks[ring[base + wrapped(start + i, length)]] == wanted:
-                found[q] = 1
-    cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def _trace(v):
-    """Return the bit of the filter that stands for a vertex (multiplicative hashing)."""
-    return int64(((uint64(v) * uint64(SPREAD)) & uint64(0xFFFFFFFF)) >> uint64(32 - FILTER_BITS))
-
-
-@cuda.jit(device=True)
-def _suspect(filter_, v):
-    """Return whether a vertex may be dead: never 0 for one that is."""
-    bit = _trace(v)
-    return uint32(filter_[bit >> 5] >> uint32(bit & 31)) & uint32(1)
-
-
-@cuda.jit(cache=True)
-def discover(
-    dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, starts, sizes, roots, ring, flags, load,
-    changed, control,
-):  # fmt: skip
-    """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
-
-    A warp owns a set and reads its members (4 bytes, side by side, four at a time), and whether they are dead (1 byte,
-    anywhere) only where a filter in shared memory lets it suspect so. ``filter_of`` holds a bit for each dead vertex,
-    shared with others (:func:`bury`). ``load`` (zero at the start) receives the changed sets of each segment,
-    ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at the start) their number.
-    """
-    lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
-    filter_ = cuda.shared.array(FILTER_WORDS, uint32)
-    found = cuda.shared.array(BATCH, int32)
-    length = int64(len(ring) // segments)
-    x = lane
-    while x < FILTER_WORDS:
-        filter_[x] = filter_of[x]
-        x += width
-    place = int64(low) + cuda.blockIdx.x * BATCH
-    while place < high:
-        count = min(int64(BATCH), int64(high) - place)
-        x = lane
-        while x < BATCH:
-            found[x] = 0
-            x += width
-        cuda.syncthreads()
-        q = lane // 32
-        while q < count:
-            r = place + q
-            base, start, size = r % segments * length, int64(starts[r]), int64(sizes[r])
-            last, i = size - 1, lane % 32
-            while i < size and found[q] == 0:
-                a = ring[base + wrapped(start + i, length)]
-                b = ring[base + wrapped(start + min(i + 32, last), length)]
-                c = ring[base + wrapped(start + min(i + 64, last), length)]
-                d = ring[base + wrapped(start + min(i + 96, last), length)]
-                # No id is negative: the compiler cannot ask for an entry only when its turn comes.
-                if (a | b | c | d) >= 0:
-                    doubt = _suspect(filter_, a) | _suspect(filter_, b) | _suspect(filter_, c) | _suspect(filter_, d)
-                    if doubt != 0 and dead[a] | dead[b] | dead[c] | dead[d] != 0:
-                        found[q] = 1
-                i += 128
-            q += (width + 31) // 32
-        cuda.syncthreads()
-        q = lane
-        while q < count:
-            r = place + q
-            flag = SAME
-            if found[q] != 0:
-                flag = POLLUTED
-            elif root_count(living, eta, seed, root_tag, first + r) != roots[r]:
-                flag = GROWN
-            flags[r] = flag
-            if flag != SAME and cuda.atomic.add(load, r % segments, 1) == 0:
-                changed[cuda.atomic.add(control, CHANGED, 1)] = r % segments
-            q += width
-        cuda.syncthreads()
-        place += cuda.gridDim.x * BATCH
-
-
-@cuda.jit(cache=True)
-def bury(vertices, count, dead, filter_of, visited):
-    """Mark the first vertices as dead, in the filter and every bitmap too; any grid.
-
-    A thread owns a pair of vertex and bitmap; that of the first bitmap marks the vertex elsewhere.
-    """
-    for i in range(cuda.grid(1), count * visited.shape[0], cuda.gridsize(1)):
-        v, row = int64(vertices[i // visited.shape[0]]), i % visited.shape[0]
-        if row == 0:
-            dead[v] = 1
-            bit = _trace(v)
-            cuda.atomic.or_(filter_of, bit >> 5, uint32(uint32(1) << uint32(bit & 31)))
-        cuda.atomic.or_(visited, (row, v >> 5), uint32(uint32(1) << uint32(v & 31)))
-
-
 _u8, _u32, _u64, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.uint64, numba.int32, numba.int64))
 _int, _seed, _bool = numba.int64, numba.uint64, numba.boolean
 
@@ -606,10 +346,5 @@ KERNELS = {
         + (_u8, _int, _int, _i32, _bool, _seed, *(_int,) * 7)
         + (_i32, _int, _int, _u8, _i32, _i32, _i32, _i64, _i32, numba.int64[:, ::1], numba.uint32[:, ::1], _i64),
     ),
-    "discover": (
-        discover,
-        (_u8, _u32, _int, _int, _seed, *(_int,) * 5, _i32, _i32, _i32, _i32, _u8, _i32, _i32, _i64),
-    ),
-    "bury": (bury, (_i32, _int, _u8, _u32, numba.uint32[:, ::1])),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -11,7 +11,9 @@ import numba
 from numba import cuda, int32, int64
 
 from gpukit.device.select import register_limit
-from gpukit.merit.cuda import BATCH, OVERFLOW, scan_batch, wrapped
+from gpukit.merit.cuda import OVERFLOW
+from gpukit.merit.discover_cuda import BATCH, scan_batch
+from gpukit.merit.table_cuda import wrapped
 from gpukit.worlds.cover_cuda import AT_ONCE
 
 BLOCK = 256

@@ -10,7 +10,7 @@ from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream
 from gpukit.errors import UsageError
 from gpukit.merit import cuda as kernels
-from gpukit.merit import cuda_select
+from gpukit.merit import cuda_select, discover_cuda
 from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
 from gpukit.worlds.collection import check_ids
@@ -68,14 +68,14 @@ class DeviceState:
         while self.segments > MIN_SEGMENTS and 4 * words * self.segments > BITMAP_SHARE * free:
             self.segments //= 2
         needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.segments, "vertices": 22 * n}
-        needs |= {"selection": 4 * INVERTED, "filter": 4 * kernels.FILTER_WORDS}
+        needs |= {"selection": 4 * INVERTED, "filter": 4 * discover_cuda.FILTER_WORDS}
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.planned = sum(needs.values())
         self.ring_memory = int(SHARE * (free - sum(needs.values())) / collections)
         self.graph = DeviceGraph(reverse)
         self.visited = Buffer((self.segments, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
-        self.filter = Buffer(kernels.FILTER_WORDS, np.uint32, 0)
+        self.filter = Buffer(discover_cuda.FILTER_WORDS, np.uint32, 0)
         self.counts, self.work = Buffer(n, np.int32, 0), Buffer(n, np.int32)
         self.buried = Buffer(64, np.int32)
         self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
@@ -95,7 +95,7 @@ class DeviceState:
         threads = 32 if xp is np else 128
         self.buried.load(vertices)
         views = (self.dead.view, self.filter.view, self.visited.view)
-        launch(kernels.bury, grid, threads, self.buried.view, len(vertices), *views)
+        launch(discover_cuda.bury, grid, threads, self.buried.view, len(vertices), *views)
         if len(weakened):
             self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
 
@@ -263,9 +263,9 @@ class CudaSets:
         state, rest = self.state, self.residual
         self._load.array.fill(0)
         self._control.array[kernels.CHANGED] = 0
-        grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // kernels.BATCH))
+        grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // discover_cuda.BATCH))
         seed, _, root_tag = self._key()
-        launch(kernels.discover, grid, 32 if xp is np else 256,
+        launch(discover_cuda.discover, grid, 32 if xp is np else 256,
             state.dead.view, state.filter.view, rest.living, rest.eta, seed, root_tag, self.first, self.segments,
             low, high, self._starts.view, self._sizes.view, self._roots.view, self._ring.view, self._flags.view,
             self._load.view, self._changed.view, self._control.view,

@@ -50,9 +50,10 @@ def check_equal(cpu, gpu, costs=None):
 @pytest.mark.parametrize("stage", [256, 3, 1])
 def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weights, options, stage, monkeypatch):
     """A set that gains more at a time than the table takes gains it in steps, or is drawn afresh."""
-    from gpukit.merit import cuda as kernels
+    from gpukit.merit import cuda, grow_cuda
 
-    monkeypatch.setattr(kernels, "STAGE", stage)
+    for module in (cuda, grow_cuda):
+        monkeypatch.setattr(module, "STAGE", stage)
     graph = random_graph(30, 90, 6, weights)
     costs = np.random.default_rng(1).integers(1, 5, 30)
     cpu, gpu, residual = pair(graph, model, 10, simulator, **options)

@@ -1,0 +1,139 @@
+"""What a round did to the mRR sets on a GPU: the dead are marked, and sets found that hold one or lack roots."""
+
+import numba
+from numba import cuda, int32, int64, uint32, uint64
+
+from gpukit.merit.cuda import CHANGED, GROWN, POLLUTED, SAME
+from gpukit.merit.rule import root_count
+from gpukit.merit.table_cuda import SPREAD, wrapped
+
+BATCH = 64
+"""Sets that a block looks through together."""
+
+FILTER_BITS = 18
+FILTER_WORDS = 1 << FILTER_BITS - 5
+"""Size of the filter of dead vertices: with 25,000 of them, one in eleven living ones is suspected too."""
+
+
+@cuda.jit(device=True)
+def scan_batch(starts, sizes, ring, segments, low, high, marks, wanted, found):
+    """Look through up to BATCH sets low … for members v with ``marks[v] == wanted``; one block.
+
+    Ends with ``found[q]`` nonzero where set low + q has one. Sets of size 0 in ``found``'s place stay zero. A warp owns
+    a set; two barriers.
+    """
+    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    length = int64(len(ring) // segments)
+    for q in range(lane, BATCH, width):
+        found[q] = 0
+    cuda.syncthreads()
+    for q in range(lane // 32, min(int64(BATCH), high - low), (width + 31) // 32):
+        r = low + q
+        base, start = r % segments * length, int64(starts[r])
+        for i in range(lane % 32, sizes[r], 32):
+            if marks[ring[base + wrapped(start + i, length)]] == wanted:
+                found[q] = 1
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def _trace(v):
+    """Return the bit of the filter that stands for a vertex (multiplicative hashing)."""
+    return int64(((uint64(v) * uint64(SPREAD)) & uint64(0xFFFFFFFF)) >> uint64(32 - FILTER_BITS))
+
+
+@cuda.jit(device=True)
+def _suspect(filter_, v):
+    """Return whether a vertex may be dead: never 0 for one that is."""
+    bit = _trace(v)
+    return uint32(filter_[bit >> 5] >> uint32(bit & 31)) & uint32(1)
+
+
+@cuda.jit(cache=True)
+def discover(
+    dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, starts, sizes, roots, ring, flags, load,
+    changed, control,
+):  # fmt: skip
+    """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
+
+    A warp owns a set and reads its members (4 bytes, side by side, four at a time), and whether they are dead (1 byte,
+    anywhere) only where a filter in shared memory lets it suspect so. ``filter_of`` holds a bit for each dead vertex,
+    shared with others (:func:`bury`). ``load`` (zero at the start) receives the changed sets of each segment,
+    ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at the start) their number.
+    """
+    lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
+    filter_ = cuda.shared.array(FILTER_WORDS, uint32)
+    found = cuda.shared.array(BATCH, int32)
+    length = int64(len(ring) // segments)
+    x = lane
+    while x < FILTER_WORDS:
+        filter_[x] = filter_of[x]
+        x += width
+    place = int64(low) + cuda.blockIdx.x * BATCH
+    while place < high:
+        count = min(int64(BATCH), int64(high) - place)
+        x = lane
+        while x < BATCH:
+            found[x] = 0
+            x += width
+        cuda.syncthreads()
+        q = lane // 32
+        while q < count:
+            r = place + q
+            base, start, size = r % segments * length, int64(starts[r]), int64(sizes[r])
+            last, i = size - 1, lane % 32
+            while i < size and found[q] == 0:
+                a = ring[base + wrapped(start + i, length)]
+                b = ring[base + wrapped(start + min(i + 32, last), length)]
+                c = ring[base + wrapped(start + min(i + 64, last), length)]
+                d = ring[base + wrapped(start + min(i + 96, last), length)]
+                # No id is negative: the compiler cannot ask for an entry only when its turn comes.
+                if (a | b | c | d) >= 0:
+                    doubt = _suspect(filter_, a) | _suspect(filter_, b) | _suspect(filter_, c) | _suspect(filter_, d)
+                    if doubt != 0 and dead[a] | dead[b] | dead[c] | dead[d] != 0:
+                        found[q] = 1
+                i += 128
+            q += (width + 31) // 32
+        cuda.syncthreads()
+        q = lane
+        while q < count:
+            r = place + q
+            flag = SAME
+            if found[q] != 0:
+                flag = POLLUTED
+            elif root_count(living, eta, seed, root_tag, first + r) != roots[r]:
+                flag = GROWN
+            flags[r] = flag
+            if flag != SAME and cuda.atomic.add(load, r % segments, 1) == 0:
+                changed[cuda.atomic.add(control, CHANGED, 1)] = r % segments
+            q += width
+        cuda.syncthreads()
+        place += cuda.gridDim.x * BATCH
+
+
+@cuda.jit(cache=True)
+def bury(vertices, count, dead, filter_of, visited):
+    """Mark the first vertices as dead, in the filter and every bitmap too; any grid.
+
+    A thread owns a pair of vertex and bitmap; that of the first bitmap marks the vertex elsewhere.
+    """
+    for i in range(cuda.grid(1), count * visited.shape[0], cuda.gridsize(1)):
+        v, row = int64(vertices[i // visited.shape[0]]), i % visited.shape[0]
+        if row == 0:
+            dead[v] = 1
+            bit = _trace(v)
+            cuda.atomic.or_(filter_of, bit >> 5, uint32(uint32(1) << uint32(bit & 31)))
+        cuda.atomic.or_(visited, (row, v >> 5), uint32(uint32(1) << uint32(v & 31)))
+
+
+_u8, _u32, _u64, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.uint64, numba.int32, numba.int64))
+_int, _seed, _bool = numba.int64, numba.uint64, numba.boolean
+
+KERNELS = {
+    "discover": (
+        discover,
+        (_u8, _u32, _int, _int, _seed, *(_int,) * 5, _i32, _i32, _i32, _i32, _u8, _i32, _i32, _i64),
+    ),
+    "bury": (bury, (_i32, _int, _u8, _u32, numba.uint32[:, ::1])),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
