@@ -147,7 +147,7 @@ class WorkLists:
                 own = self._lists[device] = _List(self._steal(device), self._cost)
                 share.stolen += own.waiting
             everything = self._strategy in ("none", "pack") or (1 - FRONT) * own.unfinished() < self._grain
-            batch = own.front(np.inf if everything else max(self._grain, FRONT * own.unfinished()))
+            batch = own.front(np.inf if everything else FRONT * own.unfinished())
             own.running = float(self._cost[batch].sum())
             share.cost += own.running
             share.tasks += len(batch)

@@ -233,12 +233,12 @@ class CudaNetwork:
                 first_edges, values = self._places
                 self._score(ranks, first_edges[ranks], params, kernels.FULL, values)
                 return
-            offsets, edges = self._first_edges(ranks)
-            parts = 1 + 4 * edges // max(1, self.memory // 4)
-            cuts = xp.searchsorted(offsets.array, edges * xp.arange(1, parts) // parts) if parts > 1 else []
+            offsets = self._running(self._edges[ranks]).array
+            parts = 1 + int(offsets[-1]) * 4 // max(1, self.memory // 4)
+            cuts = xp.searchsorted(offsets, offsets[-1] * xp.arange(1, parts) // parts) if parts > 1 else []
             ends = [0, *(int(cut) for cut in cuts), len(ranks)]
             for low, high in zip(ends[:-1], ends[1:], strict=True):
-                self._decompose(ranks[low:high], *self._first_edges(ranks[low:high]), params)
+                self._decompose(ranks[low:high], params)
 
     @property
     def known(self) -> Any:
@@ -280,18 +280,14 @@ class CudaNetwork:
             If the edges do not fit.
         """
         ranks = self.ranks(vertices)
-        offsets, edges = self._first_edges(ranks)
-        values = self._decompose(ranks, offsets, edges, params)
+        offsets, values = self._decompose(ranks, params)
         scores = Buffer(self._scores.array[ranks]).host()
-        return EgoTrusses(offsets.host(), values.host(edges) if keep else None, scores)
+        return EgoTrusses(offsets.host(), values.host(int(offsets.array[-1])) if keep else None, scores)
 
-    def _first_edges(self, ranks: Any) -> tuple[Buffer, int]:
-        """Return the first edge of each ego-network when they lie end to end, and the number of all."""
+    def _decompose(self, ranks: Any, params: Params) -> tuple[Buffer, Buffer]:
+        """Return the first edge of each ego-network, and the trussness of all edges."""
         offsets = self._running(self._edges[ranks])
-        return offsets, int(offsets.array[-1])
-
-    def _decompose(self, ranks: Any, offsets: Buffer, edges: int, params: Params) -> Buffer:
-        """Return the trussness of all edges, given :meth:`_first_edges`."""
+        edges = int(offsets.array[-1])
         if 4 * edges > self.memory:
             raise DeviceError(
                 f"the trussness of {edges:,} ego edges needs {readable(4 * edges)}, the GPU has "
@@ -299,13 +295,12 @@ class CudaNetwork:
             )
         values = Buffer(max(1, edges), np.int32)
         self._score(ranks, offsets.array[:-1], params, kernels.FULL, values)
-        return values
+        return offsets, values
 
     def triangles_of(self, vertices: np.ndarray, params: Params) -> int:
         """Return the number of triangles in the ego-networks of vertices, as their decomposition counts them."""
         self._seen.fill(0)
-        ranks = self.ranks(vertices)
-        self._decompose(ranks, *self._first_edges(ranks), params)
+        self._decompose(self.ranks(vertices), params)
         return int(self._seen[0]) // 3
 
     def _least(self, params: Params, whole: bool) -> tuple[int, int]:

@@ -53,7 +53,6 @@ class _Part:
         with _turn, on_gpu(gpu):
             self.network = CudaNetwork(graph, memory=memory, full=full, patient=True)
         self._asked: Any = None
-        self._falling: Any = None
         self._order: Any = None
         self._ends = np.zeros(1, np.int64)
         self.leader: _Part | None = None
@@ -68,20 +67,24 @@ class _Part:
     def prepare(self, vertices: np.ndarray, by_cost: bool) -> None:
         """Take vertices: those of most ego edges a task each, the others dealt to groups; or as they are, in groups."""
         self._asked = self._order = self.network.ranks(vertices)
-        self._falling = self._asked[xp.argsort(-self.network.sizes(self._asked)[1], kind="stable")]
         count = len(vertices)
         if not by_cost:
             self._ends = np.linspace(0, count, min(GROUPS, count) + 1).astype(np.int64)
             return
+        falling = self._by_edges()
         head = min(HEAD, count)
         groups = max(1, min(GROUPS, count - head))
         rows = -(-(count - head) // groups)
         table = xp.full(rows * groups, -1, np.int32)
-        table[: count - head] = self._falling[head:]
+        table[: count - head] = falling[head:]
         dealt = table.reshape(rows, groups).T.ravel()
-        self._order = xp.concatenate([self._falling[:head], dealt[dealt >= 0]])
+        self._order = xp.concatenate([falling[:head], dealt[dealt >= 0]])
         lengths = np.concatenate([np.ones(head, np.int64), (count - head - np.arange(groups) + groups - 1) // groups])
         self._ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+
+    def _by_edges(self) -> Any:
+        """Return the ranks of what was asked for, by falling number of ego edges."""
+        return self._asked[xp.argsort(-self.network.sizes(self._asked)[1], kind="stable")]
 
     def _follow(self) -> None:
         """Take the tasks of the leader, if there are new ones, and forget all scores."""
@@ -101,9 +104,9 @@ class _Part:
 
     def sample(self, groups: Sequence[np.ndarray], params: Params, model: Any) -> tuple[list, list[float]]:
         """Score groups of places in the order of cost; return the features of each and the seconds it took."""
-        known, seconds = [], []
+        known, seconds, falling = [], [], self._by_edges()
         for group in groups:
-            ranks = self._falling[xp.asarray(group)]
+            ranks = falling[xp.asarray(group)]
             cuda.synchronize()
             start = time.perf_counter()
             self.network.score(ranks, params)

@@ -2,6 +2,8 @@
 
 from numba import cuda, int32
 
+from gpukit.device.scan_cuda import add_up
+
 QUEUE, TRIANGLES, TEAMS, PER_TEAM = 0, 1, 16, 16
 """Places in ``control``: egos started, thrice the triangles seen; the first team's counters, and their number."""
 
@@ -67,14 +69,7 @@ def running_sum(nodes, base, count, partial):
     for x in range(low, high):
         own += nodes[base + x]
     partial[lane] = own
-    cuda.syncthreads()
-    step = 1
-    while step < width:
-        more = partial[lane - step] if lane >= step else int32(0)
-        cuda.syncthreads()
-        partial[lane] += more
-        cuda.syncthreads()
-        step *= 2
+    add_up(partial)
     total = partial[lane] - own
     for x in range(low, high):
         number = nodes[base + x]

@@ -286,8 +286,8 @@ def advance(
                 # Nothing happened yet: the same draws again, for fewer members.
                 most, kids, take = take >> 1, int64(0), int64(0)
             elif kids > STAGE:
-                # The live edges of one member, as many as fit at a time: it always finds them in the same order.
-                skipped, kids, take = skipped + STAGE, int64(STAGE), int64(0)
+                # The live edges of one member, as many as fit at a time: alone, it finds them in the same order again.
+                most, skipped, kids, take = int64(1), skipped + STAGE, int64(STAGE), int64(0)
             else:
                 most, skipped = min(2 * most, int64(AT_ONCE)), int64(0)
             if adding:

@@ -1,11 +1,11 @@
 """What a round did to the mRR sets on a GPU: the dead are marked, and sets found that hold one or lack roots."""
 
 import numba
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32
 
 from gpukit.merit.cuda import CHANGED, GROWN, POLLUTED, SAME
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import SPREAD, wrapped
+from gpukit.merit.table_cuda import hashed, wrapped
 
 BATCH = 64
 """Sets that a block looks through together."""
@@ -37,15 +37,9 @@ def scan_batch(starts, sizes, ring, segments, low, high, marks, wanted, found):
 
 
 @cuda.jit(device=True)
-def _trace(v):
-    """Return the bit of the filter that stands for a vertex (multiplicative hashing)."""
-    return int64(((uint64(v) * uint64(SPREAD)) & uint64(0xFFFFFFFF)) >> uint64(32 - FILTER_BITS))
-
-
-@cuda.jit(device=True)
 def _suspect(filter_, v):
     """Return whether a vertex may be dead: never 0 for one that is."""
-    bit = _trace(v)
+    bit = hashed(v, FILTER_BITS)
     return uint32(filter_[bit >> 5] >> uint32(bit & 31)) & uint32(1)
 
 
@@ -121,7 +115,7 @@ def bury(vertices, count, dead, filter_of, visited):
         v, row = int64(vertices[i // visited.shape[0]]), i % visited.shape[0]
         if row == 0:
             dead[v] = 1
-            bit = _trace(v)
+            bit = hashed(v, FILTER_BITS)
             cuda.atomic.or_(filter_of, bit >> 5, uint32(uint32(1) << uint32(bit & 31)))
         cuda.atomic.or_(visited, (row, v >> 5), uint32(uint32(1) << uint32(v & 31)))
 

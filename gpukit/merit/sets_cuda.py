@@ -34,7 +34,7 @@ SHARE, BITMAP_SHARE = 0.7, 0.08
 
 MIN_SEGMENTS = 32
 
-SPREAD = 4
+PER_BLOCK = 4
 """Segments for each block that the GPU holds at once: blocks that end early make room for others."""
 
 CROWDED = 4
@@ -64,7 +64,7 @@ class DeviceState:
         self.block = 32 if xp is np else kernels.BLOCK
         self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
         words, free = (n + 31) // 32, free_memory()
-        self.segments = SPREAD * self.blocks
+        self.segments = PER_BLOCK * self.blocks
         while self.segments > MIN_SEGMENTS and 4 * words * self.segments > BITMAP_SHARE * free:
             self.segments //= 2
         needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.segments, "vertices": 22 * n}
@@ -130,7 +130,7 @@ class CudaSets:
         Leave LT weights as they are.
     groups : int
         β: the update takes the segments in so many launches, by falling number of changed sets, with blocks as many
-        times larger.
+        times larger, ``MAX_BLOCK`` threads at most.
     """
 
     def __init__(

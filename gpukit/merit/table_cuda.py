@@ -19,14 +19,14 @@ EMPTY = -1
 FREE, SAME_KIND, OTHER_KIND = 0, 1, 2
 """What is known of a vertex in the table: it was not met, it was met among members of its kind, or of the other."""
 
-SPREAD = 0x9E3779B9
+_SPREAD = 0x9E3779B9
 """Multiplier that spreads ids over 32 bits (2^32 over the golden ratio)."""
 
 
 @cuda.jit(device=True)
-def _first_place(v):
-    """Return where the search for a vertex begins (multiplicative hashing)."""
-    return int64(((uint64(v) * uint64(SPREAD)) & uint64(0xFFFFFFFF)) >> uint64(32 - TABLE_BITS))
+def hashed(v, bits):
+    """Return so many bits that stand for a vertex (multiplicative hashing)."""
+    return int64(((uint64(v) * uint64(_SPREAD)) & uint64(0xFFFFFFFF)) >> uint64(32 - bits))
 
 
 @cuda.jit(device=True)
@@ -42,7 +42,7 @@ def open_table(keys, met):
 @cuda.jit(device=True)
 def enter(keys, v):
     """Enter a vertex; return its place, or -1 if it is there."""
-    place = _first_place(v)
+    place = hashed(v, TABLE_BITS)
     while True:
         seen = cuda.atomic.cas(keys, place, int32(EMPTY), int32(v))
         if seen == EMPTY:
@@ -55,7 +55,7 @@ def enter(keys, v):
 @cuda.jit(device=True)
 def find(keys, v):
     """Return the place of a vertex, or -1."""
-    place = _first_place(v)
+    place = hashed(v, TABLE_BITS)
     while True:
         seen = keys[place]
         if seen == v:
@@ -88,8 +88,8 @@ def meet_members(keys, met, ring, base, start, low, high, length, kind):
         d = ring[base + wrapped(start + min(i + 3 * width, last), length)]
         # No id is negative, and an EMPTY key has all bits set.
         if (a | b | c | d) >= 0:
-            one = keys[_first_place(a)] & keys[_first_place(b)]
-            if one & keys[_first_place(c)] & keys[_first_place(d)] != EMPTY:
+            one = keys[hashed(a, TABLE_BITS)] & keys[hashed(b, TABLE_BITS)]
+            if one & keys[hashed(c, TABLE_BITS)] & keys[hashed(d, TABLE_BITS)] != EMPTY:
                 turn = 0
                 while turn < 4:
                     place = find(keys, a)

@@ -10,7 +10,7 @@ from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, re
 from gpukit.device.launch import launch
 from gpukit.device.philox import Stream
 from gpukit.errors import DeviceError
-from gpukit.worlds import cover_cpu, cover_cuda, cuda_scan, cuda_walk
+from gpukit.worlds import candidates_cuda, cover_cpu, cover_cuda, cuda_scan, cuda_walk
 from gpukit.worlds import cuda as kernels
 from gpukit.worlds.collection import Collection, Selection, check_ids
 from gpukit.worlds.graph_cuda import DeviceGraph
@@ -302,11 +302,11 @@ class CudaCollection:
         work["covered"].reserve(self._drawn, 0)
         if blocked is not None or len(forced) or "restricted" in work:
             work["restricted"] = work["state"]
-            work["state"].array.fill(cover_cuda.FREE)
+            work["state"].array.fill(candidates_cuda.FREE)
         if blocked is not None:
             work["state"].array[:] = xp.asarray(blocked.astype(np.uint8))
         if len(forced):
-            work["state"].array[xp.asarray(forced)] = cover_cuda.FORCED
+            work["state"].array[xp.asarray(forced)] = candidates_cuda.FORCED
         length = 4 * picks + 2 + cover_cuda.CONTROL
         if "result" not in work or len(work["result"]) != length:
             work["result"] = Buffer(length, np.int64)

@@ -3,13 +3,16 @@
 The same idea: only *candidates*, elements in many sets, can be chosen, and an inverted index of them finds the sets
 that a seed covers; when counts have fallen so far that another element could matter, the candidates are chosen again.
 Where even that does not suffice (all sets are covered, or too many elements are equally frequent) the kernel says
-``INCOMPLETE`` and the host chooses instead.
+``INCOMPLETE`` and the host chooses instead. Numba's cache notices changes of this file alone: touch it after one of
+``candidates_cuda.py``.
 """
 
 import numba
 from numba import cuda, int32, int64, uint32, uint64
 
+from gpukit.device.scan_cuda import add_up
 from gpukit.device.select import register_limit
+from gpukit.worlds.candidates_cuda import AT_ONCE, FREE, PACKED, gather, look, number, take
 
 BLOCK = 512
 BUCKETS = 256
@@ -18,14 +21,8 @@ BUCKETS = 256
 MOST = 8192
 """Most candidates at a time: their counts lie in a block's shared memory, of which there are 48 KiB."""
 
-AT_ONCE = 4
-"""Members that a thread asks for before it looks at the first."""
-
 LOSSES = 8
 """Candidates whose losses a thread asks for before it looks at the first."""
-
-PACKED = 40
-"""Bits of a sum of occurrences; a number of candidates lies above it."""
 
 EPOCHS = 16
 """How often the candidates are chosen at most; each time twice as many."""
@@ -37,9 +34,6 @@ RUNNING, DONE, INCOMPLETE = 0, 1, 2
 SMALL, LARGE, BEGIN, END, LARGE_SET = 0, 1, 2, 3, 256
 """Places of two counters and of the bounds of a list in shared memory, and the size above which a whole block takes a
 set instead of a warp."""
-
-FREE, BLOCKED, FORCED = 0, 1, 2
-"""States of an element."""
 
 
 @cuda.jit(device=True)
@@ -105,75 +99,6 @@ def _largest(snapshot, row, candidates, total, n, round_, k, histogram, shared):
         result += prefix * rest
     cuda.syncthreads()
     return result
-
-
-@cuda.jit(device=True)
-def _add_up(values, lane, width):
-    """Add to each of the block's ``values``, in shared memory, those before it."""
-    reach = 1
-    cuda.syncthreads()
-    while reach < width:
-        before = values[lane - reach] if lane >= reach else int64(0)
-        cuda.syncthreads()
-        values[lane] += before
-        cuda.syncthreads()
-        reach *= 2
-
-
-@cuda.jit(device=True)
-def _gather(work, state, limit, word):
-    """Return the bits of the candidates among 32 elements, and 1 << PACKED for each plus all their occurrences."""
-    bits, sums = int64(0), int64(0)
-    for i in range(32):
-        e = 32 * word + i
-        if e < len(work) and ((state[e] == FREE and work[e] >= limit) or state[e] == FORCED):
-            bits |= int64(1) << i
-            sums += (int64(1) << PACKED) + work[e]
-    return bits, sums
-
-
-@cuda.jit(device=True)
-def _number(word, bit):
-    """Return the number of the candidate that has a bit in a word of marks."""
-    return int32(word >> 32) + int32(cuda.popc(uint32(word & ((int64(1) << bit) - 1))))
-
-
-@cuda.jit(device=True)
-def _look(entries, at, stride, end, marks, names, places):
-    """Find the candidates that AT_ONCE entries name: from ``at`` on, each ``stride``-th, below ``end``.
-
-    ``names`` gets the entries, ``places`` the candidates' numbers, -1 for another element. The sign bits, all 0, make
-    each load of marks depend on all entries, and each place on all marks: else the compiler, to save registers, asks
-    for an entry when the marks of the one before have come, and the loads wait for one another.
-    """
-    words = cuda.local.array(AT_ONCE, int64)
-    left = int32(min(end - at, int64(0x7FFFFFFF)))
-    signs = int64(-1)
-    for i in range(AT_ONCE):
-        names[i] = entries[uint64(at + min(int32(i * stride), int32(left - 1)))]
-        signs &= names[i]
-    zero, signs = uint32(uint64(signs) >> uint64(63)), int64(-1)
-    for i in range(AT_ONCE):
-        words[i] = marks[uint32((uint32(names[i] & 0xFFFFFFFF) >> uint32(5)) + zero)]
-        signs &= words[i]
-    zero = uint32(uint64(signs) >> uint64(63))
-    for i in range(AT_ONCE):
-        bit = uint32(names[i] & 31)
-        marked = (uint32(words[i] & 0xFFFFFFFF) >> bit) & uint32(1) & uint32(int32(i * stride) < left)
-        places[i] = int32(_number(words[i], bit) + int32(zero)) if marked else int32(-1)
-
-
-@cuda.jit(device=True)
-def _take(entries, start, end, lane, stride, marks, taken):
-    """Count the candidates in entries start … end - 1 in ``taken``; ``stride`` threads, AT_ONCE entries each a turn."""
-    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
-    at = start + lane
-    while at < end:
-        _look(entries, at, stride, end, marks, names, places)
-        for i in range(AT_ONCE):
-            if places[i] >= 0:
-                cuda.atomic.add(taken, uint32(places[i]), 1)
-        at += AT_ONCE * stride
 
 
 @cuda.jit(cache=True, **register_limit(64))
@@ -305,10 +230,10 @@ def greedy(
             word = part * width + lane
             bits, sums = int64(0), int64(0)
             if word < words:
-                bits, sums = _gather(work, state, limit, word)
+                bits, sums = gather(work, state, limit, word)
                 marks[word] = bits
             best[lane] = sums
-            _add_up(best, lane, width)
+            add_up(best)
             if lane == width - 1:
                 parts[part] = best[lane]
             cuda.syncthreads()
@@ -328,9 +253,9 @@ def greedy(
             cuda.atomic.add(shared, 0, before)
             bits, sums = int64(0), int64(0)
             if word < words and marks[word] > 0:
-                bits, sums = _gather(work, state, limit, word)
+                bits, sums = gather(work, state, limit, word)
             best[lane] = sums
-            _add_up(best, lane, width)
+            add_up(best)
             before = shared[0] + best[lane] - sums
             c, start = before >> PACKED, before & ((1 << PACKED) - 1)
             if bits > 0:
@@ -353,7 +278,7 @@ def greedy(
             current[c] = work[candidates[c]]
         at = thread
         while at < used:
-            _look(entries, at, threads, used, marks, names, places)
+            look(entries, at, threads, used, marks, names, places)
             for i in range(AT_ONCE):
                 s = names[i] >> 32
                 if places[i] >= 0 and s < sets and (epoch == 0 or covered[s] == 0):
@@ -415,7 +340,7 @@ def greedy(
                 for t in range(rounds):
                     enough = enough and local[t] >= k
             if step < len(forced):
-                c = int64(_number(marks[forced[step] >> 5], forced[step] & 31))
+                c = int64(number(marks[forced[step] >> 5], forced[step] & 31))
                 enough = True
                 if lane == 0:
                     shared[BEGIN], shared[END] = list_start[c], list_end[c]
@@ -453,11 +378,11 @@ def greedy(
                 cuda.syncthreads()
                 q = lane // 32
                 while q < shared[SMALL]:
-                    _take(entries, todo_start[q], todo_start[q] + todo_size[q], lane % 32, 32, marks, taken[step & 3])
+                    take(entries, todo_start[q], todo_start[q] + todo_size[q], lane % 32, 32, marks, taken[step & 3])
                     q += (width + 31) // 32
                 q = width - shared[LARGE]
                 while q < width:
-                    _take(entries, todo_start[q], todo_start[q] + todo_size[q], lane, width, marks, taken[step & 3])
+                    take(entries, todo_start[q], todo_start[q] + todo_size[q], lane, width, marks, taken[step & 3])
                     q += 1
                 cuda.syncthreads()
                 base += threads

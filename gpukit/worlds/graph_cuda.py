@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
-from gpukit.worlds import cover_cuda, cuda_walk
+from gpukit.worlds import candidates_cuda, cover_cuda, cuda_walk
 from gpukit.worlds.reverse import Reverse
 
 HOP_SHARE = 4
@@ -29,7 +29,7 @@ class DeviceGraph:
             "work": Buffer(elements, np.int32),
             "marks": Buffer((elements + 31) // 32, np.int64),
             "parts": Buffer((elements + 31) // 32, np.int64),
-            "state": Buffer(elements, np.uint8, cover_cuda.FREE),
+            "state": Buffer(elements, np.uint8, candidates_cuda.FREE),
             "position": Buffer(elements, np.int32, 2**31 - 1),
             "candidates": Buffer(most, np.int32),
             "start": Buffer(most, np.int64),

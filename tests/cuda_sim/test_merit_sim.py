@@ -49,7 +49,7 @@ def check_equal(cpu, gpu, costs=None):
 )
 @pytest.mark.parametrize("stage", [256, 3, 1])
 def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weights, options, stage, monkeypatch):
-    """A set that gains more at a time than the table takes gains it in steps, or is drawn afresh."""
+    """A set that gains more at a time than the table takes gains it in steps."""
     from gpukit.merit import cuda, grow_cuda
 
     for module in (cuda, grow_cuda):
@@ -67,6 +67,37 @@ def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weight
         weakened = residual.kill(dead)
         for one in (cpu, gpu):
             one.kill(dead, weakened)
+
+
+@pytest.mark.parametrize("stage", [256, 1])
+def test_members_that_become_roots(make_graph, simulator, stage, monkeypatch):
+    """Most of 20 vertices are in every set and 17 others die: sets gain roots that they have, few or more than fit."""
+    from gpukit.merit import cuda, grow_cuda
+
+    for module in (cuda, grow_cuda):
+        monkeypatch.setattr(module, "STAGE", stage)
+    edges = [(v, (v * a + 1) % 20) for v in range(20) for a in (1, 3, 7)]
+    cpu, gpu, residual = pair(make_graph(40, edges, Weights("const", 0.7)), "ic", 20, simulator)
+    for one in (cpu, gpu):
+        one.extend(12)
+    dead = np.arange(23, 40, dtype=np.int32)
+    weakened = residual.kill(dead)
+    for one in (cpu, gpu):
+        one.kill(dead, weakened)
+        one.update(12)
+    check_equal(cpu, gpu, np.ones(40, np.int64))
+
+
+def test_more_live_edges_than_a_block_holds(make_graph, simulator, monkeypatch):
+    """A vertex whose live edges are taken in parts waits alone, also when the first part gave it company."""
+    from gpukit.merit import cuda
+
+    monkeypatch.setattr(cuda, "STAGE", 3)
+    edges = [(leaf, 0) for leaf in range(1, 5)] + [(5, 1), (6, 2), (7, 3), (8, 4)]
+    cpu, gpu, _ = pair(make_graph(9, edges, Weights("const", 1.0)), "ic", 9, simulator)
+    for one in (cpu, gpu):
+        one.extend(60)
+    check_equal(cpu, gpu)
 
 
 def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, monkeypatch):

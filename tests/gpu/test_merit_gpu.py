@@ -69,6 +69,13 @@ def test_load_groups_change_nothing(random_graph, gpu, groups):
     follow(random_graph(3000, 20_000, 6), "ic", gpu, 200, (5000, 5000, 5000), groups, {})
 
 
+def test_more_live_edges_than_a_block_holds(make_graph, gpu):
+    """Three vertices have 700 live edges each, and their tails have in-neighbours of their own."""
+    edges = [(leaf, hub) for hub in range(3) for leaf in range(100 + 700 * hub, 800 + 700 * hub)]
+    edges += [(leaf + 2100, leaf) for leaf in range(100, 2200, 2)]
+    follow(make_graph(4300, edges, Weights("const", 1.0)), "ic", gpu, 200, (2000, 3000), 1, {})
+
+
 @pytest.mark.parametrize("segments", [7, 28])
 @pytest.mark.parametrize(("headroom", "reach"), [(1, 8.0), (1, 0.01), (4, 0.01)])
 def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headroom, reach, segments):

@@ -74,7 +74,7 @@ def steal_once(strategy):
 
 
 def test_stealing(monkeypatch):
-    monkeypatch.setattr(balance, "FRONT", 0.0)
+    monkeypatch.setattr(balance, "FRONT", 0.2)
     assert steal_once("pack")[1] == []
     # Both others have 10 unfinished; the first of them gives. Dynamic moves half, from the back.
     lists, stolen = steal_once("dynamic")
@@ -86,7 +86,7 @@ def test_stealing(monkeypatch):
 
 
 def test_dynamic_stops_before_it_overshoots(monkeypatch):
-    monkeypatch.setattr(balance, "FRONT", 0.0)
+    monkeypatch.setattr(balance, "FRONT", 0.2)
     lists = WorkLists(np.array([8.0, 4, 3, 2, 1]), 2, "none")  # 8, 4, 3 | 2, 1
     lists._strategy, lists._grain = "dynamic", 1.0
     assert lists.take(0).tolist() == [0]
