@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.device.arrays import Buffer, on_gpu, xp
+from gpukit.device.launch import launch
 from gpukit.graph.csr import Graph
 from gpukit.graph.generators.draws import TAG_RMAT
 from gpukit.graph.generators.quadrants_cuda import draw
@@ -33,7 +34,7 @@ def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = 
     n = vertices or 1 << scale
     with on_gpu(gpu):
         keys = Buffer(draws, np.int64)
-        draw[-(-draws // BLOCK), BLOCK](np.uint64(seed), TAG_RMAT, scale, Buffer(limits).view, keys.view)
+        launch(draw, -(-draws // BLOCK), BLOCK, np.uint64(seed), TAG_RMAT, scale, Buffer(limits).view, keys.view)
         pairs = keys.array
         if vertices is not None:
             pairs = pairs[((pairs >> 32) < n) & ((pairs & 0xFFFFFFFF) < n)]

@@ -18,6 +18,32 @@ else:
     xp = cupy
 
 
+class View:
+    """The array of a :class:`Buffer` for :func:`gpukit.device.launch.launch`, which notes its layout in ``words``.
+
+    Numba's own array costs more to make than a launch, and is made only where Numba launches.
+    """
+
+    __slots__ = ("_numba", "array", "words")
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.words: Any = None
+        self._numba: Any = None
+
+    @property
+    def numba(self) -> Any:
+        """The array as Numba launches kernels with it."""
+        if self._numba is None:
+            self._numba = cuda.as_cuda_array(self.array, sync=False)
+        return self._numba
+
+
+def for_numba(argument: Any) -> Any:
+    """Return an argument of a launch as Numba takes it."""
+    return argument.numba if isinstance(argument, View) else argument
+
+
 class Buffer:
     """An array on the current GPU that kernels take, and that can be replaced by a larger one.
 
@@ -52,9 +78,9 @@ class Buffer:
 
     @property
     def view(self) -> Any:
-        """The array for kernels; made once, when it is first asked for, because making it costs more than a launch."""
+        """The array for kernels, the same :class:`View` until another array takes its place."""
         if self._view is None:
-            self._view = self.array if xp is np else cuda.as_cuda_array(self.array, sync=False)
+            self._view = self.array if xp is np else View(self.array)
         return self._view
 
     def __len__(self) -> int:
@@ -140,7 +166,7 @@ def cooperative_grid(kernel: Any, block: int, args: tuple) -> int:
     key = (kernel, block, cuda.current_context().device.id)
     if key not in _grids:
         with loading:
-            compiled = kernel.compile(tuple(kernel.typeof_pyval(argument) for argument in args))
+            compiled = kernel.compile(tuple(kernel.typeof_pyval(for_numba(argument)) for argument in args))
             _grids[key] = compiled.max_cooperative_grid_blocks(block)
     return _grids[key]
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda, types
+from numba.np.numpy_support import from_dtype
 
-from gpukit.device.arrays import xp
+from gpukit.device.arrays import View, for_numba, xp
 from gpukit.device.context import loading
 from gpukit.errors import DeviceError
 
@@ -55,7 +56,7 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     grid, block : int
         Blocks, and threads of a block.
     *args : scalar or array on the device
-        The views of :class:`gpukit.device.arrays.Buffer` are looked at once, and are quick from then on.
+        Of arrays, the views of :class:`gpukit.device.arrays.Buffer` are quick.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
         return
     key = (kernel, cuda.current_context().device.id)
     compiled = _compiled.get(key)
-    held = None if compiled is None else _pack(kernel, compiled.types, args)
+    held = None if compiled is None else _pack(compiled.types, args)
     stream = xp.cuda.get_current_stream().ptr
     if compiled is None or held is None:
         with loading:
@@ -91,7 +92,7 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
 def _launch_slowly(key: tuple[Any, int], shape: tuple[int, int, Any], args: tuple) -> None:
     """Launch a kernel through Numba, and note how to do without next time."""
     kernel = key[0]
-    kernel[shape](*args)
+    kernel[shape](*(for_numba(arg) for arg in args))
     _compiled.pop(key, None)
     if len(kernel.overloads) == 1:
         ((signature, overload),) = kernel.overloads.items()
@@ -101,7 +102,7 @@ def _launch_slowly(key: tuple[Any, int], shape: tuple[int, int, Any], args: tupl
             _compiled[key] = _Compiled(handle, overload.cooperative, kinds)
 
 
-def _pack(kernel: Any, signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, list] | None:
+def _pack(signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, list] | None:
     """Return where each value that the kernel takes lies, and what keeps it there; None if a type is another one."""
     addresses, keep = array("Q"), []
     for (kind, scalar), arg in zip(signature, args, strict=True):
@@ -112,22 +113,24 @@ def _pack(kernel: Any, signature: tuple[tuple[Any, Any], ...], args: tuple) -> t
             keep.append(value)
             addresses.append(ctypes.addressof(value))
             continue
-        known = getattr(arg, "__dict__", {}).get("_gpukit_words")
+        known = arg.words if isinstance(arg, View) else None
         if known is None or known[0] is not kind:
-            known = _words(kernel, kind, arg)
+            known = _words(kind, arg)
             if known is None:
                 return None
         addresses.extend(known[2])
     return addresses, keep
 
 
-def _words(kernel: Any, kind: Any, view: Any) -> tuple[Any, np.ndarray, tuple[int, ...]] | None:
+def _words(kind: Any, view: Any) -> tuple[Any, np.ndarray, tuple[int, ...]] | None:
     """Lay out an array as Numba's kernels take it, and keep that with its view; None if it is of another type."""
-    if not isinstance(view, cuda.cudadrv.devicearray.DeviceNDArray) or kernel.typeof_pyval(view) != kind:
+    if not isinstance(view, View):
         return None
-    pointer = view.device_ctypes_pointer.value or 0
-    words = np.array([0, 0, view.size, view.dtype.itemsize, 0, *view.shape, *view.strides], np.int64)
-    words[4] = np.uint64(pointer).view(np.int64)
+    array = view.array
+    fits = (kind.dtype, kind.ndim, kind.layout) == (from_dtype(array.dtype), array.ndim, "C")
+    if not fits or not array.flags.c_contiguous:
+        return None
+    words = np.array([0, 0, array.size, array.itemsize, array.data.ptr, *array.shape, *array.strides], np.uint64)
     known = (kind, words, tuple(words.ctypes.data + 8 * i for i in range(len(words))))
-    view.__dict__["_gpukit_words"] = known
+    view.words = known
     return known

@@ -29,7 +29,7 @@ SPARE = 1 << 22
 SMALL_GRID = 132
 """Blocks of the selection at least: few make its barriers cheap, a large collection gets more."""
 
-WANTED, MANY = 2048, 1 << 23
+WANTED, MANY = 1024, 1 << 23
 """Candidates that the selection aims at, and the members from which it takes as many as there is room for: choosing
 them again costs a pass over the members."""
 
