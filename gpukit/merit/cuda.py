@@ -7,8 +7,9 @@ count to the head. A record may take a quarter of a ring, so that a quarter is f
 they come from. Where three eighths of a ring still count, or a record is larger, ``OVERFLOW`` is set and the host makes
 larger rings.
 
-A search that starts afresh marks what it met in a bitmap. One that adds to a set does without: what it meets is looked
-for in the set itself (``grow_cuda.py``; Numba's cache notices changes of this file alone: touch it after one of that).
+A search that starts afresh marks what it met in a bitmap. One that adds to a set does without: what it may have met is
+looked for in the set itself (``grow_cuda.py``; Numba's cache notices changes of this file alone: touch it after one of
+that).
 """
 
 import numba
@@ -19,7 +20,7 @@ from gpukit.device.select import for_kernels, register_limit, simulated
 from gpukit.merit import rule
 from gpukit.merit.grow_cuda import (
     COUNTERS,
-    ENTERED,
+    DOUBTS,
     FRESH,
     KIDS,
     PROMOTED,
@@ -28,11 +29,13 @@ from gpukit.merit.grow_cuda import (
     add_new,
     add_roots,
     copy_members,
+    drop_promoted,
     root_of,
+    settle,
     write,
 )
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import STAGE, TABLE, open_table, wrapped
+from gpukit.merit.table_cuda import MARKS, STAGE, TABLE, at, count_members, move, open_table, wrapped
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.rule import live_edges as _live_edges
 from gpukit.worlds.rule import lt_choice as _lt_choice
@@ -85,19 +88,15 @@ def _start_again(visited, row, dead):
 @cuda.jit(device=True)
 def _turn(ring, base, length, starts, head, used):
     """Go once round a ring, moving the records that count to its head; return head and entries used; one block."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
     source, left = wrapped(head - used + length, length), used
     while left > 0:
         cuda.syncthreads()
         number = ring[base + source]
-        record = int64(ring[base + wrapped(source + 1, length)]) + HEADER
+        record = int64(ring[at(base, source + 1, length)]) + HEADER
         if starts[number] == wrapped(source + HEADER, length):
-            i = int64(lane)
-            while i < record:
-                ring[base + wrapped(head + i, length)] = ring[base + wrapped(source + i, length)]
-                i += width
+            move(ring, base, source, head, record, length)
             cuda.syncthreads()
-            if lane == 0:
+            if cuda.threadIdx.x == 0:
                 starts[number] = wrapped(head + HEADER, length)
             head = wrapped(head + record, length)
         else:
@@ -112,7 +111,7 @@ def _turn(ring, base, length, starts, head, used):
 def advance(
     rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
     dead, living, eta, living_in, raw, seed, tag, root_tag, first, segments, begin, have, end,
-    order, listed, group, flags, starts, sizes, roots, cursors, ring, state, visited, control,
+    order, listed, group, flags, starts, sizes, roots, cursors, ring, state, visited, counts, split, counted, control,
 ):  # fmt: skip
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.
 
@@ -121,8 +120,8 @@ def advance(
     member (16 bytes) and thresholds, and writes live edges to shared memory; then it takes a live edge and reads
     its tail (a 32-byte sector). Of a new or polluted set, it sets a bit in the block's bitmap with one atomic; members
     are written once (4 bytes), and read once to clear the bitmap. Of a set that gains roots, members are copied, and
-    read again in each step that finds a living vertex (4 bytes each, side by side). Sets flagged ``SAME`` are not
-    touched.
+    read again once or twice, when the search has found all that is surely new (4 bytes each, side by side). Sets
+    flagged ``SAME`` are not touched.
 
     Parameters
     ----------
@@ -147,6 +146,10 @@ def advance(
         See ``HEAD``, ``USED``, ``LIVE``.
     visited : uint32 array, shape (>= blocks, ceil(n / 32))
         Bitmaps; the bits of dead vertices are set, no others, at the start and at the end.
+    counts : int32 array, shape (2, n)
+        Occurrences of each vertex in the sets below ``split``, and in those from there to ``counted`` - 1; they follow
+        what happens to these.
+    split, counted : int
     control : int64 array, shape (CONTROL,)
         ``PROBES`` and ``MEMBERS`` are increased. ``OVERFLOW`` is set if a ring was too short: then no set is of use,
         and nothing is done where it is set before.
@@ -156,6 +159,7 @@ def advance(
     stage = cuda.shared.array(STAGE, uint32)
     keys = cuda.shared.array(TABLE, int32)
     met = cuda.shared.array(TABLE, numba.int8)
+    marks = cuda.shared.array(MARKS, uint32)
     live = cuda.local.array(64, uint32)
     n = int64(len(dead))
     length = int64(len(ring) // segments)
@@ -181,6 +185,7 @@ def advance(
         if r >= end:
             break
         change = POLLUTED if r >= have else int(flags[r])
+        counted_in = 0 if r < split else 1
         sample = int64(first) + r
         wanted = root_count(living, eta, seed, root_tag, sample)
         if change == GROWN and wanted - roots[r] > MOST_NEW:
@@ -188,6 +193,9 @@ def advance(
         if r < have and change == POLLUTED:
             kept -= int64(sizes[r]) + HEADER
             grown -= int64(sizes[r])
+            if r < counted:
+                count_members(ring, base, int64(starts[r]), int64(0), int64(sizes[r]), length, -1, counts, counted_in)
+            cuda.syncthreads()
             if lane == 0:
                 starts[r] = -1
         if 2 * used > length and 8 * kept <= 3 * length:
@@ -202,23 +210,26 @@ def advance(
             break
         data = wrapped(head + HEADER, length)
         one, one_end, two, promoted = known, wanted, wanted, int64(0)
-        if lane < 4:
+        if lane < COUNTERS - KIDS:
             counters[KIDS + lane] = 0
         if adding:
+            copy_members(known, size, wanted, old, ring, base, data, length, marks)
             cursor = add_roots(
                 known, size, wanted, cursor, old, n, dead, seed, root_tag, sample,
-                ring, base, data, length, stage, keys, met, counters,
+                ring, base, data, length, stage, keys, met, marks, counters,
             )  # fmt: skip
             one_end, two = known + int64(counters[FRESH]), size + int64(counters[FRESH])
             promoted = int64(counters[PROMOTED])
             if promoted > STAGE:
                 # More than the table takes: the set is searched for afresh.
                 adding = False
+                if r < counted:
+                    count_members(ring, base, old, int64(0), size, length, -1, counts, counted_in)
                 kept -= size + HEADER
                 grown -= size
                 known, cursor, one, one_end, two = int64(0), int64(0), int64(0), wanted, wanted
         if adding:
-            copy_members(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters)
+            drop_promoted(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters)
         else:
             cuda.syncthreads()
             if lane == 0:
@@ -236,19 +247,23 @@ def advance(
                     if v >= 0:
                         _append(v, visited, row, ring, base, data, length, limit, counters)
                 cursor += chunk
-        begun = one_end - known - two
+        begun, had = one_end - known - two, two
         step, most, skipped, tail = 0, int64(AT_ONCE), int64(0), int64(0)
         while True:
             cuda.syncthreads()
             tail = int64(counters[TAIL])
             ahead = one_end - one
             take = min(most, ahead + tail - two)
-            if take == 0 or tail > limit:
+            doubts = int64(counters[DOUBTS])
+            if tail > limit or (take == 0 and doubts == 0):
                 break
+            if take == 0 or 2 * doubts > STAGE:
+                settle(tail, ring, base, data, length, limit, keys, met, counters)
+                continue
             i = lane
             while i < take:
                 place = one + i if i < ahead else two + i - ahead
-                v = int64(ring[base + wrapped(data + place, length)])
+                v = int64(ring[at(base, data + place, length)])
                 line, draw = v, 0
                 while True:
                     start, degree = rows[line, 0], rows[line, 1]
@@ -281,7 +296,6 @@ def advance(
             kids = int64(counters[KIDS + step]) - skipped
             if lane == 0:
                 counters[KIDS + 1 - step] = 0
-                counters[ENTERED + 1 - step] = 0
             if kids > STAGE and take > 1:
                 # Nothing happened yet: the same draws again, for fewer members.
                 most, kids, take = take >> 1, int64(0), int64(0)
@@ -291,7 +305,7 @@ def advance(
             else:
                 most, skipped = min(2 * most, int64(AT_ONCE)), int64(0)
             if adding:
-                add_new(kids, stage, tail, step, indices, dead, ring, base, data, length, limit, keys, met, counters)
+                add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, marks, counters)
             else:
                 j = lane
                 while j < kids:
@@ -310,13 +324,18 @@ def advance(
         if not adding:
             i = lane
             while i < tail:
-                v = int64(ring[base + wrapped(data + i, length)])
+                v = int64(ring[at(base, data + i, length)])
                 bit = uint32(uint32(1) << uint32(v & 31))
                 cuda.atomic.and_(visited, (row, v >> 5), uint32(uint32(0xFFFFFFFF) ^ bit))
                 i += width
+        if r < counted:
+            # Of a set that was added to, the roots that it did not have and the members after those copied.
+            if adding:
+                count_members(ring, base, data, known, one_end, length, 1, counts, counted_in)
+            count_members(ring, base, data, had if adding else int64(0), tail, length, 1, counts, counted_in)
         if lane == 0:
             ring[base + head] = r
-            ring[base + wrapped(head + 1, length)] = tail
+            ring[at(base, head + 1, length)] = tail
             starts[r], sizes[r], roots[r], cursors[r] = data, tail, wanted, cursor
         head = wrapped(head + tail + HEADER, length)
         used += tail + HEADER
@@ -344,7 +363,8 @@ KERNELS = {
         advance,
         (numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32)
         + (_u8, _int, _int, _i32, _bool, _seed, *(_int,) * 7)
-        + (_i32, _int, _int, _u8, _i32, _i32, _i32, _i64, _i32, numba.int64[:, ::1], numba.uint32[:, ::1], _i64),
+        + (_i32, _int, _int, _u8, _i32, _i32, _i32, _i64, _i32, numba.int64[:, ::1], numba.uint32[:, ::1])
+        + (numba.int32[:, ::1], _int, _int, _i64),
     ),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

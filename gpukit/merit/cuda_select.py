@@ -8,21 +8,28 @@ through all vertices and one through all uncovered sets.
 """
 
 import numba
-from numba import cuda, int32, int64
+from numba import cuda, int32, int64, uint32
 
 from gpukit.device.select import register_limit
 from gpukit.merit.cuda import OVERFLOW
 from gpukit.merit.discover_cuda import BATCH, scan_batch
-from gpukit.merit.table_cuda import wrapped
+from gpukit.merit.table_cuda import at, mark, marked, ring_of
 from gpukit.worlds.cover_cuda import AT_ONCE
 
 BLOCK = 256
 
-BUCKETS = 512
-"""Classes of ratios: eight to a power of two."""
+BUCKETS = 2048
+"""Classes of ratios: 32 to a power of two, so that those of many vertices that are much alike are not too large."""
 
 MOST, WANTED = 2048, 512
 """Candidates at most, and as many as are aimed at first: their counts and costs lie in a block's shared memory."""
+
+SIEVE_BITS = 11
+assert 1 << SIEVE_BITS == BUCKETS
+"""Words of marks, in the place of the classes: one vertex in 3,000 passes for one of 512 candidates."""
+
+AHEAD = 8
+"""Members that a thread asks for before it looks at the first."""
 
 EPOCHS = 4
 """How often candidates are chosen at most."""
@@ -42,7 +49,7 @@ def _class(count, cost):
     for step in (32, 16, 8, 4, 2, 1):
         if ratio >> (bits + step) > 0:
             bits += step
-    return 8 * bits + int32(ratio >> max(bits - 3, 0) & 7) if ratio > 0 else 0
+    return 32 * bits + int32(ratio >> max(bits - 5, 0) & 31) if ratio > 0 else 0
 
 
 @cuda.jit(device=True)
@@ -72,25 +79,47 @@ def reduce_best(best, counts, costs):
 @cuda.jit(device=True)
 def _member(ring, base, start, length, i, size):
     """Return member i of a set in a ring, or -1 beyond its end; no branch stands before the load."""
-    v = ring[base + wrapped(start + min(int64(i), size - 1), length)]
+    v = ring[at(base, start + min(int64(i), size - 1), length)]
     return v if i < size else int32(-1)
 
 
 @cuda.jit(device=True)
 def _count(ring, base, start, length, size, lane, counts):
-    """Add the members of a set to the counts; a warp, four loads a thread at once."""
+    """Add the members of a set to the second row of counts; a warp, four loads a thread at once."""
     for i in range(lane, size, 128):
         first = _member(ring, base, start, length, i, size)
         second = _member(ring, base, start, length, i + 32, size)
         third = _member(ring, base, start, length, i + 64, size)
         fourth = _member(ring, base, start, length, i + 96, size)
-        cuda.atomic.add(counts, first, 1)
+        cuda.atomic.add(counts, (1, first), 1)
         if second >= 0:
-            cuda.atomic.add(counts, second, 1)
+            cuda.atomic.add(counts, (1, second), 1)
         if third >= 0:
-            cuda.atomic.add(counts, third, 1)
+            cuda.atomic.add(counts, (1, third), 1)
         if fourth >= 0:
-            cuda.atomic.add(counts, fourth, 1)
+            cuda.atomic.add(counts, (1, fourth), 1)
+
+
+@cuda.jit(device=True)
+def _list(ring, base, start, length, size, lane, r, marks, slot, list_start, list_fill, inverted):
+    """Enter a set in the lists of the candidates in it, which are marked; a warp."""
+    got = cuda.local.array(AHEAD, int32)
+    last, i = size - 1, int64(lane)
+    while i < size:
+        maybe, signs = uint32(0), int32(0)
+        for j in range(AHEAD):
+            got[j] = ring[at(base, start + min(i + 32 * j, last), length)]
+            signs |= got[j]
+        # No id is negative: the compiler cannot ask for an entry only when its turn comes.
+        if signs >= 0:
+            for j in range(AHEAD):
+                maybe |= marked(marks, SIEVE_BITS, got[j]) << uint32(j)
+            if maybe != 0:
+                for j in range(AHEAD):
+                    c = slot[got[j]] if maybe >> uint32(j) & uint32(1) != 0 else int32(-1)
+                    if c >= 0 and i + 32 * j < size:
+                        inverted[list_start[c] + cuda.atomic.add(list_fill, c, 1)] = r
+        i += 32 * AHEAD
 
 
 @cuda.jit(device=True)
@@ -105,7 +134,7 @@ def _take(v, slot, taken, turn, work):
 
 @cuda.jit(cache=True, **register_limit(128))
 def select(
-    starts, sizes, ring, segments, low, high, control, judge_starts, judge_sizes, judge_ring, judge_segments,
+    starts, sizes, ring, segments, low, high, split, control, judge_starts, judge_sizes, judge_ring, judge_segments,
     judge_high, judge_control, costs, b, counts, work, slot, covered, none, champions, histogram, candidates,
     list_start, list_fill, inverted, taken, result,
 ):  # fmt: skip
@@ -121,13 +150,16 @@ def select(
         The collection (:func:`gpukit.merit.cuda.advance`).
     low, high : int
         Sets counted already in ``counts``, and all that count.
+    split : int
+        The first row of ``counts`` is of the sets below it.
     judge_…
         The judging collection and how many of its sets count; 0: none.
     costs : int32 array, shape (n,)
     b : int
         Seeds at most.
-    counts : int32 array, shape (n,)
-        Occurrences in the sets below ``low``; ends as those below ``high``.
+    counts : int32 array, shape (2, n)
+        Occurrences in the sets below ``split``, and from there to ``low`` - 1; the second row ends as those to
+        ``high`` - 1 if they are more.
     work, slot : int32 arrays, shape (n,)
     covered : int32 array, shape (>= high,)
         Working space: which seed covers a set, counted from 1.
@@ -147,10 +179,10 @@ def select(
     thread, threads = cuda.grid(1), cuda.gridsize(1)
     lane, width, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
     found = cuda.shared.array(BATCH, int32)
-    local = cuda.shared.array(BUCKETS, int32)
     current = cuda.shared.array(MOST, int32)
     names = cuda.shared.array(MOST, int32)
     price = cuda.shared.array(MOST, int32)
+    marks = cuda.shared.array(BUCKETS, uint32)
     less = cuda.local.array(AT_ONCE, int32)
     best = cuda.shared.array(BLOCK, int64)
     best_count = cuda.shared.array(BLOCK, int64)
@@ -166,7 +198,15 @@ def select(
     warps = (width + 31) // 32
     first_warp = int64(lane // 32) * blocks + block
     for r in range(low + first_warp, high, warps * blocks):
-        _count(ring, r % segments * length, int64(starts[r]), length, int64(sizes[r]), lane % 32, counts)
+        _count(
+            ring,
+            ring_of(r, segments, length),
+            int64(starts[r]),
+            length,
+            int64(sizes[r]),
+            lane % 32,
+            counts,
+        )
     held = int64(0)
     for r in range(thread, high, threads):
         covered[r] = 0
@@ -177,27 +217,31 @@ def select(
         histogram[c] = 0
     grid.sync()
     for v in range(thread, n, threads):
-        work[v] = counts[v]
+        work[v] = counts[0, v] + (counts[1, v] if split < high else int32(0))
     chosen, epoch, seed = 0, 0, int64(0)
     while chosen < b and seed >= 0 and epoch < EPOCHS:
         for c in range(lane, BUCKETS, width):
-            local[c] = 0
+            marks[c] = 0
+        if lane == 0:
+            shared[0] = 0
         cuda.syncthreads()
         for v in range(thread, n, threads):
             if work[v] > 0:
-                cuda.atomic.add(local, _class(work[v], costs[v]), 1)
+                cuda.atomic.add(marks, _class(work[v], costs[v]), uint32(1))
         cuda.syncthreads()
         for c in range(lane, BUCKETS, width):
-            if local[c] > 0:
-                cuda.atomic.add(histogram, epoch * BUCKETS + c, local[c])
+            if marks[c] > 0:
+                cuda.atomic.add(histogram, epoch * BUCKETS + c, int32(marks[c]))
         grid.sync()
         for c in range(lane, BUCKETS, width):
-            local[c] = histogram[epoch * BUCKETS + c]
+            marks[c] = histogram[epoch * BUCKETS + c]
+            if marks[c] > 0:
+                cuda.atomic.max(shared, 0, int64(c + 1))
         cuda.syncthreads()
         if lane == 0:
-            limit, reached = int64(BUCKETS), 0
+            limit, reached = shared[0], int64(0)
             while limit > 1 and reached < WANTED << epoch:
-                more = local[limit - 1]
+                more = int64(marks[limit - 1])
                 if reached + more > MOST:
                     break
                 limit -= 1
@@ -221,16 +265,18 @@ def select(
         total = result[FOUND + epoch]
         if result[LISTED + epoch] > len(inverted):
             break
+        for x in range(lane, BUCKETS, width):
+            marks[x] = 0
+        cuda.syncthreads()
         for c in range(lane, total, width):
             names[c] = candidates[c]
             current[c], price[c] = work[names[c]], costs[names[c]]
+            mark(marks, SIEVE_BITS, names[c])
+        cuda.syncthreads()
         for r in range(first_warp, high, warps * blocks):
             if covered[r] == 0:
-                base, start = r % segments * length, int64(starts[r])
-                for i in range(lane % 32, sizes[r], 32):
-                    c = slot[ring[base + wrapped(start + i, length)]]
-                    if c >= 0:
-                        inverted[list_start[c] + cuda.atomic.add(list_fill, c, 1)] = r
+                base, start, size = ring_of(r, segments, length), int64(starts[r]), int64(sizes[r])
+                _list(ring, base, start, length, size, lane % 32, r, marks, slot, list_start, list_fill, inverted)
         grid.sync()
         epoch_first = chosen
         while chosen < b:
@@ -265,9 +311,9 @@ def select(
                 before = covered[r]
                 if before == 0 or before == chosen + 1:
                     covered[r] = chosen + 1
-                    base, start = r % segments * length, int64(starts[r])
+                    base, start = ring_of(r, segments, length), int64(starts[r])
                     for j in range(lane, sizes[r], width):
-                        _take(ring[base + wrapped(start + j, length)], slot, taken, chosen & 3, work)
+                        _take(ring[at(base, start + j, length)], slot, taken, chosen & 3, work)
             chosen += 1
             grid.sync()
         grid.sync()
@@ -312,17 +358,17 @@ def select(
             for q in range(lane // 32, min(int64(BATCH), int64(high) - place), warps):
                 r = place + q
                 if covered[r] == 0:
-                    base, start = r % segments * length, int64(starts[r])
+                    base, start = ring_of(r, segments, length), int64(starts[r])
                     for i in range(lane % 32, sizes[r], 32):
-                        if ring[base + wrapped(start + i, length)] == seed:
+                        if ring[at(base, start + i, length)] == seed:
                             found[q] = 1
             cuda.syncthreads()
             for q in range(lane // 32, min(int64(BATCH), int64(high) - place), warps):
                 if found[q] != 0:
                     r = place + q
-                    base, start = r % segments * length, int64(starts[r])
+                    base, start = ring_of(r, segments, length), int64(starts[r])
                     for i in range(lane % 32, sizes[r], 32):
-                        cuda.atomic.add(work, ring[base + wrapped(start + i, length)], -1)
+                        cuda.atomic.add(work, ring[at(base, start + i, length)], -1)
                     covered[r] = chosen
             cuda.syncthreads()
         grid.sync()
@@ -350,8 +396,8 @@ _u8, _i32, _i64, _int = numba.uint8[::1], numba.int32[::1], numba.int64[::1], nu
 KERNELS = {
     "select": (
         select,
-        (_i32, _i32, _i32, _int, _int, _int, _i64, _i32, _i32, _i32, _int, _int, _i64)
-        + (_i32, _int, _i32, _i32, _i32, _i32, _u8, numba.int64[:, ::1], _i32, _i32, _i64, _i32, _i32)
+        (_i32, _i32, _i32, _int, _int, _int, _int, _i64, _i32, _i32, _i32, _int, _int, _i64)
+        + (_i32, _int, numba.int32[:, ::1], _i32, _i32, _i32, _u8, numba.int64[:, ::1], _i32, _i32, _i64, _i32, _i32)
         + (numba.int32[:, ::1], _i64),
     ),
 }

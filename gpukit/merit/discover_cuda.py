@@ -5,14 +5,14 @@ from numba import cuda, int32, int64, uint32
 
 from gpukit.merit.cuda import CHANGED, GROWN, POLLUTED, SAME
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import hashed, wrapped
+from gpukit.merit.table_cuda import at, hashed, ring_of, suspect
 
 BATCH = 64
 """Sets that a block looks through together."""
 
 FILTER_BITS = 18
 FILTER_WORDS = 1 << FILTER_BITS - 5
-"""Size of the filter of dead vertices: with 25,000 of them, one in eleven living ones is suspected too."""
+"""Size of the filter of the dead: with 25,000 of them, one in eleven living vertices is suspected too."""
 
 
 @cuda.jit(device=True)
@@ -29,18 +29,11 @@ def scan_batch(starts, sizes, ring, segments, low, high, marks, wanted, found):
     cuda.syncthreads()
     for q in range(lane // 32, min(int64(BATCH), high - low), (width + 31) // 32):
         r = low + q
-        base, start = r % segments * length, int64(starts[r])
+        base, start = ring_of(r, segments, length), int64(starts[r])
         for i in range(lane % 32, sizes[r], 32):
-            if marks[ring[base + wrapped(start + i, length)]] == wanted:
+            if marks[ring[at(base, start + i, length)]] == wanted:
                 found[q] = 1
     cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def _suspect(filter_, v):
-    """Return whether a vertex may be dead: never 0 for one that is."""
-    bit = hashed(v, FILTER_BITS)
-    return uint32(filter_[bit >> 5] >> uint32(bit & 31)) & uint32(1)
 
 
 @cuda.jit(cache=True)
@@ -51,12 +44,13 @@ def discover(
     """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
 
     A warp owns a set and reads its members (4 bytes, side by side, four at a time), and whether they are dead (1 byte,
-    anywhere) only where a filter in shared memory lets it suspect so. ``filter_of`` holds a bit for each dead vertex,
-    shared with others (:func:`bury`). ``load`` (zero at the start) receives the changed sets of each segment,
-    ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at the start) their number.
+    anywhere) only where a filter in shared memory lets it suspect so. ``filter_of`` has a bit, shared with others, for
+    each vertex that died since the sets were last looked at (:func:`bury`). ``load`` (zero at the start) receives the
+    changed sets of each segment, ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at the start)
+    their number.
     """
     lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
-    filter_ = cuda.shared.array(FILTER_WORDS, uint32)
+    bits, filter_ = FILTER_BITS, cuda.shared.array(FILTER_WORDS, uint32)
     found = cuda.shared.array(BATCH, int32)
     length = int64(len(ring) // segments)
     x = lane
@@ -74,16 +68,17 @@ def discover(
         q = lane // 32
         while q < count:
             r = place + q
-            base, start, size = r % segments * length, int64(starts[r]), int64(sizes[r])
+            base, start, size = ring_of(r, segments, length), int64(starts[r]), int64(sizes[r])
             last, i = size - 1, lane % 32
             while i < size and found[q] == 0:
-                a = ring[base + wrapped(start + i, length)]
-                b = ring[base + wrapped(start + min(i + 32, last), length)]
-                c = ring[base + wrapped(start + min(i + 64, last), length)]
-                d = ring[base + wrapped(start + min(i + 96, last), length)]
+                a = ring[at(base, start + i, length)]
+                b = ring[at(base, start + min(i + 32, last), length)]
+                c = ring[at(base, start + min(i + 64, last), length)]
+                d = ring[at(base, start + min(i + 96, last), length)]
                 # No id is negative: the compiler cannot ask for an entry only when its turn comes.
                 if (a | b | c | d) >= 0:
-                    doubt = _suspect(filter_, a) | _suspect(filter_, b) | _suspect(filter_, c) | _suspect(filter_, d)
+                    doubt = suspect(filter_, a, bits) | suspect(filter_, b, bits)
+                    doubt |= suspect(filter_, c, bits) | suspect(filter_, d, bits)
                     if doubt != 0 and dead[a] | dead[b] | dead[c] | dead[d] != 0:
                         found[q] = 1
                 i += 128

@@ -95,11 +95,12 @@ class GamcssSets(OwningSets):
         state.covered.reserve(self._valid, 0)
         sets = (self._starts.view, self._sizes.view, self._common.view)
         grid = self._grid(self._valid)
+        counts = state.counts.array[0]
         if self._counted == 0:
-            state.counts.array.fill(0)
-        launch(kernels.count, grid, WARP, *sets, self._counted, self._valid, state.counts.view)
+            counts.fill(0)
+        launch(kernels.count, grid, WARP, *sets, self._counted, self._valid, Buffer(counts).view)
         self._counted = self._valid
-        state.work.array[:] = state.counts.array
+        state.work.array[:] = counts
         state.covered.array.fill(0)
         blocks = 1 if xp is np else 4 * 132
         champions = Buffer((3, blocks), np.int64)

@@ -5,7 +5,7 @@ from numba import cuda, int32, int64
 
 from gpukit.merit.cuda_select import BLOCK, better, reduce_best
 from gpukit.merit.discover_cuda import BATCH, scan_batch
-from gpukit.merit.table_cuda import wrapped
+from gpukit.merit.table_cuda import at
 
 
 @cuda.jit(cache=True)
@@ -20,7 +20,7 @@ def pack(starts, sizes, ring, segments, low, high, common, used):
         cuda.syncthreads()
         place = shared[0]
         for i in range(cuda.threadIdx.x, sizes[r], cuda.blockDim.x):
-            common[place + i] = ring[base + wrapped(start + i, length)]
+            common[place + i] = ring[at(base, start + i, length)]
         cuda.syncthreads()
         if cuda.threadIdx.x == 0:
             starts[r] = place

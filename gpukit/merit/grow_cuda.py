@@ -1,29 +1,36 @@
 """Adding to an mRR set on a GPU: a clean set gets the roots that it lacks and what they bring, in a new record.
 
-Its members need no bitmap: they are copied, and vertices that are found are looked for among them (``table_cuda.py``).
+Its members need no bitmap: they are copied and marked, and vertices that may be among them are looked for there
+(``table_cuda.py``).
 """
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint64
 
 from gpukit.device.philox import draw4
 from gpukit.merit.rule import SEQUENCE
 from gpukit.merit.table_cuda import (
+    AHEAD,
+    EMPTY,
     FREE,
+    MARK_BITS,
+    MARKS,
     OTHER_KIND,
     SAME_KIND,
     STAGE,
+    TABLE,
+    at,
     enter,
     find,
     leave,
+    mark,
     meet_members,
     open_table,
-    wrapped,
 )
 from gpukit.worlds.rule import biased, word_of
 
-TAIL, FRESH, PROMOTED, STOP, KIDS, ENTERED, COUNTERS = 0, 1, 2, 3, 4, 6, 8
+TAIL, FRESH, PROMOTED, STOP, KIDS, DOUBTS, COUNTERS = 0, 1, 2, 3, 4, 6, 7
 """Places in a block's shared counters: members so far; roots that the set did not have, and that were members before;
-whether to stop; of a step and the next one in turn, live edges found, and whether a vertex entered the table."""
+whether to stop; of a step and the next one in turn, live edges found; vertices in the table, which may be members."""
 
 
 @cuda.jit(device=True)
@@ -31,7 +38,7 @@ def write(v, ring, base, data, length, limit, counters):
     """Append a vertex to the set, if there is room; it is counted anyway."""
     place = int64(cuda.atomic.add(counters, TAIL, int32(1)))
     if place < limit:
-        ring[base + wrapped(data + place, length)] = v
+        ring[at(base, data + place, length)] = v
 
 
 @cuda.jit(device=True)
@@ -42,9 +49,35 @@ def root_of(word, n, seed, root_tag, sample):
 
 
 @cuda.jit(device=True)
+def copy_members(known, size, wanted, old, ring, base, data, length, marks):
+    """Copy the members of a set to its new record, behind the roots that it will have, and mark them; one block."""
+    i = cuda.threadIdx.x
+    while i < MARKS:
+        marks[i] = 0
+        i += cuda.blockDim.x
+    cuda.syncthreads()
+    got = cuda.local.array(AHEAD, int32)
+    width, last = int64(cuda.blockDim.x), size - 1
+    i = int64(cuda.threadIdx.x)
+    while i < size:
+        signs = int32(0)
+        for j in range(AHEAD):
+            got[j] = ring[at(base, old + min(i + j * width, last), length)]
+            signs |= got[j]
+        # No id is negative: the compiler cannot ask for an entry only when its turn comes.
+        if signs >= 0:
+            for j in range(AHEAD):
+                place = i + j * width
+                if place < size:
+                    ring[at(base, data + (place if place < known else place + wanted - known), length)] = got[j]
+                    mark(marks, MARK_BITS, got[j])
+        i += AHEAD * width
+
+
+@cuda.jit(device=True)
 def add_roots(
     known, size, wanted, cursor, old, n, dead, seed, root_tag, sample,
-    ring, base, data, length, stage, keys, met, counters,
+    ring, base, data, length, stage, keys, met, marks, counters,
 ):  # fmt: skip
     """Write the roots that a clean set gains into its new record; one block; return the words used.
 
@@ -58,21 +91,29 @@ def add_roots(
         counters[PROMOTED] = 0
     while True:
         cuda.syncthreads()
-        fresh, promoted = int64(counters[FRESH]), int64(counters[PROMOTED])
-        missing = wanted - known - fresh - promoted
+        promoted = int64(counters[PROMOTED])
+        missing = wanted - known - int64(counters[FRESH]) - promoted
         if missing == 0:
             return cursor
+        cuda.syncthreads()
         # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
-        chunk = min(missing, int64(STAGE))
+        chunk, doubt = min(missing, int64(STAGE)), int32(0)
         j = int64(lane)
         while j < chunk:
             v, place = root_of(cursor + j, n, seed, root_tag, sample), int64(-1)
             if v >= 0 and dead[v] == 0:
-                place = enter(keys, v)
+                if mark(marks, MARK_BITS, v):
+                    where = known + cuda.atomic.add(counters, FRESH, int32(1))
+                    ring[at(base, data + where, length)] = v
+                else:
+                    place = enter(keys, v)
+                    doubt = int32(1)
             stage[j] = 2 * (place + 1)
             j += width
         cursor += chunk
-        cuda.syncthreads()
+        if not cuda.syncthreads_or(doubt):
+            continue
+        fresh = int64(counters[FRESH])
         # A promoted one stands among the roots and, in the old record, among the other members: roots come first.
         part = 0
         while part < parts:
@@ -102,34 +143,27 @@ def add_roots(
                         where = known + cuda.atomic.add(counters, FRESH, int32(1))
                     else:
                         where = wanted - 1 - cuda.atomic.add(counters, PROMOTED, int32(1))
-                    ring[base + wrapped(data + where, length)] = keys[place]
+                    ring[at(base, data + where, length)] = keys[place]
                 leave(keys, met, place)
             j += width
 
 
 @cuda.jit(device=True)
-def copy_members(
-    known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters
-):  # fmt: skip
-    """Copy the members of a set to its new record, but those that became roots; one block. Sets ``counters[TAIL]``."""
+def drop_promoted(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters):
+    """Copy the members of a set again, but those that became roots; one block. Sets ``counters[TAIL]``."""
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     if lane == 0:
         counters[TAIL] = wanted if promoted > 0 else wanted + size - known
-    i, end = int64(lane), known if promoted > 0 else size
-    while i < end:
-        place = i if i < known else wanted - known + i
-        ring[base + wrapped(data + place, length)] = ring[base + wrapped(old + i, length)]
-        i += width
     if promoted == 0:
         return
     i = wanted - promoted + lane
     while i < wanted:
-        enter(keys, int64(ring[base + wrapped(data + i, length)]))
+        enter(keys, int64(ring[at(base, data + i, length)]))
         i += width
     cuda.syncthreads()
     i = known + lane
     while i < size:
-        v = int64(ring[base + wrapped(old + i, length)])
+        v = int64(ring[at(base, old + i, length)])
         if find(keys, v) < 0:
             write(v, ring, base, data, length, limit, counters)
         i += width
@@ -138,28 +172,31 @@ def copy_members(
 
 
 @cuda.jit(device=True)
-def add_new(kids, stage, tail, step, indices, dead, ring, base, data, length, limit, keys, met, counters):
-    """Append the tails of live edges that are alive and not among a set's members; one block, two barriers."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    j = int64(lane)
+def add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, marks, counters):
+    """Append the tails of live edges that are alive and not marked, and enter the others in the table; one block."""
+    j = int64(cuda.threadIdx.x)
     while j < kids:
-        v, place = int64(indices[stage[j]]), int64(-1)
+        v = int64(indices[stage[j]])
         if dead[v] == 0:
-            place = enter(keys, v)
-            if place >= 0:
-                counters[ENTERED + step] = 1
-        stage[j] = uint32(place + 1)
-        j += width
-    cuda.syncthreads()
-    if counters[ENTERED + step] == 0:
-        return
+            if mark(marks, MARK_BITS, v):
+                write(v, ring, base, data, length, limit, counters)
+            elif enter(keys, v) >= 0:
+                cuda.atomic.add(counters, DOUBTS, int32(1))
+        j += cuda.blockDim.x
+
+
+@cuda.jit(device=True)
+def settle(tail, ring, base, data, length, limit, keys, met, counters):
+    """Append the vertices in the table that are not among a set's members, and empty it; one block, a barrier."""
     meet_members(keys, met, ring, base, data, int64(0), tail, length, SAME_KIND)
     cuda.syncthreads()
-    j = int64(lane)
-    while j < kids:
-        place = int64(stage[j]) - 1
-        if place >= 0:
+    place = int64(cuda.threadIdx.x)
+    if place == 0:
+        counters[DOUBTS] = 0
+    while place < TABLE:
+        v = int64(keys[place])
+        if v != EMPTY:
             if met[place] == FREE:
-                write(int64(keys[place]), ring, base, data, length, limit, counters)
+                write(v, ring, base, data, length, limit, counters)
             leave(keys, met, place)
-        j += width
+        place += cuda.blockDim.x

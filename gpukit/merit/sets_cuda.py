@@ -67,7 +67,7 @@ class DeviceState:
         self.segments = PER_BLOCK * self.blocks
         while self.segments > MIN_SEGMENTS and 4 * words * self.segments > BITMAP_SHARE * free:
             self.segments //= 2
-        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.segments, "vertices": 22 * n}
+        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.segments, "vertices": 26 * n}
         needs |= {"selection": 4 * INVERTED, "filter": 4 * discover_cuda.FILTER_WORDS}
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.planned = sum(needs.values())
@@ -76,7 +76,7 @@ class DeviceState:
         self.visited = Buffer((self.segments, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
         self.filter = Buffer(discover_cuda.FILTER_WORDS, np.uint32, 0)
-        self.counts, self.work = Buffer(n, np.int32, 0), Buffer(n, np.int32)
+        self.counts, self.work = Buffer((2, n), np.int32), Buffer(n, np.int32)
         self.buried = Buffer(64, np.int32)
         self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
         self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
@@ -87,6 +87,7 @@ class DeviceState:
         self.costs_of: np.ndarray | None = None
         self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
         self.no_order = Buffer(np.empty(0, np.int32))
+        self.collections: list[CudaSets] = []
 
     def bury(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
         """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
@@ -148,6 +149,7 @@ class CudaSets:
         self._load, self._changed = Buffer(self.segments, np.int32, 0), Buffer(self.segments, np.int32)
         self._ring, self._rings = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
+        state.collections.append(self)
         self.restart(0)
 
     @property
@@ -167,13 +169,13 @@ class CudaSets:
 
     def restart(self, first: int) -> None:
         """Forget all sets; the next ones have ids from ``first`` on."""
-        self.first, self.size, self._valid, self._counted = first, 0, 0, 0
+        self.first, self.size, self._valid, self._split, self._counted = first, 0, 0, 0, 0
         self._rings.array.fill(0)
         self._control.array[kernels.MEMBERS] = 0
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
         """Take note that vertices died: all sets must be looked at again. The owner of the state tells it, once."""
-        self._valid = self._counted = 0
+        self._valid = 0
 
     def update(self, size: int) -> None:
         """Make the sets below ``size`` that exist sets of the current round."""
@@ -241,11 +243,12 @@ class CudaSets:
         self._ring = Buffer(1, np.int32)
         self._ring = Buffer(self.segments * self.length, np.int32)
         self._rings.array.fill(0)
+        self._split = self._counted = 0
         self._control.array[kernels.MEMBERS] = 0
 
     def _plan(self, size: int) -> int:
-        """Return the bytes that the rings will take, and the arrays of so many sets at most."""
-        return 4 * self.segments * self.length + 2 * SET_BYTES * max(size, FEW)
+        """Return the bytes that the rings will take, and the arrays at most; these may be left from more sets."""
+        return 4 * self.segments * self.length + SET_BYTES * max(2 * size, 2 * FEW, len(self._starts))
 
     def _renew(self) -> None:
         """Draw the valid sets again in longer rings, after they found no room; the others are gone."""
@@ -293,7 +296,8 @@ class CudaSets:
                 g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
                 *self._key(), self.first, self.segments, begin, have, end, order.view, listed, group,
                 self._flags.view, self._starts.view, self._sizes.view, self._roots.view, self._cursors.view,
-                self._ring.view, self._rings.view, state.visited.view, self._control.view,
+                self._ring.view, self._rings.view, state.visited.view, state.counts.view, self._split,
+                self._counted, self._control.view,
             )  # fmt: skip
 
     def _block(self, grid: int) -> int:
@@ -309,8 +313,6 @@ class CudaSets:
         if state.costs_of is not costs:
             state.costs.array[:] = xp.asarray(costs.astype(np.int32))
             state.costs_of = costs
-        if self._counted == 0:
-            state.counts.array.fill(0)
         state.covered.reserve(self._valid, 0)
         if len(state.result) != cuda_select.RESULT + 2 * b:
             state.result = Buffer(cuda_select.RESULT + 2 * b, np.int64)
@@ -322,7 +324,7 @@ class CudaSets:
                 self._renew()
             if host[cuda_select.OVER] & 2 and judge is not None:
                 judge._renew()
-        self._counted = self._valid
+        self._counted = max(self._counted, self._valid)
         for sets, place in ((self, cuda_select.HELD), (judge, cuda_select.JUDGE_HELD)):
             if sets is not None:
                 members = int(host[place])
@@ -336,11 +338,13 @@ class CudaSets:
         state, other = self.state, judge or self
         block = 32 if xp is np else cuda_select.BLOCK
         state.result.array.fill(0)
+        self._prepare_counts()
         for _ in range(2):
             args = (
                 self._starts.view, self._sizes.view, self._ring.view, self.segments, self._counted, self._valid,
-                self._control.view, other._starts.view, other._sizes.view, other._ring.view, other.segments,
-                0 if judge is None else judge._valid, other._control.view, state.costs.view, b, state.counts.view,
+                self._split, self._control.view, other._starts.view, other._sizes.view, other._ring.view,
+                other.segments, 0 if judge is None else judge._valid, other._control.view, state.costs.view, b,
+                state.counts.view,
                 state.work.view, state.slot.view, state.covered.view, state.none.view, state.champions.view,
                 state.histogram.view, state.candidates.view, state.list_start.view, state.list_fill.view,
                 state.inverted.view, state.taken.view, state.result.view,
@@ -351,6 +355,23 @@ class CudaSets:
             state.champions = Buffer((3, grid), np.int64)
         launch(cuda_select.select, grid, block, *args)
         return state.result.host()
+
+    def _prepare_counts(self) -> None:
+        """Make room for the occurrences in sets that are valid and not counted.
+
+        Two rows of counts follow what happens to the sets below ``_split`` and to those from there to ``_counted``, so
+        that a round can be tried with the former alone: those are as many as there were before the last more.
+        """
+        rows = self.state.counts.array
+        if self._valid < self._counted and self._valid != self._split:
+            self._counted = 0
+        if self._counted == 0:
+            rows.fill(0)
+        elif self._valid > self._counted:
+            rows[0] += rows[1]
+            rows[1].fill(0)
+        if self._valid > self._counted:
+            self._split = self._counted
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
@@ -368,6 +389,9 @@ class OwningSets(CudaSets):
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
         """Take note that vertices died: all sets must be looked at again."""
+        if all(one._valid == one.size for one in self.state.collections):
+            # No set holds one that died before: the fewer the filter does, the fewer members are suspected.
+            self.state.filter.array.fill(0)
         super().kill(vertices, weakened)
         self.state.bury(vertices, weakened, self.residual.living_in)
 

@@ -49,16 +49,16 @@ def check_equal(cpu, gpu, costs=None):
 )
 @pytest.mark.parametrize("stage", [256, 3, 1])
 def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weights, options, stage, monkeypatch):
-    """A set that gains more at a time than the table takes gains it in steps."""
+    """A set that gains more at a time than the table takes gains it in steps; fewer sets are tried, then more again."""
     from gpukit.merit import cuda, grow_cuda
 
     for module in (cuda, grow_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
     graph = random_graph(30, 90, 6, weights)
     costs = np.random.default_rng(1).integers(1, 5, 30)
-    cpu, gpu, residual = pair(graph, model, 10, simulator, **options)
+    cpu, gpu, residual = pair(graph, model, 14, simulator, **options)
     generator = np.random.default_rng(3)
-    for size in (5, 11, 4):
+    for size in (5, 11, 5, 11, 4):
         for one in (cpu, gpu):
             one.update(size)
             one.extend(size)
@@ -126,6 +126,19 @@ def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, m
             if residual.eta < 3:
                 break
         assert len(lengths) > 1 or reach > 1
+
+
+def test_memory_was_planned_for(random_graph, simulator, monkeypatch):
+    """Longer rings for fewer sets than there were: the arrays of these are still there."""
+    from gpukit.merit import sets_cuda
+
+    monkeypatch.setattr(sets_cuda, "FEW", 1)
+    _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator)
+    gpu.extend(16)
+    gpu.restart(0)
+    gpu.extend(5)
+    gpu._renew()
+    assert sets_cuda.CudaSets.memory(gpu) <= sets_cuda.CudaSets.planned(gpu)
 
 
 @pytest.mark.parametrize(
