@@ -1,6 +1,7 @@
 """What quick launches hand to a kernel, looked at without a GPU; the simulator itself launches through Numba."""
 
 import ctypes
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ VALUES = (-7, np.uint64(2**64 - 5), 2.5, True, np.int32(-3))
 def packed(simulator, kinds, values):
     from gpukit.device.launch import SCALARS, _pack
 
-    return _pack(None, tuple((kind, SCALARS[kind]) for kind in kinds), values)
+    return _pack(tuple((kind, SCALARS.get(kind)) for kind in kinds), values)
+
+
+def on_device(array):
+    """Return the view of an array that says where it lies as one on a GPU does."""
+    from gpukit.device.arrays import View
+
+    facts = {name: getattr(array, name) for name in ("dtype", "ndim", "size", "itemsize", "shape", "strides", "flags")}
+    return View(SimpleNamespace(data=SimpleNamespace(ptr=array.ctypes.data), **facts))
 
 
 def test_scalars_lie_where_the_kernel_looks(simulator):
@@ -30,3 +39,26 @@ def test_scalars_lie_where_the_kernel_looks(simulator):
 )
 def test_a_scalar_of_another_type_is_left_to_numba(simulator, kind, value):
     assert packed(simulator, (kind,), (value,)) is None
+
+
+def test_arrays_are_laid_out_as_kernels_take_them(simulator):
+    flat, square = np.arange(6, dtype=np.int32), np.arange(6).reshape(2, 3)
+    views = (on_device(flat), on_device(square))
+    for _ in range(2):
+        addresses, _keep = packed(simulator, (types.int32[::1], types.int64[:, ::1]), views)
+        found = [ctypes.c_int64.from_address(address).value for address in addresses]
+        assert found == [0, 0, 6, 4, flat.ctypes.data, 6, 4, 0, 0, 6, 8, square.ctypes.data, 2, 3, 24, 8]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6),
+        np.arange(6, dtype=np.uint32),
+        np.arange(6, dtype=np.int32).reshape(2, 3),
+        np.zeros(12, np.int32)[::2],
+    ],
+    ids=["int64", "uint32", "square", "strided"],
+)
+def test_an_array_of_another_type_is_left_to_numba(simulator, array):
+    assert packed(simulator, (types.int32[::1],), (on_device(array),)) is None
