@@ -1,6 +1,7 @@
 """A collection of mRR sets on a GPU: the sets and seeds of the CPU collection."""
 
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -87,7 +88,8 @@ class DeviceState:
         self.costs_of: np.ndarray | None = None
         self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
         self.no_order = Buffer(np.empty(0, np.int32))
-        self.collections: list[CudaSets] = []
+        # Weak: a collection holds its state, and both give their memory back when nobody uses them.
+        self.collections: WeakSet[CudaSets] = WeakSet()
 
     def bury(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
         """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
@@ -149,7 +151,7 @@ class CudaSets:
         self._load, self._changed = Buffer(self.segments, np.int32, 0), Buffer(self.segments, np.int32)
         self._ring, self._rings = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
-        state.collections.append(self)
+        state.collections.add(self)
         self.restart(0)
 
     @property

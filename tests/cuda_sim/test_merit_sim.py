@@ -1,5 +1,7 @@
 """MERIT in the simulator: the sets, seeds and campaigns of the CPU. Tiny graphs only."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -139,6 +141,19 @@ def test_memory_was_planned_for(random_graph, simulator, monkeypatch):
     gpu.extend(5)
     gpu._renew()
     assert sets_cuda.CudaSets.memory(gpu) <= sets_cuda.CudaSets.planned(gpu)
+
+
+def test_memory_is_given_back_at_once(random_graph, simulator):
+    """The next campaign plans with what is free then: nothing may wait for a garbage collection."""
+    _, gpu, residual = pair(random_graph(12, 30, 1), "ic", 8, simulator)
+    judge = make_sets(gpu.reverse, residual, Params(8, 1), simulator, 1, beside=gpu)
+    states = [weakref.ref(one) for one in (gpu, judge, gpu.state)]
+    gc.disable()
+    try:
+        del gpu, judge
+        assert [state() for state in states] == [None, None, None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(
