@@ -198,15 +198,7 @@ def select(
     warps = (width + 31) // 32
     first_warp = int64(lane // 32) * blocks + block
     for r in range(low + first_warp, high, warps * blocks):
-        _count(
-            ring,
-            ring_of(r, segments, length),
-            int64(starts[r]),
-            length,
-            int64(sizes[r]),
-            lane % 32,
-            counts,
-        )
+        _count(ring, ring_of(r, segments, length), int64(starts[r]), length, int64(sizes[r]), lane % 32, counts)
     held = int64(0)
     for r in range(thread, high, threads):
         covered[r] = 0
