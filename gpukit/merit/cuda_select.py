@@ -14,19 +14,17 @@ from gpukit.device.select import register_limit
 from gpukit.merit.cuda import OVERFLOW
 from gpukit.merit.discover_cuda import BATCH, scan_batch
 from gpukit.merit.table_cuda import at, mark, marked, ring_of
-from gpukit.worlds.cover_cuda import AT_ONCE
+from gpukit.worlds.candidates_cuda import AT_ONCE
 
 BLOCK = 256
 
-BUCKETS = 2048
-"""Classes of ratios: 32 to a power of two, so that those of many vertices that are much alike are not too large."""
+BUCKET_BITS = 11
+BUCKETS = 1 << BUCKET_BITS
+"""Classes of ratios: 32 to a power of two, so that those of many vertices that are much alike are not too large. Their
+place in shared memory then marks the candidates: one other vertex in 3,000 passes for one of 512."""
 
 MOST, WANTED = 2048, 512
 """Candidates at most, and as many as are aimed at first: their counts and costs lie in a block's shared memory."""
-
-SIEVE_BITS = 11
-assert 1 << SIEVE_BITS == BUCKETS
-"""Words of marks, in the place of the classes: one vertex in 3,000 passes for one of 512 candidates."""
 
 AHEAD = 8
 """Members that a thread asks for before it looks at the first."""
@@ -113,7 +111,7 @@ def _list(ring, base, start, length, size, lane, r, marks, slot, list_start, lis
         # No id is negative: the compiler cannot ask for an entry only when its turn comes.
         if signs >= 0:
             for j in range(AHEAD):
-                maybe |= marked(marks, SIEVE_BITS, got[j]) << uint32(j)
+                maybe |= marked(marks, BUCKET_BITS, got[j]) << uint32(j)
             if maybe != 0:
                 for j in range(AHEAD):
                     c = slot[got[j]] if maybe >> uint32(j) & uint32(1) != 0 else int32(-1)
@@ -263,7 +261,7 @@ def select(
         for c in range(lane, total, width):
             names[c] = candidates[c]
             current[c], price[c] = work[names[c]], costs[names[c]]
-            mark(marks, SIEVE_BITS, names[c])
+            mark(marks, BUCKET_BITS, names[c])
         cuda.syncthreads()
         for r in range(first_warp, high, warps * blocks):
             if covered[r] == 0:
