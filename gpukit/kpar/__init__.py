@@ -7,9 +7,10 @@ constants, schedule of δ and coefficients of the bounds (3.4, repaired); ``quer
 ``baselines.py`` what the paper compares with; ``run.py`` each step on the device that was chosen.
 
 On a GPU: ``cuda.py`` and ``index_cuda.py`` rank and index; ``query_cuda.py`` is the kernel of a query, made of
-``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows, section 4) and
-``select_cuda.py`` (the k best); ``prepared_cuda.py`` launches it; ``fora_cuda.py`` and ``baselines_cuda.py`` have the
-baselines.
+``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows, section 4),
+``push_cuda.py``, ``estimate_cuda.py``, ``together_cuda.py`` (start lists read once for several queries),
+``select_cuda.py`` (the k best) and ``stop_cuda.py`` (the stop test); ``prepared_cuda.py`` launches it;
+``fora_cuda.py`` and ``baselines_cuda.py`` have the baselines.
 
 The truth and the judge are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and where it differs from
 the text.

@@ -1,5 +1,6 @@
 """The baselines of ``baselines.py`` on a GPU, with the same answers."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,15 +48,17 @@ class CudaFora:
         with on_gpu(self.gpu):
             source, out = self._space.sources(sources, 0, queries), self._space.out(queries, 2 + 2 * k)
 
-            def arguments(blocks: int, space: tuple) -> tuple:
+            def arguments(blocks: int, together: int, space: tuple) -> tuple:
+                long, short, top, control, _ = space
                 return (
                     self._indptr.view, self._indices.view, np.uint64(index.params.go_on), self._degrees.view,
                     index.limit, index.worth, self._places.view, self._ends.view, self._none.view, source, queries,
-                    blocks, k, *space, out.view,
+                    blocks, k, long, short, top, control, out.view,
                 )  # fmt: skip
 
-            blocks, shape_, arrays = self._space.spread(fora_cuda.fora, arguments, queries, k, shape or Shape())
-            launch(fora_cuda.fora, *shape_, *arguments(blocks, arrays))
+            alone = replace(shape or Shape(), together=1)
+            size, given = self._space.spread(fora_cuda.fora, arguments, queries, k, alone)
+            launch(fora_cuda.fora, *size, *given)
             rows = out.host()
         offsets = np.concatenate([[0], np.cumsum(rows[:, 0])]).astype(np.int64)
         filled = np.arange(k) < rows[:, :1]

@@ -7,27 +7,25 @@ from gpukit.device.select import for_kernels, register_limit
 from gpukit.kpar import cpu
 from gpukit.kpar.cuda import row_of
 from gpukit.kpar.problem import ONE
-from gpukit.kpar.query_cuda import (
-    CANDIDATES,
-    FRONTIER,
-    LIMITS,
-    REGISTERS,
-    RESERVE,
-    RESIDUE,
-    SCORES,
-    SPARE,
-    UNIT,
-    UPCOMING,
-)
+from gpukit.kpar.query_cuda import REGISTERS
 from gpukit.kpar.select_cuda import IDS, KEYS, sort_best, take_best
 from gpukit.kpar.sweep_cuda import CARRY, PUSH, lengths, sweep
 from gpukit.kpar.team_cuda import (
+    CANDIDATES,
     CONTROL,
     FIRST,
+    FRONTIER,
+    LIMITS,
     POOL,
+    RESERVE,
+    RESIDUE,
     SCANNED,
+    SCORES,
     SECOND,
+    SPARE,
     STAGE,
+    UNIT,
+    UPCOMING,
     counters,
     due,
     flush,

@@ -1,7 +1,7 @@
 """Graph and index on a GPU, and batches of queries on it (kernel: ``query_cuda.py``)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,15 @@ from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
-from gpukit.kpar import query_cuda, select_cuda, team_cuda
+from gpukit.kpar import push_cuda, query_cuda, select_cuda, team_cuda
 from gpukit.kpar.index import Index, light_index
 from gpukit.kpar.index_cuda import forward_rows
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.team_cuda import TOGETHER
 
 BLOCK = 4 if simulated() else 512
-BYTES_PER_VERTEX = 8 * query_cuda.LONG_ROWS + 4 * query_cuda.SHORT_ROWS
-"""Room that a team takes for each vertex."""
+BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS
+"""Room that each slot of a team takes for a vertex; with TOGETHER slots it takes 8 bytes more for its unit."""
 
 AT_WORK = 20_000_000
 """Vertices that the teams at work have room for, all together: with more they push each other out of the cache."""
@@ -30,7 +31,7 @@ EDGES_A_BLOCK, FEWEST_BLOCKS = 100_000, 8
 AHEAD = 1 << 26
 """Most words of answers that one launch leaves in device memory."""
 
-COLLECT = {"auto": query_cuda.AUTO, "scan": query_cuda.SCAN, "atomic": query_cuda.ATOMIC}
+COLLECT = {"auto": push_cuda.AUTO, "scan": push_cuda.SCAN, "atomic": push_cuda.ATOMIC}
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class Shape:
     tiled_push, tiled_estimate : bool
         Whether long rows are split among threads when pushing, and when adding up walks. Off: the ablations of the
         paper's section 5.2 without its sections 4.1 and 4.2.
+    together : int
+        Queries of a team whose start lists are read together: 1 or ``TOGETHER``; 0 chooses. Those of a light index, or
+        without ``tiled_estimate``, are read for each query alone.
     """
 
     teams: int = 0
@@ -55,6 +59,7 @@ class Shape:
     collect: str = "auto"
     tiled_push: bool = True
     tiled_estimate: bool = True
+    together: int = 0
 
 
 class Space:
@@ -66,38 +71,57 @@ class Space:
         self._most: dict[Any, int] = {}
         self._sources = Buffer(64, np.int64)
 
-    def spread(self, kernel: Any, args: Callable[[int, tuple], tuple], queries: int, k: int, shape: Shape) -> tuple:
-        """Return the blocks of a team, the launch shape, and the arrays of enough teams, clean.
+    def spread(
+        self, kernel: Any, args: Callable[[int, int, tuple], tuple], queries: int, k: int, shape: Shape
+    ) -> tuple:
+        """Return the launch shape of a kernel and its arguments, with the arrays of enough teams, clean.
 
-        ``args(blocks, arrays)`` must return the arguments of the kernel.
+        ``args(blocks, together, arrays)`` must return the arguments, given the blocks and the slots of a team.
         """
         if simulated():
-            blocks, teams = shape.blocks or 1, min(shape.teams or 1, queries)
-            return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
+            blocks, teams, together = shape.blocks or 1, min(shape.teams or 1, queries), shape.together or 1
+            return (teams * blocks, BLOCK), args(blocks, together, self.arrays(teams, together, k))
         if kernel not in self._most:
-            self._most[kernel] = cooperative_grid(kernel, BLOCK, args(1, self.arrays(1, k)))
-        most, held = self._most[kernel], self._work["rows"][0]
+            self._most[kernel] = cooperative_grid(kernel, BLOCK, args(1, 1, self.arrays(1, 1, k)))
+        most = self._most[kernel]
         teams = min(shape.teams or max(1, AT_WORK // max(1, self.n)), queries, most)
-        if teams > held:
+        # Where teams would push each other out of the cache, the queries of one still share what it reads.
+        together = shape.together or (TOGETHER if self.n > AT_WORK // 2 and queries > 1 else 1)
+        if self._lacking(teams, together) > 0:
             # Only here, because asking for the free memory goes to the driver.
-            teams = min(teams, max(held, int(0.9 * free_memory()) // max(1, BYTES_PER_VERTEX * self.n)))
+            free = int(0.9 * free_memory())
+            if self._lacking(1, together) > free:
+                together = 1
+            while teams > 1 and self._lacking(teams, together) > free:
+                teams -= 1
         blocks = min(shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK), most // teams, team_cuda.MOST_BLOCKS)
-        return blocks, (teams * blocks, BLOCK), self.arrays(teams, k)
+        return (teams * blocks, BLOCK), args(blocks, together, self.arrays(teams, together, k))
 
-    def arrays(self, teams: int, k: int) -> tuple:
-        """Return the views of long, short, top, control (:func:`query_cuda.answer`) of these teams or more."""
-        if "rows" not in self._work or self._work["rows"][0] < teams:
+    def _lacking(self, teams: int, together: int) -> int:
+        """Return the bytes that the arrays of these teams take beyond those that are held."""
+        rows, quads = self._work["rows"], self._work["quads"].array
+        missing = self.n * BYTES_PER_VERTEX * max(0, teams * together - rows[0])
+        return missing + (max(0, 8 * self.n * teams * together - quads.nbytes) if together > 1 else 0)
+
+    def arrays(self, teams: int, together: int, k: int) -> tuple:
+        """Return the views of long, short, top, control, quads (:func:`query_cuda.answer`) of these teams or more."""
+        slots = teams * together
+        if "rows" not in self._work or self._work["rows"][0] < slots:
             self._work.pop("rows", None)
-            long = Buffer((teams, query_cuda.LONG_ROWS, self.n), np.int64, 0)
-            short = Buffer((teams, query_cuda.SHORT_ROWS, self.n), np.int32)
-            control = Buffer(1 + teams * team_cuda.CONTROL, np.int64)
-            self._work["rows"] = (teams, long, short, control)
+            long = Buffer((slots, team_cuda.LONG_ROWS, self.n), np.int64, 0)
+            short = Buffer((slots, team_cuda.SHORT_ROWS, self.n), np.int32)
+            control = Buffer(1 + slots * team_cuda.CONTROL, np.int64)
+            self._work["rows"] = (slots, long, short, control)
         held, long, short, control = self._work["rows"]
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
+        if "quads" not in self._work:
+            self._work["quads"] = Buffer((1, 1), np.int64)
+        if together > 1 and self._work["quads"].array.size < slots * self.n:
+            self._work["quads"] = Buffer((teams, together * self.n), np.int64)
         control.array.fill(0)
-        return long.view, short.view, self._work["top"].view, control.view
+        return long.view, short.view, self._work["top"].view, control.view, self._work["quads"].view
 
     def sources(self, sources: Sources, first: int, last: int) -> Any:
         """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""
@@ -213,18 +237,20 @@ class CudaPrepared:
         queries, index, a = last - first, self.index, self.arrays
         source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
 
-        def arguments(blocks: int, space: tuple) -> tuple:
+        def arguments(blocks: int, together: int, space: tuple) -> tuple:
             return (
                 a["indptr"].view, a["indices"].view, np.uint64(index.params.go_on), a["row_begin"].view,
                 a["row_ends"].view, a["row_freqs"].view, a["src_begin"].view, a["starts"].view,
                 a["frequent_begin"].view, a["frequencies"].view, a["walks"].view, a["arrivals"].view,
                 a["by_arrivals"].view, self.light, np.uint64(index.seed), stream_tag(Stream.WALK), source, queries,
-                blocks, k, *per_step, float(self.constants.delta_min), index.params.epsilon,
+                blocks, together, k, *per_step, float(self.constants.delta_min), index.params.epsilon,
                 COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate, *space, out.view,
             )  # fmt: skip
 
-        blocks, size, arrays = self.space.spread(query_cuda.answer, arguments, queries, k, shape)
-        launch(query_cuda.answer, *size, *arguments(blocks, arrays))
+        if self.light or not shape.tiled_estimate:
+            shape = replace(shape, together=1)
+        size, given = self.space.spread(query_cuda.answer, arguments, queries, k, shape)
+        launch(query_cuda.answer, *size, *given)
         return out.host()
 
 

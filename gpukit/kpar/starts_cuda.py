@@ -1,11 +1,18 @@
 """What the walks in the start lists of candidates carry, added up by a team of blocks on a GPU."""
 
-from numba import cuda, int64
+from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.device.select import simulated
 from gpukit.kpar.cuda import last_upto
+from gpukit.kpar.team_cuda import TOGETHER
 
-WARP = 32
+WARP = 4 if simulated() else 32
+
+STRIDE = WARP // TOGETHER
+"""Entries that a warp reads side by side where TOGETHER of its threads share one."""
+
+ABREAST = 8
+"""Entries whose units each of these threads asks for before it adds the first."""
 
 if simulated():
 
@@ -14,7 +21,18 @@ if simulated():
         """Add the values of a warp's threads to ``sums[place]``; all its threads."""
         cuda.atomic.add(sums, place, value)
 
+    add_for_slots = add_for_warp
+
+    @cuda.jit(device=True)
+    def settled():
+        """Do nothing: the simulator reads when it is told to."""
+
 else:
+
+    @cuda.jit(device=True)
+    def settled():
+        """Have all reads before under way: the compiler would put them off one behind the other, to save registers."""
+        cuda.syncwarp()
 
     @cuda.jit(device=True)
     def add_for_warp(sums, place, value):
@@ -26,6 +44,30 @@ else:
         value += cuda.shfl_down_sync(0xFFFFFFFF, value, 1)
         if cuda.threadIdx.x & 31 == 0:
             cuda.atomic.add(sums, place, value)
+
+    @cuda.jit(device=True)
+    def add_for_slots(sums, place, value):
+        """Add the values of each slot, which every TOGETHER-th thread of a warp has, to its own ``sums[place]``."""
+        value += cuda.shfl_down_sync(0xFFFFFFFF, value, 16)
+        value += cuda.shfl_down_sync(0xFFFFFFFF, value, 8)
+        value += cuda.shfl_down_sync(0xFFFFFFFF, value, 4)
+        if cuda.threadIdx.x & 31 < TOGETHER and value > 0:
+            cuda.atomic.add(sums, place, value)
+
+
+@cuda.jit(device=True)
+def own_stretch(count, whole, limits, member, blocks, pool):
+    """Return the warp's stretch of the entries of all lists, from and to, and the block's share and list it begins in.
+
+    All stretches are equally long.
+    """
+    own = member * (cuda.blockDim.x // WARP) + cuda.threadIdx.x // WARP
+    warps = blocks * (cuda.blockDim.x // WARP)
+    low, high = int64(whole * own // warps), int64(whole * (own + 1) // warps)
+    part = (count + blocks - 1) // blocks
+    block = last_upto(pool, int64(0), int64(blocks), low)
+    j = last_upto(limits, block * part, min((block + 1) * part, count), low - pool[block])
+    return low, high, block, j
 
 
 @cuda.jit(device=True)
@@ -40,13 +82,9 @@ def add_starts(
     and an 8-byte read. One atomic add a warp and list. Without ``tiled`` a thread owns a whole list.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    threads = min(width, WARP)
-    own, warps = member * (width // threads) + lane // threads, blocks * (width // threads)
-    rank = lane % threads
-    low, high = int64(whole * own // warps), int64(whole * (own + 1) // warps)
+    threads, rank = WARP, lane % WARP
     part = (count + blocks - 1) // blocks
-    block = last_upto(pool, int64(0), int64(blocks), low)
-    j = last_upto(limits, block * part, min((block + 1) * part, count), low - pool[block])
+    low, high, block, j = own_stretch(count, whole, limits, member, blocks, pool)
     if not tiled:
         threads, rank = 1, 0
         j, low, high = int64(member * width + lane), int64(0), int64(whole)
@@ -79,3 +117,62 @@ def add_starts(
         else:
             scores[j] += total
             j += blocks * width
+
+
+@cuda.jit(device=True)
+def add_starts_together(
+    union, size, whole, begin, starts, frequent_begin, frequencies, quads, sums, limits, member, blocks, pool
+):
+    """Add to ``sums`` of each listed vertex what the walks of each slot that end there carry; all threads of the team.
+
+    Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``share_out``. A warp owns a stretch of the entries of all lists,
+    as long as that of any other warp. TOGETHER neighbouring threads read an entry, each the unit of its own slot: 4
+    bytes an entry and one sector of 32 bytes for all of them, ABREAST at a time. One atomic add a warp, list and slot.
+
+    Parameters
+    ----------
+    union : int32 array
+        ``size`` vertices; their lists have ``whole`` entries.
+    begin, starts, frequent_begin, frequencies
+        The start lists.
+    quads : int64 array, shape (n * TOGETHER,)
+        The units of each vertex, side by side.
+    sums : int64 array, shape (n,)
+        Of the thread's slot, ``threadIdx.x % TOGETHER``.
+    """
+    rank = cuda.threadIdx.x % WARP
+    ahead, units = rank // TOGETHER, quads[rank % TOGETHER :]
+    part = (size + blocks - 1) // blocks
+    low, high, block, j = own_stretch(size, whole, limits, member, blocks, pool)
+    # Indices are unsigned: a signed one is looked at for counting from the end, with more instructions than the read.
+    places, found = cuda.local.array(ABREAST, uint64), cuda.local.array(ABREAST, int64)
+    counts = cuda.local.array(ABREAST, uint32)
+    while low < high:
+        v = int64(union[j])
+        row, often = begin[v], frequent_begin[v]
+        while j >= (block + 1) * part:
+            block += 1
+        offset = pool[block] + limits[j]
+        place, stop = int32(low - offset), int32(min(high - offset, begin[v + 1] - row))
+        low = offset + stop
+        frequent = int32(frequent_begin[v + 1] - often)
+        total = int64(0)
+        while place < stop:
+            for i in range(ABREAST):
+                own = int32(place + ahead + i * STRIDE)
+                counts[i] = uint32(1) if own < stop else uint32(0)
+                places[i] = uint64(starts[uint64(row + min(own, int32(stop - 1)))]) * uint64(TOGETHER)
+            if place < frequent:
+                for i in range(ABREAST):
+                    own = int32(place + ahead + i * STRIDE)
+                    if own < min(stop, frequent):
+                        counts[i] = frequencies[uint64(often + own)]
+            settled()
+            for i in range(ABREAST):
+                found[i] = units[places[i]]
+            settled()
+            for i in range(ABREAST):
+                total += found[i] * int64(counts[i])
+            place = int32(place + ABREAST * STRIDE)
+        add_for_slots(sums, v, total)
+        j += 1

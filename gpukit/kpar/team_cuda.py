@@ -2,8 +2,8 @@
 
 A team is some blocks of one cooperative launch, all of them for one query or one each for many. Its threads work in
 *phases* with :func:`meet` between them. What they share lies in ``control`` (int64), a stretch of it for each team that
-begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, and two histograms. Counters
-written in a phase are read in the next one and zero again two phases later.
+begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, two histograms, and what
+queries that were put off left. Counters written in a phase are read in the next one and zero again two phases later.
 """
 
 from numba import cuda, int32, int64
@@ -30,13 +30,24 @@ BUCKETS = 2048
 AT_ONCE = 4
 """Vertices whose values a thread asks for before it looks at the first, in passes over many."""
 
+TOGETHER = 4
+"""Queries of a team whose start lists are read together: their units of a vertex fill a sector of 32 bytes."""
+
+HELD = 8
+"""Words that a query leaves when it is put off."""
+
 RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MOST_BLOCKS + 1
-CONTROL = HISTOGRAMS + 2 * BUCKETS
+PUT_OFF = HISTOGRAMS + 2 * BUCKETS
+CONTROL = PUT_OFF + TOGETHER * HELD
 """Places in the stretch of a team, after the count of arrivals: the phases it was let into, counters, sums of the
-blocks, histograms; its length."""
+blocks, histograms, queries put off; its length."""
 
 FIRST, SECOND, TOTAL_A, TOTAL_B, FLAG = 0, 1, 2, 3, 4
 """Counters: the lengths of two lists, two sums and a flag."""
+
+RESIDUE, RESERVE, UNIT, WALKED, SCORES, LIMITS, SPARE, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
+TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
+"""Rows of n int64 and of n int32 that a query works in."""
 
 BASE, EPOCH, RAISED, PLACE = 2, 3, 4, 5
 """Places in the small shared array: the first place of a flush, how often :func:`anywhere` was asked, when a flag was
@@ -73,8 +84,12 @@ def meet(control, home, member, blocks, phase):
             cuda.threadfence()
         cuda.syncthreads()
     phase += 1
-    if member == 0 and cuda.threadIdx.x < 16:
-        control[home + COUNTERS + 16 * ((phase + 2) & 3) + cuda.threadIdx.x] = 0
+    if member == 0:
+        # A block may have fewer threads than there are counters.
+        i = cuda.threadIdx.x
+        while i <= FLAG:
+            control[home + COUNTERS + 16 * ((phase + 2) & 3) + i] = 0
+            i += cuda.blockDim.x
     return phase
 
 

@@ -49,6 +49,8 @@ SHAPES = [
     (1, 100, "scan", True, False),
     (7, 3, "atomic", False, True),
     (300, 1, "scan", False, False),
+    (1, 0, "auto", True, True, 4),
+    (3, 5, "atomic", True, True, 4),
 ]
 
 
