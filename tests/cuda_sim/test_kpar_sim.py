@@ -181,3 +181,14 @@ def test_baselines_equal_the_cpu(simulator, random_graph, monkeypatch):
     ):
         assert np.array_equal(found.offsets, expected.offsets)
         assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
+
+
+def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatch):
+    from gpukit.bench.kpar import Bench
+    from gpukit.kpar import cpu
+
+    bench = Bench(random_graph(8, 12, 3), Params(), simulator, 3, 1.0)
+    bench.preprocessing()
+    # Called all the same, it fails.
+    monkeypatch.setattr(cpu, "forward_rows", None)
+    assert bench.on_threads(2, Sources.single([1]))["same_answers"]
