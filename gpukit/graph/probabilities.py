@@ -112,7 +112,18 @@ def out_probabilities(graph: Graph) -> np.ndarray:
     """
     if graph.probabilities is not None:
         return graph.probabilities
-    return _scheme_stored(graph.weights, in_degrees(graph))[graph.indices]
+    return head_probabilities(graph)[graph.indices]
+
+
+def head_probabilities(graph: Graph) -> np.ndarray:
+    """Return the stored word (uint32, n) of all in-edges of each vertex, for the schemes where they are equal.
+
+    Raises
+    ------
+    InputError
+        If the graph has no probabilities.
+    """
+    return _scheme_stored(graph.weights, in_degrees(graph))
 
 
 def _scheme_stored(weights: Weights, degrees: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from gpukit.device.philox import Stream, draw4
 from gpukit.errors import InputError
 from gpukit.evaluate.rule import lt_quota, lt_weights
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import out_probabilities
+from gpukit.graph.probabilities import head_probabilities
 from gpukit.worlds.rule import word_of
 
 
@@ -22,8 +22,11 @@ class World(Protocol):
 
 
 @numba.njit(nogil=True, cache=True)
-def _cascade(indptr, indices, thresholds, seed, tag, world, active, queue, tail):
-    """Let ``queue[:tail]`` activate others under IC; return the new tail. Coins are keyed by the source vertex."""
+def _cascade(indptr, indices, of_edges, of_heads, seed, tag, world, active, queue, tail):
+    """Let ``queue[:tail]`` activate others under IC; return the new tail. Coins are keyed by the source vertex.
+
+    Probabilities, minus one, are those of edges, or where there are none, of all edges to a head.
+    """
     head = 0
     while head < tail:
         u = queue[head]
@@ -34,7 +37,8 @@ def _cascade(indptr, indices, thresholds, seed, tag, world, active, queue, tail)
             if (place & 3) == 0 and place > 0:
                 words = draw4(seed, tag, world, u, place >> 2)
             v = indices[e]
-            if word_of(words, place & 3) <= thresholds[e] and not active[v]:
+            threshold = of_edges[e] if len(of_edges) > 0 else of_heads[v]
+            if word_of(words, place & 3) <= threshold and not active[v]:
                 active[v] = True
                 queue[tail] = v
                 tail += 1
@@ -82,7 +86,10 @@ class SimulatedWorld:
         self._active, self._queue = np.zeros(graph.n, np.bool_), np.empty(graph.n, np.int32)
         self._model = model
         if model == "ic":
-            self._words: tuple[np.ndarray, ...] = (out_probabilities(graph),)
+            none = np.zeros(0, np.uint32)
+            # Heads' words for all edges would take as long to look up as a whole campaign takes on a GPU.
+            listed = graph.probabilities is not None
+            self._words = (graph.probabilities, none) if listed else (none, head_probabilities(graph))
         else:
             self._words = lt_weights(graph)
             self._reached = np.zeros(graph.n, np.int64)
