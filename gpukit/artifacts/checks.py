@@ -226,7 +226,7 @@ def check_campaign(artifact: Artifact) -> None:
             now = arrays["activated"][arrays["activated_begin"][r] : arrays["activated_begin"][r + 1]]
             _need(np.isin(batch, now).all(), f"round {r} does not activate its own seeds")
     rows_ascend(arrays["activated_begin"], arrays["activated"], "activated vertices")
-    for name in ("cost", "sets", "covered"):
+    for name in ("cost", "sets", "covered", "most", "refused", "judged"):
         _need(not np.any(arrays[name] < 0), f"{name} must not be negative")
     _need(np.all((stops >= 0) & (stops <= 2)), "stops must be 0, 1 or 2")
     _need(np.array_equal(stops == 2, arrays["sets"] == 0), "only the end game does without sets")

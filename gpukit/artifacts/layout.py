@@ -243,7 +243,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "campaign",
-            1,
+            2,
             "campaigns of minimum-cost seeding, round by round; of a real one the state between rounds",
             (
                 Array("worlds", ("int64",), ("campaigns",), "number of each hidden world; -1: observed, not simulated"),
@@ -255,7 +255,10 @@ KINDS: dict[str, Kind] = {
                 Array("cost", ("int64",), ("rounds",), "what the seeds of each round cost, in units"),
                 Array("sets", ("int64",), ("rounds",), "mRR sets the seeds were chosen from; 0 in the end game"),
                 Array("covered", ("int64",), ("rounds",), "how many of these they hit"),
-                Array("hits", ("int64",), ("rounds",), "how many of as many fresh sets they hit; -1: none were drawn"),
+                Array("most", ("int64",), ("rounds",), "no seeds that cost as much hit more of them"),
+                Array("hits", ("int64",), ("rounds",), "how many of the judging sets they hit; -1: there were none"),
+                Array("refused", ("int64",), ("rounds",), "batches that judging sets refused"),
+                Array("judged", ("int64",), ("rounds",), "ids of judging sets that had been used up before"),
                 Array("stops", ("int8",), ("rounds",), "why no more sets: 0 certified, 1 the cap, 2 end game"),
                 Array("prices", ("int64",), ("n",), "cost of each vertex, in units; costs from a file", False),
             ),

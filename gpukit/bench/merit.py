@@ -94,7 +94,8 @@ def run(
 ) -> tuple[Result, dict[str, float]]:
     """Return a campaign in one world, and its seconds by phase."""
     timer = PhaseTimer(synchroniser(device))
-    world = SimulatedWorld(graph, params.model, params.seed, number)
+    with timer.phase("diffuse"):
+        world = SimulatedWorld(graph, params.model, params.seed, number)
     used = tables if params.model == "ic" and params.storage == "segments" else None
     result = simulate(graph, params, world, device, groups=groups, tables=used, timer=timer)
     return result, timer.seconds()

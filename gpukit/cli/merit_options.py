@@ -62,7 +62,8 @@ UpdateOption = Annotated[
     Update, typer.Option("--update", help="Sets from round to round: keep their coins, as printed (biased), none.")
 ]
 CertificateOption = Annotated[
-    Certificate, typer.Option("--certificate", help="Certify a batch on fresh sets, or on those it was chosen from.")
+    Certificate,
+    typer.Option("--certificate", help="Certify a batch on sets no choice depends on, or on those it was chosen from."),
 ]
 ResidualOption = Annotated[
     Residual | None,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 STOPS = ("certified", "cap", "end")
+_NUMBERS = ("cost", "sets", "covered", "most", "refused", "judged")
 _SETTINGS = ("eta", "batch", "model", "epsilon", "update", "ids", "certificate", "lt_residual")
 
 
@@ -39,9 +40,7 @@ def save(
         "seeds": graph.original(_joined([one.batch for one in rounds])),
         "activated_begin": _begins([len(one) for one in outcomes]),
         "activated": graph.original(_joined(outcomes)),
-        "cost": np.array([one.cost for one in rounds], np.int64),
-        "sets": np.array([one.sets for one in rounds], np.int64),
-        "covered": np.array([one.covered for one in rounds], np.int64),
+        **{name: np.array([getattr(one, name) for one in rounds], np.int64) for name in _NUMBERS},
         "hits": np.array([-1 if one.hits is None else one.hits for one in rounds], np.int64),
         "stops": np.array([STOPS.index(one.kind) for one in rounds], np.int8),
     }
@@ -83,12 +82,9 @@ def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], 
         batch = seeds[arrays["batch_begin"][r] : arrays["batch_begin"][r + 1]].astype(np.int32)
         outcome = active[arrays["activated_begin"][r] : arrays["activated_begin"][r + 1]].astype(np.int32)
         hits = int(arrays["hits"][r])
-        rounds.append(
-            Round(
-                batch, int(arrays["cost"][r]), outcome if len(outcome) else None, int(arrays["sets"][r]),
-                int(arrays["covered"][r]), None if hits < 0 else hits, STOPS[int(arrays["stops"][r])],
-            )
-        )  # fmt: skip
+        numbers: dict[str, Any] = {name: int(arrays[name][r]) for name in _NUMBERS}
+        numbers |= {"hits": None if hits < 0 else hits, "kind": STOPS[int(arrays["stops"][r])]}
+        rounds.append(Round(batch=batch, activated=outcome if len(outcome) else None, **numbers))
     return asked, rounds, artifact
 
 
@@ -101,7 +97,9 @@ def rounds_record(graph: "Graph", rounds: Sequence[Round], costs: Costs) -> list
             "cost": costs.amount(one.cost),
             "sets": one.sets,
             "covered": one.covered,
+            "most": one.most,
             "hits": one.hits,
+            "refused": one.refused,
             "stop": one.kind,
         }
         for one in rounds

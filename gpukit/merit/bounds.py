@@ -1,13 +1,26 @@
-"""How many mRR sets a round needs, and when its batch is good enough; decimal arithmetic, the same on every machine.
+"""How many mRR sets a round needs, and when its batch is good enough, the same on every machine.
 
 Source: MERIT, algorithm 1, with the square that is lost in print. A round has n living vertices, of which η are still
-to be activated; it chooses a batch of b seeds by greedy coverage per cost.
+to be activated; it chooses a batch of b seeds by greedy coverage per cost. Decisions are made in decimal arithmetic.
 """
 
+import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from functools import cache
 
-from gpukit.worlds.bounds import CONTEXT, ceiling, doublings, hit_lower, hit_upper, log_choose
+from gpukit.worlds.bounds import CONTEXT, ceiling, hit_lower, hit_upper, log_choose
+
+STEP = 16
+"""A trial has a sixteenth more sets than the one before. The paper doubles them, which on average draws 1.44 times as
+many as are needed; more trials cost no more than a logarithm of their number in the bounds."""
+
+JUDGES = 4
+"""One judging set for so many that a batch is chosen from."""
+
+SERVES = 64
+"""Rounds that judging sets serve at most."""
 
 
 @dataclass(frozen=True)
@@ -16,37 +29,52 @@ class Plan:
 
     Attributes
     ----------
-    first : int
-        θ: sets of the first trial; they double.
-    cap : int
-        θ_max: as many sets do without a certificate.
-    trials : int
-        H: trials at most.
+    sizes : tuple of int
+        Sets of each trial: θ first; with the last, θ_max, a batch needs no certificate.
+    judges : int
+        One judging set for so many sets.
     lower, upper : Decimal
         a₁ and a₂: logarithms of the chance that a bound fails.
     target : Decimal
         ρ_b · (1 - ε̂), with ρ_b = 1 - (1 - 1/b)^b, what greedy coverage per cost promises.
     """
 
-    first: int
-    cap: int
-    trials: int
+    sizes: tuple[int, ...]
+    judges: int
     lower: Decimal
     upper: Decimal
     target: Decimal
 
-    def accepts(self, most: int, hits: int) -> bool:
+    def judging(self, size: int) -> int:
+        """Return how many sets judge a batch that was chosen from ``size`` sets."""
+        return -(-size // self.judges)
+
+    def accepts(self, size: int, most: int, hits: int) -> bool:
         """Return whether a batch is certified that hits ``hits`` of the judging sets, if none hits over ``most``."""
         with localcontext(CONTEXT):
-            return hit_lower(Decimal(hits), self.lower) > self.target * hit_upper(Decimal(most), self.upper)
+            least = hit_lower(Decimal(hits), self.lower) * size
+            return least > self.target * hit_upper(Decimal(most), self.upper) * self.judging(size)
+
+    def promises(self, size: int, most: float, covered: float) -> bool:
+        """Return whether a batch would be certified if it hit as large a share of the judging sets as of its own."""
+        share = self.judging(size) / size
+        lower, upper = float(self.lower), float(self.upper)
+        least = math.sqrt(covered * share + 2 * lower / 9) - math.sqrt(lower / 2)
+        largest = math.sqrt(most + upper / 2) + math.sqrt(upper / 2)
+        return least > 0 and least * least - lower / 18 > float(self.target) * largest * largest * share
+
+    def needed(self, size: int, most: float, covered: float) -> int:
+        """Return the first place in ``sizes`` that :meth:`promises`, if counts grow as they did up to ``size``."""
+        return bisect_left(self.sizes, 1, key=lambda s: int(self.promises(s, most * s / size, covered * s / size)))
 
 
-def most_covered(gains: list[int], costs: list[int], sets: int) -> int:
+def most_covered(gains: list[int], costs: list[int], sets: int, leaders: list[tuple[int, int]]) -> int:
     """Return a bound on what any seeds that cost no more than a greedy batch cover of the sets it was chosen from.
 
     Given the first i seeds S_i no vertex adds more per cost than the next seed does, so seeds of cost B cover at most
     Λ(S_i) + B · gain_i / cost_i, for every i. The least of these is at most Λ(S)/ρ_b, the paper's bound, which Krause
-    and Guestrin (2005, lemma 3) derive from the same inequalities.
+    and Guestrin (2005, lemma 3) derive from the same inequalities. Nor do seeds cover more than the sum of what each
+    covers alone, which is largest for the leaders, with a part of the last one (the fractional knapsack of cost B).
 
     Parameters
     ----------
@@ -54,12 +82,28 @@ def most_covered(gains: list[int], costs: list[int], sets: int) -> int:
         What each seed of the batch newly covered, and its cost, in order of choice.
     sets : int
         Number of sets.
+    leaders : list of (int, int)
+        What vertices cover alone, and their costs: those that cover most per cost, by falling ratio; all other
+        vertices have no larger ratio than the last.
     """
     budget, covered, most = sum(costs), 0, sets
     for gain, cost in zip(gains, costs, strict=True):
         most = min(most, covered + gain * budget // cost)
         covered += gain
-    return most
+    left, alone = budget, 0
+    for count, cost in leaders[:-1]:
+        if cost >= left:
+            return min(most, alone + -(-count * left // cost))
+        left -= cost
+        alone += count
+    for count, cost in leaders[-1:]:
+        alone += -(-count * left // cost)
+    return min(most, alone)
+
+
+@cache
+def _ln(value: int) -> Decimal:
+    return CONTEXT.ln(Decimal(value))
 
 
 def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> Plan:
@@ -74,8 +118,8 @@ def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> 
     epsilon : float
         In (0, 1).
     certificate : str
-        ``fresh``: the judging sets are not those the batch was chosen from; ``paper``: they are, which costs a union
-        bound over all batches.
+        ``fresh``: the judging sets are not those the batch was chosen from, and serve up to ``SERVES`` rounds, which
+        costs a union bound over these; ``paper``: they are, which costs one over all batches.
     batch_costs : int
         Bound on the number of different costs a batch can have: the best set of the same cost depends on it.
     """
@@ -88,14 +132,14 @@ def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> 
         batches = log_choose(n, b)
         root = six.sqrt() + ((batches + six) / ratio).sqrt()
         start = 2 * root * root
-        factor = max(Decimal(1), n / (accuracy * accuracy * b))
-        trials = doublings(factor) + 1
-        failure = (3 * trials * inverse).ln()
+        sizes, cap = [ceiling(start)], ceiling(start * max(Decimal(1), n / (accuracy * accuracy * b)))
+        while sizes[-1] < cap:
+            sizes.append(min(cap, sizes[-1] + -(-sizes[-1] // STEP)))
+        failure = six + _ln(len(sizes)) - _ln(2)
         return Plan(
-            first=ceiling(start),
-            cap=ceiling(start * factor),
-            trials=trials,
-            lower=failure + (batches if certificate == "paper" else 0),
-            upper=failure + min(batches, Decimal(batch_costs).ln()),
+            sizes=tuple(sizes),
+            judges=JUDGES if certificate == "fresh" else 1,
+            lower=failure + (batches if certificate == "paper" else _ln(SERVES)),
+            upper=failure + min(batches, _ln(batch_costs)),
             target=ratio * (1 - accuracy),
         )

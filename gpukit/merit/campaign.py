@@ -127,7 +127,7 @@ class Campaign:
         if self._policy.residual.dead[last.batch].any():
             raise InputError("a seed of the last batch was active before; the campaign contradicts itself")
         self.rounds[-1] = replace(last, activated=everyone)
-        self._policy.observe(everyone, last.sets, replay=replay)
+        self._policy.observe(last, everyone, replay=replay)
 
     def result(self) -> Result:
         """Return what happened so far."""

@@ -86,7 +86,7 @@ def _start_again(visited, row, dead):
 
 
 @cuda.jit(device=True)
-def _turn(ring, base, length, starts, head, used):
+def _turn(ring, base, length, starts, head, used, marks):
     """Go once round a ring, moving the records that count to its head; return head and entries used; one block."""
     source, left = wrapped(head - used + length, length), used
     while left > 0:
@@ -94,7 +94,7 @@ def _turn(ring, base, length, starts, head, used):
         number = ring[base + source]
         record = int64(ring[at(base, source + 1, length)]) + HEADER
         if starts[number] == wrapped(source + HEADER, length):
-            move(ring, base, source, head, record, length)
+            move(ring, base, source, head, record, length, record, int64(0), marks, False)
             cuda.syncthreads()
             if cuda.threadIdx.x == 0:
                 starts[number] = wrapped(head + HEADER, length)
@@ -111,7 +111,7 @@ def _turn(ring, base, length, starts, head, used):
 def advance(
     rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
     dead, living, eta, living_in, raw, seed, tag, root_tag, first, segments, begin, have, end,
-    order, listed, group, flags, starts, sizes, roots, cursors, ring, state, visited, counts, split, counted, control,
+    order, listed, group, flags, starts, sizes, roots, cursors, ring, state, visited, counts, counted, control,
 ):  # fmt: skip
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.
 
@@ -146,10 +146,9 @@ def advance(
         See ``HEAD``, ``USED``, ``LIVE``.
     visited : uint32 array, shape (>= blocks, ceil(n / 32))
         Bitmaps; the bits of dead vertices are set, no others, at the start and at the end.
-    counts : int32 array, shape (2, n)
-        Occurrences of each vertex in the sets below ``split``, and in those from there to ``counted`` - 1; they follow
-        what happens to these.
-    split, counted : int
+    counts : int32 array, shape (n,)
+        Occurrences of each vertex in the sets below ``counted``; they follow what happens to these.
+    counted : int
     control : int64 array, shape (CONTROL,)
         ``PROBES`` and ``MEMBERS`` are increased. ``OVERFLOW`` is set if a ring was too short: then no set is of use,
         and nothing is done where it is set before.
@@ -185,7 +184,6 @@ def advance(
         if r >= end:
             break
         change = POLLUTED if r >= have else int(flags[r])
-        counted_in = 0 if r < split else 1
         sample = int64(first) + r
         wanted = root_count(living, eta, seed, root_tag, sample)
         if change == GROWN and wanted - roots[r] > MOST_NEW:
@@ -194,13 +192,13 @@ def advance(
             kept -= int64(sizes[r]) + HEADER
             grown -= int64(sizes[r])
             if r < counted:
-                count_members(ring, base, int64(starts[r]), int64(0), int64(sizes[r]), length, -1, counts, counted_in)
+                count_members(ring, base, int64(starts[r]), int64(0), int64(sizes[r]), length, -1, counts)
             cuda.syncthreads()
             if lane == 0:
                 starts[r] = -1
         if 2 * used > length and 8 * kept <= 3 * length:
             cuda.syncthreads()
-            head, used = _turn(ring, base, length, starts, head, used)
+            head, used = _turn(ring, base, length, starts, head, used, marks)
         adding = change == GROWN
         known, size, cursor, old = int64(0), int64(0), int64(0), int64(0)
         if adding:
@@ -224,7 +222,7 @@ def advance(
                 # More than the table takes: the set is searched for afresh.
                 adding = False
                 if r < counted:
-                    count_members(ring, base, old, int64(0), size, length, -1, counts, counted_in)
+                    count_members(ring, base, old, int64(0), size, length, -1, counts)
                 kept -= size + HEADER
                 grown -= size
                 known, cursor, one, one_end, two = int64(0), int64(0), int64(0), wanted, wanted
@@ -331,8 +329,8 @@ def advance(
         if r < counted:
             # Of a set that was added to, the roots that it did not have and the members after those copied.
             if adding:
-                count_members(ring, base, data, known, one_end, length, 1, counts, counted_in)
-            count_members(ring, base, data, had if adding else int64(0), tail, length, 1, counts, counted_in)
+                count_members(ring, base, data, known, one_end, length, 1, counts)
+            count_members(ring, base, data, had if adding else int64(0), tail, length, 1, counts)
         if lane == 0:
             ring[base + head] = r
             ring[at(base, head + 1, length)] = tail
@@ -364,7 +362,7 @@ KERNELS = {
         (numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32)
         + (_u8, _int, _int, _i32, _bool, _seed, *(_int,) * 7)
         + (_i32, _int, _int, _u8, _i32, _i32, _i32, _i64, _i32, numba.int64[:, ::1], numba.uint32[:, ::1])
-        + (numba.int32[:, ::1], _int, _int, _i64),
+        + (_i32, _int, _i64),
     ),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -13,7 +13,7 @@ from numba import cuda, int32, int64, uint32
 from gpukit.device.select import register_limit
 from gpukit.merit.cuda import OVERFLOW
 from gpukit.merit.discover_cuda import BATCH, scan_batch
-from gpukit.merit.table_cuda import at, mark, marked, ring_of
+from gpukit.merit.table_cuda import AHEAD, ask, at, mark, marked, ring_of, wrapped
 from gpukit.worlds.candidates_cuda import AT_ONCE
 
 BLOCK = 256
@@ -21,13 +21,10 @@ BLOCK = 256
 BUCKET_BITS = 11
 BUCKETS = 1 << BUCKET_BITS
 """Classes of ratios: 32 to a power of two, so that those of many vertices that are much alike are not too large. Their
-place in shared memory then marks the candidates: one other vertex in 3,000 passes for one of 512."""
+place in shared memory then marks the candidates: one other vertex in 2,300 passes for one of 512."""
 
 MOST, WANTED = 2048, 512
 """Candidates at most, and as many as are aimed at first: their counts and costs lie in a block's shared memory."""
-
-AHEAD = 8
-"""Members that a thread asks for before it looks at the first."""
 
 EPOCHS = 4
 """How often candidates are chosen at most."""
@@ -36,7 +33,7 @@ CHOSEN, HITS, OVER, HELD, JUDGE_HELD, FOUND, LISTED = 0, 1, 2, 3, 4, 5, 9
 RESULT = 16
 """Places in ``result``: seeds chosen, sets of the judge hit, whose rings were too short (1: the collection's, 2: the
 judge's), members of the sets that count and of the judge's; candidates of each epoch and their occurrences; where
-seeds and gains begin."""
+seeds and gains begin, and after them the first candidates: counts in the upper halves, costs in the lower ones."""
 
 
 @cuda.jit(device=True)
@@ -82,42 +79,46 @@ def _member(ring, base, start, length, i, size):
 
 
 @cuda.jit(device=True)
-def _count(ring, base, start, length, size, lane, counts):
-    """Add the members of a set to the second row of counts; a warp, four loads a thread at once."""
+def _count(ring, base, start, length, size, lane, change, counts):
+    """Add ``change`` to the counts of the members of a set; a warp, four loads a thread at once."""
     for i in range(lane, size, 128):
         first = _member(ring, base, start, length, i, size)
         second = _member(ring, base, start, length, i + 32, size)
         third = _member(ring, base, start, length, i + 64, size)
         fourth = _member(ring, base, start, length, i + 96, size)
-        cuda.atomic.add(counts, (1, first), 1)
+        cuda.atomic.add(counts, first, change)
         if second >= 0:
-            cuda.atomic.add(counts, (1, second), 1)
+            cuda.atomic.add(counts, second, change)
         if third >= 0:
-            cuda.atomic.add(counts, (1, third), 1)
+            cuda.atomic.add(counts, third, change)
         if fourth >= 0:
-            cuda.atomic.add(counts, (1, fourth), 1)
+            cuda.atomic.add(counts, fourth, change)
 
 
 @cuda.jit(device=True)
 def _list(ring, base, start, length, size, lane, r, marks, slot, list_start, list_fill, inverted):
     """Enter a set in the lists of the candidates in it, which are marked; a warp."""
-    got = cuda.local.array(AHEAD, int32)
-    last, i = size - 1, int64(lane)
-    while i < size:
-        maybe, signs = uint32(0), int32(0)
-        for j in range(AHEAD):
-            got[j] = ring[at(base, start + min(i + 32 * j, last), length)]
-            signs |= got[j]
-        # No id is negative: the compiler cannot ask for an entry only when its turn comes.
-        if signs >= 0:
-            for j in range(AHEAD):
-                maybe |= marked(marks, BUCKET_BITS, got[j]) << uint32(j)
-            if maybe != 0:
+    got, places = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, int32)
+    done = int64(0)
+    while done < size:
+        place = wrapped(start + done, length)
+        piece = min(size - done, length - place)
+        entries, last, i = ring[base + place :], uint32(piece - 1), uint32(lane)
+        while i <= last:
+            if ask(entries, i, uint32(32), last, got):
+                maybe = uint32(0)
                 for j in range(AHEAD):
-                    c = slot[got[j]] if maybe >> uint32(j) & uint32(1) != 0 else int32(-1)
-                    if c >= 0 and i + 32 * j < size:
-                        inverted[list_start[c] + cuda.atomic.add(list_fill, c, 1)] = r
-        i += 32 * AHEAD
+                    maybe |= marked(marks, BUCKET_BITS, got[j]) << uint32(j)
+                if maybe != 0:
+                    for j in range(AHEAD):
+                        asked = maybe >> uint32(j) & uint32(1) != 0 and i + 32 * j <= last
+                        places[j] = slot[uint32(got[j])] if asked else int32(-1)
+                    for j in range(AHEAD):
+                        c = places[j]
+                        if c >= 0:
+                            inverted[list_start[c] + cuda.atomic.add(list_fill, c, 1)] = r
+            i = uint32(i + AHEAD * 32)
+        done += piece
 
 
 @cuda.jit(device=True)
@@ -130,17 +131,17 @@ def _take(v, slot, taken, turn, work):
         cuda.atomic.add(work, v, -1)
 
 
-@cuda.jit(cache=True, **register_limit(128))
+@cuda.jit(cache=True, **register_limit(64))
 def select(
-    starts, sizes, ring, segments, low, high, split, control, judge_starts, judge_sizes, judge_ring, judge_segments,
+    starts, sizes, ring, segments, low, high, control, judge_starts, judge_sizes, judge_ring, judge_segments,
     judge_high, judge_control, costs, b, counts, work, slot, covered, none, champions, histogram, candidates,
     list_start, list_fill, inverted, taken, result,
 ):  # fmt: skip
     """Choose up to b vertices from the sets 0 … high - 1, and count the sets of the judge they hit; cooperative.
 
-    Members are read once to count them (new sets only), once to index the candidates and once where they are covered,
-    4 bytes and an atomic each; a warp owns a set, a block one that a seed covers. Every block keeps the candidates'
-    counts for itself and finds the best alike.
+    Members are read once to count them (only of sets that came or went), once to index the candidates and once where
+    they are covered, 4 bytes and an atomic each; a warp owns a set, a block one that a seed covers. Every block keeps
+    the candidates' counts for itself and finds the best alike.
 
     Parameters
     ----------
@@ -148,16 +149,13 @@ def select(
         The collection (:func:`gpukit.merit.cuda.advance`).
     low, high : int
         Sets counted already in ``counts``, and all that count.
-    split : int
-        The first row of ``counts`` is of the sets below it.
     judge_…
         The judging collection and how many of its sets count; 0: none.
     costs : int32 array, shape (n,)
     b : int
         Seeds at most.
-    counts : int32 array, shape (2, n)
-        Occurrences in the sets below ``split``, and from there to ``low`` - 1; the second row ends as those to
-        ``high`` - 1 if they are more.
+    counts : int32 array, shape (n,)
+        Occurrences in the sets below ``low``; at the end, in those below ``high``.
     work, slot : int32 arrays, shape (n,)
     covered : int32 array, shape (>= high,)
         Working space: which seed covers a set, counted from 1.
@@ -170,7 +168,7 @@ def select(
         Room for the occurrences of the candidates; fewer candidates are taken where it is short.
     taken : int32 array, shape (4, MOST)
         Working space.
-    result : int64 array, shape (RESULT + 2 * b,)
+    result : int64 array, shape (RESULT + 2 * b + MOST,)
         Zero at the start.
     """
     grid = cuda.cg.this_grid()
@@ -195,8 +193,9 @@ def select(
         return
     warps = (width + 31) // 32
     first_warp = int64(lane // 32) * blocks + block
-    for r in range(low + first_warp, high, warps * blocks):
-        _count(ring, ring_of(r, segments, length), int64(starts[r]), length, int64(sizes[r]), lane % 32, counts)
+    change = 1 if low < high else -1
+    for r in range(min(low, high) + first_warp, max(low, high), warps * blocks):
+        _count(ring, ring_of(r, segments, length), int64(starts[r]), length, int64(sizes[r]), lane % 32, change, counts)
     held = int64(0)
     for r in range(thread, high, threads):
         covered[r] = 0
@@ -207,7 +206,7 @@ def select(
         histogram[c] = 0
     grid.sync()
     for v in range(thread, n, threads):
-        work[v] = counts[0, v] + (counts[1, v] if split < high else int32(0))
+        work[v] = counts[v]
     chosen, epoch, seed = 0, 0, int64(0)
     while chosen < b and seed >= 0 and epoch < EPOCHS:
         for c in range(lane, BUCKETS, width):
@@ -246,6 +245,8 @@ def select(
             if work[v] > 0 and _class(work[v], costs[v]) >= limit:
                 c = int(cuda.atomic.add(result, FOUND + epoch, 1))
                 candidates[c] = v
+                if epoch == 0:
+                    result[RESULT + 2 * b + c] = int64(work[v]) << 32 | int64(costs[v])
                 list_fill[c] = 0
                 list_start[c] = cuda.atomic.add(result, LISTED + epoch, int64(work[v]))
             slot[v] = c
@@ -386,8 +387,8 @@ _u8, _i32, _i64, _int = numba.uint8[::1], numba.int32[::1], numba.int64[::1], nu
 KERNELS = {
     "select": (
         select,
-        (_i32, _i32, _i32, _int, _int, _int, _int, _i64, _i32, _i32, _i32, _int, _int, _i64)
-        + (_i32, _int, numba.int32[:, ::1], _i32, _i32, _i32, _u8, numba.int64[:, ::1], _i32, _i32, _i64, _i32, _i32)
+        (_i32, _i32, _i32, _int, _int, _int, _i64, _i32, _i32, _i32, _int, _int, _i64)
+        + (_i32, _int, _i32, _i32, _i32, _i32, _u8, numba.int64[:, ::1], _i32, _i32, _i64, _i32, _i32)
         + (numba.int32[:, ::1], _i64),
     ),
 }

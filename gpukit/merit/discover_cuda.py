@@ -5,7 +5,7 @@ from numba import cuda, int32, int64, uint32
 
 from gpukit.merit.cuda import CHANGED, GROWN, POLLUTED, SAME
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import at, hashed, ring_of, suspect
+from gpukit.merit.table_cuda import AHEAD, ask, at, hashed, ring_of, suspect, wrapped
 
 BATCH = 64
 """Sets that a block looks through together."""
@@ -43,15 +43,16 @@ def discover(
 ):  # fmt: skip
     """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
 
-    A warp owns a set and reads its members (4 bytes, side by side, four at a time), and whether they are dead (1 byte,
-    anywhere) only where a filter in shared memory lets it suspect so. ``filter_of`` has a bit, shared with others, for
-    each vertex that died since the sets were last looked at (:func:`bury`). ``load`` (zero at the start) receives the
-    changed sets of each segment, ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at the start)
-    their number.
+    A warp owns a set and reads its members (4 bytes, side by side, ``AHEAD`` at a time), and whether they are dead (1
+    byte, anywhere) only where a filter in shared memory lets it suspect so. ``filter_of`` has a bit, shared with
+    others, for each vertex that died since the sets were last looked at (:func:`bury`). ``load`` (zero at the start)
+    receives the changed sets of each segment, ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at
+    the start) their number.
     """
     lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     bits, filter_ = FILTER_BITS, cuda.shared.array(FILTER_WORDS, uint32)
     found = cuda.shared.array(BATCH, int32)
+    got = cuda.local.array(AHEAD, int32)
     length = int64(len(ring) // segments)
     x = lane
     while x < FILTER_WORDS:
@@ -68,20 +69,24 @@ def discover(
         q = lane // 32
         while q < count:
             r = place + q
-            base, start, size = ring_of(r, segments, length), int64(starts[r]), int64(sizes[r])
-            last, i = size - 1, lane % 32
-            while i < size and found[q] == 0:
-                a = ring[at(base, start + i, length)]
-                b = ring[at(base, start + min(i + 32, last), length)]
-                c = ring[at(base, start + min(i + 64, last), length)]
-                d = ring[at(base, start + min(i + 96, last), length)]
-                # No id is negative: the compiler cannot ask for an entry only when its turn comes.
-                if (a | b | c | d) >= 0:
-                    doubt = suspect(filter_, a, bits) | suspect(filter_, b, bits)
-                    doubt |= suspect(filter_, c, bits) | suspect(filter_, d, bits)
-                    if doubt != 0 and dead[a] | dead[b] | dead[c] | dead[d] != 0:
-                        found[q] = 1
-                i += 128
+            base, size = ring_of(r, segments, length), int64(sizes[r])
+            start, done = int64(starts[r]), int64(0)
+            while done < size and found[q] == 0:
+                place_in = wrapped(start + done, length)
+                piece = min(size - done, length - place_in)
+                entries, last, i = ring[base + place_in :], uint32(piece - 1), uint32(lane % 32)
+                while i <= last and found[q] == 0:
+                    if ask(entries, i, uint32(32), last, got):
+                        doubt = uint32(0)
+                        for j in range(AHEAD):
+                            doubt |= suspect(filter_, got[j], bits) << uint32(j)
+                        while doubt != 0:
+                            j = cuda.ffs(doubt) - 1
+                            doubt &= uint32(doubt - uint32(1))
+                            if dead[entries[min(uint32(i + j * 32), last)]] != 0:
+                                found[q] = 1
+                    i = uint32(i + AHEAD * 32)
+                done += piece
             q += (width + 31) // 32
         cuda.syncthreads()
         q = lane

@@ -16,6 +16,7 @@ from gpukit.errors import UsageError
 from gpukit.merit import gamcss_cuda as kernels
 from gpukit.merit.cuda import MEMBERS, OVERFLOW, PROBES
 from gpukit.merit.cuda_select import BLOCK
+from gpukit.merit.sets import Selection, lead
 from gpukit.merit.sets_cuda import OwningSets
 
 WARP = 32
@@ -88,19 +89,21 @@ class GamcssSets(OwningSets):
     def _grid(self, sets: int) -> int:
         return 1 if xp is np else min(sets, 4 * self.state.blocks)
 
-    def select(self, b: int, costs: np.ndarray, judge: Any) -> tuple[np.ndarray, np.ndarray, int | None]:
+    def select(self, b: int, costs: np.ndarray, judge: Any) -> Selection:
         """Choose up to b seeds by coverage per cost, with two launches each."""
         state = self.state
         state.costs.array[:] = xp.asarray(costs.astype(np.int32))
         state.covered.reserve(self._valid, 0)
         sets = (self._starts.view, self._sizes.view, self._common.view)
         grid = self._grid(self._valid)
-        counts = state.counts.array[0]
+        counts = state.counts.array
         if self._counted == 0:
             counts.fill(0)
-        launch(kernels.count, grid, WARP, *sets, self._counted, self._valid, Buffer(counts).view)
+        launch(kernels.count, grid, WARP, *sets, self._counted, self._valid, state.counts.view)
         self._counted = self._valid
         state.work.array[:] = counts
+        first = xp.argsort(-(counts / state.costs.array))[: 2 * b]
+        leaders = lead(Buffer(counts[first]).host(), Buffer(state.costs.array[first]).host(), b)
         state.covered.array.fill(0)
         blocks = 1 if xp is np else 4 * 132
         champions = Buffer((3, blocks), np.int64)
@@ -119,7 +122,8 @@ class GamcssSets(OwningSets):
             gains.append(best[1])
             launch(kernels.cover, grid, WARP, *sets, self._valid, best[0], state.covered.view, state.work.view)
         chosen = np.array(seeds, np.int32)
-        return chosen, np.array(gains, np.int64), None if judge is None else judge.count_hits(chosen)
+        hits = None if judge is None else judge.count_hits(chosen)
+        return Selection(chosen, np.array(gains, np.int64), hits, leaders)
 
     def count_hits(self, seeds: np.ndarray) -> int:
         """Return how many valid sets hold a seed."""

@@ -9,7 +9,6 @@ from numba import cuda, int32, int64, uint64
 from gpukit.device.philox import draw4
 from gpukit.merit.rule import SEQUENCE
 from gpukit.merit.table_cuda import (
-    AHEAD,
     EMPTY,
     FREE,
     MARK_BITS,
@@ -24,6 +23,7 @@ from gpukit.merit.table_cuda import (
     leave,
     mark,
     meet_members,
+    move,
     open_table,
 )
 from gpukit.worlds.rule import biased, word_of
@@ -56,22 +56,7 @@ def copy_members(known, size, wanted, old, ring, base, data, length, marks):
         marks[i] = 0
         i += cuda.blockDim.x
     cuda.syncthreads()
-    got = cuda.local.array(AHEAD, int32)
-    width, last = int64(cuda.blockDim.x), size - 1
-    i = int64(cuda.threadIdx.x)
-    while i < size:
-        signs = int32(0)
-        for j in range(AHEAD):
-            got[j] = ring[at(base, old + min(i + j * width, last), length)]
-            signs |= got[j]
-        # No id is negative: the compiler cannot ask for an entry only when its turn comes.
-        if signs >= 0:
-            for j in range(AHEAD):
-                place = i + j * width
-                if place < size:
-                    ring[at(base, data + (place if place < known else place + wanted - known), length)] = got[j]
-                    mark(marks, MARK_BITS, got[j])
-        i += AHEAD * width
+    move(ring, base, old, data, size, length, known, wanted - known, marks, True)
 
 
 @cuda.jit(device=True)

@@ -1,18 +1,20 @@
-"""One round: draw or update mRR sets, choose a batch, double the sets until the batch is certified.
+"""One round: draw or update mRR sets, choose a batch, take more sets until the batch is certified.
 
-The first trial has about as many sets as the last round ended with, of the fixed sequence θ, 2θ, 4θ …: those before it
-would hardly do. Every fourth round begins with half as many, for the sets that rounds need become fewer.
+The first trial has as many sets as the last round if its counts say that these, or a little fewer, will do again: to
+count the occurrences of vertices in other sets takes time, and a lucky round says little about the next.
 
 Sample ids, below 2**48: the sets that batches are chosen from have the ids from 0, those that judge a batch the ids
-from 2**47, new ones every round; a round that ended with θ sets has used up θ of these.
+from 2**47.
 """
+
+from bisect import bisect_left
 
 import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.graph.csr import Graph
-from gpukit.merit.bounds import most_covered, plan
+from gpukit.merit.bounds import SERVES, Plan, most_covered, plan
 from gpukit.merit.problem import Costs, Params, Round
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import MrrSets, make_sets
@@ -20,8 +22,70 @@ from gpukit.worlds.reverse import Reverse
 
 JUDGE_FIRST = 1 << 47
 
-FEWER = 4
-"""Of so many rounds one begins with fewer sets."""
+LEAP = 4
+"""A trial has at most so many times the sets of the one before: small counts say little."""
+
+BACK = 2
+"""Steps of the sequence that a round goes back where more of them would do."""
+
+DOUBT, MORE, LESS = 1.3, 1.1, 0.99
+"""How many times the share of the judging sets a batch is taken to hit of its own, at first; what a refusal, and what
+a round, makes of that."""
+
+
+class Judge:
+    """Sets that judge batches, and what is expected of them.
+
+    They are not drawn anew for every round: a test that is passed tells the next choices nothing. Take the campaign
+    that goes on as if all tests on these sets were passed. Its batches and residual graphs do not depend on them, so in
+    each of its rounds the test is as good as on sets drawn for it; and it is the real campaign until a test is failed.
+    Then the sets are thrown away. To fail seldom, batches are not shown to them that would hardly do by the counts that
+    they were chosen by.
+
+    Parameters
+    ----------
+    sets : MrrSets
+        The collection.
+    serves : int
+        Rounds that it serves at most.
+    """
+
+    def __init__(self, sets: MrrSets, serves: int) -> None:
+        self.sets, self.serves = sets, serves
+        self.used = 0
+        self.doubt = DOUBT
+        self._rounds = self._most = 0
+        sets.restart(JUDGE_FIRST)
+
+    def begin(self, regenerate: bool) -> None:
+        """Begin a round; with ``regenerate`` the sets are drawn again in any case, the same ones."""
+        if self._rounds >= self.serves:
+            self.renew()
+        elif regenerate:
+            self.sets.restart(JUDGE_FIRST + self.used)
+
+    def bring(self, size: int) -> None:
+        """Make ``size`` sets sets of this round."""
+        self._most = max(self._most, size)
+        self.sets.update(size)
+        self.sets.extend(size)
+
+    def renew(self) -> None:
+        """Throw the sets away: the next ones have ids that none had before."""
+        self._begin_with(self.used + self._most)
+
+    def remember(self, used: int, size: int, refused: int) -> None:
+        """Take note of a round that ended with ``size`` sets, after ``used`` ids of earlier ones and some refusals."""
+        if used != self.used:
+            self._begin_with(used)
+        self._rounds, self._most = self._rounds + 1, max(self._most, size)
+        for _ in range(refused):
+            self.doubt *= MORE
+        self.doubt = max(1.0, self.doubt * LESS)
+
+    def _begin_with(self, used: int) -> None:
+        self.used, self._rounds, self._most = used, 0, 0
+        self.sets.restart(JUDGE_FIRST + used)
 
 
 class Policy:
@@ -56,17 +120,21 @@ class Policy:
         self.params, self.costs, self.timer = params, costs, timer
         self.residual = Residual(graph, params.eta, params.model)
         self._drawn = 0
-        self._last = 0
-        self._rounds = 0
+        self._last: tuple[Round, int] | None = None
         self._sets = make_sets(reverse, self.residual, params, device, groups)
-        self._judge: MrrSets | None = None
+        self._judge: Judge | None = None
         if params.certificate == "fresh":
-            self._judge = make_sets(reverse, self.residual, params, device, groups, beside=self._sets)
+            beside = make_sets(reverse, self.residual, params, device, groups, beside=self._sets)
+            self._judge = Judge(beside, 1 if params.ids == "fresh" else SERVES)
+
+    @property
+    def _collections(self) -> list[MrrSets]:
+        return [self._sets] if self._judge is None else [self._sets, self._judge.sets]
 
     @property
     def probes(self) -> int:
         """Vertices whose in-edges were drawn."""
-        return self._sets.probes + (self._judge.probes if self._judge is not None else 0)
+        return sum(one.probes for one in self._collections)
 
     @property
     def updating_probes(self) -> int:
@@ -81,64 +149,87 @@ class Policy:
     @property
     def memory(self) -> int:
         """Most bytes of device memory that the collections have taken."""
-        return self._sets.memory() + (self._judge.memory() if self._judge is not None else 0)
+        return sum(one.memory() for one in self._collections)
 
     @property
     def planned_memory(self) -> int:
         """Bytes of device memory that the budget planned for, before the arrays were made."""
-        return self._sets.planned() + (self._judge.planned() if self._judge is not None else 0)
+        return sum(one.planned() for one in self._collections)
 
-    def observe(self, activated: np.ndarray, sets: int, *, replay: bool = False) -> None:
-        """Take activated vertices out of the graph after a round that used ``sets`` sets.
+    def observe(self, last: Round, activated: np.ndarray, *, replay: bool = False) -> None:
+        """Take the vertices that a batch activated out of the graph.
 
-        With ``replay`` the round was chosen elsewhere; only sets that remember earlier rounds (``paper``) are made up.
+        With ``replay`` the batch was chosen elsewhere; only sets that remember earlier rounds (``paper``) are made up.
         """
-        if replay and self.params.update == "paper" and sets:
-            self._bring(self._sets, sets)
+        if last.sets and replay and self.params.update == "paper":
+            self._bring(self._sets, last.sets)
+        if last.sets and self._judge is not None:
+            self._judge.remember(last.judged, self._plan().judging(last.sets), last.refused)
+        self._last = last, self.residual.eta
+        self._drawn += last.sets
         weakened = self.residual.kill(activated)
-        self._drawn += sets
-        self._last = sets
-        self._rounds += 1
-        for one in (self._sets, self._judge):
-            if one is not None:
-                one.kill(activated, weakened)
+        for one in self._collections:
+            one.kill(activated, weakened)
+
+    def _plan(self) -> Plan:
+        params = self.params
+        sums = self.costs.sums(params.batch)
+        return plan(self.residual.living, params.batch, params.epsilon, params.certificate, sums)
 
     def _bring(self, sets: MrrSets, size: int) -> None:
         with self.timer.phase("update"):
             sets.update(size)
-        with self.timer.phase("generate"):
-            sets.extend(size)
+        if sets.size < size:
+            with self.timer.phase("generate"):
+                sets.extend(size)
 
     def choose(self) -> Round:
         """Return the next batch, not yet observed."""
-        params, rest = self.params, self.residual
-        if rest.eta <= params.batch:
+        params, sets, judge = self.params, self._sets, self._judge
+        if self.residual.eta <= params.batch:
             return self._end()
-        sets, judge = self._sets, self._judge
         if params.update == "regenerate":
             sets.restart(self._drawn if params.ids == "fresh" else 0)
         if judge is not None:
-            judge.restart(JUDGE_FIRST + self._drawn)
-        b = params.batch
-        sizes = plan(rest.living, b, params.epsilon, params.certificate, self.costs.sums(b))
-        size = sizes.first
-        goal = self._last // 2 if self._rounds % FEWER == 0 else self._last
-        while 3 * size <= 2 * goal:
-            size *= 2
+            judge.begin(params.update == "regenerate")
+        trials, refused = self._plan(), 0
+        doubt = 1.0 if judge is None else judge.doubt
+        place = self._first_place(trials, doubt)
         while True:
+            size = trials.sizes[place]
             self._bring(sets, size)
             if judge is not None:
                 with self.timer.phase("judge"):
-                    judge.extend(size)
+                    judge.bring(trials.judging(size))
             with self.timer.phase("select"):
-                seeds, gains, hits = sets.select(b, self.costs.values, judge)
-            covered = int(gains.sum())
-            most = most_covered(gains.tolist(), self.costs.values[seeds].tolist(), size)
-            certified = sizes.accepts(most, covered if hits is None else hits)
-            if certified or size >= sizes.cap:
-                kind = "certified" if certified else "cap"
-                return Round(seeds, self.costs.of(seeds), None, size, covered, hits, kind)
-            size *= 2
+                found = sets.select(params.batch, self.costs.values, None if judge is None else judge.sets)
+            seeds, hits, covered = found.seeds, found.hits, int(found.gains.sum())
+            most = most_covered(found.gains.tolist(), self.costs.values[seeds].tolist(), size, found.leaders)
+            enough = size == trials.sizes[-1]
+            shown = enough or trials.promises(size, most, covered / doubt)
+            certified = shown and trials.accepts(size, most, covered if hits is None else hits)
+            if certified or enough:
+                kind, used = "certified" if certified else "cap", 0 if judge is None else judge.used
+                cost = self.costs.of(seeds)
+                return Round(seeds, cost, None, size, covered, hits, kind, most=most, refused=refused, judged=used)
+            if shown and judge is not None:
+                refused += 1
+                doubt *= MORE
+                judge.renew()
+            leap = bisect_left(trials.sizes, LEAP * size)
+            place = max(place + 1, min(trials.needed(size, most, covered / doubt), leap, len(trials.sizes) - 1))
+
+    def _first_place(self, trials: Plan, doubt: float) -> int:
+        """Return the place among the sizes that a round begins with."""
+        if self._last is None:
+            return 0
+        last, eta = self._last
+        # A vertex lies in the more of the sets, the fewer are still to be activated.
+        more = eta / self.residual.eta
+        needed = 1 + trials.needed(last.sets, last.most * more, last.covered * more / doubt)
+        before = bisect_left(trials.sizes, last.sets)
+        place = needed if needed > before else before - (BACK if needed < before - BACK else 0)
+        return max(0, min(place, len(trials.sizes) - 1))
 
     def _end(self) -> Round:
         """Return the η_i cheapest living vertices: they are enough by themselves."""

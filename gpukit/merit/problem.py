@@ -90,7 +90,8 @@ class Params:
     ids : str
         ``kept``: the sets keep their ids from round to round; ``fresh``: new ids every round (with ``regenerate``).
     certificate : str
-        ``fresh`` certifies a batch on a second collection, new every round; ``paper`` on the sets it was chosen from.
+        ``fresh`` certifies a batch on a second collection, of which no choice has learnt anything; ``paper`` on the
+        sets it was chosen from.
     lt_residual : str
         Under LT, ``renormalised`` (what follows from observing who is not active) or ``raw`` (as printed).
     costs : Costs or None
@@ -177,9 +178,15 @@ class Round:
     covered : int
         How many of these they hit.
     hits : int or None
-        How many of as many fresh sets they hit; None where none were drawn.
+        How many of the judging sets they hit; None where there are none.
     kind : str
         ``certified``, ``cap`` (enough sets to do without a certificate) or ``end`` (the cheapest vertices suffice).
+    most : int
+        No seeds that cost as much hit more of the sets.
+    refused : int
+        Batches of this round that judging sets refused.
+    judged : int
+        Ids of judging sets that had been used up before those which judged the batch.
     """
 
     batch: np.ndarray
@@ -189,6 +196,9 @@ class Round:
     covered: int
     hits: int | None
     kind: str
+    most: int = 0
+    refused: int = 0
+    judged: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,8 +42,8 @@ class MrrSets(Protocol):
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; the others must be up to date."""
 
-    def select(self, b: int, costs: np.ndarray, judge: Any) -> tuple[np.ndarray, np.ndarray, int | None]:
-        """Choose up to b seeds; return them, the sets each newly covers, and how many sets of the judge they hit.
+    def select(self, b: int, costs: np.ndarray, judge: Any) -> "Selection":
+        """Choose up to b seeds by coverage per cost from the valid sets; those that cover nothing new are not bought.
 
         The judge is a collection on the same device, or None.
         """
@@ -55,6 +56,35 @@ class MrrSets(Protocol):
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A greedy batch.
+
+    Attributes
+    ----------
+    seeds : int32 array
+        In order of choice.
+    gains : int64 array
+        Sets each newly covers.
+    hits : int or None
+        Valid sets of the judge that they hit.
+    leaders : list of (int, int)
+        In how many sets vertices are, and what they cost: the 2b with the largest ratio, or all that are in a set.
+    """
+
+    seeds: np.ndarray
+    gains: np.ndarray
+    hits: int | None
+    leaders: list[tuple[int, int]]
+
+
+def lead(counts: np.ndarray, costs: np.ndarray, b: int) -> list[tuple[int, int]]:
+    """Return counts and costs of the 2b vertices with the largest counts per cost, by falling ratio; none without."""
+    order = np.argsort(-(counts / costs), kind="stable")[: 2 * b]
+    pairs = zip(counts[order].tolist(), costs[order].tolist(), strict=True)
+    return [(count, cost) for count, cost in pairs if count > 0]
 
 
 class Segment:
@@ -200,18 +230,8 @@ class CpuSets:
         done, own.tail, own.stamp = cpu.advance(*self._arguments(worker, own, begin, end))
         return int(done)
 
-    def select(self, b: int, costs: np.ndarray, judge: "CpuSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
-        """Choose up to b seeds by coverage per cost from the valid sets; those that cover nothing new are not bought.
-
-        Returns
-        -------
-        seeds : int32 array
-            In order of choice.
-        gains : int64 array
-            Sets each newly covers.
-        hits : int or None
-            Valid sets of the judge that they hit.
-        """
+    def select(self, b: int, costs: np.ndarray, judge: "CpuSets | None") -> Selection:
+        """Choose up to b seeds (:meth:`MrrSets.select`)."""
         valid = self._valid
 
         def count(worker: int, own: Segment) -> int:
@@ -227,9 +247,13 @@ class CpuSets:
         marks = [np.zeros(self._share(w, valid), np.bool_) for w in range(len(self._segments))]
         seeds: list[int] = []
         gains: list[int] = []
+        leaders: list[tuple[int, int]] | None = None
         wanted = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * b)
         while len(seeds) < b:
             candidates, limit = cover_cpu.choose_candidates(counts, costs, wanted, self._slot)
+            if leaders is None:
+                first = candidates if len(candidates) >= 2 * b else np.flatnonzero(counts)
+                leaders = lead(counts[first], costs[first], b)
 
             def invert(worker: int, own: Segment, among: np.ndarray = candidates) -> tuple[np.ndarray, np.ndarray]:
                 known = own.counts if not seeds else own.counts[:0]
@@ -248,7 +272,8 @@ class CpuSets:
             if v == -1:
                 break
         chosen = np.array(seeds, np.int32)
-        return chosen, np.array(gains, np.int64), None if judge is None else judge.count_hits(chosen)
+        hits = None if judge is None else judge.count_hits(chosen)
+        return Selection(chosen, np.array(gains, np.int64), hits, leaders or [])
 
     def count_hits(self, seeds: np.ndarray) -> int:
         """Return how many valid sets hold a seed."""

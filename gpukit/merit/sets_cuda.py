@@ -12,8 +12,9 @@ from gpukit.device.philox import Stream
 from gpukit.errors import UsageError
 from gpukit.merit import cuda as kernels
 from gpukit.merit import cuda_select, discover_cuda
-from gpukit.merit.problem import Params
+from gpukit.merit.problem import MAX_COST, Params
 from gpukit.merit.residual import Residual
+from gpukit.merit.sets import Selection, lead
 from gpukit.worlds.collection import check_ids
 from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
@@ -40,6 +41,9 @@ PER_BLOCK = 4
 
 CROWDED = 4
 """Sets of a segment above which more segments are made, if there can be more: a segment's sets wait for each other."""
+
+FEW_MEMBERS = 1 << 26
+"""Members of all sets below which a selection does with half as many blocks: each goes through all candidates."""
 
 INVERTED = 1 << 22
 """Occurrences of candidates that the index of a selection has room for."""
@@ -68,7 +72,7 @@ class DeviceState:
         self.segments = PER_BLOCK * self.blocks
         while self.segments > MIN_SEGMENTS and 4 * words * self.segments > BITMAP_SHARE * free:
             self.segments //= 2
-        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.segments, "vertices": 26 * n}
+        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.segments, "vertices": 22 * n}
         needs |= {"selection": 4 * INVERTED, "filter": 4 * discover_cuda.FILTER_WORDS}
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.planned = sum(needs.values())
@@ -77,7 +81,7 @@ class DeviceState:
         self.visited = Buffer((self.segments, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
         self.filter = Buffer(discover_cuda.FILTER_WORDS, np.uint32, 0)
-        self.counts, self.work = Buffer((2, n), np.int32), Buffer(n, np.int32)
+        self.counts, self.work = Buffer(n, np.int32), Buffer(n, np.int32)
         self.buried = Buffer(64, np.int32)
         self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
         self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
@@ -142,7 +146,7 @@ class CudaSets:
         self.state, self.reverse, self.residual = state, reverse, residual
         self.seed, self.raw, self.groups = seed, raw, groups
         self.segments, self.length = state.segments, 0
-        self.most_members = 0
+        self.most_members = self._members = 0
         self._most_bytes = self._planned = 0
         self._probes = 0
         self._reach = REACH
@@ -171,7 +175,7 @@ class CudaSets:
 
     def restart(self, first: int) -> None:
         """Forget all sets; the next ones have ids from ``first`` on."""
-        self.first, self.size, self._valid, self._split, self._counted = first, 0, 0, 0, 0
+        self.first, self.size, self._valid, self._counted = first, 0, 0, 0
         self._rings.array.fill(0)
         self._control.array[kernels.MEMBERS] = 0
 
@@ -212,7 +216,7 @@ class CudaSets:
         crowded = most > CROWDED * self.segments and self._fitting(most, 0) > self.segments
         if self._needed(most, self.segments) <= self.length and not crowded:
             return False
-        self._new_rings(most, 0)
+        self._new_rings(size, 0)
         return True
 
     def _needed(self, size: int, segments: int) -> int:
@@ -245,7 +249,7 @@ class CudaSets:
         self._ring = Buffer(1, np.int32)
         self._ring = Buffer(self.segments * self.length, np.int32)
         self._rings.array.fill(0)
-        self._split = self._counted = 0
+        self._counted = 0
         self._control.array[kernels.MEMBERS] = 0
 
     def _plan(self, size: int) -> int:
@@ -298,7 +302,7 @@ class CudaSets:
                 g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
                 *self._key(), self.first, self.segments, begin, have, end, order.view, listed, group,
                 self._flags.view, self._starts.view, self._sizes.view, self._roots.view, self._cursors.view,
-                self._ring.view, self._rings.view, state.visited.view, state.counts.view, self._split,
+                self._ring.view, self._rings.view, state.visited.view, state.counts.view,
                 self._counted, self._control.view,
             )  # fmt: skip
 
@@ -309,15 +313,15 @@ class CudaSets:
             block *= 2
         return block
 
-    def select(self, b: int, costs: np.ndarray, judge: "CudaSets | None") -> tuple[np.ndarray, np.ndarray, int | None]:
-        """Choose up to b seeds by coverage per cost (:meth:`gpukit.merit.sets.CpuSets.select`)."""
+    def select(self, b: int, costs: np.ndarray, judge: "CudaSets | None") -> Selection:
+        """Choose up to b seeds (:meth:`gpukit.merit.sets.MrrSets.select`)."""
         state = self.state
         if state.costs_of is not costs:
             state.costs.array[:] = xp.asarray(costs.astype(np.int32))
             state.costs_of = costs
         state.covered.reserve(self._valid, 0)
-        if len(state.result) != cuda_select.RESULT + 2 * b:
-            state.result = Buffer(cuda_select.RESULT + 2 * b, np.int64)
+        if len(state.result) != cuda_select.RESULT + 2 * b + cuda_select.MOST:
+            state.result = Buffer(cuda_select.RESULT + 2 * b + cuda_select.MOST, np.int64)
         while True:
             host = self._launch_select(b, judge)
             if host[cuda_select.OVER] == 0:
@@ -326,25 +330,32 @@ class CudaSets:
                 self._renew()
             if host[cuda_select.OVER] & 2 and judge is not None:
                 judge._renew()
-        self._counted = max(self._counted, self._valid)
+        self._counted = self._valid
         for sets, place in ((self, cuda_select.HELD), (judge, cuda_select.JUDGE_HELD)):
             if sets is not None:
-                members = int(host[place])
+                sets._members = members = int(host[place])
                 sets.most_members = max(sets.most_members, members)
                 sets._reach = max(1.0, members / sets._valid / (self.residual.living / self.residual.eta))
         chosen, start = int(host[cuda_select.CHOSEN]), cuda_select.RESULT
         seeds, gains = host[start : start + chosen].astype(np.int32), host[start + b : start + b + chosen].copy()
-        return seeds, gains, None if judge is None else int(host[cuda_select.HITS])
+        known = int(host[cuda_select.FOUND])
+        if known >= 2 * b:
+            pairs = host[start + 2 * b : start + 2 * b + known]
+            leaders = lead(pairs >> 32, pairs & MAX_COST, b)
+        else:
+            leaders = lead(state.counts.host(), costs, b)
+        return Selection(seeds, gains, None if judge is None else int(host[cuda_select.HITS]), leaders)
 
     def _launch_select(self, b: int, judge: "CudaSets | None") -> np.ndarray:
         state, other = self.state, judge or self
         block = 32 if xp is np else cuda_select.BLOCK
         state.result.array.fill(0)
-        self._prepare_counts()
+        if self._counted == 0:
+            state.counts.array.fill(0)
         for _ in range(2):
             args = (
                 self._starts.view, self._sizes.view, self._ring.view, self.segments, self._counted, self._valid,
-                self._split, self._control.view, other._starts.view, other._sizes.view, other._ring.view,
+                self._control.view, other._starts.view, other._sizes.view, other._ring.view,
                 other.segments, 0 if judge is None else judge._valid, other._control.view, state.costs.view, b,
                 state.counts.view,
                 state.work.view, state.slot.view, state.covered.view, state.none.view, state.champions.view,
@@ -352,28 +363,12 @@ class CudaSets:
                 state.inverted.view, state.taken.view, state.result.view,
             )  # fmt: skip
             grid = cooperative_grid(cuda_select.select, block, args)
+            grid = max(1, grid // 2) if self._members < FEW_MEMBERS else grid
             if state.champions.array.shape[1] >= grid:
                 break
             state.champions = Buffer((3, grid), np.int64)
         launch(cuda_select.select, grid, block, *args)
         return state.result.host()
-
-    def _prepare_counts(self) -> None:
-        """Make room for the occurrences in sets that are valid and not counted.
-
-        Two rows of counts follow what happens to the sets below ``_split`` and to those from there to ``_counted``, so
-        that a round can be tried with the former alone: those are as many as there were before the last more.
-        """
-        rows = self.state.counts.array
-        if self._valid < self._counted and self._valid != self._split:
-            self._counted = 0
-        if self._counted == 0:
-            rows.fill(0)
-        elif self._valid > self._counted:
-            rows[0] += rows[1]
-            rows[1].fill(0)
-        if self._valid > self._counted:
-            self._split = self._counted
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""

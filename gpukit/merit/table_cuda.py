@@ -1,7 +1,7 @@
 """What a block holds in shared memory to find out which vertices a set has already: marks, and a table of a few.
 
-A set that only gains members is long, and what it gains short. While the set is copied its members are marked, by two
-bits of a word each; who finds a bit clear is new. Who finds both set may share them with others, and waits in the table
+A set that only gains members is long, and what it gains short. While the set is copied its members are marked, by three
+bits of a word each; who finds a bit clear is new. Who finds all set may share them with others, and waits in the table
 until the search has nothing else to do: then the set is read once past the table. That costs less than a bit in global
 memory for each member, set before the search and cleared after it.
 """
@@ -23,11 +23,10 @@ FREE, SAME_KIND, OTHER_KIND = 0, 1, 2
 
 MARK_BITS = 10
 MARKS = 1 << MARK_BITS
-"""Words of marks: one new vertex in 40 is taken for one of 2,400 members at first, one in 6 for one of 7,000."""
+"""Words of marks: one new vertex in 60 is taken for one of 2,400 members at first, one in 8 for one of 7,000."""
 
-AHEAD = 4
-"""Entries that a thread asks for before it looks at the first; more make loops that push each other out of the caches
-for instructions."""
+AHEAD = 8
+"""Entries that a thread asks for before it looks at the first."""
 
 _SPREAD = 0x9E3779B9
 """Multiplier that spreads ids over 32 bits (2^32 over the golden ratio)."""
@@ -47,56 +46,90 @@ def ring_of(r, segments, length):
 
 @cuda.jit(device=True)
 def at(base, place, length):
-    """Return where an entry of a ring lies, for a place below twice its length; unsigned, so that no sign is tested."""
-    return uint64(base + (place - length if place >= length else place))
+    """Return where an entry of a ring lies, for a place below twice its length, at most 2**32.
+
+    A place below the length less the length is, without sign, larger: the lesser of the two is the place in the ring.
+    """
+    before = uint32((place - length) & 0xFFFFFFFF)
+    return uint64(base) + uint64(min(uint32(place), before))
 
 
 @cuda.jit(device=True)
 def hashed(v, bits):
     """Return so many bits that stand for a vertex (multiplicative hashing)."""
-    return int64(((uint64(v) * uint64(_SPREAD)) & uint64(0xFFFFFFFF)) >> uint64(32 - bits))
+    spread = uint32((uint64(v) * uint64(_SPREAD)) & uint64(0xFFFFFFFF))
+    return uint32(spread >> uint32(32 - bits))
 
 
 @cuda.jit(device=True)
 def marked(marks, bits, v):
     """Return 1 if a vertex may be marked, 0 if it is not."""
-    spread = hashed(v, bits + 10)
-    word = uint32(marks[uint64(spread >> 10)])
-    return (word >> uint32(spread >> 5 & 31)) & (word >> uint32(spread & 31)) & uint32(1)
+    spread = hashed(v, bits + 15)
+    word = marks[uint32(spread >> uint32(15))]
+    a, b, c = uint32(spread >> uint32(10)) & uint32(31), uint32(spread >> uint32(5)) & uint32(31), spread & uint32(31)
+    return uint32(word >> a) & uint32(word >> b) & uint32(word >> c) & uint32(1)
 
 
 @cuda.jit(device=True)
 def suspect(filter_, v, bits):
     """Return whether a filter of 2**bits bits may hold a vertex: never 0 for one that it does."""
     bit = hashed(v, bits)
-    return uint32(filter_[uint64(bit >> 5)] >> uint32(bit & 31)) & uint32(1)
+    return uint32(filter_[uint32(bit >> uint32(5))] >> (bit & uint32(31))) & uint32(1)
 
 
 @cuda.jit(device=True)
 def mark(marks, bits, v):
     """Mark a vertex in 2**bits words; return whether nobody did before: then it is not among those marked."""
-    spread = hashed(v, bits + 10)
-    pair = uint32(uint32(1) << uint32(spread >> 5 & 31)) | uint32(uint32(1) << uint32(spread & 31))
-    return cuda.atomic.or_(marks, uint64(spread >> 10), pair) & pair != pair
+    spread = hashed(v, bits + 15)
+    a, b, c = uint32(spread >> uint32(10)) & uint32(31), uint32(spread >> uint32(5)) & uint32(31), spread & uint32(31)
+    three = uint32(uint32(1) << a) | uint32(uint32(1) << b) | uint32(uint32(1) << c)
+    return cuda.atomic.or_(marks, uint32(spread >> uint32(15)), three) & three != three
 
 
 @cuda.jit(device=True)
-def move(ring, base, start, target, count, length):
-    """Copy consecutive entries of a ring to where they do not meet those; one block."""
+def ask(entries, i, width, last, got):
+    """Read ``AHEAD`` entries, i and those ``width`` apart behind it, or the last one instead; return if all are ids.
+
+    They are: none is negative. But the compiler does not know, and cannot ask for one only when its turn comes.
+    """
+    signs = int32(0)
+    for j in range(AHEAD):
+        got[j] = entries[min(uint32(i + j * width), last)]
+        signs |= got[j]
+    return signs >= 0
+
+
+@cuda.jit(device=True)
+def _copy(source, target, count, marks, marking):
+    """Copy the first entries of an array to another one, and mark them if so asked; one block.
+
+    Threads that have no entry left do again what is done with the last one.
+    """
     got = cuda.local.array(AHEAD, int32)
-    width, last = int64(cuda.blockDim.x), count - 1
-    i = int64(cuda.threadIdx.x)
-    while i < count:
-        signs = int32(0)
-        for j in range(AHEAD):
-            got[j] = ring[at(base, start + min(i + j * width, last), length)]
-            signs |= got[j]
-        # No entry is negative: the compiler cannot ask for one only when its turn comes.
-        if signs >= 0:
+    width, last = uint32(cuda.blockDim.x), uint32(count - 1)
+    i = uint32(cuda.threadIdx.x)
+    while i <= last:
+        if ask(source, i, width, last, got):
             for j in range(AHEAD):
-                if i + j * width < count:
-                    ring[at(base, target + i + j * width, length)] = got[j]
-        i += AHEAD * width
+                target[min(uint32(i + j * width), last)] = got[j]
+                if marking:
+                    mark(marks, MARK_BITS, got[j])
+        i = uint32(i + AHEAD * width)
+
+
+@cuda.jit(device=True)
+def move(ring, base, start, target, count, length, gap_at, gap, marks, marking):
+    """Copy consecutive entries of a ring to where they do not meet those; one block. Marks them if so asked.
+
+    Those from place ``gap_at`` among them on come ``gap`` entries later. Starts are places in the ring.
+    """
+    done = int64(0)
+    while done < count:
+        come = wrapped(start + done, length)
+        go = wrapped(target + (done if done < gap_at else done + gap), length)
+        piece = min(min((gap_at if done < gap_at else count) - done, length - come), length - go)
+        _copy(ring[base + come :], ring[base + go :], piece, marks, marking)
+        done += piece
 
 
 @cuda.jit(device=True)
@@ -146,34 +179,35 @@ def leave(keys, met, place):
 def meet_members(keys, met, ring, base, start, low, high, length, kind):
     """Note which vertices of a table are among the entries low … high - 1 of a record; one block.
 
-    A thread reads four entries at a time (4 bytes each, neighbouring threads neighbouring ones), and then four places
-    of the table, which most often are free.
+    A thread reads ``AHEAD`` entries at a time (4 bytes each, neighbouring threads neighbouring ones), and then their
+    places of the table, which most often are free.
     """
-    width, last = int64(cuda.blockDim.x), high - 1
-    i = low + cuda.threadIdx.x
-    while i < high:
-        a = ring[at(base, start + i, length)]
-        b = ring[at(base, start + min(i + width, last), length)]
-        c = ring[at(base, start + min(i + 2 * width, last), length)]
-        d = ring[at(base, start + min(i + 3 * width, last), length)]
-        # No id is negative, and an EMPTY key has all bits set.
-        if (a | b | c | d) >= 0:
-            one = keys[hashed(a, TABLE_BITS)] & keys[hashed(b, TABLE_BITS)]
-            if one & keys[hashed(c, TABLE_BITS)] & keys[hashed(d, TABLE_BITS)] != EMPTY:
-                turn = 0
-                while turn < 4:
-                    place = find(keys, a)
-                    if place >= 0:
-                        met[place] = kind
-                    a, b, c, d = b, c, d, a
-                    turn += 1
-        i += 4 * width
+    got = cuda.local.array(AHEAD, int32)
+    width = uint32(cuda.blockDim.x)
+    while low < high:
+        place = wrapped(start + low, length)
+        piece = min(high - low, length - place)
+        entries, last, i = ring[base + place :], uint32(piece - 1), uint32(cuda.threadIdx.x)
+        while i <= last:
+            if ask(entries, i, width, last, got):
+                maybe = uint32(0)
+                for j in range(AHEAD):
+                    if keys[hashed(got[j], TABLE_BITS)] != EMPTY:
+                        maybe |= uint32(uint32(1) << uint32(j))
+                while maybe != 0:
+                    j = cuda.ffs(maybe) - 1
+                    maybe &= uint32(maybe - uint32(1))
+                    found = find(keys, entries[min(uint32(i + j * width), last)])
+                    if found >= 0:
+                        met[found] = kind
+            i = uint32(i + AHEAD * width)
+        low += piece
 
 
 @cuda.jit(device=True)
-def count_members(ring, base, start, low, high, length, change, counts, row):
-    """Add ``change`` to a row of counts for each entry low … high - 1 of a record; one block, an atomic each."""
+def count_members(ring, base, start, low, high, length, change, counts):
+    """Add ``change`` to the count of each entry low … high - 1 of a record; one block, an atomic each."""
     i = low + cuda.threadIdx.x
     while i < high:
-        cuda.atomic.add(counts, (row, ring[at(base, start + i, length)]), int32(change))
+        cuda.atomic.add(counts, ring[at(base, start + i, length)], int32(change))
         i += cuda.blockDim.x

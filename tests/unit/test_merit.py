@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from oracles.statistics import check_mean
 from oracles.worlds import activation
+from scipy import stats
 
 from gpukit.device.select import Device
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Campaign, Costs, Params, ReplayedWorld, SimulatedWorld, simulate
-from gpukit.merit.bounds import most_covered, plan
+from gpukit.merit.bounds import JUDGES, SERVES, most_covered, plan
+from gpukit.merit.policy import JUDGE_FIRST, Policy
 from gpukit.merit.residual import Residual
-from gpukit.merit.sets import CpuSets
+from gpukit.merit.sets import CpuSets, lead
 from gpukit.worlds.reverse import prepare
 
 
@@ -24,6 +26,7 @@ def facts(result):
     """Return all that a campaign decided."""
     return [
         (one.batch.tolist(), one.cost, one.activated.tolist(), one.sets, one.covered, one.hits, one.kind)
+        + (one.most, one.refused, one.judged)
         for one in result.rounds
     ]
 
@@ -31,6 +34,12 @@ def facts(result):
 @pytest.fixture(scope="module")
 def graph(random_graph):
     return random_graph(600, 3000, 12)
+
+
+@pytest.fixture(scope="module")
+def sparse(random_graph):
+    """A graph on which campaigns have many rounds."""
+    return random_graph(600, 500, 12)
 
 
 # --- bounds ----------------------------------------------------------------------------------------------------------
@@ -47,26 +56,45 @@ def test_sizes_are_the_printed_ones_with_the_square(n, b, epsilon, sums, certifi
     ratio = 1 - (1 - 1 / b) ** b
     choices = math.lgamma(n + 1) - math.lgamma(b + 1) - math.lgamma(n - b + 1)
     start = 2 * (math.sqrt(math.log(6 / delta)) + math.sqrt((choices + math.log(6 / delta)) / ratio)) ** 2
-    cap = start * n / (accuracy**2 * b)
-    trials = math.ceil(math.log2(cap / start)) + 1
-    failure = math.log(3 * trials / delta)
-    assert found.first == pytest.approx(start, abs=1) and found.cap == pytest.approx(cap, rel=1e-8, abs=1)
-    assert found.trials == trials
-    assert float(found.lower) == pytest.approx(failure + (choices if certificate == "paper" else 0), rel=1e-6)
+    sizes = found.sizes
+    assert sizes[0] == pytest.approx(start, abs=1)
+    assert sizes[-1] == pytest.approx(start * n / (accuracy**2 * b), rel=1e-8, abs=1)
+    assert all(small < large <= -(-17 * small // 16) for small, large in zip(sizes, sizes[1:], strict=False))
+    assert len(sizes) == pytest.approx(1 + math.log(sizes[-1] / sizes[0]) / math.log(1.0625), abs=6)
+    failure = math.log(3 * len(sizes) / delta)
+    a, judged = (failure + choices, 1) if certificate == "paper" else (failure + math.log(SERVES), JUDGES)
+    assert found.judging(sizes[-1]) == math.ceil(sizes[-1] / judged)
+    assert float(found.lower) == pytest.approx(a, rel=1e-6)
     assert float(found.upper) == pytest.approx(failure + min(choices, math.log(sums)), rel=1e-6)
     assert float(found.target) == pytest.approx(ratio * (1 - accuracy), rel=1e-9)
-    low = (math.sqrt(900 + 2 * float(found.lower) / 9) - math.sqrt(float(found.lower) / 2)) ** 2
-    low -= float(found.lower) / 18
+    low = (math.sqrt(900 + 2 * a / 9) - math.sqrt(a / 2)) ** 2 - a / 18
     for most in (10, 2 * 900, 40 * 900):
         high = (math.sqrt(most + float(found.upper) / 2) + math.sqrt(float(found.upper) / 2)) ** 2
-        assert found.accepts(most, 900) == (low > float(found.target) * high)
+        size = judged * 10**5
+        assert found.accepts(size, most, 900) == (low * judged > float(found.target) * high)
 
 
 def test_smallest_graphs_have_finite_sizes():
     for n in range(2, 12):
         for b in range(1, n):
             found = plan(n, b, 0.5, "fresh", 1)
-            assert 1 <= found.first <= found.cap and found.trials >= 1 and found.target > 0
+            assert 1 <= found.sizes[0] <= found.sizes[-1] and found.target > 0
+
+
+@pytest.mark.parametrize("certificate", ["fresh", "paper"])
+def test_what_promises_is_what_would_be_accepted(certificate):
+    found = plan(75879, 16, 0.5, certificate, 28817)
+    size = 10**4 * found.judges
+    answers = set()
+    for covered in range(found.judges, 4000, 37 * found.judges):
+        for most in (covered, 2 * covered, 5 * covered):
+            answers.add(found.promises(size, most, covered))
+            assert found.promises(size, most, covered) == found.accepts(size, most, covered // found.judges)
+    assert answers == {True, False}
+    for most, covered in ((50, 40), (400, 300), (9000, 7000), (9, 0)):
+        place = found.needed(size, most, covered)
+        grown = [found.promises(s, most * s / size, covered * s / size) for s in found.sizes]
+        assert not any(grown[:place]) and all(grown[place:])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -83,12 +111,26 @@ def test_no_seeds_of_the_same_cost_cover_more(seed):
         gains.append(counts[v])
         left = [one for one in left if v not in one]
     budget = sum(costs[v] for v in batch)
-    most = most_covered(gains, [costs[v] for v in batch], len(sets))
+    counts = np.array([sum(v in one for one in sets) for v in range(9)])
+    without = most_covered(gains, [costs[v] for v in batch], len(sets), [(len(sets), 1)])
+    for share in (9, 2):  # with few leaders the rest of the budget counts at the last one's ratio
+        most = most_covered(gains, [costs[v] for v in batch], len(sets), lead(counts, np.array(costs), share))
+        check_bound(sets, costs, budget, most)
+        assert most <= without <= sum(gains) / (1 - (1 - 1 / 3) ** 3)
+
+
+def check_bound(sets, costs, budget, most):
+    """Fail if vertices that cost no more than a budget hit more sets."""
     for mask in range(1 << 9):
         chosen = {v for v in range(9) if mask >> v & 1}
         if sum(costs[v] for v in chosen) <= budget:
             assert sum(bool(one & chosen) for one in sets) <= most
-    assert most <= sum(gains) / (1 - (1 - 1 / 3) ** 3)
+
+
+def test_leaders_are_a_fractional_knapsack():
+    leaders = [(9, 3), (10, 4), (8, 4), (1, 2)]
+    for costs, expected in (([3], 9), ([5], 14), ([2], 6), ([7, 4], 27), ([14], 29)):
+        assert most_covered([1000] * len(costs), costs, 1000, leaders) == expected
 
 
 def test_sums_of_costs(make_graph):
@@ -134,16 +176,20 @@ def test_selection_is_greedy_by_coverage_per_cost(graph, monkeypatch, threads, f
     for size in (40, 500):
         for one in (chosen, judge):
             one.extend(size)
-        seeds, gains, hits = chosen.select(30, costs.values, judge)
+        found = chosen.select(30, costs.values, judge)
+        seeds, gains, hits = found.seeds, found.gains, found.hits
         offsets, members = chosen.export()
         lists = [members[low:high].tolist() for low, high in zip(offsets, offsets[1:], strict=False)]
         assert (seeds.tolist(), gains.tolist()) == greedy(lists, costs.values.tolist(), 30)
         offsets, members = judge.export()
         lists = [members[low:high] for low, high in zip(offsets, offsets[1:], strict=False)]
         assert hits == sum(np.isin(one, seeds).any() for one in lists)
+        ratios = sorted((count / cost for count, cost in found.leaders), reverse=True)
+        counts = np.bincount(chosen.export()[1], minlength=graph.n)
+        assert ratios == sorted((counts / costs.values)[counts > 0], reverse=True)[:60]
     chosen.restart(0)
     chosen.extend(3)
-    assert chosen.select(600, costs.values, None)[1].sum() == 3
+    assert chosen.select(600, costs.values, None).gains.sum() == 3
 
 
 # --- campaigns -------------------------------------------------------------------------------------------------------
@@ -157,27 +203,80 @@ CASES = [
 ]
 
 
-def test_rounds_begin_with_the_sets_of_the_last_one_or_half(graph, monkeypatch):
-    from gpukit.merit.policy import FEWER, Policy
-
-    trials, rounds, choose, bring = [], [], Policy.choose, Policy._bring
+def trials_of(monkeypatch, graph, params, number=9):
+    """Return of each round of a campaign: sizes of its trials, η at its begin, the round, ids of judging sets used."""
+    trials, rounds, choose, select = [], [], Policy.choose, CpuSets.select
 
     def noted(policy):
         trials.clear()
+        eta = policy.residual.eta
         found = choose(policy)
-        rounds.append((list(trials), found.sets))
+        rounds.append((list(trials), eta, found))
         return found
 
+    def chosen(sets, b, costs, judge):
+        trials.append((sets._valid, None if judge is None else judge.first - JUDGE_FIRST))
+        return select(sets, b, costs, judge)
+
     monkeypatch.setattr(Policy, "choose", noted)
-    monkeypatch.setattr(Policy, "_bring", lambda *args: (trials.append(args[2]), bring(*args)))
-    params = Params(150, 3, certificate="paper")
-    simulate(graph, params, SimulatedWorld(graph, params.model, 9))
-    least = plan(graph.n, 3, 0.5, "paper", 1).first
-    chosen = [one for one in rounds if one[1] > 0]
-    assert len(chosen) > FEWER and max(last for _, last in chosen) > 4 * least
-    for r in range(1, len(chosen)):
-        goal = chosen[r - 1][1] // (2 if r % FEWER == 0 else 1)
-        assert 2 * goal < 3 * chosen[r][0][0] <= 4 * max(goal, least)
+    monkeypatch.setattr(CpuSets, "select", chosen)
+    simulate(graph, params, SimulatedWorld(graph, params.model, number))
+    return [one for one in rounds if one[2].sets > 0]
+
+
+@pytest.mark.parametrize("certificate", ["fresh", "paper"])
+def test_rounds_begin_near_the_sets_they_need(sparse, monkeypatch, certificate):
+    rounds = trials_of(monkeypatch, sparse, Params(200, 1, certificate=certificate))
+    assert len(rounds) > 20 and max(one.sets for _, _, one in rounds) > 4 * min(one.sets for _, _, one in rounds)
+    for (_, before, last), (trials, eta, _) in zip(rounds, rounds[1:], strict=False):
+        assert trials[0][0] > 0.78 * last.sets * eta / before
+        assert all(small[0] < large[0] <= 4.5 * small[0] for small, large in zip(trials, trials[1:], strict=False))
+    assert sum(len(trials) for trials, _, _ in rounds[1:]) < 1.6 * len(rounds)
+
+
+@pytest.mark.parametrize("update", ["coupled", "regenerate"])
+def test_refused_judging_sets_are_never_asked_again(sparse, monkeypatch, update):
+    monkeypatch.setattr("gpukit.merit.policy.SERVES", 6)
+    monkeypatch.setattr("gpukit.merit.policy.DOUBT", 1.0)
+    monkeypatch.setattr("gpukit.merit.policy.LESS", 0.9)
+    refused, spans = 0, {}
+    for seed in range(4):
+        rounds = trials_of(monkeypatch, sparse, Params(150, 3, update=update, seed=seed))
+        refused += sum(one.refused for _, _, one in rounds)
+        spans = {}
+        for number, (trials, _, one) in enumerate(rounds):
+            assert trials[-1][1] == one.judged and len({used for _, used in trials}) == one.refused + 1
+            for size, used in trials:
+                first, last, most = spans.get(used, (number, number, 0))
+                spans[used] = first, number, max(most, -(-size // JUDGES))
+        used = sorted(spans)
+        for low, high in zip(used, used[1:], strict=False):
+            assert low + spans[low][2] <= high and spans[low][1] <= spans[high][0]
+        assert all(last - first < 6 for first, last, _ in spans.values()) and len(spans) >= len(rounds) // 6
+    assert refused > 3
+
+
+def test_judging_sets_that_served_are_as_good_as_new(sparse, monkeypatch):
+    """What batches hit of judging sets of earlier rounds, and of new ones: equal means, by Student's test at 1e-6.
+
+    All tests count as passed, as in the campaign that :class:`gpukit.merit.policy.Judge` speaks of.
+    """
+    monkeypatch.setattr("gpukit.merit.bounds.Plan.promises", lambda *_: True)
+    monkeypatch.setattr("gpukit.merit.bounds.Plan.accepts", lambda *_: True)
+    shares = []
+    for seed in range(60):
+        campaign = Campaign(sparse, Params(150, 3, seed=seed))
+        world, policy = SimulatedWorld(sparse, "ic", seed), campaign._policy
+        for _ in range(6):
+            last = campaign.choose()
+            new = CpuSets(policy._sets.reverse, policy.residual, seed, JUDGE_FIRST + 10**9)
+            new.extend(1000)
+            shares.append(last.hits / policy._judge.sets._valid - new.count_hits(last.batch) / 1000)
+            campaign.observe(world.diffuse(last.batch))
+        assert policy._judge.used == 0
+    by_campaign = np.array(shares).reshape(60, 6).mean(axis=1)
+    assert 0 < by_campaign.std() < 0.05
+    assert stats.ttest_1samp(by_campaign, 0.0).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("params", CASES, ids=range(len(CASES)))
@@ -197,7 +296,7 @@ def test_campaigns_reach_their_target_and_agree(graph, params):
     assert result.amount == pytest.approx(0.01 * (np.diff(graph.indptr)[result.seeds] + 1).sum())
     again = simulate(graph, replace(params, update="regenerate"), SimulatedWorld(graph, params.model, 9))
     assert facts(again) == facts(result)
-    assert result.updating_probes < again.updating_probes or len(result.rounds) == 1
+    assert result.updating_probes < again.updating_probes or sum(one.sets > 0 for one in result.rounds) == 1
     three = Device("cpu", "", (), 3, "")
     assert facts(simulate(graph, params, SimulatedWorld(graph, params.model, 9), three)) == facts(result)
 
