@@ -12,6 +12,7 @@ from gpukit.device.philox import Stream
 from gpukit.errors import UsageError
 from gpukit.merit import cuda as kernels
 from gpukit.merit import cuda_select, discover_cuda
+from gpukit.merit.bounds import JUDGES
 from gpukit.merit.problem import MAX_COST, Params
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import Selection, lead
@@ -60,11 +61,9 @@ class DeviceState:
     ----------
     reverse : Reverse
     residual : Residual
-    collections : int
-        How many collections share the memory.
     """
 
-    def __init__(self, reverse: Reverse, residual: Residual, collections: int) -> None:
+    def __init__(self, reverse: Reverse, residual: Residual) -> None:
         n = reverse.n
         self.block = 32 if xp is np else kernels.BLOCK
         self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
@@ -76,7 +75,7 @@ class DeviceState:
         needs |= {"selection": 4 * INVERTED, "filter": 4 * discover_cuda.FILTER_WORDS}
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.planned = sum(needs.values())
-        self.ring_memory = int(SHARE * (free - sum(needs.values())) / collections)
+        self.ring_memory = int(SHARE * (free - sum(needs.values())))
         self.graph = DeviceGraph(reverse)
         self.visited = Buffer((self.segments, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
@@ -138,13 +137,16 @@ class CudaSets:
     groups : int
         β: the update takes the segments in so many launches, by falling number of changed sets, with blocks as many
         times larger, ``MAX_BLOCK`` threads at most.
+    share : float
+        Of the memory for the rings of all collections.
     """
 
     def __init__(
-        self, state: DeviceState, reverse: Reverse, residual: Residual, seed: int, *, raw: bool, groups: int
-    ) -> None:
+        self, state: DeviceState, reverse: Reverse, residual: Residual, seed: int, *, raw: bool, groups: int,
+        share: float,
+    ) -> None:  # fmt: skip
         self.state, self.reverse, self.residual = state, reverse, residual
-        self.seed, self.raw, self.groups = seed, raw, groups
+        self.seed, self.raw, self.groups, self.share = seed, raw, groups, share
         self.segments, self.length = state.segments, 0
         self.most_members = self._members = 0
         self._most_bytes = self._planned = 0
@@ -227,12 +229,16 @@ class CudaSets:
         sets = -(-size // segments)
         return int(max(MIN_LENGTH, 3 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
 
+    def _room(self) -> int:
+        """Return how many entries all rings may have together."""
+        return int(self.share * self.state.ring_memory) // 4
+
     def _fitting(self, size: int, least: int) -> int:
         """Return how many rings, ``least`` entries long or as long as needed, can be used and memory allows."""
         segments = self.state.segments
         while segments > self.state.blocks and segments >= 2 * size:
             segments //= 2
-        while segments * max(least, self._needed(size, segments)) > self.state.ring_memory // 4:
+        while segments * max(least, self._needed(size, segments)) > self._room():
             if segments <= MIN_SEGMENTS:
                 break
             segments = max(MIN_SEGMENTS, segments // 2)
@@ -240,7 +246,7 @@ class CudaSets:
 
     def _new_rings(self, size: int, least: int) -> None:
         """Make empty rings for so many sets."""
-        room, segments = self.state.ring_memory // 4, self._fitting(size, least)
+        room, segments = self._room(), self._fitting(size, least)
         needed = max(least, self._needed(size, segments))
         check_budget({"mRR sets": 4 * segments * needed}, 4 * room, "the GPU for one collection", "use --device cpu")
         self.segments, self.length = segments, max(needed, min(HEADROOM * needed, room // segments))
@@ -411,18 +417,19 @@ def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups:
     DeviceError
         If the graph does not fit.
     """
-    collections = 2 if params.certificate == "fresh" else 1
+    if params.update == "paper":
+        raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
+    judged = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
+    share = judged if beside is None else 1 - judged
+    options: dict[str, Any] = {"raw": params.lt_residual == "raw", "groups": groups, "share": share}
+    state = DeviceState(reverse, residual) if beside is None else beside.state
     if params.storage == "global":
         from gpukit.merit.gamcss import GamcssSets
 
-        state = beside.state if beside is not None else DeviceState(reverse, residual, collections)
-        return GamcssSets(state, reverse, residual, params.seed, raw=params.lt_residual == "raw", groups=1)
-    if params.update == "paper":
-        raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
-    options: dict[str, Any] = {"raw": params.lt_residual == "raw", "groups": groups}
+        return GamcssSets(state, reverse, residual, params.seed, **options | {"groups": 1})
     if beside is not None:
-        return CudaSets(beside.state, reverse, residual, params.seed, **options)
-    return OwningSets(DeviceState(reverse, residual, collections), reverse, residual, params.seed, **options)
+        return CudaSets(state, reverse, residual, params.seed, **options)
+    return OwningSets(state, reverse, residual, params.seed, **options)
 
 
 def _graph_bytes(reverse: Reverse) -> int:

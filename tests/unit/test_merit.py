@@ -309,6 +309,11 @@ def test_resuming_after_each_round_changes_nothing(graph, update, ids):
             Params(100, 4, update=update, ids=ids)
         return
     params = Params(100, 4, update=update, ids=ids, seed=5)
+    check_resuming(graph, params)
+
+
+def check_resuming(graph, params):
+    """Compare a campaign with one that is begun again before and after each observation; return it."""
     whole = simulate(graph, params, SimulatedWorld(graph, "ic", 5))
     world, rounds = SimulatedWorld(graph, "ic", 5), ()
     while True:
@@ -321,6 +326,17 @@ def test_resuming_after_each_round_changes_nothing(graph, update, ids):
         waiting.observe(world.diffuse(waiting.rounds[-1].batch))
         rounds = waiting.rounds
     assert facts(campaign.result()) == facts(whole)
+    return whole
+
+
+def test_resuming_goes_on_with_the_same_judging_sets(sparse, monkeypatch):
+    """Also after refusals, and when the judging sets have served long enough."""
+    monkeypatch.setattr("gpukit.merit.policy.SERVES", 3)
+    monkeypatch.setattr("gpukit.merit.policy.DOUBT", 1.0)
+    monkeypatch.setattr("gpukit.merit.policy.LESS", 0.9)
+    rounds = check_resuming(sparse, Params(150, 3, seed=2)).rounds
+    used = {one.judged for one in rounds if one.sets}
+    assert sum(one.refused for one in rounds) > 0 and len(used) > 1 + sum(one.refused > 0 for one in rounds)
 
 
 @pytest.mark.parametrize(
