@@ -23,6 +23,11 @@ SERVES = 64
 """Rounds that judging sets serve at most."""
 
 
+def judging(size: int) -> int:
+    """Return how many sets judge a batch that was chosen from ``size`` others."""
+    return -(-size // JUDGES)
+
+
 @dataclass(frozen=True)
 class Plan:
     """Sizes and thresholds of one round.
@@ -31,8 +36,8 @@ class Plan:
     ----------
     sizes : tuple of int
         Sets of each trial: θ first; with the last, θ_max, a batch needs no certificate.
-    judges : int
-        One judging set for so many sets.
+    fresh : bool
+        Whether sets other than those a batch was chosen from judge it.
     lower, upper : Decimal
         a₁ and a₂: logarithms of the chance that a bound fails.
     target : Decimal
@@ -40,14 +45,14 @@ class Plan:
     """
 
     sizes: tuple[int, ...]
-    judges: int
+    fresh: bool
     lower: Decimal
     upper: Decimal
     target: Decimal
 
     def judging(self, size: int) -> int:
         """Return how many sets judge a batch that was chosen from ``size`` sets."""
-        return -(-size // self.judges)
+        return judging(size) if self.fresh else size
 
     def accepts(self, size: int, most: int, hits: int) -> bool:
         """Return whether a batch is certified that hits ``hits`` of the judging sets, if none hits over ``most``."""
@@ -65,7 +70,7 @@ class Plan:
 
     def needed(self, size: int, most: float, covered: float) -> int:
         """Return the first place in ``sizes`` that :meth:`promises`, if counts grow as they did up to ``size``."""
-        return bisect_left(self.sizes, 1, key=lambda s: int(self.promises(s, most * s / size, covered * s / size)))
+        return bisect_left(self.sizes, True, key=lambda s: self.promises(s, most * s / size, covered * s / size))
 
 
 def most_covered(gains: list[int], costs: list[int], sets: int, leaders: list[tuple[int, int]]) -> int:
@@ -138,7 +143,7 @@ def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> 
         failure = six + _ln(len(sizes)) - _ln(2)
         return Plan(
             sizes=tuple(sizes),
-            judges=JUDGES if certificate == "fresh" else 1,
+            fresh=certificate == "fresh",
             lower=failure + (batches if certificate == "paper" else _ln(SERVES)),
             upper=failure + min(batches, _ln(batch_costs)),
             target=ratio * (1 - accuracy),

@@ -14,7 +14,7 @@ import numpy as np
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.graph.csr import Graph
-from gpukit.merit.bounds import SERVES, Plan, most_covered, plan
+from gpukit.merit.bounds import SERVES, Plan, judging, most_covered, plan
 from gpukit.merit.problem import Costs, Params, Round
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import MrrSets, make_sets
@@ -65,7 +65,8 @@ class Judge:
             self.sets.restart(JUDGE_FIRST + self.used)
 
     def bring(self, size: int) -> None:
-        """Make ``size`` sets sets of this round."""
+        """Make as many sets of this round as judge a batch chosen from ``size``."""
+        size = judging(size)
         self._most = max(self._most, size)
         self.sets.update(size)
         self.sets.extend(size)
@@ -75,10 +76,10 @@ class Judge:
         self._begin_with(self.used + self._most)
 
     def remember(self, used: int, size: int, refused: int) -> None:
-        """Take note of a round that ended with ``size`` sets, after ``used`` ids of earlier ones and some refusals."""
+        """Take note of a round: sets that the batch was chosen from, ids that were used up before, refusals."""
         if used != self.used:
             self._begin_with(used)
-        self._rounds, self._most = self._rounds + 1, max(self._most, size)
+        self._rounds, self._most = self._rounds + 1, max(self._most, judging(size))
         for _ in range(refused):
             self.doubt *= MORE
         self.doubt = max(1.0, self.doubt * LESS)
@@ -164,17 +165,12 @@ class Policy:
         if last.sets and replay and self.params.update == "paper":
             self._bring(self._sets, last.sets)
         if last.sets and self._judge is not None:
-            self._judge.remember(last.judged, self._plan().judging(last.sets), last.refused)
+            self._judge.remember(last.judged, last.sets, last.refused)
         self._last = last, self.residual.eta
         self._drawn += last.sets
         weakened = self.residual.kill(activated)
         for one in self._collections:
             one.kill(activated, weakened)
-
-    def _plan(self) -> Plan:
-        params = self.params
-        sums = self.costs.sums(params.batch)
-        return plan(self.residual.living, params.batch, params.epsilon, params.certificate, sums)
 
     def _bring(self, sets: MrrSets, size: int) -> None:
         with self.timer.phase("update"):
@@ -192,7 +188,8 @@ class Policy:
             sets.restart(self._drawn if params.ids == "fresh" else 0)
         if judge is not None:
             judge.begin(params.update == "regenerate")
-        trials, refused = self._plan(), 0
+        b, refused = params.batch, 0
+        trials = plan(self.residual.living, b, params.epsilon, params.certificate, self.costs.sums(b))
         doubt = 1.0 if judge is None else judge.doubt
         place = self._first_place(trials, doubt)
         while True:
@@ -200,9 +197,9 @@ class Policy:
             self._bring(sets, size)
             if judge is not None:
                 with self.timer.phase("judge"):
-                    judge.bring(trials.judging(size))
+                    judge.bring(size)
             with self.timer.phase("select"):
-                found = sets.select(params.batch, self.costs.values, None if judge is None else judge.sets)
+                found = sets.select(b, self.costs.values, None if judge is None else judge.sets)
             seeds, hits, covered = found.seeds, found.hits, int(found.gains.sum())
             most = most_covered(found.gains.tolist(), self.costs.values[seeds].tolist(), size, found.leaders)
             enough = size == trials.sizes[-1]

@@ -81,7 +81,10 @@ class Selection:
 
 
 def lead(counts: np.ndarray, costs: np.ndarray, b: int) -> list[tuple[int, int]]:
-    """Return counts and costs of the 2b vertices with the largest counts per cost, by falling ratio; none without."""
+    """Return counts (> 0) and costs of the 2b vertices with the largest counts per cost, by falling ratio.
+
+    Quotients of numbers below 2**26 are told apart by doubles, so the order is exact for them.
+    """
     order = np.argsort(-(counts / costs), kind="stable")[: 2 * b]
     pairs = zip(counts[order].tolist(), costs[order].tolist(), strict=True)
     return [(count, cost) for count, cost in pairs if count > 0]

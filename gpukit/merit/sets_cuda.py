@@ -13,7 +13,7 @@ from gpukit.errors import UsageError
 from gpukit.merit import cuda as kernels
 from gpukit.merit import cuda_select, discover_cuda
 from gpukit.merit.bounds import JUDGES
-from gpukit.merit.problem import MAX_COST, Params
+from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import Selection, lead
 from gpukit.worlds.collection import check_ids
@@ -326,8 +326,9 @@ class CudaSets:
             state.costs.array[:] = xp.asarray(costs.astype(np.int32))
             state.costs_of = costs
         state.covered.reserve(self._valid, 0)
-        if len(state.result) != cuda_select.RESULT + 2 * b + cuda_select.MOST:
-            state.result = Buffer(cuda_select.RESULT + 2 * b + cuda_select.MOST, np.int64)
+        room = cuda_select.RESULT + 2 * b + cuda_select.MOST
+        if len(state.result) != room:
+            state.result = Buffer(room, np.int64)
         while True:
             host = self._launch_select(b, judge)
             if host[cuda_select.OVER] == 0:
@@ -347,7 +348,7 @@ class CudaSets:
         known = int(host[cuda_select.FOUND])
         if known >= 2 * b:
             pairs = host[start + 2 * b : start + 2 * b + known]
-            leaders = lead(pairs >> 32, pairs & MAX_COST, b)
+            leaders = lead(pairs >> 32, pairs & 0xFFFFFFFF, b)
         else:
             leaders = lead(state.counts.host(), costs, b)
         return Selection(seeds, gains, None if judge is None else int(host[cuda_select.HITS]), leaders)

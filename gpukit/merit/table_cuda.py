@@ -46,7 +46,7 @@ def ring_of(r, segments, length):
 
 @cuda.jit(device=True)
 def at(base, place, length):
-    """Return where an entry of a ring lies, for a place below twice its length, at most 2**32.
+    """Return where an entry of a ring lies, for a place below twice its length (of at most 2**31).
 
     A place below the length less the length is, without sign, larger: the lesser of the two is the place in the ring.
     """

@@ -87,7 +87,7 @@ class SimulatedWorld:
         self._model = model
         if model == "ic":
             none = np.zeros(0, np.uint32)
-            # Heads' words for all edges would take as long to look up as a whole campaign takes on a GPU.
+            # Of all edges' words, which take 0.1 s to look up for 6 M edges, a campaign needs few.
             listed = graph.probabilities is not None
             self._words = (graph.probabilities, none) if listed else (none, head_probabilities(graph))
         else:

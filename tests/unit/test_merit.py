@@ -15,7 +15,7 @@ from gpukit.device.select import Device
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Campaign, Costs, Params, ReplayedWorld, SimulatedWorld, simulate
-from gpukit.merit.bounds import JUDGES, SERVES, most_covered, plan
+from gpukit.merit.bounds import JUDGES, SERVES, judging, most_covered, plan
 from gpukit.merit.policy import JUDGE_FIRST, Policy
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets, lead
@@ -84,12 +84,12 @@ def test_smallest_graphs_have_finite_sizes():
 @pytest.mark.parametrize("certificate", ["fresh", "paper"])
 def test_what_promises_is_what_would_be_accepted(certificate):
     found = plan(75879, 16, 0.5, certificate, 28817)
-    size = 10**4 * found.judges
-    answers = set()
-    for covered in range(found.judges, 4000, 37 * found.judges):
+    share = 10**4 // found.judging(10**4)
+    size, answers = 10**4 * share, set()
+    for covered in range(share, 4000, 37 * share):
         for most in (covered, 2 * covered, 5 * covered):
             answers.add(found.promises(size, most, covered))
-            assert found.promises(size, most, covered) == found.accepts(size, most, covered // found.judges)
+            assert found.promises(size, most, covered) == found.accepts(size, most, covered // share)
     assert answers == {True, False}
     for most, covered in ((50, 40), (400, 300), (9000, 7000), (9, 0)):
         place = found.needed(size, most, covered)
@@ -203,15 +203,14 @@ CASES = [
 ]
 
 
-def trials_of(monkeypatch, graph, params, number=9):
-    """Return of each round of a campaign: sizes of its trials, η at its begin, the round, ids of judging sets used."""
+def trials_of(monkeypatch, graph, params):
+    """Return of each round of a campaign its trials (sets, ids of judging sets used up before) and what it decided."""
     trials, rounds, choose, select = [], [], Policy.choose, CpuSets.select
 
     def noted(policy):
         trials.clear()
-        eta = policy.residual.eta
         found = choose(policy)
-        rounds.append((list(trials), eta, found))
+        rounds.append((list(trials), found))
         return found
 
     def chosen(sets, b, costs, judge):
@@ -220,18 +219,18 @@ def trials_of(monkeypatch, graph, params, number=9):
 
     monkeypatch.setattr(Policy, "choose", noted)
     monkeypatch.setattr(CpuSets, "select", chosen)
-    simulate(graph, params, SimulatedWorld(graph, params.model, number))
-    return [one for one in rounds if one[2].sets > 0]
+    simulate(graph, params, SimulatedWorld(graph, params.model, 9))
+    return [one for one in rounds if one[1].sets > 0]
 
 
 @pytest.mark.parametrize("certificate", ["fresh", "paper"])
 def test_rounds_begin_near_the_sets_they_need(sparse, monkeypatch, certificate):
     rounds = trials_of(monkeypatch, sparse, Params(200, 1, certificate=certificate))
-    assert len(rounds) > 20 and max(one.sets for _, _, one in rounds) > 4 * min(one.sets for _, _, one in rounds)
-    for (_, before, last), (trials, eta, _) in zip(rounds, rounds[1:], strict=False):
-        assert trials[0][0] > 0.78 * last.sets * eta / before
+    assert len(rounds) > 20 and max(one.sets for _, one in rounds) > 4 * min(one.sets for _, one in rounds)
+    for (_, last), (trials, _) in zip(rounds, rounds[1:], strict=False):
+        assert trials[0][0] > 0.88 * last.sets
         assert all(small[0] < large[0] <= 4.5 * small[0] for small, large in zip(trials, trials[1:], strict=False))
-    assert sum(len(trials) for trials, _, _ in rounds[1:]) < 1.6 * len(rounds)
+    assert sum(len(trials) for trials, _ in rounds[1:]) < 1.6 * len(rounds)
 
 
 @pytest.mark.parametrize("update", ["coupled", "regenerate"])
@@ -239,16 +238,16 @@ def test_refused_judging_sets_are_never_asked_again(sparse, monkeypatch, update)
     monkeypatch.setattr("gpukit.merit.policy.SERVES", 6)
     monkeypatch.setattr("gpukit.merit.policy.DOUBT", 1.0)
     monkeypatch.setattr("gpukit.merit.policy.LESS", 0.9)
-    refused, spans = 0, {}
+    refused = 0
     for seed in range(4):
         rounds = trials_of(monkeypatch, sparse, Params(150, 3, update=update, seed=seed))
-        refused += sum(one.refused for _, _, one in rounds)
+        refused += sum(one.refused for _, one in rounds)
         spans = {}
-        for number, (trials, _, one) in enumerate(rounds):
+        for number, (trials, one) in enumerate(rounds):
             assert trials[-1][1] == one.judged and len({used for _, used in trials}) == one.refused + 1
             for size, used in trials:
                 first, last, most = spans.get(used, (number, number, 0))
-                spans[used] = first, number, max(most, -(-size // JUDGES))
+                spans[used] = first, number, max(most, judging(size))
         used = sorted(spans)
         for low, high in zip(used, used[1:], strict=False):
             assert low + spans[low][2] <= high and spans[low][1] <= spans[high][0]
