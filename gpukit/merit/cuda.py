@@ -35,7 +35,7 @@ from gpukit.merit.grow_cuda import (
     write,
 )
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import MARKS, STAGE, TABLE, at, count_members, move, open_table, wrapped
+from gpukit.merit.table_cuda import AHEAD, MARKS, STAGE, TABLE, ask, at, count_members, move, open_table, wrapped
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.rule import live_edges as _live_edges
 from gpukit.worlds.rule import lt_choice as _lt_choice
@@ -59,8 +59,8 @@ SAME, GROWN, POLLUTED = 0, 1, 2
 AT_ONCE = STAGE // 2
 """Members that a step of a search takes at most: they seldom have more live edges than there is room for."""
 
-MOST_NEW = 2 * STAGE
-"""New roots of a set at most for adding to it; for more it is searched for afresh."""
+MOST_NEW = 4 * STAGE
+"""New roots of a set at most for adding to it without a bitmap."""
 
 live_edges = for_kernels(_live_edges)
 living_choice = rule.make_living_choice(_lt_choice.py_func) if simulated() else rule.living_choice
@@ -72,6 +72,51 @@ def _append(v, visited, row, ring, base, data, length, limit, counters):
     bit = uint32(uint32(1) << uint32(v & 31))
     if cuda.atomic.or_(visited, (row, v >> 5), bit) & bit == 0:
         write(v, ring, base, data, length, limit, counters)
+
+
+@cuda.jit(device=True)
+def meet_again(visited, row, ring, base, old, low, high, data, length, limit, counted, counts, counters):
+    """Append the members low … high - 1 of a set to its new record, but those that are there; one block.
+
+    These became roots: with ``counted`` they are taken out of the counts, because roots will be counted.
+    """
+    got, had = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, uint32)
+    width = uint32(cuda.blockDim.x)
+    while low < high:
+        place = wrapped(old + low, length)
+        piece = min(high - low, length - place)
+        entries, last, i = ring[base + place :], uint32(piece - 1), uint32(cuda.threadIdx.x)
+        while i <= last:
+            if ask(entries, i, width, last, got):
+                for j in range(AHEAD):
+                    had[j] = uint32(uint32(1) << uint32(got[j] & 31))
+                    if i + j * width <= last:
+                        had[j] &= cuda.atomic.or_(visited, (row, got[j] >> 5), had[j])
+                for j in range(AHEAD):
+                    if had[j] == 0:
+                        write(got[j], ring, base, data, length, limit, counters)
+                    elif counted and i + j * width <= last:
+                        cuda.atomic.add(counts, got[j], int32(-1))
+            i = uint32(i + AHEAD * width)
+        low += piece
+
+
+@cuda.jit(device=True)
+def forget(visited, row, ring, base, data, tail, length):
+    """Clear the bits of all members; one block."""
+    got = cuda.local.array(AHEAD, int32)
+    width, low = uint32(cuda.blockDim.x), int64(0)
+    while low < tail:
+        place = wrapped(data + low, length)
+        piece = min(tail - low, length - place)
+        entries, last, i = ring[base + place :], uint32(piece - 1), uint32(cuda.threadIdx.x)
+        while i <= last:
+            if ask(entries, i, width, last, got):
+                for j in range(AHEAD):
+                    bit = uint32(uint32(1) << uint32(got[j] & 31))
+                    cuda.atomic.and_(visited, (row, got[j] >> 5), uint32(uint32(0xFFFFFFFF) ^ bit))
+            i = uint32(i + AHEAD * width)
+        low += piece
 
 
 @cuda.jit(device=True)
@@ -186,8 +231,6 @@ def advance(
         change = POLLUTED if r >= have else int(flags[r])
         sample = int64(first) + r
         wanted = root_count(living, eta, seed, root_tag, sample)
-        if change == GROWN and wanted - roots[r] > MOST_NEW:
-            change = POLLUTED
         if r < have and change == POLLUTED:
             kept -= int64(sizes[r]) + HEADER
             grown -= int64(sizes[r])
@@ -199,9 +242,9 @@ def advance(
         if 2 * used > length and 8 * kept <= 3 * length:
             cuda.syncthreads()
             head, used = _turn(ring, base, length, starts, head, used, marks)
-        adding = change == GROWN
+        adding = change == GROWN and wanted - roots[r] <= MOST_NEW
         known, size, cursor, old = int64(0), int64(0), int64(0), int64(0)
-        if adding:
+        if change == GROWN:
             known, size, cursor, old = int64(roots[r]), int64(sizes[r]), cursors[r], int64(starts[r])
         if 2 * used > length or wanted + size - known > limit:
             over = True
@@ -219,19 +262,16 @@ def advance(
             one_end, two = known + int64(counters[FRESH]), size + int64(counters[FRESH])
             promoted = int64(counters[PROMOTED])
             if promoted > STAGE:
-                # More than the table takes: the set is searched for afresh.
-                adding = False
-                if r < counted:
-                    count_members(ring, base, old, int64(0), size, length, -1, counts)
-                kept -= size + HEADER
-                grown -= size
-                known, cursor, one, one_end, two = int64(0), int64(0), int64(0), wanted, wanted
+                # More than the table takes.
+                adding, cursor, one_end, two = False, cursors[r], wanted, wanted
         if adding:
             drop_promoted(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters)
         else:
             cuda.syncthreads()
             if lane == 0:
                 counters[TAIL] = 0
+            cuda.syncthreads()
+            meet_again(visited, row, ring, base, old, int64(0), known, data, length, limit, False, counts, counters)
             while True:
                 cuda.syncthreads()
                 missing = wanted - int64(counters[TAIL])
@@ -245,6 +285,9 @@ def advance(
                     if v >= 0:
                         _append(v, visited, row, ring, base, data, length, limit, counters)
                 cursor += chunk
+            meet_again(visited, row, ring, base, old, known, size, data, length, limit, r < counted, counts, counters)
+            cuda.syncthreads()
+            two = int64(counters[TAIL])
         begun, had = one_end - known - two, two
         step, most, skipped, tail = 0, int64(AT_ONCE), int64(0), int64(0)
         while True:
@@ -320,17 +363,11 @@ def advance(
             over = True
             break
         if not adding:
-            i = lane
-            while i < tail:
-                v = int64(ring[at(base, data + i, length)])
-                bit = uint32(uint32(1) << uint32(v & 31))
-                cuda.atomic.and_(visited, (row, v >> 5), uint32(uint32(0xFFFFFFFF) ^ bit))
-                i += width
+            forget(visited, row, ring, base, data, tail, length)
         if r < counted:
             # Of a set that was added to, the roots that it did not have and the members after those copied.
-            if adding:
-                count_members(ring, base, data, known, one_end, length, 1, counts)
-            count_members(ring, base, data, had if adding else int64(0), tail, length, 1, counts)
+            count_members(ring, base, data, known, one_end, length, 1, counts)
+            count_members(ring, base, data, had, tail, length, 1, counts)
         if lane == 0:
             ring[base + head] = r
             ring[at(base, head + 1, length)] = tail
@@ -340,7 +377,7 @@ def advance(
         kept += tail + HEADER
         grown += tail
         probes += begun + tail
-        if adding:
+        if change == GROWN:
             kept -= size + HEADER
             grown -= size
         r += segments

@@ -40,6 +40,9 @@ MIN_SEGMENTS = 32
 PER_BLOCK = 4
 """Segments for each block that the GPU holds at once: blocks that end early make room for others."""
 
+WIDE = 1000
+"""Members of a set, on average, from which on a block has two warps, not one."""
+
 CROWDED = 4
 """Sets of a segment above which more segments are made, if there can be more: a segment's sets wait for each other."""
 
@@ -223,11 +226,15 @@ class CudaSets:
 
     def _needed(self, size: int, segments: int) -> int:
         """Return the length of rings for sets of this round: a third for what counts, a quarter for the largest."""
-        living = self.residual.living
-        mean = min(float(living), (living / self.residual.eta + 1) * self._reach)
-        largest = min(float(living), 1.5 * mean + 50)
+        mean = self._mean()
+        largest = min(float(self.residual.living), 1.5 * mean + 50)
         sets = -(-size // segments)
         return int(max(MIN_LENGTH, 3 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
+
+    def _mean(self) -> float:
+        """Return how many members a set of this round is likely to have."""
+        living = self.residual.living
+        return min(float(living), (living / self.residual.eta + 1) * self._reach)
 
     def _room(self) -> int:
         """Return how many entries all rings may have together."""
@@ -313,8 +320,10 @@ class CudaSets:
             )  # fmt: skip
 
     def _block(self, grid: int) -> int:
-        """Return how many threads a block has: the more, the fewer blocks there are."""
+        """Return how many threads a block has: more for large sets, and the more, the fewer blocks there are."""
         block = self.state.block
+        if self._mean() >= WIDE and xp is not np:
+            block *= 2
         while 2 * block * grid <= self.state.block * self.state.blocks and 2 * block <= MAX_BLOCK and xp is not np:
             block *= 2
         return block

@@ -49,13 +49,16 @@ def check_equal(cpu, gpu, costs=None):
         ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
     ],
 )
-@pytest.mark.parametrize("stage", [256, 3, 1])
-def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weights, options, stage, monkeypatch):
+@pytest.mark.parametrize(("stage", "most_new"), [(256, 512), (3, 512), (1, 512), (256, 0)])
+def test_sets_and_seeds_through_a_history(
+    random_graph, simulator, model, weights, options, stage, most_new, monkeypatch
+):
     """A set that gains more at a time than the table takes gains it in steps; fewer sets are tried, then more again."""
     from gpukit.merit import cuda, grow_cuda
 
     for module in (cuda, grow_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
+    monkeypatch.setattr(cuda, "MOST_NEW", most_new)
     graph = random_graph(30, 90, 6, weights)
     costs = np.random.default_rng(1).integers(1, 5, 30)
     cpu, gpu, residual = pair(graph, model, 14, simulator, **options)
@@ -71,13 +74,14 @@ def test_sets_and_seeds_through_a_history(random_graph, simulator, model, weight
             one.kill(dead, weakened)
 
 
-@pytest.mark.parametrize("stage", [256, 1])
-def test_members_that_become_roots(make_graph, simulator, stage, monkeypatch):
+@pytest.mark.parametrize(("stage", "most_new"), [(256, 512), (1, 512), (256, 0)])
+def test_members_that_become_roots(make_graph, simulator, stage, most_new, monkeypatch):
     """Most of 20 vertices are in every set and 17 others die: sets gain roots that they have, few or more than fit."""
     from gpukit.merit import cuda, grow_cuda
 
     for module in (cuda, grow_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
+    monkeypatch.setattr(cuda, "MOST_NEW", most_new)
     edges = [(v, (v * a + 1) % 20) for v in range(20) for a in (1, 3, 7)]
     cpu, gpu, residual = pair(make_graph(40, edges, Weights("const", 0.7)), "ic", 20, simulator)
     for one in (cpu, gpu):

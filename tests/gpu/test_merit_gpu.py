@@ -64,6 +64,11 @@ def test_sets_and_seeds_through_a_history(random_graph, gpu, model, weights, opt
     follow(graph, model, gpu, 300, (400, 3000, 1000, 2000, 9000, 2000, 9000), groups, options)
 
 
+def test_many_further_roots(random_graph, gpu):
+    """A set gains over a thousand roots at a time, most of which it has as members."""
+    follow(random_graph(12_000, 80_000, 6), "ic", gpu, 93, (300, 300, 300, 300, 300), 1, {})
+
+
 @pytest.mark.parametrize("groups", [2, 4, 16])
 def test_load_groups_change_nothing(random_graph, gpu, groups):
     follow(random_graph(3000, 20_000, 6), "ic", gpu, 200, (5000, 5000, 5000), groups, {})
@@ -96,6 +101,8 @@ def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headro
 def test_little_memory_means_fewer_rings(random_graph, gpu):
     def tune(cuda):
         cuda[0].state.ring_memory = 1 << 22
+        for one in cuda:
+            one.share = 0.5
 
     cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 100, (200, 400, 300), 8, {}, tune=tune)
     assert cuda[0].segments < cuda[0].state.blocks
