@@ -49,13 +49,18 @@ def check_equal(cpu, gpu, costs=None):
         ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
     ],
 )
-@pytest.mark.parametrize(("stage", "most_new"), [(256, 512), (3, 512), (1, 512), (256, 0)])
+@pytest.mark.parametrize(("stage", "most_new", "bits"), [(256, 512, 10), (3, 512, 0), (1, 512, 0), (256, 0, 10)])
 def test_sets_and_seeds_through_a_history(
-    random_graph, simulator, model, weights, options, stage, most_new, monkeypatch
+    random_graph, simulator, model, weights, options, stage, most_new, bits, monkeypatch
 ):
-    """A set that gains more at a time than the table takes gains it in steps; fewer sets are tried, then more again."""
-    from gpukit.merit import cuda, grow_cuda
+    """A set that gains more at a time than the table takes gains it in steps; fewer sets are tried, then more again.
 
+    With few marks all that is found may be a member, and has to be looked for.
+    """
+    from gpukit.merit import cuda, grow_cuda, table_cuda
+
+    for module in (grow_cuda, table_cuda):
+        monkeypatch.setattr(module, "MARK_BITS", bits)
     for module in (cuda, grow_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
     monkeypatch.setattr(cuda, "MOST_NEW", most_new)
@@ -72,6 +77,23 @@ def test_sets_and_seeds_through_a_history(
         weakened = residual.kill(dead)
         for one in (cpu, gpu):
             one.kill(dead, weakened)
+
+
+def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
+    """Sets of roots alone, which the marks do not tell from others: a root found in one step is drawn in no other."""
+    from gpukit.merit import grow_cuda, table_cuda
+
+    for module in (grow_cuda, table_cuda):
+        monkeypatch.setattr(module, "MARK_BITS", 0)
+    cpu, gpu, residual = pair(make_graph(60, [(0, 1)], Weights()), "ic", 6, simulator)
+    for one in (cpu, gpu):
+        one.extend(12)
+    dead = np.array([20, 40], np.int32)
+    weakened = residual.kill(dead)
+    for one in (cpu, gpu):
+        one.kill(dead, weakened)
+        one.update(12)
+    check_equal(cpu, gpu, np.ones(60, np.int64))
 
 
 @pytest.mark.parametrize(("stage", "most_new"), [(256, 512), (1, 512), (256, 0)])
