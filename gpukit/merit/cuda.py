@@ -7,9 +7,9 @@ count to the head. A record may take a quarter of a ring, so that a quarter is f
 they come from. Where three eighths of a ring still count, or a record is larger, ``OVERFLOW`` is set and the host makes
 larger rings.
 
-A search that starts afresh marks what it met in a bitmap. One that adds to a set does without: what it may have met is
-looked for in the set itself (``grow_cuda.py``; Numba's cache notices changes of this file alone: touch it after one of
-that).
+A search that starts afresh, or from many further roots, marks what it met in a bitmap. One that adds a little to a set
+does without: what it may have met is looked for in the set itself (``grow_cuda.py``; Numba's cache notices changes of
+this file alone: touch it after one of that).
 """
 
 import numba
@@ -75,7 +75,7 @@ def _append(v, visited, row, ring, base, data, length, limit, counters):
 
 
 @cuda.jit(device=True)
-def meet_again(visited, row, ring, base, old, low, high, data, length, limit, counted, counts, counters):
+def _meet_again(visited, row, ring, base, old, low, high, data, length, limit, counted, counts, counters):
     """Append the members low … high - 1 of a set to its new record, but those that are there; one block.
 
     These became roots: with ``counted`` they are taken out of the counts, because roots will be counted.
@@ -102,7 +102,7 @@ def meet_again(visited, row, ring, base, old, low, high, data, length, limit, co
 
 
 @cuda.jit(device=True)
-def forget(visited, row, ring, base, data, tail, length):
+def _forget(visited, row, ring, base, data, tail, length):
     """Clear the bits of all members; one block."""
     got = cuda.local.array(AHEAD, int32)
     width, low = uint32(cuda.blockDim.x), int64(0)
@@ -271,7 +271,7 @@ def advance(
             if lane == 0:
                 counters[TAIL] = 0
             cuda.syncthreads()
-            meet_again(visited, row, ring, base, old, int64(0), known, data, length, limit, False, counts, counters)
+            _meet_again(visited, row, ring, base, old, int64(0), known, data, length, limit, False, counts, counters)
             while True:
                 cuda.syncthreads()
                 missing = wanted - int64(counters[TAIL])
@@ -285,7 +285,7 @@ def advance(
                     if v >= 0:
                         _append(v, visited, row, ring, base, data, length, limit, counters)
                 cursor += chunk
-            meet_again(visited, row, ring, base, old, known, size, data, length, limit, r < counted, counts, counters)
+            _meet_again(visited, row, ring, base, old, known, size, data, length, limit, r < counted, counts, counters)
             cuda.syncthreads()
             two = int64(counters[TAIL])
         begun, had = one_end - known - two, two
@@ -363,7 +363,7 @@ def advance(
             over = True
             break
         if not adding:
-            forget(visited, row, ring, base, data, tail, length)
+            _forget(visited, row, ring, base, data, tail, length)
         if r < counted:
             # Of a set that was added to, the roots that it did not have and the members after those copied.
             count_members(ring, base, data, known, one_end, length, 1, counts)

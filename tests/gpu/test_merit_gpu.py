@@ -100,7 +100,7 @@ def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headro
 
 def test_little_memory_means_fewer_rings(random_graph, gpu):
     def tune(cuda):
-        cuda[0].state.ring_memory = 1 << 22
+        cuda[0].state.ring_memory = 1 << 23
         for one in cuda:
             one.share = 0.5
 
