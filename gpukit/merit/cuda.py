@@ -35,12 +35,24 @@ from gpukit.merit.grow_cuda import (
     write,
 )
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import AHEAD, MARKS, STAGE, TABLE, ask, at, count_members, move, open_table, wrapped
+from gpukit.merit.table_cuda import (
+    AHEAD,
+    MARKS,
+    STAGE,
+    TABLE,
+    ask,
+    at,
+    count_members,
+    move,
+    open_table,
+    straight,
+    wrapped,
+)
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.rule import live_edges as _live_edges
 from gpukit.worlds.rule import lt_choice as _lt_choice
 
-BLOCK, REGISTERS = 32, 64
+BLOCK, REGISTERS = 32, 80
 """Threads of a block when there are as many blocks as the GPU holds, and the registers each may take."""
 
 HEADER = 2
@@ -83,9 +95,8 @@ def _meet_again(visited, row, ring, base, old, low, high, data, length, limit, c
     got, had = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, uint32)
     width = uint32(cuda.blockDim.x)
     while low < high:
-        place = wrapped(old + low, length)
-        piece = min(high - low, length - place)
-        entries, last, i = ring[base + place :], uint32(piece - 1), uint32(cuda.threadIdx.x)
+        entries, piece = straight(ring, base, old, low, high, length)
+        last, i = uint32(piece - 1), uint32(cuda.threadIdx.x)
         while i <= last:
             if ask(entries, i, width, last, got):
                 for j in range(AHEAD):
@@ -107,9 +118,8 @@ def _forget(visited, row, ring, base, data, tail, length):
     got = cuda.local.array(AHEAD, int32)
     width, low = uint32(cuda.blockDim.x), int64(0)
     while low < tail:
-        place = wrapped(data + low, length)
-        piece = min(tail - low, length - place)
-        entries, last, i = ring[base + place :], uint32(piece - 1), uint32(cuda.threadIdx.x)
+        entries, piece = straight(ring, base, data, low, tail, length)
+        last, i = uint32(piece - 1), uint32(cuda.threadIdx.x)
         while i <= last:
             if ask(entries, i, width, last, got):
                 for j in range(AHEAD):
@@ -213,7 +223,7 @@ def advance(
     if lane == 0:
         there = control[CHANGED] if len(order) > 0 else int64(listed)
         counters[STOP] = 1 if control[OVERFLOW] != 0 or index >= there else 0
-    open_table(keys, met)
+    open_table(keys)
     cuda.syncthreads()
     if counters[STOP] != 0:
         return
@@ -346,7 +356,7 @@ def advance(
             else:
                 most, skipped = min(2 * most, int64(AT_ONCE)), int64(0)
             if adding:
-                add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, marks, counters)
+                add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, met, marks, counters)
             else:
                 j = lane
                 while j < kids:

@@ -13,7 +13,7 @@ from numba import cuda, int32, int64, uint32
 from gpukit.device.select import register_limit
 from gpukit.merit.cuda import OVERFLOW
 from gpukit.merit.discover_cuda import BATCH, scan_batch
-from gpukit.merit.table_cuda import AHEAD, ask, at, mark, marked, ring_of, wrapped
+from gpukit.merit.table_cuda import AHEAD, ask, at, mark, marked, ring_of, straight
 from gpukit.worlds.candidates_cuda import AT_ONCE
 
 BLOCK = 256
@@ -101,9 +101,8 @@ def _list(ring, base, start, length, size, lane, r, marks, slot, list_start, lis
     got, places = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, int32)
     done = int64(0)
     while done < size:
-        place = wrapped(start + done, length)
-        piece = min(size - done, length - place)
-        entries, last, i = ring[base + place :], uint32(piece - 1), uint32(lane)
+        entries, piece = straight(ring, base, start, done, size, length)
+        last, i = uint32(piece - 1), uint32(lane)
         while i <= last:
             if ask(entries, i, uint32(32), last, got):
                 maybe = uint32(0)

@@ -5,7 +5,7 @@ from numba import cuda, int32, int64, uint32
 
 from gpukit.merit.cuda import CHANGED, GROWN, POLLUTED, SAME
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import AHEAD, ask, at, hashed, ring_of, suspect, wrapped
+from gpukit.merit.table_cuda import AHEAD, ask, at, hashed, ring_of, straight, suspect
 
 BATCH = 64
 """Sets that a block looks through together."""
@@ -72,9 +72,8 @@ def discover(
             base, size = ring_of(r, segments, length), int64(sizes[r])
             start, done = int64(starts[r]), int64(0)
             while done < size and found[q] == 0:
-                place_in = wrapped(start + done, length)
-                piece = min(size - done, length - place_in)
-                entries, last, i = ring[base + place_in :], uint32(piece - 1), uint32(lane % 32)
+                entries, piece = straight(ring, base, start, done, size, length)
+                last, i = uint32(piece - 1), uint32(lane % 32)
                 while i <= last and found[q] == 0:
                     if ask(entries, i, uint32(32), last, got):
                         doubt = uint32(0)

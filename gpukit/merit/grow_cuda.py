@@ -20,7 +20,6 @@ from gpukit.merit.table_cuda import (
     at,
     enter,
     find,
-    leave,
     mark,
     meet_members,
     move,
@@ -91,7 +90,7 @@ def add_roots(
                     where = known + cuda.atomic.add(counters, FRESH, int32(1))
                     ring[at(base, data + where, length)] = v
                 else:
-                    place = enter(keys, v)
+                    place = enter(keys, met, v)
                     doubt = int32(1)
             stage[j] = 2 * (place + 1)
             j += width
@@ -129,7 +128,7 @@ def add_roots(
                     else:
                         where = wanted - 1 - cuda.atomic.add(counters, PROMOTED, int32(1))
                     ring[at(base, data + where, length)] = keys[place]
-                leave(keys, met, place)
+                keys[place] = EMPTY
             j += width
 
 
@@ -143,7 +142,7 @@ def drop_promoted(known, size, wanted, promoted, old, ring, base, data, length, 
         return
     i = wanted - promoted + lane
     while i < wanted:
-        enter(keys, int64(ring[at(base, data + i, length)]))
+        enter(keys, met, int64(ring[at(base, data + i, length)]))
         i += width
     cuda.syncthreads()
     i = known + lane
@@ -153,11 +152,11 @@ def drop_promoted(known, size, wanted, promoted, old, ring, base, data, length, 
             write(v, ring, base, data, length, limit, counters)
         i += width
     cuda.syncthreads()
-    open_table(keys, met)
+    open_table(keys)
 
 
 @cuda.jit(device=True)
-def add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, marks, counters):
+def add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, met, marks, counters):
     """Append the tails of live edges that are alive and not marked, and enter the others in the table; one block."""
     j = int64(cuda.threadIdx.x)
     while j < kids:
@@ -165,7 +164,7 @@ def add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, m
         if dead[v] == 0:
             if mark(marks, MARK_BITS, v):
                 write(v, ring, base, data, length, limit, counters)
-            elif enter(keys, v) >= 0:
+            elif enter(keys, met, v) >= 0:
                 cuda.atomic.add(counters, DOUBTS, int32(1))
         j += cuda.blockDim.x
 
@@ -183,5 +182,5 @@ def settle(tail, ring, base, data, length, limit, keys, met, counters):
         if v != EMPTY:
             if met[place] == FREE:
                 write(v, ring, base, data, length, limit, counters)
-            leave(keys, met, place)
+            keys[place] = EMPTY
         place += cuda.blockDim.x

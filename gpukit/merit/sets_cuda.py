@@ -252,11 +252,12 @@ class CudaSets:
         return segments
 
     def _new_rings(self, size: int, least: int) -> None:
-        """Make empty rings for so many sets."""
+        """Make empty rings for so many sets, of at least so many entries; longer than needed where there is room."""
         room, segments = self._room(), self._fitting(size, least)
-        needed = max(least, self._needed(size, segments))
-        check_budget({"mRR sets": 4 * segments * needed}, 4 * room, "the GPU for one collection", "use --device cpu")
-        self.segments, self.length = segments, max(needed, min(HEADROOM * needed, room // segments))
+        needed = self._needed(size, segments)
+        least = max(least, needed)
+        check_budget({"mRR sets": 4 * segments * least}, 4 * room, "the GPU for one collection", "use --device cpu")
+        self.segments, self.length = segments, max(least, min(HEADROOM * needed, room // segments))
         self._planned = max(self._planned, self._plan(size))
         self.memory()
         self._ring = Buffer(1, np.int32)

@@ -55,6 +55,13 @@ def at(base, place, length):
 
 
 @cuda.jit(device=True)
+def straight(ring, base, start, low, high, length):
+    """Return the entries of a ring from place ``low`` of a record on, and how many come before the ring or it ends."""
+    place = wrapped(start + low, length)
+    return ring[base + place :], min(high - low, length - place)
+
+
+@cuda.jit(device=True)
 def hashed(v, bits):
     """Return so many bits that stand for a vertex (multiplicative hashing)."""
     spread = uint32((uint64(v) * uint64(_SPREAD)) & uint64(0xFFFFFFFF))
@@ -125,30 +132,31 @@ def move(ring, base, start, target, count, length, gap_at, gap, marks, marking):
     """
     done = int64(0)
     while done < count:
-        come = wrapped(start + done, length)
-        go = wrapped(target + (done if done < gap_at else done + gap), length)
-        piece = min(min((gap_at if done < gap_at else count) - done, length - come), length - go)
-        _copy(ring[base + come :], ring[base + go :], piece, marks, marking)
+        end, shift = (gap_at, int64(0)) if done < gap_at else (count, gap)
+        source, piece = straight(ring, base, start, done, end, length)
+        goal, room = straight(ring, base, target, done + shift, end + shift, length)
+        piece = min(piece, room)
+        _copy(source, goal, piece, marks, marking)
         done += piece
 
 
 @cuda.jit(device=True)
-def open_table(keys, met):
+def open_table(keys):
     """Empty a table; one block, which must meet before it is used."""
     place = cuda.threadIdx.x
     while place < TABLE:
         keys[place] = EMPTY
-        met[place] = FREE
         place += cuda.blockDim.x
 
 
 @cuda.jit(device=True)
-def enter(keys, v):
-    """Enter a vertex; return its place, or -1 if it is there."""
+def enter(keys, met, v):
+    """Enter a vertex, as one that was not met; return its place, or -1 if it is there."""
     place = hashed(v, TABLE_BITS)
     while True:
         seen = cuda.atomic.cas(keys, place, int32(EMPTY), int32(v))
         if seen == EMPTY:
+            met[place] = FREE
             return place
         if seen == v:
             return int64(-1)
@@ -169,13 +177,6 @@ def find(keys, v):
 
 
 @cuda.jit(device=True)
-def leave(keys, met, place):
-    """Free a place; only when nobody enters or looks for a vertex."""
-    keys[place] = EMPTY
-    met[place] = FREE
-
-
-@cuda.jit(device=True)
 def meet_members(keys, met, ring, base, start, low, high, length, kind):
     """Note which vertices of a table are among the entries low … high - 1 of a record; one block.
 
@@ -185,9 +186,8 @@ def meet_members(keys, met, ring, base, start, low, high, length, kind):
     got = cuda.local.array(AHEAD, int32)
     width = uint32(cuda.blockDim.x)
     while low < high:
-        place = wrapped(start + low, length)
-        piece = min(high - low, length - place)
-        entries, last, i = ring[base + place :], uint32(piece - 1), uint32(cuda.threadIdx.x)
+        entries, piece = straight(ring, base, start, low, high, length)
+        last, i = uint32(piece - 1), uint32(cuda.threadIdx.x)
         while i <= last:
             if ask(entries, i, width, last, got):
                 maybe = uint32(0)

@@ -78,6 +78,10 @@ class SimulatedWorld:
         The user's seed, in [0, 2**64).
     number : int
         Which world, in [0, 2**48).
+
+    Notes
+    -----
+    It remembers who is active, and so serves one campaign.
     """
 
     def __init__(self, graph: Graph, model: str, seed: int, number: int = 0) -> None:
@@ -95,7 +99,15 @@ class SimulatedWorld:
             self._reached = np.zeros(graph.n, np.int64)
 
     def diffuse(self, seeds: np.ndarray) -> np.ndarray:
-        """Return the newly activated vertices (int32, ascending), the seeds among them."""
+        """Return the newly activated vertices (int32, ascending), the seeds among them.
+
+        Raises
+        ------
+        InputError
+            If a seed is active already, as where another campaign ran in this world.
+        """
+        if self._active[seeds].any():
+            raise InputError("a seed is active in this world already; make a new world for each campaign")
         self._queue[: len(seeds)] = seeds
         self._active[seeds] = True
         if self._model == "ic":

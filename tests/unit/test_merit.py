@@ -328,6 +328,13 @@ def check_resuming(graph, params):
     return whole
 
 
+def test_a_world_serves_one_campaign(graph):
+    world = SimulatedWorld(graph, "ic", 5)
+    simulate(graph, Params(100, 4), world)
+    with pytest.raises(InputError, match="make a new world"):
+        simulate(graph, Params(100, 4), world)
+
+
 def test_resuming_goes_on_with_the_same_judging_sets(sparse, monkeypatch):
     """Also after refusals, and when the judging sets have served long enough."""
     monkeypatch.setattr("gpukit.merit.policy.SERVES", 3)
