@@ -35,7 +35,7 @@ def merit(
     batch: BatchOption = None,
     models: Annotated[str, typer.Option("--models", help="Diffusion models, with commas between them.")] = "ic,lt",
     methods: Annotated[
-        str, typer.Option("--methods", help="Of merit, printed, segmented, gamcss, pasti, asti; with commas.")
+        str, typer.Option("--methods", help="Of merit, printed, redrawn, segmented, gamcss, pasti, asti; with commas.")
     ] = "merit,segmented",
     certificates: Annotated[str, typer.Option("--certificates", help="Of fresh, paper; with commas.")] = "fresh",
     groups: Annotated[str, typer.Option("--groups", help="β of the update, with commas between them.")] = "1",
@@ -94,7 +94,7 @@ def counters(
     batch: BatchOption = None,
     models: Annotated[str, typer.Option("--models", help="Diffusion models, with commas between them.")] = "ic",
     methods: Annotated[
-        str, typer.Option("--methods", help="Of merit, segmented, gamcss; with commas.")
+        str, typer.Option("--methods", help="Of merit, redrawn, segmented, gamcss; with commas.")
     ] = "merit,gamcss",
     launches: Annotated[int, typer.Option("--launches", min=1, help="Launches of a campaign to count at most.")] = 200,
     out: RecordOption = None,

@@ -32,12 +32,14 @@ _ANEW = {"update": "regenerate", "ids": "fresh"}
 METHODS: dict[str, Method] = {
     "merit": Method("sets keep their coins from round to round", {"update": "coupled"}),
     "printed": Method("sets are updated as printed (biased)", {"update": "paper"}, "threads"),
-    "segmented": Method("MERIT's storage, all sets drawn anew every round", _ANEW),
+    "redrawn": Method("MERIT's sets, each drawn again every round: the same campaign", {"update": "regenerate"}),
+    "segmented": Method("MERIT's storage, other sets every round", _ANEW),
     "gamcss": Method("a GPU draws all sets anew, as gIM does, into one array", {**_ANEW, "storage": "global"}, "cuda"),
     "pasti": Method("CPU threads draw all sets anew", _ANEW, "threads"),
     "asti": Method("one CPU thread draws all sets anew", _ANEW, "thread"),
 }
-"""Section 5 of the paper, and its ablation of figures 11 to 15 (``segmented``); ``nonadaptive.py`` is apart."""
+"""Section 5 of the paper, its ablation of figures 11 to 15 (``segmented``), and what the update is worth by itself
+(``redrawn``); ``nonadaptive.py`` is apart."""
 
 
 def equip(name: str, params: Params, device: Device) -> tuple[Params, Device]:

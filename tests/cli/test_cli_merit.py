@@ -303,11 +303,16 @@ def test_seeds_chosen_at_once(record, folder, graph):
 
 def test_bench(capsys, folder, monkeypatch):
     monkeypatch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 20)
-    words = ["bench", "merit", "G.h5", "--eta", "10,20", "-b", "2", "--methods", "merit,pasti,printed", "--worlds", "2"]
+    methods = "merit,redrawn,pasti,printed"
+    words = ["bench", "merit", "G.h5", "--eta", "10,20", "-b", "2", "--methods", methods, "--worlds", "2"]
     assert main([*words, "--out", "B.json", "--json", "--models", "lt"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert len(found["runs"]) == 6 and found["runs"] == json.loads((folder / "B.json").read_text())["runs"]
+    assert len(found["runs"]) == 8 and found["runs"] == json.loads((folder / "B.json").read_text())["runs"]
     assert all(one["cost"]["mean"] > 0 and one["time_s"]["mean"] > 0 for one in found["runs"])
+    kept_runs, redrawn_runs = ([one for one in found["runs"] if one["method"] == name] for name in ("merit", "redrawn"))
+    for kept, redrawn in zip(kept_runs, redrawn_runs, strict=True):
+        assert all(kept[key] == redrawn[key] for key in ("cost", "rounds", "sets", "members"))
+        assert kept["probes"] < redrawn["probes"]
     assert main([*words[:-4], "--methods", "none"]) == 2
     for groups in ("-1", "0", "1,3", "2,x"):
         capsys.readouterr()
