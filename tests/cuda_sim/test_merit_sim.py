@@ -155,6 +155,17 @@ def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, m
         assert len(lengths) > 1 or reach > 1
 
 
+def test_rings_that_were_too_short_become_twice_as_long(random_graph, simulator):
+    """Not longer by the headroom of new ones as well, which would take four times the memory."""
+    cpu, gpu, _ = pair(random_graph(30, 90, 2), "ic", 14, simulator)
+    for one in (cpu, gpu):
+        one.extend(6)
+    before = gpu.length
+    gpu._renew()
+    check_equal(cpu, gpu)
+    assert gpu.length == 2 * before
+
+
 def test_memory_was_planned_for(random_graph, simulator, monkeypatch):
     """Longer rings for fewer sets than there were: the arrays of these are still there."""
     from gpukit.merit import sets_cuda
