@@ -1,9 +1,11 @@
 """Memory budget: what the work needs against what is free, checked before it starts."""
 
 import os
+import resource
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpukit.device import cgroups
 from gpukit.device.select import Device
 from gpukit.errors import DeviceError
 
@@ -65,25 +67,35 @@ def free_bytes(device: Device) -> int:
 
 
 def host_free_bytes(root: Path = Path("/")) -> int:
-    """Return the memory this process can still take, in bytes: what the kernel calls available, within the cgroup.
+    """Return the memory this process can still take, in bytes.
+
+    The least of what the kernel calls available, what the control groups leave, and what the limits of the process
+    leave (``ulimit -v`` and ``ulimit -d``).
 
     Parameters
     ----------
     root : path
         Where ``proc`` and ``sys`` lie; another folder in tests.
     """
-    free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    free = [_kilobytes(root / "proc/meminfo", "MemAvailable") or _physical()]
+    grouped = cgroups.free_memory(root)
+    if grouped is not None:
+        free.append(grouped)
+    for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        most = resource.getrlimit(limit)[0]
+        if most != resource.RLIM_INFINITY:
+            free.append(max(0, most - (_kilobytes(root / "proc/self/status", used) or 0)))
+    return min(free)
+
+
+def _physical() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _kilobytes(path: Path, name: str) -> int | None:
+    """Return, in bytes, what a line such as ``MemAvailable:  800 kB`` says, or None."""
     try:
-        lines = (root / "proc/meminfo").read_text().splitlines()
-        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+        lines = path.read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
     except (OSError, StopIteration):
-        pass
-    for limit, used in (
-        ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory.current"),
-        ("sys/fs/cgroup/memory/memory.limit_in_bytes", "sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
-        try:
-            free = min(free, max(0, int((root / limit).read_text()) - int((root / used).read_text())))
-        except (OSError, ValueError):
-            continue
-    return free
+        return None

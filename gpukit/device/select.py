@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from gpukit.device.cgroups import cpu_quota
 from gpukit.errors import DeviceError, UsageError
 
 # Below this many vertex or edge visits the CPU is done before a GPU program has started (about 1.2 s).
@@ -159,25 +160,15 @@ def package_problem() -> str:
 
 
 def available_threads(root: Path = Path("/")) -> int:
-    """Return how many CPUs this process may use: its affinity, within the quota of its cgroup.
+    """Return how many CPUs this process may use: its affinity, within the quotas of its control groups.
 
     Parameters
     ----------
     root : path
-        Where ``sys`` lies; another folder in tests.
+        Where ``proc`` and ``sys`` lie; another folder in tests.
     """
     count = len(os.sched_getaffinity(0))
-    base = root / "sys/fs/cgroup"
-    try:
-        quota, period = (base / "cpu.max").read_text().split()[:2]
-    except (OSError, ValueError):
-        try:
-            quota, period = ((base / "cpu" / name).read_text() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
-        except OSError:
-            return count
-    if quota.strip() in ("max", "-1"):
-        return count
-    return max(1, min(count, -(-int(quota) // int(period))))
+    return min(count, cpu_quota(root) or count)
 
 
 def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *, work: float | None = None) -> Device:

@@ -1,9 +1,13 @@
 """The memory budget."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import gpukit
 from gpukit.device.memory import check_budget, free_bytes, host_free_bytes, readable
 from gpukit.device.select import Device
 from gpukit.errors import DeviceError
@@ -29,10 +33,15 @@ def test_free_memory_of_the_host(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text("MemTotal: 9 kB\nMemAvailable:     800 kB\n")
     assert host_free_bytes(tmp_path) == 800 * 1024
-    group = tmp_path / "sys/fs/cgroup"
-    group.mkdir(parents=True)
-    for limit, used, expected in (("max", 0, 800 << 10), (1 << 40, 5, 800 << 10), (1000, 400, 600), (1000, 2000, 0)):
-        (group / "memory.max").write_text(f"{limit}\n")
-        (group / "memory.current").write_text(f"{used}\n")
-        assert host_free_bytes(tmp_path) == expected
     assert free_bytes(Device("cpu", "x", (), 1, "")) > 1 << 20
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_limits_of_the_process_count(limit: str) -> None:
+    code = (
+        f"import resource; resource.setrlimit(resource.{limit}, (1 << 30, 1 << 30))\n"
+        "from gpukit.device.memory import host_free_bytes\nprint(host_free_bytes())"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(gpukit.__file__).parents[1])}
+    out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert 1 << 28 < int(out.stdout) < 1 << 30

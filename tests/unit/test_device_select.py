@@ -113,25 +113,8 @@ def test_the_simulator_is_no_gpu_for_auto(monkeypatch: pytest.MonkeyPatch) -> No
         asked.cache_clear()
 
 
-def test_threads_follow_affinity_and_quota(tmp_path: Path) -> None:
-    count = len(os.sched_getaffinity(0))
-    assert available_threads(tmp_path) == count
-    group = tmp_path / "sys/fs/cgroup"
-    group.mkdir(parents=True)
-    for text, expected in (
-        ("max 100000", count),
-        ("50000 100000", 1),
-        ("100000 100000", 1),
-        ("99900000 100000", count),
-    ):
-        (group / "cpu.max").write_text(text + "\n")
-        assert available_threads(tmp_path) == expected
-    (group / "cpu.max").unlink()
-    (group / "cpu").mkdir()
-    for quota, expected in (("-1", count), ("1000", 1)):
-        (group / "cpu/cpu.cfs_quota_us").write_text(quota)
-        (group / "cpu/cpu.cfs_period_us").write_text("100000")
-        assert available_threads(tmp_path) == expected
+def test_threads_follow_affinity(tmp_path: Path) -> None:
+    assert available_threads(tmp_path) == len(os.sched_getaffinity(0))
 
 
 def test_the_record_is_plain() -> None:

@@ -1,0 +1,98 @@
+"""The control groups of this process, and what all of them together leave it.
+
+A batch system puts a job into a group of its own, often without a namespace: then /sys/fs/cgroup shows the groups of
+the whole machine, and only /proc/self/cgroup says which of them is ours. A limit of any group above it counts as well.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def free_memory(root: Path = Path("/")) -> int | None:
+    """Return the bytes that the memory limits leave, or None where there are none.
+
+    Pages of files that the kernel can drop (``inactive_file``) do not count as used.
+
+    Parameters
+    ----------
+    root : path
+        Where ``proc`` and ``sys`` lie; another folder in tests.
+    """
+    left = []
+    for group in _groups("memory", root):
+        for limit, usage, droppable in (
+            ("memory.max", "memory.current", "inactive_file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ):
+            most, used = _number(group / limit), _number(group / usage) or 0
+            if most is not None:
+                left.append(max(0, most - max(0, used - _statistic(group / "memory.stat", droppable))))
+    return min(left, default=None)
+
+
+def cpu_quota(root: Path = Path("/")) -> int | None:
+    """Return how many CPUs the quotas allow at a time, rounded up, or None where there are none."""
+    quotas = []
+    for group in _groups("cpu", root):
+        try:
+            quota, period = (group / "cpu.max").read_text().split()[:2]
+        except (OSError, ValueError):
+            quota, period = (str(_number(group / name)) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+        if quota.isdigit() and period.isdigit():  # not "max", -1 or None
+            quotas.append(max(1, -(-int(quota) // int(period))))
+    return min(quotas, default=None)
+
+
+def _groups(controller: str, root: Path) -> Iterator[Path]:
+    """Yield the folder of this process's group and of each group above it, of version 2 and of a controller of 1."""
+    try:
+        own = (root / "proc/self/cgroup").read_text().splitlines()
+        mounts = (root / "proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return
+    places = {}
+    for line in own:
+        _, names, path = line.split(":", 2)
+        places.update(dict.fromkeys(names.split(","), path))  # version 2 has no name
+    for line in mounts:
+        fields, _, kind = line.partition(" - ")
+        shown, mount = (_unescaped(field) for field in fields.split()[3:5])
+        system, _, options = kind.partition(" ")
+        if system == "cgroup2":
+            place = places.get("")
+        elif system == "cgroup" and controller in options.split()[-1].split(","):
+            place = places.get(controller)
+        else:
+            continue
+        if place is None:
+            continue
+        top = folder = root / mount.lstrip("/")
+        try:
+            folder = top / Path(place).relative_to(shown)
+        except ValueError:  # a container that shows its own group as the top
+            pass
+        yield folder
+        while folder != top:
+            folder = folder.parent
+            yield folder
+
+
+def _unescaped(path: str) -> str:
+    """Return a path of mountinfo, which writes spaces and their kin in octal."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
+
+
+def _number(path: Path) -> int | None:
+    """Return the whole number in a file, or None: ``max``, no file."""
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _statistic(path: Path, name: str) -> int:
+    try:
+        return next(int(line.split()[1]) for line in path.read_text().splitlines() if line.split()[0] == name)
+    except (OSError, StopIteration):
+        return 0
