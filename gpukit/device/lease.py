@@ -1,15 +1,21 @@
-"""GPU leases: processes of one machine share its GPUs without meeting on one.
+"""GPU leases: the processes of a user on one machine share its GPUs without meeting on one.
 
 One lock file a GPU, named by its UUID, is held with flock until the process ends, however it ends. A gate lock for each
 set of visible GPUs lets those who wait for the same GPUs in one at a time, so that a large request is not overtaken for
 ever.
-The files lie in GPUKIT_LOCK_DIR, or /tmp/gpukit-locks, the same folder for every user and every TMPDIR.
+
+The files lie in /tmp/gpukit-locks-UID, a folder that only its user can enter, whatever TMPDIR and the session are. So
+different users do not exclude each other: whoever may open a lock may hold it, and a folder for all lets anyone stop
+everybody's work. The same holds of a lock on the device node, which any user of a GPU can open; what is more, the parts
+of a divided GPU share one node. Where users trust each other, GPUKIT_LOCK_DIR names a folder for all of them (mode
+1777); where they do not, a scheduler assigns the GPUs (:func:`assigned_by_scheduler`).
 """
 
 import fcntl
 import hashlib
 import logging
 import os
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -57,16 +63,16 @@ def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
     count : int
         How many to take, in [1, len(pool)].
     folder : path, optional
-        Folder of the lock files.
+        Folder of the lock files; GPUKIT_LOCK_DIR by default, or the user's own.
 
     Raises
     ------
     DeviceError
-        If the pool is smaller than ``count``, or the lock files cannot be made.
+        If the pool is smaller than ``count``, or the locks cannot be made or are not what they should be.
     """
     if not 1 <= count <= len(pool):
         raise DeviceError(f"{count} GPU(s) are asked for and {len(pool)} are visible; lower --gpus")
-    folder = folder or Path(os.environ.get("GPUKIT_LOCK_DIR") or "/tmp/gpukit-locks")
+    folder = folder or _folder()
     names = sorted(gpu.uuid for gpu in pool)
     gate = _open(folder, "gate-" + hashlib.sha256("\n".join(names).encode()).hexdigest()[:16])
     said = False
@@ -77,7 +83,7 @@ def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
                 if taken is not None:
                     return taken
             if not said:
-                _log.warning("waiting for %d of %d GPU(s), others use them", count, len(pool))
+                _log.warning("waiting for %d of %d GPU(s), others hold their locks in %s", count, len(pool), folder)
                 said = True
             else:
                 time.sleep(_POLL_S)
@@ -104,27 +110,45 @@ def _take(folder: Path, pool: Sequence[Gpu], count: int) -> Lease | None:
     return None
 
 
+def _folder() -> Path:
+    """Return the folder that users share, if one is named, or this user's own, which is made if need be."""
+    shared = os.environ.get("GPUKIT_LOCK_DIR")
+    if shared:
+        return Path(shared)
+    own = Path(f"/tmp/gpukit-locks-{os.getuid()}")
+    try:
+        own.mkdir(0o700, exist_ok=True)
+        found = own.lstat()
+    except OSError as error:
+        raise _refused(own, error.strerror) from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise _refused(own, "it is not a folder of yours that only you can enter (mode 0700)")
+    return own
+
+
 def _open(folder: Path, name: str) -> int:
     """Open a lock file, made if need be; every user may read it, and flock asks for no more."""
     path = folder / f"{name}.lock"
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO in its place must not hold us up
     try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o1777)
         try:
-            return os.open(path, flags)
-        except FileNotFoundError:
-            if not folder.is_dir():
-                folder.mkdir(parents=True, exist_ok=True)
-                folder.chmod(0o1777)
-            try:
-                descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
-            except FileExistsError:
-                return os.open(path, flags)
+            descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
             os.fchmod(descriptor, 0o644)  # whatever the umask
-            return descriptor
+        except FileExistsError:
+            descriptor = os.open(path, flags)
     except OSError as error:
-        raise DeviceError(
-            f"cannot make the GPU lock {path}: {error.strerror}; set GPUKIT_LOCK_DIR to a shared folder"
-        ) from None
+        raise _refused(path, error.strerror) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _refused(path, "it is not a plain file")
+    return descriptor
+
+
+def _refused(path: Path, problem: str | None) -> DeviceError:
+    return DeviceError(f"cannot use the GPU lock {path}: {problem}; remove it, or set GPUKIT_LOCK_DIR to a folder")
 
 
 def _lock(descriptor: int, wait: bool) -> bool:

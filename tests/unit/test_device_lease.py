@@ -1,5 +1,6 @@
 """GPU leases: no two processes on one GPU, freed however a process ends."""
 
+import fcntl
 import json
 import os
 import signal
@@ -103,7 +104,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
         lease.lease(pool(["a"]), 1, tmp_path / "file" / "locks")
 
 
-def test_lock_files_serve_every_user(tmp_path: Path) -> None:
+def test_lock_files_in_a_shared_folder_serve_every_user(tmp_path: Path) -> None:
     old = os.umask(0o077)
     try:
         lease.lease(pool(["a"]), 1, tmp_path / "locks").release()
@@ -111,6 +112,75 @@ def test_lock_files_serve_every_user(tmp_path: Path) -> None:
         os.umask(old)
     assert (tmp_path / "locks").stat().st_mode & 0o7777 == 0o1777
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "locks").iterdir()} == {0o644}
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return the place of the user's own folder, moved out of /tmp."""
+    monkeypatch.delenv("GPUKIT_LOCK_DIR", raising=False)
+    monkeypatch.setattr(lease, "Path", lambda name: tmp_path / Path(name).name)
+    return tmp_path / f"gpukit-locks-{os.getuid()}"
+
+
+def test_nobody_else_can_enter_the_folder_of_the_locks(own: Path) -> None:
+    old = os.umask(0)
+    try:
+        lease.lease(pool(["a"]), 1).release()
+    finally:
+        os.umask(old)
+    assert own.stat().st_mode & 0o7777 == 0o700
+    lease.lease(pool(["a"]), 1).release()
+
+
+@pytest.mark.parametrize("planted", ["symlink", "open to all", "file", "of another"])
+def test_a_planted_folder_is_refused(own: Path, monkeypatch: pytest.MonkeyPatch, planted: str) -> None:
+    if planted == "symlink":
+        (own.parent / "elsewhere").mkdir(0o700)
+        own.symlink_to(own.parent / "elsewhere")
+    elif planted == "file":
+        own.write_text("")
+    else:
+        own.mkdir(0o700)
+        if planted == "open to all":
+            own.chmod(0o1777)
+        else:
+            real = os.getuid()
+            monkeypatch.setattr(lease.os, "getuid", lambda: real + 1)
+            own.rename(own.parent / f"gpukit-locks-{real + 1}")
+    with pytest.raises(DeviceError, match=r"cannot use the GPU lock .*GPUKIT_LOCK_DIR") as caught:
+        lease.lease(pool(["a"]), 1)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("planted", ["fifo", "symlink", "folder"])
+@pytest.mark.parametrize("name", ["gpu-a.lock", "gate"])
+def test_a_planted_lock_is_refused_at_once(tmp_path: Path, planted: str, name: str) -> None:
+    lease.lease(pool(["a"]), 1, tmp_path).release()
+    lock = next(path for path in tmp_path.iterdir() if path.name.startswith(name))
+    lock.unlink()
+    if planted == "fifo":
+        os.mkfifo(lock)
+    elif planted == "symlink":
+        lock.symlink_to(tmp_path / "nowhere")
+    else:
+        lock.mkdir()
+    waiting = job(tmp_path, 1, 0, ["a"])
+    _, text = waiting.communicate(timeout=20)
+    assert waiting.returncode == 1 and "DeviceError: cannot use the GPU lock" in text
+
+
+def test_a_wait_for_a_held_lock_says_so_and_can_be_interrupted(tmp_path: Path) -> None:
+    lease.lease(pool(["a"]), 1, tmp_path).release()
+    with open(tmp_path / "gpu-a.lock") as shared:
+        fcntl.flock(shared, fcntl.LOCK_SH)
+        waiting = job(tmp_path, 1, 0, ["a"])
+        assert waiting.stderr is not None
+        assert waiting.stderr.readline() == f"waiting for 1 of 1 GPU(s), others hold their locks in {tmp_path}\n"
+        behind = job(tmp_path, 1, 0, ["a"])  # waits at the gate
+        assert behind.stderr is not None and "waiting" in behind.stderr.readline()
+        for process in (behind, waiting):
+            process.send_signal(signal.SIGINT)
+            assert "KeyboardInterrupt" in process.communicate(timeout=20)[1]
 
 
 @pytest.fixture
