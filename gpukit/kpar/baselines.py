@@ -15,6 +15,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import take_top
 from gpukit.kpar.cpu import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.problem import ONE, Params, Result, Sources, check_k
+from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 
 ROUND = 1
@@ -109,18 +110,22 @@ def monte_carlo(
     return _collected(answer, len(sources), threads)
 
 
-def _best(reached: np.ndarray, found: np.ndarray, met: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+@numba.njit(nogil=True, cache=True)
+def _best(reached, found, met, k):
     """Return the k best of the first ``met`` vertices, and their scores."""
     length = min(k, met)
-    keys, ids = np.empty(met, np.int64), np.empty(met, np.int32)
-    take_top(reached, found[reached[:met]], met, length, keys, ids, np.empty_like(keys), np.empty_like(ids))
+    scores, keys, spare_keys = np.empty(met, np.int64), np.empty(met, np.int64), np.empty(met, np.int64)
+    ids, spare_ids = np.empty(met, np.int32), np.empty(met, np.int32)
+    for j in range(met):
+        scores[j] = found[reached[j]]
+    take_top(reached, scores, met, length, keys, ids, spare_keys, spare_ids)
     return ids[:length], keys[:length]
 
 
 def _collected(answer: Callable[[int], tuple[np.ndarray, np.ndarray]], queries: int, threads: int) -> Result:
     """Answer queries in threads and return them in order."""
-    with ThreadPoolExecutor(threads) as pool:
-        answers = list(pool.map(answer, range(queries)))
+    parts = over_threads(lambda first, last: [answer(q) for q in range(first, last)], queries, threads)
+    answers = [one for part in parts for one in part]
     offsets = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in answers])]).astype(np.int64)
     nodes = np.concatenate([nodes for nodes, _ in answers])
     scores = np.concatenate([scores for _, scores in answers]).view(np.uint64)

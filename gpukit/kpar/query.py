@@ -1,7 +1,6 @@
 """Top-k personalised PageRank (algorithm 3 of the paper, repaired): batches of queries over all cores."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,12 +10,11 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.threads import over_threads, workers_for
 from gpukit.kpar.weights import chances_for
 
 if TYPE_CHECKING:
     from gpukit.kpar.query_cpu import Workspace
-
-_CHUNK = 4
 
 Schedule = tuple[list[Step], np.ndarray, np.ndarray, np.ndarray]
 
@@ -133,15 +131,14 @@ def query(
     ablations = (test, constants.resort() if resort else 0)
     settings = (k, *per_step, *ablations, float(constants.delta_min), index.params.epsilon, watch)
     outputs = (nodes, scores, lengths, steps, traces)
-    spaces, workers = prepared.spaces, max(1, min(threads, -(-count // _CHUNK)))
-    while len(spaces) < workers:
+    spaces = prepared.spaces
+    while len(spaces) < workers_for(count, threads):
         spaces.append(workspace(index.walks, index.arrivals))
     done = 0
 
-    def work(first: int) -> None:
+    def work(first: int, last: int) -> None:
         nonlocal done
         space = spaces.pop()
-        last = min(first + _CHUNK, count)
         wrong = answer(*inputs, first, last, *settings, space, *outputs)
         if wrong:
             raise RuntimeError(f"{wrong} rounds of the queries {first} to {last - 1} lost or gained mass")
@@ -150,13 +147,7 @@ def query(
         if progress is not None:
             progress(done, count)
 
-    if workers == 1:
-        # A thread takes longer to start than many a query to answer.
-        for first in range(0, count, _CHUNK):
-            work(first)
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(work, range(0, count, _CHUNK)))
+    over_threads(work, count, threads)
     filled = np.arange(k) < lengths[:, None]
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])

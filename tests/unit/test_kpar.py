@@ -2,6 +2,8 @@
 
 import math
 from decimal import Decimal
+from functools import partial
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from oracles.ppr import exact, kpar, networkx_ppr
 
 from gpukit.errors import UsageError
 from gpukit.evaluate.ppr import judge, power_method
-from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+from gpukit.kpar import Params, Prepared, Sources, baselines, build_index, query, query_cpu, rank
 from gpukit.kpar.baselines import fora, fora_index, monte_carlo
 from gpukit.kpar.bounds import take_top
 from gpukit.kpar.index import walk_counts
@@ -37,6 +39,11 @@ def graph(random_graph):
 @pytest.fixture(scope="module")
 def prepared(graph):
     return prepare(graph, seed=3)
+
+
+@pytest.fixture(scope="module")
+def fora_of(graph):
+    return fora_index(graph, seed=1)
 
 
 def test_constants_follow_the_formulas():
@@ -246,6 +253,38 @@ def test_answers_depend_on_neither_threads_nor_batches_nor_rows(graph, prepared)
     light = prepare(graph, seed=3, memory=0)
     assert answers(query(light, sources, 25)) == whole
     assert answers(query(prepare(graph, seed=4), sources, 25)) != whole
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 16])
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 17, 40])
+def test_any_number_of_threads_gives_the_same_bits(graph, prepared, fora_of, threads, count):
+    """However few queries there are, and however they are shared out."""
+    sources = Sources.single(np.arange(count))
+    for ask in (partial(query, prepared), partial(fora, graph, fora_of), partial(monte_carlo, graph, seed=1)):
+        one, other = ask(sources, 25), ask(sources, 25, threads=threads)
+        for name in ("offsets", "nodes", "scores", "steps"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+        assert [trace.tolist() for trace in one.traces] == [trace.tolist() for trace in other.traces]
+
+
+@pytest.mark.parametrize("kernel", ["answer", "_fora", "_count"])
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_as_many_queries_as_threads_keep_them_all_at_work(graph, prepared, fora_of, monkeypatch, kernel, threads):
+    """Each thread waits inside the kernel until all are there; a figure on T threads is one of T threads."""
+    ask = {
+        "answer": partial(query, prepared),
+        "_fora": partial(fora, graph, fora_of),
+        "_count": partial(monte_carlo, graph),
+    }[kernel]
+    home = query_cpu if kernel == "answer" else baselines
+    all_there, work = Barrier(threads, timeout=20), getattr(home, kernel)
+
+    def together(*arguments):
+        all_there.wait()
+        return work(*arguments)
+
+    monkeypatch.setattr(home, kernel, together)
+    assert len(ask(Sources.single(np.arange(threads)), 5, threads=threads).steps) == threads
 
 
 def test_definition_1_holds(graph, prepared):
