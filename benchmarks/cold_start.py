@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import median
 
 from gpukit.artifacts import read_graph
-from gpukit.artifacts.atomic import replacing
 from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
+from gpukit.files import write_text
 
 K = 50
 
@@ -66,8 +66,7 @@ def main() -> int:
     text = json.dumps(record, indent=1) + "\n"
     print(text, end="")
     if asked.out:
-        with replacing(asked.out) as temporary:
-            Path(temporary).write_text(text)
+        write_text(asked.out, text)
     return 0
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from gpukit.artifacts import write_irw
-from gpukit.artifacts.atomic import replacing
 from gpukit.bench.graphs import rmat_graph
 from gpukit.bench.kpar import on_host
 from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.device.select import choose
+from gpukit.files import write_text
 from gpukit.kpar.index_cuda import rank
 from gpukit.kpar.problem import Params
 from gpukit.kpar.run import index_on
@@ -58,8 +58,7 @@ def main() -> int:
     text = json.dumps(record, indent=1) + "\n"
     sys.stdout.write(text)
     if asked.out is not None:
-        with replacing(asked.out) as temporary:
-            Path(temporary).write_text(text)
+        write_text(asked.out, text)
     return 0
 
 

@@ -1,7 +1,7 @@
 """Artifacts: the HDF5 files that commands read and write. The only part of gpukit that imports h5py.
 
-``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them, ``atomic.py`` puts a finished file in
-its place, ``graph.py``, ``results.py`` and ``ppr.py`` are the typed fronts; ``verify.py`` (with ``checks.py``),
+``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them (``patient.py`` bears a full disk),
+``graph.py``, ``results.py`` and ``ppr.py`` are the typed fronts; ``verify.py`` (with ``checks.py``),
 ``diff.py`` and ``describe.py`` stand behind ``gpukit verify``, ``diff`` and ``inspect``.
 """
 

@@ -3,8 +3,8 @@
 import os
 from typing import BinaryIO
 
-from gpukit.artifacts.atomic import PathLike
 from gpukit.errors import InputError
+from gpukit.files import PathLike
 
 _SEARCHED = 1 << 20
 SIGNATURE = b"\x89HDF\r\n\x1a\n"

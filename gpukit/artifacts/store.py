@@ -16,11 +16,12 @@ import h5py
 import numpy as np
 
 from gpukit import __version__
-from gpukit.artifacts.atomic import PathLike, Patient, reason, replacing
 from gpukit.artifacts.layout import KINDS, Kind
+from gpukit.artifacts.patient import Patient
 from gpukit.artifacts.precheck import check_file
 from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values
 from gpukit.errors import InputError
+from gpukit.files import PathLike, reason, replacing
 
 # Small files are hashed at every read (64 MiB: about 45 ms); larger ones only by `gpukit verify`.
 CHECKSUM_ON_READ = 64 << 20

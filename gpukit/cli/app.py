@@ -14,6 +14,7 @@ import typer
 import typer.core
 
 from gpukit import __version__
+from gpukit.cli.outputs import guarded
 from gpukit.errors import GpukitError, UsageError
 
 # name, module:attribute (a typer app, or a function that is one command), help
@@ -83,7 +84,16 @@ def _load(name: str | None) -> Any:
         found = single
     command = typer.main.get_command(found)
     command.name, command.help = name, command.help or text
+    _guard(command)
     return command
+
+
+def _guard(command: Any) -> None:
+    """Let a command, or all below a group, check its outputs first."""
+    for one in getattr(command, "commands", {}).values():
+        _guard(one)
+    if command.callback is not None:
+        command.callback = guarded(command.callback)
 
 
 app = typer.Typer(cls=LazyGroup, add_completion=False)

@@ -11,6 +11,7 @@ import typer
 from gpukit.cli.common import Run
 from gpukit.device.select import Device
 from gpukit.errors import ComparisonFailed, InputError
+from gpukit.files import write_text
 
 if TYPE_CHECKING:
     from gpukit.bench.compare import Comparison
@@ -75,12 +76,9 @@ class Record:
 
     def add(self, graph: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         """Add a run, and write the file, if one is asked for."""
-        from gpukit.artifacts.atomic import replacing
-
         self.runs.append({"graph": dict(graph), **found})
         if self.run.out is not None:
-            with replacing(self.run.out) as temporary:
-                Path(temporary).write_text(json.dumps(self.content, indent=1) + "\n")
+            write_text(self.run.out, json.dumps(self.content, indent=1) + "\n")
 
     @property
     def content(self) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.main import get_current_context
 
 from gpukit.device import lease
 from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, choose, look_for_gpus
 from gpukit.device.timing import PhaseTimer, synchroniser
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import UsageError
 
 MAX_SEED = 2**64 - 1
 
@@ -62,35 +61,8 @@ def set_logging(verbose: int) -> None:
     _log.setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
-def check_out(path: Path) -> None:
-    """Check that an output can be written, before any long work.
-
-    Raises
-    ------
-    InputError
-        If its folder is missing or not writable, or the path is a folder.
-    UsageError
-        If it is an input of the command, too, but for the state that `merit next` brings up to date.
-    """
-    folder = Path(os.path.realpath(path)).parent
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder; name a file")
-    if not folder.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {folder}; create it")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write {path}: no permission in folder {folder}; choose a place you may use")
-    context = get_current_context(silent=True)
-    if context is None or context.params.get("out") is None or not path.exists():
-        return
-    for name, given in context.params.items():
-        for one in given if isinstance(given, list | tuple) else [given]:
-            if name not in ("out", "state") and isinstance(one, str | Path) and os.path.exists(one):
-                if path.samefile(one):
-                    raise UsageError(f"--out {path} is an input, too, and would be lost; name another file")
-
-
 class Run:
-    """One run of a command: log, output check, device and lease, phases, and the record at the end.
+    """One run of a command: log, device and lease, phases, and the record at the end.
 
     Parameters
     ----------
@@ -99,7 +71,7 @@ class Run:
     seed : int, optional
         The user's seed.
     out : path, optional
-        The artifact that will be written.
+        The artifact that will be written; checked before by :mod:`gpukit.cli.outputs`.
     as_json : bool
         Whether to print the record as JSON instead of a summary.
     verbose : int
@@ -109,8 +81,6 @@ class Run:
     ------
     UsageError
         If the seed is out of range.
-    InputError
-        If ``out`` cannot be written.
     """
 
     def __init__(
@@ -125,8 +95,6 @@ class Run:
         set_logging(verbose)
         if seed is not None and not 0 <= seed <= MAX_SEED:
             raise UsageError(f"--seed is {seed}; 0 to {MAX_SEED} are allowed")
-        if out is not None:
-            check_out(out)
         self.params = dict(params or {})
         self.seed = seed
         self.out = out

@@ -17,7 +17,6 @@ from gpukit.cli.common import (
     SeedOption,
     ThreadsOption,
     VerboseOption,
-    check_out,
     cut_list,
 )
 from gpukit.cli.loading import one_edge
@@ -41,6 +40,7 @@ from gpukit.cli.merit_options import (
     check_groups,
     read_asked,
 )
+from gpukit.cli.outputs import check_out
 from gpukit.cli.vertices import once_each, vertex_id, vertex_list, vertices_of
 from gpukit.errors import InputError, UsageError
 
@@ -220,7 +220,8 @@ def next_(
     verbose: VerboseOption = 0,
 ) -> None:
     """Go on with a real campaign: give what was observed, get the next batch."""
-    check_out(out or state)
+    if out is None:
+        check_out(state)
     run = Run(out=out or state, as_json=as_json, verbose=verbose)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph, read_tables

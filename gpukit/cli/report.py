@@ -240,14 +240,14 @@ def paper(
     table: Annotated[list[str], typer.Option(metavar="KIND=FILE", help="A table it is made of; repeat it.")],
     printed: Annotated[str, typer.Option(metavar="PRINTED.tsv", help="The values that the paper prints.")],
     out: Annotated[str, typer.Option(help="The TSV file to write.")],
-    figure: Annotated[str, typer.Option(help="The SVG file to write.")],
+    out_figure: Annotated[str, typer.Option("--figure", help="The SVG file to write.")],
 ) -> None:
     """Rebuild a table or figure of a paper: what was measured beside what the paper prints."""
+    from gpukit.files import write_text
     from gpukit.report import paper as papers
-    from gpukit.report.files import write_text
 
     rows = papers.rebuild(name.value, item, _read(table), printed)
-    papers.plot_item(name.value, item, rows, figure)
+    papers.plot_item(name.value, item, rows, out_figure)
     lines = ["\t".join(papers.COLUMNS), *("\t".join(str(row[column]) for column in papers.COLUMNS) for row in rows)]
     write_text(out, "\n".join(lines) + "\n")
 

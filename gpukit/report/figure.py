@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gpukit.errors import UsageError
-from gpukit.report.files import write_text
+from gpukit.files import write_text
 from gpukit.report.records import Row
 from gpukit.report.style import GRID, INK, MARKERS, MUTED, PAPER, SERIES
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from gpukit import __version__
 from gpukit.errors import InputError, UsageError
+from gpukit.files import read_text, write_text
 from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
-from gpukit.report.files import read_text, write_text
 from gpukit.report.records import Row, device_name
 from gpukit.report.style import VARIABLES
 

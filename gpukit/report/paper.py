@@ -8,9 +8,9 @@ from statistics import geometric_mean, mean, median, stdev
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
+from gpukit.files import read_text
 from gpukit.report import paper_items
 from gpukit.report.figure import draw, legend, line_style
-from gpukit.report.files import read_text
 from gpukit.report.observations import Item, Observation
 from gpukit.report.paper_items import ITEMS, NAMES
 from gpukit.report.records import Kind, Row, need_rows

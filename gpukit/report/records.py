@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpukit.errors import InputError, UsageError
-from gpukit.report.files import read_text
+from gpukit.files import read_text
 
 Row = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
+from gpukit.files import read_text, write_text
 from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
-from gpukit.report.files import read_text, write_text
 from gpukit.report.records import Kind, Row
 
 

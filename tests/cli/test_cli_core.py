@@ -16,7 +16,7 @@ import typer
 
 import gpukit
 from gpukit import artifacts
-from gpukit.cli import app, common
+from gpukit.cli import app, common, outputs
 from gpukit.errors import ComparisonFailed, DeviceError, InputError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
@@ -292,9 +292,9 @@ def test_cuda_without_a_gpu(command, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_output_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(common.os, "access", lambda *_: False)  # root may write anywhere
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
     with pytest.raises(InputError, match="no permission in folder"):
-        common.check_out(tmp_path / "x.h5")
+        outputs.check_out(tmp_path / "x.h5")
 
 
 def test_more_threads_than_cores_are_possible() -> None:

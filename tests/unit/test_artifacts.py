@@ -251,13 +251,6 @@ def test_permissions_follow_the_umask(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "M.h5").stat().st_mode) == 0o640
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "M.h5").symlink_to(tmp_path / "real" / "M.h5")
-    artifacts.write_metrics(tmp_path / "M.h5", {"a": [1]})
-    assert (tmp_path / "M.h5").is_symlink() and (tmp_path / "real" / "M.h5").is_file()
-
-
 @pytest.mark.parametrize(
     ("columns", "word"),
     [({"a": [1, 2], "b": [1]}, "1 entries; 2 are needed"), ({"a": [[1]]}, "axes")],

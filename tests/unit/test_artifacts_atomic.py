@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 import gpukit
-from gpukit import artifacts
-from gpukit.artifacts import atomic
+from gpukit import artifacts, files
 from gpukit.errors import InputError
 
 SLOW_WRITER = """
 import sys, time
 import numpy as np
-from gpukit import artifacts
-from gpukit.artifacts import atomic
+from gpukit import artifacts, files
 from gpukit.cli import app
 
 def stall(path):
@@ -29,7 +27,7 @@ def stall(path):
 target = sys.argv.pop()
 
 def slow():
-    atomic._sync = stall
+    files._sync = stall
     artifacts.write_metrics(target, {"a": np.arange(1000)})
 
 sys.modules["slow"] = sys.modules["__main__"]
@@ -56,7 +54,7 @@ def test_an_exception_leaves_the_old_file_alone(
     def fail(path: object) -> None:
         raise error
 
-    monkeypatch.setattr(atomic, "_sync", fail)
+    monkeypatch.setattr(files, "_sync", fail)
     with pytest.raises((KeyboardInterrupt, MemoryError, InputError)):
         artifacts.write_metrics(old, {"a": np.arange(1000)})
     assert [path.name for path in old.parent.iterdir()] == ["M.h5"] and values(old) == [1, 2, 3]

@@ -1,0 +1,152 @@
+"""Files that are whole or absent: the one way by which gpukit puts anything on disk, and how it reads text."""
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpukit.errors import InputError
+
+PathLike = str | os.PathLike[str]
+
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link; name the file that it leads to, or remove it",
+    stat.S_IFDIR: "a folder; name a file",
+    stat.S_IFIFO: "a FIFO; name a regular file",
+    stat.S_IFSOCK: "a socket; name a regular file",
+    stat.S_IFCHR: "a device; name a regular file",
+    stat.S_IFBLK: "a device; name a regular file",
+}
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def check_target(path: PathLike) -> os.stat_result | None:
+    """Check that a file can be put at a path, and return the status of the one that it would replace.
+
+    Only a regular file is replaced. A link is neither replaced nor followed: where it leads is easily another place
+    than its user thinks of.
+
+    Raises
+    ------
+    InputError
+        If there is something else, no such folder or no permission, or the name is too long.
+    """
+    folder = Path(path).parent
+    try:
+        if not folder.is_dir():
+            raise InputError(f"cannot write {path}: there is no folder {folder}; create it")
+        try:
+            old = os.lstat(path)
+        except FileNotFoundError:
+            old = None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot write {path}: {reason(error)}") from None
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        raise InputError(f"cannot write {path}: it is {_KINDS.get(stat.S_IFMT(old.st_mode), 'not a regular file')}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write {path}: no permission in folder {folder}; choose a place you may use")
+    return old
+
+
+@contextmanager
+def replacing(path: PathLike) -> Iterator[str]:
+    """Yield a temporary name beside ``path``; rename it over ``path`` on success, remove it on any exception.
+
+    The new file has the mode of the one that it replaces, and its owner and group where that is allowed; a file where
+    none was has what the umask says. No reader ever sees half a file: it is synced before it gets its name.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written: see :func:`check_target`; a full disk, ….
+    """
+    target = Path(path)
+    temporary: Path | None = None
+    try:
+        old = check_target(target)
+        # The suffix matches no pattern for artifacts, and the leading dot keeps it out of plain listings. A name has
+        # at most 255 bytes, on some file systems 143.
+        name = os.fsencode(target.name)[:100].decode(errors="ignore")
+        chosen = target.with_name(f".{name}.{os.urandom(4).hex()}.tmp")
+        os.close(os.open(chosen, _NEW, 0o666 if old is None else 0o600))
+        temporary = chosen
+        yield str(temporary)
+        # Something may have come to the place while the content was made.
+        old = check_target(target) or old
+        if old is not None:
+            _take_after(temporary, old)
+        _sync(temporary)
+        os.replace(temporary, target)
+        temporary = None
+        _sync(target.parent)
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"cannot write {path}: {reason(error)}") from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _take_after(path: Path, old: os.stat_result) -> None:
+    """Give a file the mode of the one that it replaces, and its owner and group as far as that is allowed."""
+    mode, now = old.st_mode & 0o777, path.stat()
+    if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.chown(path, old.st_uid, old.st_gid)
+        except OSError:
+            try:
+                os.chown(path, -1, old.st_gid)
+            except OSError:
+                mode &= 0o707 | (mode & 0o007) << 3  # another group may do no more than everybody
+    path.chmod(mode)
+
+
+def _sync(path: PathLike) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_text(path: PathLike, text: str) -> None:
+    """Write UTF-8 text with LF line ends; raises InputError like :func:`replacing`."""
+    with replacing(path) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_text(path: PathLike) -> str:
+    """Return the UTF-8 text of a file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, a folder, unreadable or not UTF-8.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a text file") from None
+
+
+def reason(error: BaseException) -> str:
+    """Return one short line for a system error, also when HDF5 wrapped it in a long message."""
+    number = getattr(error, "errno", None)
+    if number is None and (found := re.search(r"errno = (\d+)", str(error))):
+        number = int(found.group(1))
+    hints = {
+        errno.ENOSPC: "free some space or choose another folder",
+        errno.EDQUOT: "free some space or choose another folder",
+        errno.EACCES: "choose a place you may use",
+        errno.EROFS: "choose a place you may use",
+        errno.ENOENT: "create the folder or correct the path",
+        errno.ENAMETOOLONG: "give a shorter one",
+    }
+    if number is None:
+        return " ".join(str(error).split())
+    hint = hints.get(number)
+    return os.strerror(number) + (f"; {hint}" if hint else "")
