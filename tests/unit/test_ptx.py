@@ -5,6 +5,9 @@ compiled in a process of its own, all at once, because the compiler asks numba-c
 be replaced for that. A kernel is compiled from Python for the oldest and the newest generation; for those between, the
 code generator gets what the oldest gave it, which saves two thirds of the time. The linker, which knows what a kernel
 may take of a multiprocessor (48 KiB of shared memory), gets the PTX of the oldest.
+
+Barriers are counted in the code for ``COUNTED``: a compiler that writes one twice, once on each side of a branch, lets
+threads of a block wait at different ones (numba#9770), which no run on a CPU shows.
 """
 
 import json
@@ -14,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kernel_code import code_of, differences, modules, normalised
 
 import gpukit
 from gpukit.device.select import simulated
@@ -21,12 +25,41 @@ from gpukit.device.select import simulated
 CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
 ROOT = Path(gpukit.__file__).parent
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-MODULES = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\nKERNELS" in path.read_text()]
+MODULES = modules()
+COUNTED = (9, 0)
+
+BARRIERS = {
+    "gpukit.diversity.cuda.classify": (2, 0, 0),
+    "gpukit.diversity.cuda.score_egos": (36, 0, 32),
+    "gpukit.diversity.egos_cuda.aggregate": (2, 0, 0),
+    "gpukit.evaluate.spread_cuda.ic_runs": (5, 0, 0),
+    "gpukit.evaluate.spread_cuda.lt_runs": (5, 0, 0),
+    "gpukit.imgpu.count_cuda.count_worlds": (70, 9, 0),
+    "gpukit.imgpu.count_cuda.count_reached": (14, 2, 0),
+    "gpukit.imgpu.fixed_cuda.evaluate": (3, 0, 0),
+    "gpukit.imgpu.fixed_cuda.choose": (3, 0, 0),
+    "gpukit.kpar.fora_cuda.fora": (160, 0, 40),
+    "gpukit.kpar.query_cuda.answer": (312, 0, 76),
+    "gpukit.merit.cuda.advance": (23, 1, 0),
+    "gpukit.merit.cuda_select.select": (41, 0, 0),
+    "gpukit.merit.discover_cuda.discover": (3, 0, 0),
+    "gpukit.merit.gamcss_cuda.pack": (2, 0, 0),
+    "gpukit.merit.gamcss_cuda.lead": (9, 0, 0),
+    "gpukit.merit.gamcss_cuda.cover": (3, 0, 0),
+    "gpukit.merit.gamcss_cuda.count_hits": (3, 0, 0),
+    "gpukit.worlds.cover_cuda.greedy": (27, 0, 0),
+    "gpukit.worlds.cuda.sample": (9, 0, 0),
+    "gpukit.worlds.cuda_scan.sample_scan": (6, 0, 0),
+    "gpukit.worlds.cuda_walk.walk": (3, 0, 0),
+}
+"""``bar.sync``, ``bar.red`` and fences of each kernel that has any. Inlined functions count wherever they are called. A
+number that changes must follow from a change of the source: look where it comes from before writing it here."""
 
 COMPILER = """
 import importlib, json, sys
 from numba.cuda.cudadrv import nvrtc, nvvm
 sys.path.insert(0, sys.argv[3])
+from kernel_code import barriers
 from kernel_waits import compiled, linked
 
 def record(irs, **options):
@@ -35,7 +68,8 @@ def record(irs, **options):
 
 generate, nvvm.compile_ir = nvvm.compile_ir, record
 oldest, *between, newest = map(tuple, json.loads(sys.argv[2]))
-targets = {}
+counted = json.loads(sys.argv[4])
+targets, counts = {}, {}
 for name, (kernel, types) in importlib.import_module(sys.argv[1]).KERNELS.items():
     given = []
     texts = [compiled(kernel, types, oldest)]
@@ -45,8 +79,9 @@ for name, (kernel, types) in importlib.import_module(sys.argv[1]).KERNELS.items(
         options["arch"] = nvrtc.get_arch_option(*capability)
         texts.append(generate(irs, **options).decode())
     texts.append(compiled(kernel, types, newest))
+    counts[name] = list(barriers(texts[counted]).values())
     targets[name] = [text.partition(".target ")[2].split()[0].rstrip(",") for text in texts if ".entry" in text]
-print(json.dumps(targets))
+print(json.dumps([targets, counts]))
 """
 
 
@@ -61,9 +96,10 @@ def compilers() -> Iterator[dict[str, subprocess.Popen]]:
     if simulated():
         pytest.skip("the simulator replaces the compiler")
     started = {}
-    for path in MODULES:
-        words = [sys.executable, "-c", COMPILER, _name(path), json.dumps(CAPABILITIES), str(BENCHMARKS)]
-        started[_name(path)] = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for module in MODULES:
+        words = [sys.executable, "-c", COMPILER, module, json.dumps(CAPABILITIES), str(BENCHMARKS)]
+        words.append(str(CAPABILITIES.index(COUNTED)))
+        started[module] = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     yield started
     for process in started.values():
         process.kill()
@@ -74,16 +110,63 @@ def test_there_are_kernels() -> None:
     """The search would pass over modules without ``KERNELS``: every one that has kernels lists them."""
     with_kernels = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\n@cuda.jit(cache=True" in path.read_text()]
     assert with_kernels
-    assert [_name(path) for path in with_kernels if path not in MODULES] == []
+    assert [_name(path) for path in with_kernels if _name(path) not in MODULES] == []
 
 
 @pytest.mark.timeout(900)  # of CPU time it is minutes, and other tests run beside it
-@pytest.mark.parametrize("module", [_name(path) for path in MODULES])
+@pytest.mark.parametrize("module", MODULES)
 def test_kernels_compile(compilers, module) -> None:
     out, err = compilers[module].communicate(timeout=800)
     assert compilers[module].returncode == 0, err[-3000:]
-    targets = json.loads(out)
+    targets, counts = json.loads(out)
     assert targets
     expected = [f"sm_{major}{minor}" for major, minor in CAPABILITIES]
     for kernel, found in targets.items():
         assert found == expected, kernel
+    for kernel, found in counts.items():
+        assert tuple(found) == BARRIERS.get(f"{module}.{kernel}", (0, 0, 0)), kernel
+
+
+PTX = """
+// a comment
+.version 9.0
+.target sm_90
+.common .global .align 8 .u64 _ZN08NumbaEnv6gpukit4rule4drawE;
+.visible .shared .align 4 .b8 _cudapy_smem_7[64];
+.visible .entry _ZN6gpukit4stepB2v1E(
+	.param .u64 _ZN6gpukit4stepB2v1E_param_0
+)
+{
+	.reg .pred 	%p<2>;
+	.reg .b32 	%r<5>;
+	.loc 1 20 0
+	mov.u32 	%r1, %tid.x;
+	setp.lt.s32 	%p1, %r1, 8;
+	@%p1 bra 	$L__BB0_2;
+	st.shared.u32 	[_cudapy_smem_7+4], %r1;
+$L__BB0_2:
+	bar.sync 	0;
+	ret;
+}
+"""
+
+
+def test_code_is_compared_without_its_names() -> None:
+    other = PTX.replace("%r", "%rq").replace("<5>", "<9>").replace("L__BB0_2", "L__BB3_17").replace("smem_7", "smem_12")
+    other = other.replace("%rq1", "%rq7").replace("stepB2v1E", "strideB3v44E").replace("4rule4draw", "4rule5other")
+    other = other.replace("\t.loc 1 20 0\n", "").replace("// a comment\n", "")
+    assert normalised(other) == normalised(PTX)
+    assert not any("%r" in line or "_Z" in line or "smem" in line or "L__" in line for line in normalised(PTX))
+    for changed in ("p1, %r1, 8", "%tid.x", "smem_7+4", "smem_7[64]", "sm_90", "@%p1", "bar.sync \t0"):
+        assert changed in PTX
+        assert normalised(PTX.replace(changed, changed[:-1] + "9")) != normalised(PTX), changed
+    assert code_of(PTX, {"max_registers": 64}).digest != code_of(PTX, {"max_registers": 80}).digest
+    assert code_of(PTX, {})[1:] == (6, 1, 0, 0)
+
+
+def test_tables_of_code_are_compared() -> None:
+    one, two, three = (code_of(PTX.replace("8;", f"{i};"), {}) for i in (8, 9, 10))
+    changed, renamed = differences({"a": one, "b": two}, {"a": three, "c": two, "d": one})
+    assert [line.split("\t")[:2] for line in changed] == [["changed", "a"], ["new", "d"]]
+    assert renamed == ["renamed\tb -> c"]
+    assert differences({"a": one}, {"a": one}) == ([], [])

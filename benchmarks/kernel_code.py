@@ -1,0 +1,195 @@
+"""Print a digest of the code of every kernel, so that two checkouts can be compared; needs no GPU.
+
+    python benchmarks/kernel_code.py > before.txt                         # in one checkout
+    python benchmarks/kernel_code.py --against before.txt                 # in the other
+    PYTHONPATH=/other/checkout python benchmarks/kernel_code.py > b.txt   # or that of a checkout without this script
+
+Kernels are those that modules named ``*cuda*.py`` list in ``KERNELS``, compiled with the types that stand there. A line
+of the table has the digest, the instructions, the barriers ``bar.sync`` and ``bar.red``, the fences, and the kernel's
+name. ``--against`` shows what differs from an earlier table and exits with 1 if anything does; a kernel that has
+another name but the same code is *renamed*, which is no difference.
+
+The digest is that of the kernel's PTX once everything is taken out of it that does not change what runs:
+
+- comments, blank lines, line information and debug sections are left out;
+- so are Numba's ``NumbaEnv`` variables, which no code reads: one for each device function, also inlined ones;
+- virtual registers, labels, mangled names, and shared arrays and literals of the module are numbered as they come up in
+  the text (the compiler numbers them as it made them); declarations of registers, which only count them, are left out;
+- blanks are squeezed.
+
+The options of ``cuda.jit`` that the linker gets (registers of a thread, fast arithmetic) go into the digest, too. Order
+of instructions, constants, types, sizes of arrays, the PTX version and the target all count: equal digests are equal
+code, while different ones can still end as the same machine code. Each module is compiled in a process of its own with
+the same hash seed, so that no table depends on what was compiled before.
+"""
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import gpukit
+
+ROOT = Path(gpukit.__file__).parent
+KEPT_OPTIONS = ("max_registers", "fastmath", "opt", "debug", "launch_bounds")
+COLUMNS = ("digest", "instructions", "bar.sync", "bar.red", "fences", "kernel")
+
+_NAME = re.compile(r"[%$]?[A-Za-z_][\w$]*")
+_NUMBERED = re.compile(r"_Z\w+|_cudapy_\w+|__local_depot\d+|\$\w+")
+_DROPPED = re.compile(r"\.(?:loc|file|section)\b|\.(?:common|extern|visible|weak)?\s*\.global\b.*\b_ZN08NumbaEnv")
+_REGISTERS = re.compile(r"\.reg\s+\.\w+\s+(%\w+)(<\d+>)?;")
+_BARRIERS = {
+    "bar.sync": re.compile(r"\b(?:bar|barrier(?:\.cta)?)\.sync\b"),
+    "bar.red": re.compile(r"\b(?:bar|barrier(?:\.cta)?)\.red\b"),
+    "fences": re.compile(r"\b(?:membar|fence)\."),
+}
+
+
+class Code(NamedTuple):
+    """What a table says of a kernel."""
+
+    digest: str
+    instructions: int
+    sync: int
+    red: int
+    fences: int
+
+
+def modules() -> list[str]:
+    """Return the names of the modules that list kernels."""
+    found = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\nKERNELS" in path.read_text()]
+    return [".".join(("gpukit", *path.relative_to(ROOT).with_suffix("").parts)) for path in found]
+
+
+def normalised(text: str) -> list[str]:
+    """Return the lines of PTX that matter, with names numbered as they come up (see the module's docstring)."""
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+    families: set[str] = set()
+    numbers: dict[str, str] = {}
+
+    def rename(match: re.Match) -> str:
+        name = match[0]
+        register = name.rstrip("0123456789") in families and name != name.rstrip("0123456789")
+        if not register and not _NUMBERED.fullmatch(name):
+            return name
+        return numbers.setdefault(name, f"{'%' if register else '$'}{len(numbers)}")
+
+    lines = []
+    for line in text.splitlines():
+        line = " ".join(line.partition("//")[0].split())
+        if not line or _DROPPED.match(line):
+            continue
+        if declared := _REGISTERS.fullmatch(line):
+            if declared[2]:
+                families.add(declared[1])
+            continue
+        lines.append(_NAME.sub(rename, line))
+    return lines
+
+
+def barriers(text: str) -> dict[str, int]:
+    """Return how many barriers, barriers that combine flags, and fences there are in PTX."""
+    return {kind: len(pattern.findall(text)) for kind, pattern in _BARRIERS.items()}
+
+
+def code_of(text: str, options: dict[str, object]) -> Code:
+    """Return what a table says of a kernel with this PTX and these options of ``cuda.jit``."""
+    lines = normalised(text)
+    kept = [f"{name} {options.get(name)}" for name in KEPT_OPTIONS]
+    digest = hashlib.sha256("\n".join(kept + lines).encode()).hexdigest()[:16]
+    instructions = sum(line.endswith(";") and not line.startswith(".") for line in lines)
+    return Code(digest, instructions, *barriers("\n".join(lines)).values())
+
+
+def codes_of(module: str, capability: tuple[int, int]) -> dict[str, Code]:
+    """Compile the kernels of a module."""
+    from kernel_waits import compiled
+
+    kernels = importlib.import_module(module).KERNELS
+    return {
+        f"{module}.{name}": code_of(compiled(kernel, types, capability), kernel.targetoptions)
+        for name, (kernel, types) in kernels.items()
+    }
+
+
+def table(capability: str, jobs: int) -> dict[str, Code]:
+    """Compile all kernels, each module in a process of its own."""
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+
+    def compile_apart(module: str) -> dict[str, Code]:
+        command = [sys.executable, __file__, "--capability", capability, "--module", module]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"{module} was not compiled: {done.stderr.strip().splitlines()[-1]}")
+        return {name: Code(*code) for name, code in json.loads(done.stdout).items()}
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return {name: code for part in pool.map(compile_apart, modules()) for name, code in part.items()}
+
+
+def read(path: Path) -> dict[str, Code]:
+    """Return the table in a file that this script printed."""
+    found = {}
+    for line in path.read_text().splitlines():
+        digest, *counts, name = line.split("\t")
+        if digest != COLUMNS[0]:
+            found[name] = Code(digest, *map(int, counts))
+    return found
+
+
+def differences(before: dict[str, Code], now: dict[str, Code]) -> tuple[list[str], list[str]]:
+    """Return what differs between two tables, and what was renamed, a line each."""
+    gone, new = dict(before), dict(now)
+    for name in before.keys() & now.keys():
+        if before[name].digest == now[name].digest:
+            del gone[name], new[name]
+    changed = []
+    for name in sorted(gone.keys() & new.keys()):
+        changed.append(f"changed\t{name}\t{_counts(gone.pop(name))} -> {_counts(new.pop(name))}")
+    renamed = []
+    for name, code in sorted(gone.items()):
+        if same := next((other for other in sorted(new) if new[other].digest == code.digest), None):
+            renamed.append(f"renamed\t{name} -> {same}")
+            del gone[name], new[same]
+    missing = [f"gone\t{name}" for name in sorted(gone)]
+    return changed + missing + [f"new\t{name}\t{_counts(new[name])}" for name in sorted(new)], renamed
+
+
+def _counts(code: Code) -> str:
+    return ", ".join(f"{value} {name}" for name, value in zip(COLUMNS[1:-1], code[1:], strict=True))
+
+
+def main() -> int:
+    """Print the table, or what differs from another one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--against", type=Path, metavar="TABLE", help="show what differs from this table")
+    parser.add_argument("--capability", default="9.0", help="compute capability (9.0: H100, H200)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="modules to compile at a time")
+    parser.add_argument("--module", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    major, minor = (int(part) for part in arguments.capability.split("."))
+    if arguments.module:
+        json.dump(codes_of(arguments.module, (major, minor)), sys.stdout)
+        return 0
+    print(f"kernels of {ROOT}", file=sys.stderr)
+    found = table(arguments.capability, arguments.jobs)
+    if arguments.against is None:
+        print(*COLUMNS, sep="\t")
+        for name, code in found.items():
+            print(*code, name, sep="\t")
+        return 0
+    changed, renamed = differences(read(arguments.against), found)
+    print(*changed, *renamed, sep="\n")
+    print(f"{len(found)} kernels, {len(changed)} differences, {len(renamed)} renamed", file=sys.stderr)
+    return 1 if changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
