@@ -112,7 +112,7 @@ def sample(
         shared[lane] = 0
     cuda.syncthreads()
     head, used = int64(0), int64(0)
-    exhausted = False
+    exhausted, full = False, False
     while True:
         if not exhausted and used - head < width:
             if lane == 0:
@@ -137,7 +137,7 @@ def sample(
             shared[USED] = used
             shared[KIDS] = 0
         cuda.syncthreads()
-        if used > capacity or shared[FULL] > 0:
+        if used > capacity or full:
             if lane == 0:
                 control[OVERFLOW] = 1
             break
@@ -193,7 +193,8 @@ def sample(
             )  # fmt: skip
         cuda.syncthreads()
         head = min(head + width, used)
-        used = shared[USED]
+        # Only here: where edges are followed, a thread may set the flag before another one looks at it.
+        used, full = shared[USED], shared[FULL] > 0
         cuda.syncthreads()
     cuda.syncthreads()
     used = min(used, capacity)
@@ -211,7 +212,7 @@ def sample(
         s = set_base + int64(key >> uint64(32))
         element = int64(key & uint64(0xFFFFFFFF)) - 1
         place = starts[s] + int64(ranks[cuda.blockIdx.x, i])
-        if place < len(entries):
+        if 0 <= place < len(entries):
             entries[place] = s << 32 | element
         cuda.atomic.add(counts, element, 1)
 

@@ -1,5 +1,8 @@
 """The kernels of worlds in the simulator give the sets, seeds and counts of the CPU."""
 
+import threading
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -159,3 +162,61 @@ def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
     expected = cpu.select(2, forced=NONE)
     for other in (gpu, split):
         assert np.array_equal(expected.seeds, other.select(2, forced=NONE).seeds)
+
+
+def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph, monkeypatch):
+    """Where a thread reads the flag while another one may set it, the two can leave the loop at different barriers."""
+    from numba.cuda.simulator import kernel, kernelapi
+
+    from gpukit.worlds import cuda as kernels
+
+    passed, touched = Counter(), {"read": set(), "set": set()}
+
+    def note(what, place):
+        if place == kernels.FULL:
+            thread = threading.current_thread()
+            touched[what].add((thread.thread_id, passed[thread]))
+
+    class Counters(np.ndarray):
+        def __getitem__(self, place):
+            note("read", place)
+            return super().__getitem__(place)
+
+        def __setitem__(self, place, value):
+            note("set", place if value else None)
+            super().__setitem__(place, value)
+
+    class Numpy:
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        def empty(self, shape, dtype):
+            return np.empty(shape, dtype).view(Counters if shape == 8 else np.ndarray)
+
+    wait = kernel.BlockThread.syncthreads
+    monkeypatch.setattr(kernel.BlockThread, "syncthreads", lambda self: (passed.update([self]), wait(self))[1])
+    monkeypatch.setattr(kernelapi, "np", Numpy())
+    monkeypatch.setattr(kernels, "STAGE", 2)  # the other live edges are followed at once
+    monkeypatch.setattr(kernels, "_follow", lambda *args: args[-1].__setitem__(kernels.FULL, 1))
+    gpu = pair(random_graph(20, 200, 1, Weights("const", 0.5)), "ic", "skip")[1]
+    assert list(gpu._drawing(0, 8, 2000)) == [None] and gpu._counts.array.sum() == 0
+    for reader, interval in touched["read"]:
+        assert not [setter for setter, when in touched["set"] if when == interval and setter != reader]
+    assert len(touched["set"]) > 1
+
+
+def test_a_batch_that_found_no_room_writes_no_entries(simulator, random_graph, monkeypatch):
+    """What is packed then may lie anywhere, also before the first entry."""
+    from gpukit.worlds import collection_cuda
+
+    gpu = pair(random_graph(20, 60, 1), "ic", "skip")[1]
+    run = collection_cuda.launch
+
+    def before_the_first(*args):
+        args = list(args)
+        args[-4].fill(-7)
+        run(*args[:-3], -(1 << 20), *args[-2:])
+
+    monkeypatch.setattr(collection_cuda, "launch", before_the_first)
+    list(gpu._drawing(0, 8, 2000))
+    assert (gpu._entries.array == -7).all()
