@@ -77,6 +77,8 @@ def meet(control, home, member, blocks, phase):
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
             if cuda.atomic.add(control, home, 1) == blocks * phase - 1:
+                # The release hands on what the other arrivals brought, not only what this block wrote.
+                cuda.threadfence()
                 cuda.atomic.add(control, home + RELEASED, 1)
             # An atomic read: a plain load would be moved out of the loop.
             while cuda.atomic.add(control, home + RELEASED, 0) < phase:
