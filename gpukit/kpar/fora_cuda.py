@@ -22,10 +22,12 @@ from gpukit.kpar.team_cuda import (
     SCANNED,
     SCORES,
     SECOND,
+    SMALL,
     SPARE,
     STAGE,
     UNIT,
     UPCOMING,
+    clear,
     counters,
     due,
     flush,
@@ -111,15 +113,14 @@ def fora(
     sums = cuda.shared.array(SCANNED, int64)
     stage = cuda.shared.array(STAGE, int32)
     local = cuda.shared.array(STAGE, int32)
-    shared = cuda.shared.array(8, int32)
+    shared = cuda.shared.array(SMALL, int32)
     residue, reserve, walks = long[team, RESIDUE], long[team, RESERVE], long[team, UNIT]
     scores, limits, spare = long[team, SCORES], long[team, LIMITS], long[team, SPARE]
     frontier, upcoming, candidates = short[team, FRONTIER], short[team, UPCOMING], short[team, CANDIDATES]
     keys, ids = top[team, KEYS], top[team, IDS]
     n = len(degrees)
     most = int64(ONE) // limit
-    if lane < 8:
-        shared[lane] = 0
+    clear(shared)
     phase, turn = int64(1), 0
     while True:
         phase = meet(control, home, member, blocks, phase)

@@ -29,6 +29,7 @@ from gpukit.kpar.team_cuda import (
     SCANNED,
     SCORES,
     SECOND,
+    SMALL,
     SPARE,
     STAGE,
     TOTAL_A,
@@ -37,6 +38,7 @@ from gpukit.kpar.team_cuda import (
     UNIT,
     UPCOMING,
     WALKED,
+    clear,
     counters,
     meet,
 )
@@ -104,11 +106,10 @@ def answer(
     sums = cuda.shared.array(SCANNED, int64)
     stage = cuda.shared.array(STAGE, int32)
     local = cuda.shared.array(STAGE, int32)
-    shared = cuda.shared.array(8, int32)
+    shared = cuda.shared.array(SMALL, int32)
     best_keys, best_ids = top[team, KEYS], top[team, IDS]
     n, steps = len(indptr) - 1, len(rhos)
-    if lane < 8:
-        shared[lane] = 0
+    clear(shared)
     phase, turn = int64(1), 0
     # Queries put off, how many of these were taken up again, and whether none is left to take.
     waiting, resumed, over = 0, 0, False

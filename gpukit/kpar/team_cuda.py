@@ -49,9 +49,9 @@ RESIDUE, RESERVE, UNIT, WALKED, SCORES, LIMITS, SPARE, LONG_ROWS = 0, 1, 2, 3, 4
 TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
 """Rows of n int64 and of n int32 that a query works in."""
 
-BASE, EPOCH, RAISED, PLACE = 2, 3, 4, 5
+BASE, EPOCH, RAISED, PLACE, SMALL = 2, 3, 4, 5, 8
 """Places in the small shared array: the first place of a flush, how often :func:`anywhere` was asked, when a flag was
-raised last, and what :func:`locate` finds; 0 and 1 count staged entries. It begins with zeros."""
+raised last, and what :func:`locate` finds; 0 and 1 count staged entries; its length. :func:`clear` begins it."""
 
 
 if simulated():
@@ -67,6 +67,15 @@ else:
     def times(a, b):
         """Return a · b, rounded on its own: never fused with a sum."""
         return libdevice.dmul_rn(a, b)
+
+
+@cuda.jit(device=True)
+def clear(shared):
+    """Begin the small shared array with zeros, whatever the threads of the block; a barrier must follow."""
+    i = cuda.threadIdx.x
+    while i < SMALL:
+        shared[i] = 0
+        i += cuda.blockDim.x
 
 
 @cuda.jit(device=True)

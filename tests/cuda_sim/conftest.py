@@ -7,6 +7,7 @@ CPU twins run in the same process, so results are compared directly. Keep graphs
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpukit.device.select import Device, simulated
@@ -61,3 +62,40 @@ def blocks_at_once(monkeypatch):
     monkeypatch.setattr(kernel, "BlockManager", Manager)
     own = property(allocations, lambda self, value: None)
     monkeypatch.setattr(kernelapi.FakeCUDAShared, "_allocations", own, raising=False)
+
+
+class Written(np.ndarray):
+    """Memory of a block or a thread that knows which of its places were written."""
+
+    def __array_finalize__(self, source) -> None:
+        if type(self.base) is not Written:
+            self.written = np.zeros(self.shape, np.bool_)
+
+    def __getitem__(self, place):
+        found = super().__getitem__(place)
+        if isinstance(found, Written):
+            found.written = self.written[place]
+        elif not self.written[place]:
+            raise IndexError(f"read before it was written: place {place} of {self.shape}")
+        return found
+
+    def __setitem__(self, place, value) -> None:
+        super().__setitem__(place, value)
+        self.written[place] = True
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_read_before_it_is_written(monkeypatch):
+    """Refuse reads of shared and local memory that nobody wrote: on a GPU they find what an earlier block left."""
+    if not simulated():
+        return
+    from numba.cuda.simulator import kernelapi
+
+    class Numpy:
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        def empty(self, shape, dtype):
+            return np.empty(shape, dtype).view(Written)
+
+    monkeypatch.setattr(kernelapi, "np", Numpy())
