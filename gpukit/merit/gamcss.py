@@ -12,7 +12,7 @@ import numpy as np
 
 from gpukit.device.arrays import Buffer, xp
 from gpukit.device.launch import launch
-from gpukit.errors import UsageError
+from gpukit.errors import DeviceError, UsageError
 from gpukit.merit import gamcss_cuda as kernels
 from gpukit.merit.cuda import MEMBERS, OVERFLOW, PROBES
 from gpukit.merit.cuda_select import BLOCK
@@ -20,6 +20,9 @@ from gpukit.merit.sets import Selection, lead
 from gpukit.merit.sets_cuda import OwningSets
 
 WARP = 32
+
+MOST_MEMBERS = 2**31 - 1
+"""Members of all sets at most: places in the common array are 32-bit numbers, as in the paper's code."""
 
 
 class GamcssSets(OwningSets):
@@ -69,8 +72,14 @@ class GamcssSets(OwningSets):
             if control[OVERFLOW] == 0:
                 break
             self._forget_overflow(size)
+        members = int(control[MEMBERS])
+        if members > MOST_MEMBERS:
+            raise DeviceError(
+                f"{size:,} mRR sets have {members:,} members, and GAMCSS numbers {MOST_MEMBERS:,} at most; "
+                "use another method (segmented draws the same sets), or a larger epsilon"
+            )
         self.size = self._valid = size
-        self._common.reserve(int(control[MEMBERS]), int(self._used.host()[0]))
+        self._common.reserve(members, int(self._used.host()[0]))
         launch(kernels.pack, self._grid(size - low), WARP,
             self._starts.view, self._sizes.view, self._ring.view, self.segments, low, size, self._common.view,
             self._used.view,

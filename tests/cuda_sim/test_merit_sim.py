@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from oracles.selection import check_same_selection
 
+from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld, simulate
 from gpukit.merit.residual import Residual
@@ -222,3 +223,13 @@ def test_campaigns(make_graph, simulator, params, update, monkeypatch):
         assert (one.most, one.refused, one.judged) == (other.most, other.refused, other.judged)
     assert gpu.memory <= gpu.planned_memory < 2 * gpu.memory
     assert cpu.memory == cpu.planned_memory == 0
+
+
+def test_members_that_32_bits_do_not_number_are_refused(random_graph, simulator, monkeypatch):
+    from gpukit.merit import gamcss
+
+    _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator, update="regenerate", ids="fresh", storage="global")
+    monkeypatch.setattr(gamcss, "MOST_MEMBERS", 20)
+    gpu.extend(2)
+    with pytest.raises(DeviceError, match="GAMCSS numbers 20 at most"):
+        gpu.extend(60)
