@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import cuda, int32, int64, types, uint32
 
-from gpukit.device.context import numba_on
+from gpukit.device.context import loading, numba_on
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import draw4
 from gpukit.evaluate.batches import Progress, share_runs
@@ -271,7 +271,8 @@ def run_on_gpus(
         gpu, size, arrays, scratch = state
         with numba_on(gpu):
             part = cuda.device_array((count, values.shape[1]), np.int64)
-            kernel[size, threads](*arrays, np.uint64(plan.seed), plan.tag, first, *scratch, part)
+            with loading:
+                kernel[size, threads](*arrays, np.uint64(plan.seed), plan.tag, first, *scratch, part)
             part.copy_to_host(values[first : first + count])
 
     share_runs(states, run_batch, runs, RUNS_PER_BLOCK * max(state[1] for state in states), progress)

@@ -65,3 +65,22 @@ def test_graph_that_does_not_fit(make_graph, simulator, monkeypatch):
     monkeypatch.setattr(cuda, "current_context", Small)
     with pytest.raises(DeviceError, match="graph"):
         forward_spread(make_graph(5, [(0, 1), (1, 2), (3, 2)]), [0], runs=3, device=simulator)
+
+
+@pytest.mark.parametrize(("model", "kernel"), [("ic", "ic_runs"), ("lt", "lt_runs")])
+def test_one_thread_at_a_time_loads_a_kernel(random_graph, monkeypatch, model, kernel):
+    """Numba loads a kernel onto a GPU at its first launch there, and a thread a GPU launches it."""
+    from gpukit.device.context import loading
+    from gpukit.evaluate import spread_cuda
+
+    class Kernel:
+        def __getitem__(self, shape):
+            return self
+
+        def __call__(self, *args):
+            assert loading.locked()
+            args[-1].copy_to_device(np.full(args[-1].shape, 7))
+
+    monkeypatch.setattr(spread_cuda, kernel, Kernel())
+    plan = _plan(random_graph(40, 130, 6), model, [0, 0, 1], np.empty(0, np.int64))
+    assert (spread_cuda.run_on_gpus(plan, 90, [0, 0], blocks=2) == 7).all()
