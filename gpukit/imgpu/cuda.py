@@ -145,17 +145,21 @@ class CudaWorlds:
         mean = self.ready.mean_live
         arcs = int((2 if self.ready.paired else 1) * (count * mean + 8 * (count * mean) ** 0.5 + 64))
         slots = int(min(self.ready.n * count, 2 * arcs))
-        spare = self.memory - self._work.array.nbytes - self._slot_of.array.nbytes
-        if slots * KEPT_SLOT + arcs * KEPT_ARC > spare or max(slots, arcs) >= 1 << 31:
-            return None
-        kept = (Buffer(slots, np.int32), Buffer(slots, np.int32), Buffer(slots, np.int64), Buffer(arcs, np.int32))
         while True:
+            spare = self.memory - self._work.array.nbytes - self._slot_of.array.nbytes
+            if slots * KEPT_SLOT + arcs * KEPT_ARC > spare or max(slots, arcs) >= 1 << 31:
+                return None
+            kept = (Buffer(slots, np.int32), Buffer(slots, np.int32), Buffer(slots, np.int64), Buffer(arcs, np.int32))
             total = Buffer(self.ready.n, np.int64, 0)
             control = self._launch(first, count, [], total, kept)
+            used, placed = int(control[KEPT]) >> 32, int(control[KEPT]) & 0xFFFFFFFF
             if not control[OVERFLOW]:
                 break
-            self._make_room(2 * self.cap)
-        used, placed = int(control[KEPT]) >> 32, int(control[KEPT]) & 0xFFFFFFFF
+            del kept  # Before anything is made in its place.
+            if used > slots or placed > arcs:
+                slots, arcs = max(slots, used), max(arcs, placed)
+            else:
+                self._make_room(2 * self.cap)
         vertices, homes, rows, heads = (buffer.array for buffer in kept)
         row = xp.append(rows[:used], np.int64(placed))
         index = xp.argsort(vertices[:used]).astype(np.int32)

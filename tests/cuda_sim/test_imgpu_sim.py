@@ -1,5 +1,7 @@
 """The kernels of IMGPU in the simulator give the sums, seeds and gains of the CPU, however they are told to count."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,17 @@ def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind):
         assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (gpu.seeds.tolist(), gpu.gains.tolist())
         assert (cpu.spread_estimate, cpu.stderr) == (gpu.spread_estimate, gpu.stderr)
         assert gpu.streamed == bool(options)
+
+
+def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
+    """More live arcs than expected, as far as memory goes: longer arrays for them, the same working space."""
+    from gpukit.imgpu.cuda import KEPT_ARC, KEPT_SLOT, CudaWorlds
+
+    ready = prepare_blocks(random_graph(20, 90, 3, Weights("const", 0.9)))
+    worlds = CudaWorlds(replace(ready, mean_live=1e-3), 9)
+    worlds._make_room(90)
+    cap, space = worlds.cap, worlds._work.array.nbytes + worlds._slot_of.array.nbytes
+    assert np.array_equal(worlds.keep(0, 4), CpuWorlds(ready, 9).gains(0, 4, []))
+    assert worlds.cap == cap and len(worlds._kept[-1]) > 64
+    worlds.memory = space + 80 * KEPT_SLOT + 70 * KEPT_ARC
+    assert worlds.keep(0, 4) is None
