@@ -44,26 +44,31 @@ class CudaFora:
     def query(self, sources: Sources, k: int, *, shape: Shape | None = None) -> Result:
         """Answer a batch; arguments, result and errors are those of :func:`gpukit.kpar.baselines.fora`."""
         check_k(k, self.n)
-        index, queries = self.index, len(sources)
+        width, alone = 2 + 2 * k, replace(shape or Shape(), together=1)
+        rows = np.empty((len(sources), width), np.int64)
         with on_gpu(self.gpu):
-            source, out = self._space.sources(sources, 0, queries), self._space.out(queries, 2 + 2 * k)
-
-            def arguments(blocks: int, together: int, space: tuple) -> tuple:
-                long, short, top, control, _ = space
-                return (
-                    self._indptr.view, self._indices.view, np.uint64(index.params.go_on), self._degrees.view,
-                    index.limit, index.worth, self._places.view, self._ends.view, self._none.view, source, queries,
-                    blocks, k, long, short, top, control, out.view,
-                )  # fmt: skip
-
-            alone = replace(shape or Shape(), together=1)
-            size, given = self._space.spread(fora_cuda.fora, arguments, queries, k, alone)
-            launch(fora_cuda.fora, *size, *given)
-            rows = out.host()
+            for first, last in self._space.launches(len(sources), width, alone):
+                rows[first:last] = self._launch(sources, first, last, k, alone, width)
         offsets = np.concatenate([[0], np.cumsum(rows[:, 0])]).astype(np.int64)
         filled = np.arange(k) < rows[:, :1]
         nodes, scores = rows[:, 2 + k :][filled].astype(np.int32), rows[:, 2 : 2 + k][filled].view(np.uint64)
-        return Result(offsets, nodes, scores, np.zeros(queries, np.int32), [], [])
+        return Result(offsets, nodes, scores, np.zeros(len(sources), np.int32), [], [])
+
+    def _launch(self, sources: Sources, first: int, last: int, k: int, shape: Shape, width: int) -> np.ndarray:
+        queries, index = last - first, self.index
+        source, out = self._space.sources(sources, first, last), self._space.out(queries, width)
+
+        def arguments(blocks: int, together: int, space: tuple) -> tuple:
+            long, short, top, control, _ = space
+            return (
+                self._indptr.view, self._indices.view, np.uint64(index.params.go_on), self._degrees.view,
+                index.limit, index.worth, self._places.view, self._ends.view, self._none.view, source, queries,
+                blocks, k, long, short, top, control, out.view,
+            )  # fmt: skip
+
+        size, given = self._space.spread(fora_cuda.fora, arguments, queries, k, shape)
+        launch(fora_cuda.fora, *size, *given)
+        return out.host()
 
 
 def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, gpu: int = 0) -> Result:

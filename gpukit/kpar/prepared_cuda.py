@@ -1,6 +1,6 @@
 """Graph and index on a GPU, and batches of queries on it (kernel: ``query_cuda.py``)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +30,10 @@ EDGES_A_BLOCK, FEWEST_BLOCKS = 100_000, 8
 
 AHEAD = 1 << 26
 """Most words of answers that one launch leaves in device memory."""
+
+A_LAUNCH = 64
+"""Queries of a launch for each team: a team of an H200 took 4 to 17 ms for one on graphs of 0.5 million to 1.6 billion
+edges (docs/kpar.md), so that progress and Ctrl-C get their turn about once a second."""
 
 COLLECT = {"auto": push_cuda.AUTO, "scan": push_cuda.SCAN, "atomic": push_cuda.ATOMIC}
 
@@ -84,7 +88,7 @@ class Space:
         if kernel not in self._most:
             self._most[kernel] = cooperative_grid(kernel, BLOCK, args(1, 1, self.arrays(1, 1, k)))
         most = self._most[kernel]
-        teams = min(shape.teams or max(1, AT_WORK // max(1, self.n)), queries, most)
+        teams = min(self._teams(shape), queries, most)
         # Where teams would push each other out of the cache, the queries of one still share what it reads.
         together = shape.together or (TOGETHER if self.n > AT_WORK // 2 and queries > 1 else 1)
         if self._lacking(teams, together) > 0:
@@ -96,6 +100,15 @@ class Space:
                 teams -= 1
         blocks = min(shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK), most // teams, team_cuda.MOST_BLOCKS)
         return (teams * blocks, BLOCK), args(blocks, together, self.arrays(teams, together, k))
+
+    def _teams(self, shape: Shape) -> int:
+        """Return how many teams there should be, whatever the GPU holds and the queries are."""
+        return shape.teams or min(max(1, AT_WORK // max(1, self.n)), team_cuda.MOST_BLOCKS)
+
+    def launches(self, queries: int, width: int, shape: Shape) -> Iterator[tuple[int, int]]:
+        """Return the first query of each launch and the one after its last, for answers of so many words."""
+        size = max(1, min(AHEAD // width, A_LAUNCH * self._teams(shape)))
+        return ((first, min(first + size, queries)) for first in range(0, queries, size))
 
     def _lacking(self, teams: int, together: int) -> int:
         """Return the bytes that the arrays of these teams take beyond those that are held."""
@@ -214,11 +227,9 @@ class CudaPrepared:
         with on_gpu(self.gpu):
             schedule, per_step = self._schedule(k, to_end)
             width = 2 + len(schedule) * len(TRACE) + 2 * k
-            chunk = max(1, AHEAD // width)
-            rows = np.empty((len(sources), width), np.int64)
-            for first in range(0, len(sources), chunk):
-                last = min(first + chunk, len(sources))
-                rows[first:last] = self._launch(sources, first, last, k, per_step, shape or Shape(), width)
+            rows, shape = np.empty((len(sources), width), np.int64), shape or Shape()
+            for first, last in self.space.launches(len(sources), width, shape):
+                rows[first:last] = self._launch(sources, first, last, k, per_step, shape, width)
                 if progress is not None:
                     progress(last, len(sources))
         return _unpacked(rows, k, schedule)

@@ -190,3 +190,23 @@ def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatc
     # Called all the same, it fails.
     monkeypatch.setattr(cpu, "forward_rows", None)
     assert bench.on_threads(2, Sources.single([1]))["same_answers"]
+
+
+def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monkeypatch):
+    """Queries of one batch in several launches, of kPAR and FORA+, with the answers of one."""
+    from gpukit.kpar import baselines, baselines_cuda, prepared_cuda
+
+    graph = make_graph(3, [(0, 1)])
+    index, walks = build_index(graph, rank(graph).order, Params(), seed=3), baselines.fora_index(graph, seed=3)
+    sources, seen, launched = Sources.single([0, 1, 2, 0, 1]), [], []
+    gpu, fora = prepared_cuda.CudaPrepared.of(graph, index), baselines_cuda.CudaFora(graph, walks)
+    monkeypatch.setattr(prepared_cuda, "A_LAUNCH", 2)
+    monkeypatch.setattr(prepared_cuda.Space, "_teams", lambda self, shape: 1)
+    for module in (prepared_cuda, baselines_cuda):
+        monkeypatch.setattr(module, "launch", lambda *args, run=module.launch: (launched.append(args[0]), run(*args)))
+    found = gpu.query(sources, 2, progress=lambda *done: seen.append(done))
+    check_equal(found, query(Prepared.of(graph, index), sources, 2))
+    assert seen == [(2, 5), (4, 5), (5, 5)] and len(launched) == 3
+    found, expected = fora.query(sources, 2), baselines.fora(graph, walks, sources, 2)
+    assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
+    assert len(launched) == 6
