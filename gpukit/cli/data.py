@@ -1,5 +1,6 @@
 """``gpukit data``: the graphs of the papers, what is known of them and how to get them."""
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -42,22 +43,21 @@ def fetch_dataset(
 ) -> None:
     """Copy a shipped graph, or download one; a download that broke off goes on where it stopped."""
     run = Run({"name": name}, out=out, as_json=as_json, verbose=verbose)
-    from gpukit.datasets import fetch
-    from gpukit.datasets.catalogue import find_dataset
+    from gpukit.datasets import fetch, find_dataset
 
     dataset = find_dataset(name)
     with run.phase("fetch"), run.progress(dataset.name) as update:
         got = fetch(dataset, out, update)
     record = {"name": dataset.name, "n": dataset.n, "m": dataset.m, "licence": dataset.licence, **asdict(got)}
-    options = " ".join(["gpukit graph import", str(out), *dataset.options, "--out G.h5"])
-    checked = got.sha256 if got.verified else f"{got.sha256} (not known before; note it)"
+    options = ["--dataset", dataset.name]
+    checked = got.sha256 if got.verified else f"{got.sha256} (not known before; recorded for later)"
     run.finish(
-        record={**record, "import_options": dataset.options},
+        record={**record, "import_options": options},
         summary={
             "data set": f"{dataset.name}: {dataset.title}",
             "source": got.source,
             "SHA-256": checked,
             "licence": dataset.licence,
-            "next": options,
+            "next": shlex.join(["gpukit", "graph", "import", str(out), *options, "--out", "G.h5"]),
         },
     )

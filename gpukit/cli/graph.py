@@ -56,6 +56,10 @@ def import_graph(
     vertices: Annotated[
         int | None, typer.Option("--vertices", metavar="N", help="The ids are 0 … N-1, also those without edges.")
     ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="NAME", help="The file is this one of `gpukit data list`; it says the rest."),
+    ] = None,
     transpose: TransposeOption = True,
     compress: CompressOption = False,
     threads: ThreadsOption = None,
@@ -63,8 +67,20 @@ def import_graph(
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:
-    """Import an edge list: drop self-loops, merge parallel edges, sort, keep the original ids."""
+    """Import an edge list: drop self-loops, merge parallel edges, sort, keep the original ids.
+
+    With --dataset NAME the options of the catalogue apply, and the file must have as many vertices and edge lines.
+    """
+    known = None
+    if dataset is not None:
+        from gpukit.datasets import find_dataset
+
+        known = find_dataset(dataset)
+        if vertices not in (None, known.vertices):
+            raise UsageError(f"--vertices {vertices} contradicts --dataset {known.name}, which says it; leave it out")
+        undirected, vertices = undirected or known.undirected, known.vertices
     params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel.value, "vertices": vertices}
+    params |= {"dataset": known.name} if known is not None else {}
     run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
     run.use_device(threads=threads)
     from gpukit.graph.build import build_graph
@@ -81,6 +97,7 @@ def import_graph(
         _log.info("the lines have %d columns, the third is not used; --weights file reads it", listed.columns)
     if listed.ids is not None and vertices is not None:
         raise UsageError("--vertices does not go with a Matrix Market file, which declares its vertices")
+    lines = len(listed.u)
     with run.phase("build"):
         graph = build_graph(
             listed.u,
@@ -94,6 +111,10 @@ def import_graph(
             transpose=transpose,
         )
         del listed
+    if known is not None:
+        known.check_sizes(edges, graph.n, lines)
+        if known.approximate:
+            _log.info("the sizes of %s are known roughly only, and not compared", known.name)
     write_graph_file(run, graph, compress, inputs, seed if scheme.scheme == "trivalency" else None)
 
 

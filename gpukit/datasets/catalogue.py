@@ -66,6 +66,30 @@ class Dataset:
     stand_in_clustered: dict[str, Any] | None = None
     approximate: bool = False
 
+    @property
+    def undirected(self) -> bool:
+        """Whether import must take each line of the file for both directions."""
+        return "--undirected" in self.options
+
+    @property
+    def vertices(self) -> int | None:
+        """Number of vertices that import must be told, where some have no edge."""
+        return int(self.options[self.options.index("--vertices") + 1]) if "--vertices" in self.options else None
+
+    def check_sizes(self, path: Path, n: int, m: int) -> None:
+        """Check the numbers of vertices and edge lines that were found in a file.
+
+        Raises
+        ------
+        InputError
+            If they are not those of the data set; rounded ones are not compared.
+        """
+        if not self.approximate and (n, m) != (self.n, self.m):
+            raise InputError(
+                f"{path} has {n:,} vertices and {m:,} edge lines, but {self.name} has {self.n:,} and {self.m:,}; give "
+                "the whole file of this data set, or leave --dataset out"
+            )
+
 
 def load_catalogue(path: Path | None = None) -> dict[str, Dataset]:
     """Return the data sets by name, in the order of the file.

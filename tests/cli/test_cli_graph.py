@@ -295,6 +295,36 @@ def test_data_fetch_then_import(gpukit, tmp_path):
     assert (code, record["n"], record["m"]) == (0, 7115, 103_689)
 
 
+def test_the_catalogue_says_how_a_data_set_is_imported(gpukit, tmp_path):
+    code, record, _ = gpukit("data", "fetch", "NetPHY", "--out", tmp_path / "e f.gz", "--json")
+    assert (code, record["import_options"]) == (0, ["--dataset", "NetPHY"])
+    code, out, _ = gpukit("data", "fetch", "NetPHY", "--out", tmp_path / "e f.gz")
+    assert f"gpukit graph import '{tmp_path}/e f.gz' --dataset NetPHY --out G.h5" in out
+    words = ("graph", "import", tmp_path / "e f.gz", "--out", tmp_path / "g.h5", "--json", "--no-transpose")
+    code, record, _ = gpukit(*words, "--dataset", "netphy")
+    assert (code, record["n"], record["m"], record["undirected"]) == (0, 37_154, 2 * 174_161, True)
+    assert record["params"].items() >= {"dataset": "NetPHY", "undirected": True, "vertices": 37_154}.items()
+    assert gpukit(*words, "--dataset", "NetPHY", "--vertices", 37_154, "--undirected")[0] == 0
+    code, _, err = gpukit(*words, "--dataset", "NetPHY", "--vertices", 40_000)
+    assert code == 2 and "--vertices 40000 contradicts --dataset NetPHY" in error_line(err)
+    code, _, err = gpukit(*words, "--dataset", "NetHE")
+    assert code == 2 and "did you mean NetHEPT" in error_line(err)
+
+
+def test_another_file_than_the_data_set_is_refused(gpukit, edges, tmp_path):
+    gpukit("data", "fetch", "NetHEPT", "--out", tmp_path / "n.gz")
+    words = ("--dataset", "com-DBLP", "--out", tmp_path / "g.h5")
+    code, _, err = gpukit("graph", "import", tmp_path / "n.gz", *words)
+    assert code == 3 and "has 15,233 vertices and 58,891 edge lines" in error_line(err)
+    assert "com-DBLP has 317,080 and 1,049,866" in err
+    assert not (tmp_path / "g.h5").exists()
+
+
+def test_rounded_sizes_are_not_compared(gpukit, edges, tmp_path):
+    code, _, err = gpukit("graph", "import", edges, "--dataset", "socfb-konect", "--out", tmp_path / "g.h5")
+    assert code == 0 and "the sizes of socfb-konect are known roughly only, and not compared" in err
+
+
 def test_data_fetch_refuses(gpukit, tmp_path):
     code, _, err = gpukit("data", "fetch", "nethep", "--out", tmp_path / "n.gz")
     assert code == 2 and "did you mean NetHEPT" in error_line(err)

@@ -1,6 +1,7 @@
 """The workflow itself: clean, quick to plan, and run for real on a graph of 30 vertices."""
 
 import csv
+import json
 import re
 import subprocess
 import sys
@@ -204,6 +205,16 @@ def test_an_edge_list_that_is_gone_is_named(finished, tmp_path):
     done = snakemake(finished, "-n", "--cores", "1", "--configfile", str(tmp_path / "moved.yaml"))
     assert done.returncode != 0
     assert "graph tiny: there is no file gone.txt" in done.stdout + done.stderr
+
+
+def test_a_fetched_graph_is_imported_as_the_catalogue_says(tmp_path):
+    graph = {"name": "co-authors", "fetch": "NetHEPT"}  # shipped, so that no network is needed
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(CONFIG | {"graphs": [graph]}))
+    record = "results/graphs/co-authors.json"
+    done = snakemake(tmp_path, record, "--cores", "1", "--configfile", str(tmp_path / "mine.yaml"))
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / record).read_text())
+    assert found["undirected"] and found["graph"] == {"n": 15_233, "m": 2 * 31_376}
 
 
 def test_failed_command_leaves_no_output_and_shows_its_line(finished, tmp_path):

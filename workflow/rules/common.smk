@@ -105,7 +105,8 @@ def edges(wildcards):
 def import_options(wildcards):
     """Return the options that `graph import` needs for a graph."""
     entry = GRAPHS[wildcards.graph]
-    return f"--weights {entry['weights']}{' --undirected' if entry['undirected'] else ''}"
+    fetched = f" --dataset {shlex.quote(entry['fetch'])}" if entry["fetch"] else ""
+    return f"--weights {entry['weights']}{' --undirected' if entry['undirected'] else ''}{fetched}"
 
 
 def seeds(wildcards):

@@ -1,0 +1,63 @@
+"""What was downloaded before: its SHA-256, in the data folder of the user, one small file each."""
+
+import hashlib
+import logging
+import os
+import re
+from pathlib import Path
+
+from gpukit.errors import InputError
+from gpukit.files import read_text, write_text
+
+_log = logging.getLogger("gpukit")
+
+
+class ChangedFile(InputError):
+    """A download is not what it was at the first time."""
+
+
+def is_known(name: str, url: str, digest: str) -> bool:
+    """Say whether a data set was downloaded before, with this SHA-256.
+
+    Raises
+    ------
+    ChangedFile
+        If it had another one.
+    InputError
+        If what was recorded cannot be read.
+    """
+    record = _record(name, url)
+    if record is None or not record.exists():
+        return False
+    before = read_text(record).strip()
+    if not re.fullmatch("[0-9a-f]{64}", before):
+        raise InputError(f"{record} holds no SHA-256; remove it, and the next download will be recorded anew")
+    if before != digest:
+        raise ChangedFile(
+            f"{url} has SHA-256 {digest}, but had {before} when it was first fetched; if the new file is right, remove "
+            f"{record} and fetch again"
+        )
+    return True
+
+
+def remember(name: str, url: str, digest: str) -> None:
+    """Record the SHA-256 of a first download; where that is impossible, a warning says so."""
+    record = _record(name, url)
+    try:
+        if record is None:
+            raise InputError("there is no home folder; set XDG_DATA_HOME")
+        record.parent.mkdir(parents=True, exist_ok=True)
+        write_text(record, f"{digest}\n")
+    except (OSError, InputError) as error:
+        _log.warning("the SHA-256 is not recorded, and the next download not compared with it: %s", error)
+
+
+def _record(name: str, url: str) -> Path | None:
+    """Return where the SHA-256 is recorded; None without a home folder."""
+    folder = os.environ.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(folder):
+        try:
+            folder = str(Path.home() / ".local/share")
+        except RuntimeError:
+            return None
+    return Path(folder, "gpukit/fetched", f"{name}-{hashlib.sha256(url.encode()).hexdigest()[:16]}.sha256")

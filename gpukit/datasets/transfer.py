@@ -1,0 +1,214 @@
+"""A download over HTTPS that goes on where it stopped.
+
+The standard library does it: of the small download libraries, pooch does not resume, and the files have gigabytes. What
+is there so far lies in a hidden file beside the target. Its name says what it is a part of: the data set, its address,
+and the version that the server named; so it is never continued by, or taken for, anything else.
+"""
+
+import base64
+import errno
+import fcntl
+import hashlib
+import http.client
+import os
+import re
+import stat
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import IO, Any
+
+from gpukit import __version__
+from gpukit.errors import InputError
+from gpukit.files import reason
+
+CHUNK = 1 << 20
+TIMEOUT_S = 30
+LOOPBACK = False
+"""Whether plain HTTP from 127.0.0.1 is taken, too. For tests alone, whose server has no certificate."""
+
+Progress = Callable[[int, int], object]
+
+_VERSION_BYTES = 72  # of a version, so that the name of its part is short enough for any file system
+_OPEN = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class NetworkError(Exception):
+    """The server, or the way to it, failed; the message says how."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A download so far: its file, open and locked, and the version of what it is a part of (empty: unknown)."""
+
+    path: Path
+    stream: IO[bytes]
+    version: str
+
+    @property
+    def size(self) -> int:
+        """Bytes that are there."""
+        return os.fstat(self.stream.fileno()).st_size
+
+    def drop(self) -> None:
+        """Remove it."""
+        self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def downloaded(name: str, url: str, folder: Path, progress: Progress) -> Iterator[Part]:
+    """Yield the complete download of a data set; its file stays in ``folder`` unless it is moved or dropped.
+
+    Raises
+    ------
+    InputError
+        If the address, or one that it leads to, is not HTTPS; a part there is not the user's own, or in use; or the
+        download cannot be written. What cannot be written leaves nothing.
+    NetworkError
+        If the download broke off. What came is kept where it can be continued.
+    """
+    _check_address(url)
+    key = hashlib.sha256(f"{name}\n{url}".encode()).hexdigest()[:16]
+    with ExitStack() as stack:
+        part = _found(folder, f".{name}.{key}.", stack)
+        while True:
+            try:
+                with _ask(url, part) as answer:
+                    partial = answer.status == http.HTTPStatus.PARTIAL_CONTENT
+                    if part is not None and not (partial and _fits(answer.headers, part)):
+                        part.drop()  # it is of another version
+                        part = None
+                        if partial:
+                            continue
+                    if part is None:
+                        part = _made(folder, f".{name}.{key}.", _version(answer.headers), stack)
+                    else:
+                        part.stream.truncate(part.size - 1)
+                    _receive(answer, part, progress)
+                break
+            except urllib.error.HTTPError as error:
+                if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or part is None:
+                    raise NetworkError(f"{url}: the server answered {error.code} {error.reason}") from None
+                part.drop()  # what is there now is shorter
+                part = None
+            except (OSError, http.client.HTTPException) as error:
+                text = f"cannot download {url} ({getattr(error, 'reason', None) or error})"
+                if part is not None and part.version and part.size:
+                    text += f"; run again to go on after {part.size} bytes"
+                raise NetworkError(f"{text}; check the network") from None
+        yield part
+
+
+def _check_address(url: str, source: str = "") -> None:
+    found = urllib.parse.urlsplit(url)
+    if found.scheme != "https" and not (LOOPBACK and found.scheme == "http" and found.hostname == "127.0.0.1"):
+        leads = f"{source} leads to {url}, which" if source else url
+        raise InputError(f"{leads} is not https, so anybody on the way could change the file; get it in another way")
+
+
+class _Redirect(urllib.request.HTTPRedirectHandler):
+    """Follow a redirection to a secure address only."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        _check_address(newurl, req.full_url)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _ask(url: str, part: Part | None) -> Any:
+    """Ask for a file, or for what a part lacks and its last byte, so that a complete part is answered like others."""
+    headers = {"User-Agent": f"gpukit/{__version__}", "Accept-Encoding": "identity"}
+    if part is not None:
+        headers |= {"Range": f"bytes={part.size - 1}-", "If-Range": part.version}
+    request = urllib.request.Request(url, headers=headers)
+    return urllib.request.build_opener(_Redirect).open(request, timeout=TIMEOUT_S)
+
+
+def _version(headers: Message) -> str:
+    """Return the version of a file that ``If-Range`` takes: a strong entity tag, else the time of its last change."""
+    tag = headers.get("ETag", "")
+    version = tag if tag.startswith('"') else headers.get("Last-Modified", "")
+    return version if version.isascii() and len(version) <= _VERSION_BYTES else ""
+
+
+def _fits(headers: Message, part: Part) -> bool:
+    """Say whether a partial answer begins with the last byte of a part, and is of its version as far as it tells."""
+    found = re.fullmatch(r"bytes ([0-9]+)-[0-9]+/([0-9]+|\*)", headers.get("Content-Range", ""))
+    return bool(found) and int(found[1]) == part.size - 1 and _version(headers) in ("", part.version)
+
+
+def _receive(answer: Any, part: Part, progress: Progress) -> None:
+    """Append an answer to a part; raises what the network raises, and InputError for the disk."""
+    length = answer.headers.get("Content-Length")
+    total = part.size + int(length) if length else None
+    done = part.size
+    while chunk := answer.read(CHUNK):
+        try:
+            rest = memoryview(chunk)
+            while rest:
+                rest = rest[part.stream.write(rest) :]
+        except OSError as error:
+            part.drop()
+            raise InputError(f"cannot write {part.path}: {reason(error)}") from None
+        done += len(chunk)
+        if total is not None:
+            progress(done, total)
+    if total is not None and done != total:
+        raise http.client.IncompleteRead(b"", total - done)
+
+
+def _found(folder: Path, prefix: str, stack: ExitStack) -> Part | None:
+    """Return what an earlier download left, locked; of what cannot be continued nothing is kept."""
+    for path in sorted(folder.glob(f"{prefix}*part")):
+        part = _taken(path, path.name[len(prefix) : -len("part")].rstrip("."), stack)
+        if part is not None and part.version and part.size:
+            return part
+        if part is not None:
+            part.drop()
+    return None
+
+
+def _taken(path: Path, name: str, stack: ExitStack) -> Part | None:
+    """Open and lock a part; None if it is gone."""
+    try:
+        before = os.lstat(path)
+        own = stat.S_ISREG(before.st_mode) and before.st_nlink == 1 and before.st_uid == os.geteuid()
+        if not own:
+            raise InputError(f"{path} is not a part of a download of yours; remove it, or choose another folder")
+        stream = _locked(path, _OPEN, stack)
+        if not os.path.samestat(os.lstat(path), os.fstat(stream.fileno())):
+            return None
+    except FileNotFoundError:
+        return None  # another process has just finished with it
+    try:
+        version = base64.urlsafe_b64decode(name.encode()).decode("ascii")
+    except ValueError:
+        version = ""
+    return Part(path, stream, version if version.isprintable() else "")
+
+
+def _made(folder: Path, prefix: str, version: str, stack: ExitStack) -> Part:
+    """Make an empty part of a version."""
+    code = base64.urlsafe_b64encode(version.encode()).decode()
+    path = folder / f"{prefix}{code}{'.' if code else ''}part"
+    try:
+        return Part(path, _locked(path, _OPEN | os.O_CREAT | os.O_EXCL, stack), version)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {reason(error)}") from None
+
+
+def _locked(path: Path, flags: int, stack: ExitStack) -> IO[bytes]:
+    """Open a part for one process alone."""
+    try:
+        stream = stack.enter_context(os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0))
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (FileExistsError, BlockingIOError):
+        raise InputError(f"another process is fetching to {path}; wait for it, or choose another folder") from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):  # a file system without locks
+            raise
+    return stream
