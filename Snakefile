@@ -38,6 +38,12 @@ include: "workflow/rules/report.smk"
 report: "workflow/report/workflow.rst"
 
 
+# Snakemake is content when the jobs that it planned are done; whether all is made that was asked for, this looks at.
+onsuccess:
+    if left := unmade(workflow):
+        raise WorkflowError(f"{left}, though all planned jobs are done; run snakemake again")
+
+
 rule all:
     default_target: True
     input:

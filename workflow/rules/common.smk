@@ -135,3 +135,18 @@ def parts(pattern):
 def labelled(labels, paths):
     """Return LABEL=FILE arguments, so that a table need not guess from file names what it reads."""
     return [f"{label}={path}" for label, path in zip(labels, paths, strict=True)]
+
+
+def unmade(workflow):
+    """Return what a run should have left up to date and did not, or nothing.
+
+    A file that is missing, or one that was left alone although something that it is made of was made anew.
+    """
+    jobs = set(workflow.dag.bfs(workflow.dag.dependencies, *workflow.dag.targetjobs))
+    for job in jobs:
+        for path in job.output:
+            if not workflow.async_run(path.exists()):
+                return f"{path} is missing"
+            if not workflow.dag.finished(job) and any(map(workflow.dag.finished, workflow.dag.dependencies[job])):
+                return f"{path} is older than what it is made of"
+    return ""

@@ -45,7 +45,7 @@ rule diversity_warm_up:
 rule diversity_search:
     input:
         graph="<results>/graphs/{graph}.h5",
-        warm=ancient("<results>/warm-up/diversity.h5"),
+        warm="<results>/warm-up/diversity.h5",
     output:
         answer="<results>/diversity/{graph}/{circle}.h5",
         record="<results>/diversity/{graph}/{circle}.json",

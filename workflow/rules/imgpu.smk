@@ -47,15 +47,13 @@ rule imgpu_warm_up:
         workers=workers,
         mem_mb=2000,
         runtime="10m",
-    params:
-        simulators=" ".join(method for method in SIMULATORS if method in ("celf", "mixgreedy", "newgreedy", "esmce")),
     message:
         "Compiling the kernels of IMGPU"
     shell:
         '(where="--device {resources.device} --gpus {resources.gpu} --threads {resources.workers}";'
         " python -m gpukit graph generate er --vertices 64 --edges 256 --out {output.graph:q};"
         " python -m gpukit imgpu reach {output.graph:q} --worlds 4 --out {output.reach:q} $where;"
-        " for method in {params.simulators}; do python -m gpukit imgpu baseline {output.graph:q} --method $method"
+        " for method in celf mixgreedy newgreedy esmce pmia; do python -m gpukit imgpu baseline {output.graph:q} --method $method"
         " -k 2 --worlds 4 --out {output.seeds:q}; done;"
         " for mode in fixed fresh; do python -m gpukit imgpu run {output.graph:q} --$mode -k 2 --worlds 4"
         " --out {output.seeds:q} $where; done)"
@@ -65,7 +63,7 @@ rule imgpu_warm_up:
 rule imgpu_run:
     input:
         graph="<results>/graphs/{graph}.h5",
-        warm=ancient("<results>/warm-up/imgpu.h5"),
+        warm="<results>/warm-up/imgpu.h5",
     output:
         seeds="<results>/seeds/{graph}/{mode}.h5",
         record="<results>/seeds/{graph}/{mode}.json",
@@ -97,7 +95,7 @@ rule imgpu_run:
 rule imgpu_baseline:
     input:
         graph="<results>/graphs/{graph}.h5",
-        warm=ancient("<results>/warm-up/imgpu.h5"),
+        warm="<results>/warm-up/imgpu.h5",
     output:
         seeds="<results>/seeds/{graph}/{simulator}.h5",
         record="<results>/seeds/{graph}/{simulator}.json",
@@ -125,7 +123,7 @@ rule imgpu_baseline:
 rule imgpu_reach:
     input:
         graph="<results>/graphs/{graph}.h5",
-        warm=ancient("<results>/warm-up/imgpu.h5"),
+        warm="<results>/warm-up/imgpu.h5",
     output:
         reach="<results>/imgpu/{graph}/reach.h5",
         record="<results>/imgpu/{graph}/reach.json",
@@ -156,7 +154,7 @@ rule imgpu_reach:
 rule imgpu_switches:
     input:
         graph="<results>/graphs/{graph}.h5",
-        warm=ancient("<results>/warm-up/imgpu.h5"),
+        warm="<results>/warm-up/imgpu.h5",
     output:
         record="<results>/imgpu/{graph}/switches.json",
     log:

@@ -48,7 +48,7 @@ rule merit_warm_up:
 rule merit_run:
     input:
         graph="<results>/graphs/{graph}.h5",
-        warm=ancient("<results>/warm-up/merit.h5"),
+        warm="<results>/warm-up/merit.h5",
     output:
         campaigns="<results>/merit/{graph}/{model}/{policy}-{eta}.h5",
         record="<results>/merit/{graph}/{model}/{policy}-{eta}.json",

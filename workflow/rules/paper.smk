@@ -56,7 +56,7 @@ use rule paper_measure as paper_run with:
 rule paper_cell:
     input:
         graph="<results>/graphs/{graph}.h5",
-        warm=ancient("<results>/warm-up/seeds.h5"),
+        warm="<results>/warm-up/seeds.h5",
     output:
         seeds=f"<results>/cells/{CELL}.h5",
         record=f"<results>/cells/{CELL}.json",

@@ -1,0 +1,228 @@
+"""What Snakemake plans in a finished folder after a key of the configuration has changed: what it must, and no less."""
+
+import base64
+import copy
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import (
+    ConfigSettings,
+    DAGSettings,
+    ExecutionSettings,
+    OutputSettings,
+    Quietness,
+    ResourceSettings,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
+
+DEMO = {
+    "graphs": [{"name": "tiny", "edges": "tiny.txt", "undirected": True, "models": ["ic", "lt"]}],
+    "gim": {"k": 3},
+    "baselines": ["degree", "random"],
+    "evaluate": {"prefixes": [1, 3]},
+    "imgpu": {"baselines": ["celf", "random"]},
+    "kpar": {"k": [2, 10]},
+    "merit": {"eta": [15], "batch": 2},
+    "diversity": {"t": 4},
+    "shards": {"count": 2},
+}
+CELLS = {
+    "paper": "gim",
+    "experiments": {"table-2": {"methods": ["imm", "gim"], "k": [3, 4, 5]}, "figure-3": {"methods": ["gim"]}},
+    "scales": {
+        "smoke": {"graphs": [{"name": "soc-Epinions1", "generate": "er --vertices 60 --edges 300"}]},
+        "small": {"graphs": [{"name": "higgs-twitter", "generate": "er --vertices 60 --edges 300"}]},
+    },
+}
+MEASURES = {
+    "paper": "diversity",
+    "scales": {
+        "smoke": {
+            "graphs": [
+                {"name": "Gowalla", "generate": "er --vertices 60 --edges 300 --undirected", "weights": "none"},
+                {"name": "Orkut", "generate": "er --vertices 70 --edges 300 --undirected", "weights": "none"},
+            ],
+            "measures": {
+                "sizes": {"command": "diversity decompose --egos", "items": ["table-1"], "graphs": ["Gowalla"]},
+                "one": {"command": "bench diversity --methods extract --repeat 2", "items": ["table-4"]},
+            },
+        }
+    },
+}
+MEASURE = {"command": "bench diversity --methods extract --repeat 3", "items": ["table-4"]}
+CONFIGURATIONS = {"demo": DEMO, "cells": CELLS, "measures": MEASURES}
+
+WARM_UPS = {"warm_up", "imgpu_warm_up", "kpar_warm_up", "merit_warm_up", "diversity_warm_up"}
+SHORTER = {"table", "table_artifacts"}
+"""A list lost an entry: only the tables that showed it are made again."""
+
+EXPECTED = {
+    "Config.results": ("demo", "results", "else where", {"import_graph"} | WARM_UPS),
+    "Config.seed": ("demo", "seed", 2, {"import_graph"}),
+    "Config.device": ("demo", "device", "cpu", set()),
+    "Config.gpus": ("demo", "gpus", 2, set()),
+    "Config.threads": ("demo", "threads", 2, set()),
+    "Config.cuda_env": ("demo", "cuda_env", "cuda12", set()),
+    "Config.graphs": ("demo", "graphs", [*DEMO["graphs"], {"name": "more", "edges": "other.txt"}], {"import_graph"}),
+    "Config.baselines": ("demo", "baselines", ["degree"], SHORTER),
+    "Config.paper": ("cells", "paper", "", {"import_graph"} | WARM_UPS - {"warm_up"}),
+    "Config.scale": ("cells", "scale", "small", {"generate_graph"}),
+    "Config.scales": ("cells", "scales.smoke.graphs.0.weights", "const:0.1", {"generate_graph"}),
+    "Config.experiments": ("cells", "experiments", {"table-2": CELLS["experiments"]["table-2"]}, {"table"}),
+    "GraphEntry.name": ("demo", "graphs.0.name", "other", {"import_graph"}),
+    "GraphEntry.edges": ("demo", "graphs.0.edges", "other.txt", {"import_graph"}),
+    "GraphEntry.generate": (
+        "cells",
+        "scales.smoke.graphs.0.generate",
+        "ba --vertices 60 --attach 2",
+        {"generate_graph"},
+    ),
+    "GraphEntry.fetch": ("demo", "graphs.0", {"name": "tiny", "fetch": "com-Orkut"}, {"fetch_graph"}),
+    "GraphEntry.undirected": ("demo", "graphs.0.undirected", False, {"import_graph"}),
+    "GraphEntry.weights": ("demo", "graphs.0.weights", "const:0.1", {"import_graph"}),
+    "GraphEntry.systems": ("demo", "graphs.0.systems", ["kpar"], {"table_artifacts"}),
+    "GraphEntry.models": ("demo", "graphs.0.models", ["ic"], SHORTER),
+    "Gim.k": ("demo", "gim.k", 4, {"gim_baseline", "gim_run", "gim_select", "imgpu_baseline", "imgpu_run"}),
+    "Gim.epsilon": ("demo", "gim.epsilon", 0.2, {"gim_run"}),
+    "Gim.bound": ("demo", "gim.bound", "imm", {"gim_run"}),
+    "Gim.min_sets": ("demo", "gim.min_sets", 1, {"gim_run"}),
+    "Gim.sampler": ("demo", "gim.sampler", "scan", {"gim_run", "gim_sample"}),
+    "Evaluate.prefixes": ("demo", "evaluate.prefixes", [1, 2], {"evaluate_spread"}),
+    "Evaluate.runs": ("demo", "evaluate.runs", 7, {"evaluate_spread"}),
+    "Imgpu.worlds": ("demo", "imgpu.worlds", 9, {"imgpu_baseline", "imgpu_reach", "imgpu_run", "imgpu_switches"}),
+    "Imgpu.modes": ("demo", "imgpu.modes", ["fixed"], SHORTER),
+    "Imgpu.baselines": ("demo", "imgpu.baselines", ["celf"], {"table"}),
+    "Kpar.k": ("demo", "kpar.k", [2], {"kpar_truth"} | SHORTER),
+    "Kpar.alpha": ("demo", "kpar.alpha", 0.3, {"kpar_baseline", "kpar_rank", "kpar_truth"}),
+    "Kpar.epsilon": ("demo", "kpar.epsilon", 0.3, {"kpar_baseline", "kpar_index"}),
+    "Kpar.sources": ("demo", "kpar.sources", 9, {"kpar_baseline", "kpar_query", "kpar_query_part", "kpar_truth"}),
+    "Kpar.baselines": ("demo", "kpar.baselines", ["fora", "monte-carlo"], {"kpar_baseline"}),
+    "Merit.eta": ("demo", "merit.eta", [14], {"merit_run"}),
+    "Merit.batch": ("demo", "merit.batch", 3, {"merit_run"}),
+    "Merit.epsilon": ("demo", "merit.epsilon", 0.3, {"merit_run"}),
+    "Merit.worlds": ("demo", "merit.worlds", 4, {"merit_run"}),
+    "Merit.policies": ("demo", "merit.policies", ["coupled"], SHORTER),
+    "Diversity.models": ("demo", "diversity.models", ["comp"], SHORTER),
+    "Diversity.k": ("demo", "diversity.k", 5, {"diversity_part", "diversity_search"}),
+    "Diversity.t": ("demo", "diversity.t", 5, {"diversity_part", "diversity_search"}),
+    "Diversity.check": ("demo", "diversity.check", 9, {"evaluate_diversity"}),
+    "Shards.count": ("demo", "shards.count", 3, {"diversity_part", "gim_sample", "kpar_query_part"}),
+    "Shards.sets": ("demo", "shards.sets", 9, {"gim_sample"}),
+    "Experiment.methods": ("cells", "experiments.figure-3.methods", ["imm"], {"paper_cell"}),
+    "Experiment.models": ("cells", "experiments.figure-3.models", ["lt"], {"paper_cell"}),
+    "Experiment.k": ("cells", "experiments.figure-3.k", [7], {"paper_cell"}),
+    "Experiment.epsilon": ("cells", "experiments.figure-3.epsilon", [0.3], {"paper_cell"}),
+    "Experiment.rounds": ("cells", "experiments.figure-3.rounds", 2, {"paper_cell"}),
+    "Experiment.sampler": ("cells", "experiments.figure-3.sampler", "scan", {"paper_cell"}),
+    "Experiment.block": ("cells", "experiments.figure-3.block", [64], {"paper_cell"}),
+    "Experiment.grid": ("cells", "experiments.figure-3.grid", [64], {"paper_cell"}),
+    "Experiment.graphs": ("cells", "experiments.figure-3.graphs", "density", {"table"}),
+    "Scale.graphs": ("cells", "scales.smoke.graphs.0.name", "com-Orkut", {"generate_graph"}),
+    "Scale.repeats": ("cells", "scales.smoke.repeats", 2, {"paper_cell"}),
+    "Scale.thin": ("cells", "scales.smoke.thin", True, {"table"}),
+    "Scale.measures": ("measures", "scales.smoke.measures.more", MEASURE, {"paper_measure"}),
+    "Measure.command": ("measures", "scales.smoke.measures.one", MEASURE, {"paper_measure"}),
+    "Measure.items": ("measures", "scales.smoke.measures.one.items", ["table-4", "table-2"], {"table"}),
+    "Measure.graphs": ("measures", "scales.smoke.measures.sizes.graphs", ["Orkut"], {"paper_run"}),
+    "Measure.gpus": ("measures", "scales.smoke.measures.one.gpus", 2, set()),
+}
+"""For each key of the schema: the folder, what is changed, and the rules with jobs that have a reason of their own."""
+
+
+def changed(config, path, value):
+    """Return a configuration in which the value at a path, such as ``gim.k`` or ``graphs.0.name``, is another one."""
+    config = copy.deepcopy(config)
+    *way, last = path.split(".")
+    part = config
+    for step in way:
+        part = part[int(step)] if isinstance(part, list) else part.setdefault(step, {})
+    part[int(last) if isinstance(part, list) else last] = value
+    return config
+
+
+class Folder:
+    """A folder in which everything was made, by an empty file each, and what Snakemake plans there."""
+
+    def __init__(self, path, config):
+        self.path, self.config = path, config
+        for name in ("tiny.txt", "other.txt"):
+            (path / name).write_text("1 2\n2 3\n")
+        _, outputs, _ = self.plan(config)
+        for output in outputs:
+            (path / output).parent.mkdir(parents=True, exist_ok=True)
+            (path / output).touch()
+        self.plan(config, "touch")
+
+    def plan(self, config, executor="dryrun"):
+        """Return the rules with a reason of their own to run, all outputs, and the rules left out that follow."""
+        (self.path / "mine.yaml").write_text(yaml.safe_dump(config))
+        targets = {"all"} if config.get("paper") else {"all", "sharded"}
+        with SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api:
+            planned = api.workflow(
+                resource_settings=ResourceSettings(cores=1),
+                config_settings=ConfigSettings(configfiles=[self.path / "mine.yaml"]),
+                snakefile=ROOT / "Snakefile",
+                workdir=self.path,
+            ).dag(DAGSettings(targets=targets, forceall=executor == "touch", force_incomplete=True))
+            planned.execute_workflow(executor=executor, execution_settings=ExecutionSettings(lock=False))
+            dag = planned.workflow_api._workflow.dag
+        run = set(dag.needrun_jobs(exclude_finished=False))
+        own = {
+            job.rule.name for job in run if not run.intersection(dag.dependencies[job]) and job.rule.name not in targets
+        }
+        left = {job.rule.name for job in set(dag.jobs) - run if run.intersection(dag.dependencies[job])}
+        return own, {str(output) for job in dag.jobs for output in job.output}, left
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Return a finished folder for each of the configurations; Snakemake goes into the last one used."""
+    before = os.getcwd()
+    yield {name: Folder(tmp_path_factory.mktemp(name), config) for name, config in CONFIGURATIONS.items()}
+    os.chdir(before)
+
+
+def test_every_key_has_an_expectation():
+    sections = {"Config": SCHEMA} | SCHEMA["$defs"]
+    keys = {
+        f"{name}.{key}"
+        for name, section in sections.items()
+        for key, field in section["properties"].items()
+        if "$ref" not in field
+    }
+    assert set(EXPECTED) == keys
+
+
+@pytest.mark.parametrize("key", EXPECTED)
+def test_a_changed_key_plans_what_it_must(folders, key):
+    name, path, value, expected = EXPECTED[key]
+    own, _, left = folders[name].plan(changed(CONFIGURATIONS[name], path, value))
+    assert own == expected
+    assert not left, "jobs are left out, though what they depend on is made again"
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_finished_folder_plans_nothing(folders, name):
+    own, _, left = folders[name].plan(CONFIGURATIONS[name])
+    assert own == left == set()
+
+
+def test_a_killed_warm_up_with_the_rest_absent_plans_all(folders, tmp_path):
+    """As the kill leaves it: the file is there, and Snakemake's mark that it is not finished."""
+    config = changed(DEMO, "results", str(tmp_path))
+    _, outputs, _ = folders["demo"].plan(config)
+    killed = f"{tmp_path}/warm-up/seeds.h5"
+    assert killed in outputs
+    Path(killed).parent.mkdir()
+    Path(killed).touch()
+    mark = folders["demo"].path / ".snakemake/incomplete" / base64.b64encode(killed.encode()).decode()
+    mark.touch()
+    own, _, left = folders["demo"].plan(config)
+    mark.unlink()
+    assert own == {"import_graph"} | WARM_UPS and not left
