@@ -164,7 +164,8 @@ KINDS: dict[str, Kind] = {
             (
                 Attribute("n", "int", "number of vertices of the graph"),
                 Attribute("method", "str", "how the seeds were found"),
-                Attribute("spread_estimate", "float", "expected number of vertices reached", False),
+                Attribute("spread_estimate", "float", "vertices reached, by samples the choice has not seen", False),
+                Attribute("selection_estimate", "float", "by the samples it was chosen from: too high", False),
                 Attribute("rr_sets", "int", "number of RR sets used, all collections together", False),
                 Attribute("guarantee", "any", "the approximation guarantee that holds", False),
                 _GRAPH_DIGEST,

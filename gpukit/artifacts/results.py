@@ -137,7 +137,9 @@ class SeedSet:
     method : str
         How the seeds were found.
     spread_estimate : float or None
-        Expected number of vertices reached.
+        Expected number of vertices reached, from samples that the choice has not seen.
+    selection_estimate : float or None
+        The same from those it was chosen from, and so too high; in place of ``spread_estimate``.
     rr_sets : int or None
         RR sets used, all collections together.
     guarantee : JSON value or None
@@ -162,6 +164,7 @@ class SeedSet:
     graph: str
     seed: int | None
     params: dict[str, Any] = field(default_factory=dict)
+    selection_estimate: float | None = None
 
 
 def write_seeds(
@@ -175,6 +178,7 @@ def write_seeds(
     gains: np.ndarray | None = None,
     rounds: np.ndarray | None = None,
     spread_estimate: float | None = None,
+    selection_estimate: float | None = None,
     rr_sets: int | None = None,
     guarantee: Any = None,
     seed: int | None = None,
@@ -191,7 +195,8 @@ def write_seeds(
         arrays["gains"] = np.asarray(gains, np.int64)
     if rounds is not None:
         arrays["rounds"] = np.asarray(rounds, np.int32)
-    optional: dict[str, Any] = {"spread_estimate": spread_estimate, "rr_sets": rr_sets, "guarantee": guarantee}
+    optional: dict[str, Any] = {"spread_estimate": spread_estimate, "selection_estimate": selection_estimate}
+    optional |= {"rr_sets": rr_sets, "guarantee": guarantee}
     attributes: dict[str, Any] = {"n": n, "method": method, "graph": graph}
     attributes.update((name, value) for name, value in optional.items() if value is not None)
     return store.write(
@@ -216,6 +221,7 @@ def read_seeds(path: PathLike) -> SeedSet:
         a["graph"],
         artifact.seed,
         artifact.params,
+        a.get("selection_estimate"),
     )
 
 

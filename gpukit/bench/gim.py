@@ -43,7 +43,7 @@ def measure(
     dict
         ``algorithm_ms``: sampling, selection and bounds, with the graph on the device: ``median``, ``min``, ``max``;
         ``phases_ms``: the median of each phase; ``cold_ms``: the first run, kernels loaded and compiled where they were
-        not cached; ``rr_sets``, ``spread_estimate``, ``guarantee``, ``seeds``; ``floor_ms`` and
+        not cached; ``rr_sets``, ``spread_estimate``, ``selection_estimate``, ``guarantee``, ``seeds``; ``floor_ms`` and
         ``floor_share`` of the sampling.
     """
     start = time.perf_counter()
@@ -66,6 +66,7 @@ def measure(
         "repeat": repeat,
         "rr_sets": result.rr_sets,
         "spread_estimate": result.spread_estimate,
+        "selection_estimate": result.selection_estimate,
         "guarantee": result.guarantee,
         "seeds": result.seeds[:10].tolist(),
         "floor_ms": floor,

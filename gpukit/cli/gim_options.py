@@ -81,6 +81,7 @@ def stored(run: Run, inputs: dict[str, str], result: "Result") -> dict[str, Any]
         "gains": result.gains,
         "rounds": result.rounds,
         "spread_estimate": result.spread_estimate,
+        "selection_estimate": result.selection_estimate,
         "rr_sets": result.rr_sets,
         "guarantee": {"value": result.guarantee, "kind": result.guarantee_kind},
         "seed": run.seed,
@@ -103,7 +104,10 @@ def summary_of(record: dict[str, Any]) -> dict[str, Any]:
     lines = {"seeds": record["seeds"]}
     if "rounds" in record:
         lines["rounds"] = record["rounds"]
-    lines["spread"] = f"{record['spread_estimate']:,.2f} (estimate)"
+    if record["spread_estimate"] is None:
+        lines["spread"] = f"{record['selection_estimate']:,.2f} (on the sets it was chosen from, too high)"
+    else:
+        lines["spread"] = f"{record['spread_estimate']:,.2f} (estimate)"
     lines["RR sets"] = f"{record['rr_sets']:,}"
     if record["guarantee"] is None:
         lines["guarantee"] = "none"

@@ -37,6 +37,9 @@ from gpukit.cli.gim_options import (
 )
 from gpukit.errors import UsageError
 
+MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed")
+"""What RR sets that are joined, or judge one another, must have in common."""
+
 
 def sample(
     graph_file: GraphArgument,
@@ -111,6 +114,12 @@ def select(
     ],
     out: OutOption,
     k: KOption,
+    judge: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--judge", metavar="RR.h5", help="Other RR sets, drawn alike, to estimate the spread with; once a file."
+        ),
+    ] = None,
     device: DeviceOption = DeviceChoice.auto,
     gpus: GpusOption = 1,
     threads: ThreadsOption = None,
@@ -119,8 +128,8 @@ def select(
 ) -> None:
     """Choose k seeds out of RR sets in files, in whatever order they are given; the CPU does it.
 
-    The estimate comes from the sets that the seeds were chosen from, and there is no guarantee, because nothing says
-    why there are as many sets as there are.
+    Without --judge what they cover of the very sets they were chosen from is all that is known of their spread, and it
+    is too high. There is no guarantee, because nothing says why there are as many sets as there are.
     """
     run = Run(out=out, as_json=as_json, verbose=verbose)
     if device == DeviceChoice.cuda:
@@ -130,29 +139,33 @@ def select(
     run.use_device("cpu" if device == DeviceChoice.cpu else None, gpus, threads)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_rrsets
-        from gpukit.gim.shards import Shard, join
+        from gpukit.gim.shards import Shard, join, separate
         from gpukit.gim.shards import select as choose_seeds
 
-        shards = []
-        for path in files:
-            sets = read_rrsets(path)
-            same = {name: getattr(sets, name) for name in ("graph", "model", "sampler", "rounds", "seed")}
-            shards.append(Shard(str(path), sets.first, sets.offsets, sets.members, tuple(same.items())))
-        offsets, members = join(shards)
-        run.seed = sets.seed
-        first = min(shard.first for shard in shards)
-        run.params = {"k": k, "first": first, "count": len(offsets) - 1}
-        run.params |= {name: value for name, value in same.items() if name not in ("graph", "seed")}
+        shards: dict[str, list[Shard]] = {"rrsets": [], "judge": []}
+        inputs: dict[str, str] = {}
+        for what, paths in (("rrsets", files), ("judge", judge or [])):
+            for path in paths:
+                sets = read_rrsets(path)
+                same = {name: getattr(sets, name) for name in MADE_FROM}
+                shards[what].append(Shard(str(path), sets.first, sets.offsets, sets.members, tuple(same.items())))
+                inputs[what if len(paths) == 1 else f"{what}_{sets.first}"] = digest(path)
+        inputs["graph"] = sets.graph
+        joined = {what: join(found) for what, found in shards.items() if found}
+        separate(shards["rrsets"], shards["judge"])
+        run.seed, run.params = sets.seed, {"k": k}
+        for what, (offsets, _) in joined.items():
+            prefix = "" if what == "rrsets" else "judge_"
+            first = min(shard.first for shard in shards[what])
+            run.params |= {f"{prefix}first": first, f"{prefix}count": len(offsets) - 1}
+        run.params |= {name: same[name] for name in ("model", "sampler", "rounds")}
     with run.phase("selection"):
-        result = choose_seeds(offsets, members, sets.n, sets.rounds, k)
+        result = choose_seeds(*joined["rrsets"], sets.n, sets.rounds, k, judge=joined.get("judge"))
     with run.phase("write"):
         from gpukit.artifacts import write_seeds
 
-        inputs = {"graph": sets.graph}
-        if len(files) == 1:
-            inputs["rrsets"] = digest(files[0])
         original = result.seeds if sets.ids is None else sets.ids[result.seeds]
         known = stored(run, inputs, result)
-        write_seeds(out, original, result.seeds, n=sets.n, method="gim select", **known)
+        write_seeds(out, original, result.seeds, n=sets.n, method="gim select", inputs=inputs, **known)
     record = record_of(original.tolist(), result)
     run.finish(SimpleNamespace(n=sets.n, m=sets.m), record, summary_of(record))

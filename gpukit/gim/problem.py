@@ -281,8 +281,10 @@ class Result:
         Round of each seed; None for a single round.
     gains : int64 array, shape (s,)
         Sets each newly covered in the collection it was chosen from.
-    spread_estimate : float
-        Expected number (or weight) of vertices reached; with OPIM-C from sets the seeds were not chosen from.
+    spread_estimate : float or None
+        Expected number (or weight) of vertices reached, from sets the seeds were not chosen from; None without such.
+    selection_estimate : float or None
+        The same from the very sets they were chosen from, and so too high; where ``spread_estimate`` is None.
     rr_sets : int
         RR sets drawn, all collections together.
     guarantee : float or None
@@ -298,7 +300,8 @@ class Result:
     seeds: np.ndarray
     rounds: np.ndarray | None
     gains: np.ndarray
-    spread_estimate: float
+    spread_estimate: float | None
+    selection_estimate: float | None
     rr_sets: int
     guarantee: float | None
     guarantee_kind: str
@@ -310,6 +313,7 @@ class Result:
         """Return what a record shows beside the seeds."""
         return {
             "spread_estimate": self.spread_estimate,
+            "selection_estimate": self.selection_estimate,
             "rr_sets": self.rr_sets,
             "guarantee": self.guarantee,
             "guarantee_kind": self.guarantee_kind,

@@ -106,7 +106,8 @@ def maximise(
         sound = params.samples != "original"
         guarantee = (1.0 if problem.unique else max(0.0, float(aim))) if sound else None
         kind = "a priori" if sound else "none"
-        return _result(problem, choice, choice.covered, last.size, drawn, guarantee, kind, history)
+        covered, own = choice.covered, not problem.unique
+        return _result(problem, choice, covered, last.size, drawn, guarantee, kind, history, own=own)
 
 
 def _result(
@@ -118,13 +119,18 @@ def _result(
     guarantee: float | None,
     kind: str,
     history: list[Step],
+    *,
+    own: bool = False,
 ) -> Result:
+    """Return the result; ``hit`` of ``sets`` are other sets than the seeds were chosen from, or their ``own``."""
+    estimate = problem.family.mass * hit / sets
     n, rounds = problem.graph.n, problem.params.rounds
     return Result(
         seeds=(choice.seeds % n).astype(np.int32),
         rounds=(choice.seeds // n).astype(np.int32) if rounds > 1 else None,
         gains=choice.gains,
-        spread_estimate=problem.family.mass * hit / sets,
+        spread_estimate=None if own else estimate,
+        selection_estimate=estimate if own else None,
         rr_sets=drawn,
         guarantee=guarantee,
         guarantee_kind=kind,

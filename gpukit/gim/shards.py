@@ -9,6 +9,9 @@ from gpukit.errors import InputError, UsageError
 from gpukit.gim.problem import Result, Step
 from gpukit.worlds import cover_cpu
 
+Sets = tuple[np.ndarray, np.ndarray]
+"""RR sets as offsets and members."""
+
 
 @dataclass(frozen=True, eq=False)
 class Shard:
@@ -25,7 +28,7 @@ class Shard:
     members : int32 array
         Elements ``round * n + v``.
     made_from : tuple of (str, value)
-        What must agree between shards of one collection, by name: graph, model, sampler, rounds, seed.
+        What must agree between shards of one collection, by name: graph, model, sampler, stream, rounds, seed.
     """
 
     name: str
@@ -40,31 +43,57 @@ class Shard:
         return self.first + len(self.offsets) - 1
 
 
-def join(shards: Sequence[Shard]) -> tuple[np.ndarray, np.ndarray]:
+def join(shards: Sequence[Shard]) -> Sets:
     """Return the sets of all shards, in the order of their ids, as offsets and members.
 
     Raises
     ------
     InputError
-        If the shards are not of one collection, or their ids overlap or leave a gap.
+        If the shards are not of one collection, or their ids overlap or leave a gap, or there are no sets.
     """
     ordered = sorted(shards, key=lambda shard: (shard.first, shard.end))
     for one, other in zip(ordered, ordered[1:], strict=False):
-        for (what, here), (_, there) in zip(one.made_from, other.made_from, strict=True):
-            if here != there:
-                raise InputError(f"{one.name} and {other.name} differ in {what} ({here}, {there}); draw them alike")
+        _check_alike(one, other)
         if one.end != other.first:
             what = "overlap" if one.end > other.first else "leave a gap"
             raise InputError(
                 f"the sample ids of {one.name} (to {one.end - 1}) and {other.name} (from {other.first}) {what}; "
                 "give ranges that follow each other"
             )
+    if ordered[0].first == ordered[-1].end:
+        raise InputError(f"{ordered[0].name} holds no sets; give RR sets that `gpukit gim sample` drew")
     starts = np.cumsum([0] + [len(shard.members) for shard in ordered])
     pieces = [shard.offsets[1:] + start for shard, start in zip(ordered, starts, strict=False)]
     return np.concatenate([np.zeros(1, np.int64), *pieces]), np.concatenate([shard.members for shard in ordered])
 
 
-def select(offsets: np.ndarray, members: np.ndarray, n: int, rounds: int, k: int) -> Result:
+def separate(chosen: Sequence[Shard], judging: Sequence[Shard]) -> None:
+    """Check that shards can judge what is chosen from others: drawn alike, without a sample id in common.
+
+    Raises
+    ------
+    InputError
+        If they cannot.
+    """
+    for one in chosen:
+        for other in judging:
+            _check_alike(one, other)
+            if max(one.first, other.first) < min(one.end, other.end):
+                raise InputError(
+                    f"{one.name} and {other.name} both hold sample id {max(one.first, other.first)}; "
+                    "seeds are judged by sets that they were not chosen from"
+                )
+
+
+def _check_alike(one: Shard, other: Shard) -> None:
+    for (what, here), (_, there) in zip(one.made_from, other.made_from, strict=True):
+        if here != there:
+            raise InputError(f"{one.name} and {other.name} differ in {what} ({here}, {there}); draw them alike")
+
+
+def select(
+    offsets: np.ndarray, members: np.ndarray, n: int, rounds: int, k: int, *, judge: Sets | None = None
+) -> Result:
     """Choose k seeds a round from given RR sets.
 
     Parameters
@@ -76,12 +105,13 @@ def select(offsets: np.ndarray, members: np.ndarray, n: int, rounds: int, k: int
         Vertices and rounds.
     k : int
         Seeds of each round, in [1, n].
+    judge : offsets and members, optional
+        Sets to estimate the spread with, none of them among the others (:func:`separate`).
 
     Returns
     -------
     Result
-        Without a guarantee: how many sets there are was not chosen with one in mind. The estimate is from the sets that
-        the seeds were chosen from, and so a little high.
+        Without a guarantee: how many sets there are was not chosen with one in mind.
 
     Raises
     ------
@@ -94,14 +124,20 @@ def select(offsets: np.ndarray, members: np.ndarray, n: int, rounds: int, k: int
     seeds, gains, _ = cover_cpu.greedy(
         offsets, members, counts, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False
     )
-    sets = len(offsets) - 1
-    covered = int(gains.sum())
+    sets, covered = len(offsets) - 1, int(gains.sum())
+    drawn, estimates = sets, {"spread_estimate": None, "selection_estimate": n * covered / sets}
+    if judge is not None:
+        position = np.full(n * rounds, len(seeds), np.int32)
+        position[seeds] = np.arange(len(seeds), dtype=np.int32)
+        judging = len(judge[0]) - 1
+        hit = int(cover_cpu.coverage(*judge, position, len(seeds))[-1])
+        drawn, estimates = sets + judging, {"spread_estimate": n * hit / judging, "selection_estimate": None}
     return Result(
         seeds=(seeds % n).astype(np.int32),
         rounds=(seeds // n).astype(np.int32) if rounds > 1 else None,
         gains=gains,
-        spread_estimate=n * covered / sets,
-        rr_sets=sets,
+        **estimates,
+        rr_sets=drawn,
         guarantee=None,
         guarantee_kind="none",
         history=(Step("select", sets, covered),),

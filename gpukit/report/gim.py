@@ -36,7 +36,7 @@ def _run(path: str) -> list[Row]:
             **{name: params[name] for name in ("k", "epsilon", "bound", "sampler")},
             "seed": record["seed"],
             "rr_sets": record["rr_sets"],
-            "spread_estimate_vertices": record["spread_estimate"],
+            "spread_estimate_vertices": math.nan if record["spread_estimate"] is None else record["spread_estimate"],
             "guarantee": math.nan if record["guarantee"] is None else record["guarantee"],
             "guarantee_kind": record["guarantee_kind"],
             **device_columns(record),
@@ -81,7 +81,7 @@ KINDS = {
         spread_rows,
     ),
 }
-"""The tables; a guarantee of ``nan`` is none."""
+"""The tables; a guarantee or an estimate of ``nan`` is none."""
 
 
 def plot_spread(rows: list[Row], graph: str, model: str, path: str) -> None:
@@ -180,7 +180,7 @@ def _finding(run: Row, curve: list[dict[str, Any]]) -> dict[str, Any]:
             "gain": gain / point["spread_vertices"],
             "measurable": abs(gain) > 2 * (best["stderr_vertices"] ** 2 + point["stderr_vertices"] ** 2) ** 0.5,
         }
-    if best["k"] == run["k"]:
+    if best["k"] == run["k"] and not math.isnan(run["spread_estimate_vertices"]):
         finding["deviation"] = run["spread_estimate_vertices"] / best["spread_vertices"] - 1
     else:
         finding["deviation"] = None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.artifacts import digest, read_rrsets, read_seeds, write_graph
+from gpukit.artifacts.store import read as artifact_of
 from gpukit.cli.app import explain, main
 from gpukit.gim import Params, baselines, maximise
 from gpukit.graph.build import build_graph
@@ -112,7 +113,8 @@ def test_shards_are_the_whole(record, folder, graph):
         assert (made["rr_sets"], made["graph"]) == (count, {"n": graph.n, "m": graph.m})
     whole = record("select", "whole.h5", "--out", "W.h5", "-k", 3)
     parts = record("select", "c.h5", "a.h5", "b.h5", "--out", "P.h5", "-k", 3)
-    for name in ("seeds", "gains", "spread_estimate", "rr_sets", "guarantee", "params", "seed", "graph"):
+    estimates = ("spread_estimate", "selection_estimate")
+    for name in ("seeds", "gains", *estimates, "rr_sets", "guarantee", "params", "seed", "graph"):
         assert whole[name] == parts[name], name
     assert (whole["rr_sets"], whole["guarantee"], whole["seed"]) == (400, None, 9)
     assert set(whole["seeds"]) <= set(graph.original(np.arange(graph.n)).tolist())
@@ -122,6 +124,33 @@ def test_shards_are_the_whole(record, folder, graph):
     stored = [read_seeds(folder / name) for name in ("W.h5", "P.h5")]
     assert stored[0].seeds.tolist() == stored[1].seeds.tolist() == whole["seeds"]
     assert main(["verify", "whole.h5", "W.h5", "P.h5"]) == 0
+
+
+def test_what_seeds_cover_of_their_own_sets_is_not_called_their_spread(good, record, folder):
+    for name, first, count in (("a", 0, 200), ("j1", 300, 50), ("j2", 350, 70)):
+        good("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count)
+    alone = record("select", "a.h5", "--out", "A.h5", "-k", 3)
+    judged = record("select", "a.h5", "--out", "J.h5", "-k", 3, "--judge", "j2.h5", "--judge", "j1.h5")
+    imm = record("run", "G.h5", "--out", "I.h5", "-k", 3, "--bound", "imm", "--min-sets", 500)
+    assert judged["seeds"] == alone["seeds"] and judged["rr_sets"] == alone["rr_sets"] + 120
+    for found, path in ((alone, "A.h5"), (imm, "I.h5")):
+        stored = read_seeds(folder / path)
+        assert found["spread_estimate"] is None and stored.spread_estimate is None
+        assert found["selection_estimate"] == stored.selection_estimate > 3
+    stored = read_seeds(folder / "J.h5")
+    assert judged["selection_estimate"] is None and stored.selection_estimate is None
+    assert judged["spread_estimate"] == stored.spread_estimate > 3
+    header = artifact_of(folder / "J.h5", "seeds")
+    assert header.inputs == {
+        "graph": digest(folder / "G.h5"), "rrsets": digest(folder / "a.h5"),
+        "judge_300": digest(folder / "j1.h5"), "judge_350": digest(folder / "j2.h5"),
+    }  # fmt: skip
+    assert alone["params"] == {name: judged["params"][name] for name in alone["params"]}
+    assert (judged["params"]["judge_first"], judged["params"]["judge_count"]) == (300, 120)
+    said = good("select", "a.h5", "--out", "B.h5", "-k", 3)
+    assert "on the sets it was chosen from, too high" in said and "(estimate)" not in said
+    assert "(estimate)" in good("select", "a.h5", "--out", "B.h5", "-k", 3, "--judge", "j1.h5")
+    assert main(["verify", "A.h5", "J.h5", "I.h5"]) == 0 and main(["diff", "A.h5", "J.h5"]) == 1
 
 
 def test_commands_of_the_cpu_say_that_nobody_chose_it(good, record, folder):
@@ -219,6 +248,10 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (3, ["select", "r0.h5", "r0.h5", "--out", "S.h5", "-k", 2], "overlap"),
         (3, ["select", "r0.h5", "seed.h5", "--out", "S.h5", "-k", 2], "differ in seed"),
         (3, ["select", "r0.h5", "lt.h5", "--out", "S.h5", "-k", 2], "differ in model"),
+        (3, ["select", "r0.h5", "--judge", "r0.h5", "--out", "S.h5", "-k", 2], "both hold sample id 0"),
+        (3, ["select", "r0.h5", "--judge", "seed.h5", "--out", "S.h5", "-k", 2], "differ in seed"),
+        (3, ["select", "r0.h5", "--judge", "lt.h5", "--out", "S.h5", "-k", 2], "differ in model"),
+        (3, ["select", "r0.h5", "--judge", "G.h5", "--out", "S.h5", "-k", 2], "G.h5"),
         (2, ["select", "r0.h5", "--out", "S.h5", "-k", 0], "k is 0"),
         (2, ["select", "r0.h5", "--out", "S.h5", "-k", 2, "--gpus", -1], "--gpus is -1"),
     ],

@@ -280,10 +280,18 @@ def test_tables_at_hand_change_nothing(random_graph):
 def test_shapes_of_graphs(make_graph, bound, n, edges, k):
     found = maximise(make_graph(n, edges), Params(k=k, bound=bound, min_sets=0))
     assert len(set(found.seeds.tolist())) == k
-    assert k <= found.spread_estimate <= n or k < n
+    estimate = found.selection_estimate if found.spread_estimate is None else found.spread_estimate
+    assert k <= estimate <= n or k < n
     assert 0 < found.guarantee <= 1
     if k == n:
         assert (found.guarantee, found.spread_estimate) == (1.0, n)
+
+
+@pytest.mark.parametrize("samples", ["grid", "fresh", "original"])
+def test_imm_estimates_on_the_sets_it_chose_from(random_graph, samples):
+    found = maximise(random_graph(80, 300, 5), Params(k=4, bound="imm", samples=samples, min_sets=0, epsilon=0.5))
+    assert found.spread_estimate is None
+    assert found.selection_estimate == 80 * found.history[-1].covered / found.history[-1].sets
 
 
 def test_star_is_led_by_its_hub(make_graph):

@@ -7,11 +7,11 @@ import pytest
 from oracles.coverage import greedy, greedy_rounds
 
 from gpukit.errors import InputError, UsageError
-from gpukit.gim.shards import Shard, join, select
+from gpukit.gim.shards import Shard, join, select, separate
 from gpukit.worlds.collection import CpuCollection
 from gpukit.worlds.reverse import prepare
 
-MADE = (("graph", "abc"), ("model", "ic"), ("sampler", "skip"), ("rounds", 1), ("seed", 5))
+MADE = (("graph", "abc"), ("model", "ic"), ("sampler", "skip"), ("stream", "RR_IC"), ("rounds", 1), ("seed", 5))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,8 @@ def test_choice_is_greedy(graph):
     seeds, counts = greedy(sets, graph.n, 4)
     assert found.seeds.tolist() == seeds
     assert np.cumsum(found.gains).tolist() == counts
-    assert found.spread_estimate == pytest.approx(graph.n * counts[-1] / 80)
+    assert found.spread_estimate is None, "these very sets would flatter the seeds"
+    assert found.selection_estimate == pytest.approx(graph.n * counts[-1] / 80)
     assert (found.rr_sets, found.guarantee, found.guarantee_kind, found.rounds) == (80, None, "none", None)
 
 
@@ -50,6 +51,51 @@ def test_choice_over_rounds(graph):
     found = select(offsets, members, graph.n, 2, 2)
     seeds, _ = greedy_rounds(sets, graph.n, 2, 2)
     assert (found.rounds * graph.n + found.seeds).tolist() == seeds
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_judge_counts_what_the_seeds_hit(graph, rounds):
+    sets, judge = join([shard(graph, 0, 60, rounds)]), join([shard(graph, 100, 70, rounds)])
+    alone, judged = (select(*sets, graph.n, rounds, 3, judge=one) for one in (None, judge))
+    assert judged.seeds.tolist() == alone.seeds.tolist() and judged.gains.tolist() == alone.gains.tolist()
+    elements = set((judged.seeds + graph.n * (0 if rounds == 1 else judged.rounds)).tolist())
+    hit = sum(bool(elements & set(judge[1][a:b].tolist())) for a, b in zip(judge[0], judge[0][1:], strict=False))
+    assert judged.spread_estimate == graph.n * hit / 70
+    assert (judged.selection_estimate, judged.rr_sets, alone.rr_sets) == (None, 130, 60)
+
+
+def test_only_the_judge_is_unbiased(graph):
+    """200 sets and 5 seeds of 50 vertices: what they cover of these sets is far above what they reach."""
+    flattered, judged = [], []
+    truth = shard(graph, 1 << 30, 60_000)
+    for i in range(40):
+        sets, judge = join([shard(graph, 1000 * i, 200)]), join([shard(graph, 1000 * i + 200, 400)])
+        alone, found = (select(*sets, graph.n, 1, 5, judge=one) for one in (None, judge))
+        mark = np.isin(truth.members, found.seeds)
+        reached = graph.n * np.mean(np.add.reduceat(mark, truth.offsets[:-1]) > 0)
+        flattered.append(alone.selection_estimate / reached - 1)
+        judged.append(found.spread_estimate / reached - 1)
+    error = np.std(judged) / np.sqrt(len(judged))
+    assert abs(np.mean(judged)) < 4 * error + 0.01
+    assert np.mean(flattered) > 0.05 and np.mean(flattered) > 8 * error
+
+
+@pytest.mark.parametrize(("first", "line"), [(7, "both hold sample id 7"), (0, "both hold sample id 0"), (8, None)])
+def test_judge_shares_no_sample_id(graph, first, line):
+    sets, judge = [shard(graph, 0, 4), shard(graph, 4, 4)], [shard(graph, first, 8)]
+    if line is None:
+        separate(sets, judge)
+    else:
+        with pytest.raises(InputError, match=line):
+            separate(sets, judge)
+
+
+@pytest.mark.parametrize("place", range(len(MADE)))
+def test_judge_of_another_collection(graph, place):
+    other = [*MADE]
+    other[place] = (MADE[place][0], "other")
+    with pytest.raises(InputError, match=f"differ in {MADE[place][0]}"):
+        separate([shard(graph, 0, 8)], [replace(shard(graph, 8, 8), made_from=tuple(other))])
 
 
 @pytest.mark.parametrize(

@@ -230,3 +230,13 @@ def test_page_needs_every_figure_and_method(tables, tmp_path):
     with pytest.raises(InputError, match="degree and gim differ in the numbers of seeds"):
         spread = [row for row in contents["spread"] if (row["method"], row["k"]) != ("degree", 1)]
         write_page(out, contents | {"spread": spread}, figures)
+
+
+def test_run_without_an_estimate_of_its_spread(tables, tmp_path):
+    """IMM has seen all its sets when it chooses: its record holds null, the table nan, and the page says nothing."""
+    assert "own estimate" in page(tables, tmp_path)
+    (tmp_path / "imm.json").write_text(json.dumps(RECORD | {"spread_estimate": None, "selection_estimate": 120.0}))
+    write_table("runs", make_table("runs", [("toy/ic", str(tmp_path / "imm.json"))]), tables["runs"])
+    assert np.isnan(read_table("runs", tables["runs"])[0]["spread_estimate_vertices"])
+    said = page(tables, tmp_path)
+    assert "own estimate" not in said and ">nan" not in said

@@ -93,6 +93,8 @@ def test_results_are_there_and_sensible(finished):
     figures = 3 + 4 + 4 + 6 + 5  # of gIM, IMGPU, kPAR, MERIT and structural diversity
     assert "tiny" in page and page.count("<svg") == figures == len(list((results / "figures").glob("*.svg")))
     assert (results / "seeds/tiny/sharded-lt.h5").stat().st_size > 0
+    sharded = json.loads((results / "runs/tiny/sharded-lt.json").read_text())
+    assert sharded["params"]["judge_first"] == sharded["params"]["count"] and sharded["spread_estimate"] > 0
 
 
 def test_parts_gather_into_the_whole(finished):

@@ -107,7 +107,8 @@ rule gim_baseline:
         " --out {output.seeds:q} > {log:q} 2>&1"
 
 
-# One collection of RR sets in several files, each a range of sample ids: what a cluster does with many nodes.
+# One collection of RR sets in several files, each a range of sample ids: what a cluster does with many nodes. One file
+# more than seeds are chosen from judges them.
 rule gim_sample:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -142,6 +143,7 @@ rule gim_sample:
 rule gim_select:
     input:
         sets=expand("<results>/shards/{{graph}}/{{model}}/{shard}.h5", shard=range(config["shards"]["count"])),
+        judge=f"<results>/shards/{{graph}}/{{model}}/{config['shards']['count']}.h5",
     output:
         seeds="<results>/seeds/{graph}/sharded-{model}.h5",
         record="<results>/runs/{graph}/sharded-{model}.json",
@@ -163,5 +165,5 @@ rule gim_select:
     message:
         "gIM: {params.k} seeds of {wildcards.graph} under {wildcards.model} out of all shards"
     shell:
-        "python -m gpukit gim select {input.sets:q} --out {output.seeds:q} -k {params.k}"
+        "python -m gpukit gim select {input.sets:q} --judge {input.judge:q} --out {output.seeds:q} -k {params.k}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
