@@ -12,7 +12,8 @@ another name but the same code is *renamed*, which is no difference.
 The digest is that of the kernel's PTX once everything is taken out of it that does not change what runs:
 
 - comments, blank lines, line information and debug sections are left out;
-- so are Numba's ``NumbaEnv`` variables, which no code reads: one for each device function, also inlined ones;
+- so are Numba's ``NumbaEnv`` variables, which no code reads: one for each device function, also inlined ones; and
+  declarations of functions of the CUDA runtime, which the compiler writes in any order, while calls name them;
 - virtual registers, labels, mangled names, and shared arrays and literals of the module are numbered as they come up in
   the text (the compiler numbers them as it made them); declarations of registers, which only count them, are left out;
 - blanks are squeezed.
@@ -70,7 +71,7 @@ def modules() -> list[str]:
 
 def normalised(text: str) -> list[str]:
     """Return the lines of PTX that matter, with names numbered as they come up (see the module's docstring)."""
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+    text = re.sub(r"/\*.*?\*/|\.extern\s+\.func\b[^;]*;", " ", text, flags=re.DOTALL)
     families: set[str] = set()
     numbers: dict[str, str] = {}
 
