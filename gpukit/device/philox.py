@@ -30,6 +30,7 @@ class Stream(IntEnum):
     WORLD = 10
     HIDDEN_WORLD = 11
     MRR_ROOT = 12
+    LT_CLOCK = 13
 
 
 @numba.njit(inline="always")

@@ -3,6 +3,9 @@
 The sets of a segment lie in one arena in the order they were written; a set that changes is written again at the end,
 clean sets stay where they are. The members of a set, in the order of discovery, are the queue of its own search. Who is
 dead, or in the set already, stands in one stamp a vertex.
+
+The rules of ``rule.py`` and ``clocks.py`` are compiled into these functions; Numba's cache notices changes of this file
+alone: touch it after one of those.
 """
 
 import numba

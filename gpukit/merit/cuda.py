@@ -9,7 +9,7 @@ larger rings.
 
 A search that starts afresh, or from many further roots, marks what it met in a bitmap. One that adds a little to a set
 does without: what it may have met is looked for in the set itself (``grow_cuda.py``; Numba's cache notices changes of
-this file alone: touch it after one of that).
+this file alone: touch it after one of that, of ``rule.py`` or of ``clocks.py``).
 """
 
 import numba
@@ -18,6 +18,7 @@ from numba import cuda, int32, int64, uint32
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels, register_limit, simulated
 from gpukit.merit import rule
+from gpukit.merit.clocks import first_clock
 from gpukit.merit.grow_cuda import (
     COUNTERS,
     DOUBTS,
@@ -75,7 +76,9 @@ MOST_NEW = 4 * STAGE
 """New roots of a set at most for adding to it without a bitmap."""
 
 live_edges = for_kernels(_live_edges)
-living_choice = rule.make_living_choice(_lt_choice.py_func) if simulated() else rule.living_choice
+living_choice = rule.living_choice
+if simulated():
+    living_choice = rule.make_living_choice(_lt_choice.py_func, first_clock.py_func)
 
 
 @cuda.jit(device=True)

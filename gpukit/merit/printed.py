@@ -3,6 +3,8 @@
 A clean set keeps its members and gets further roots, in the proportions that lemma 3.4 expects, from inside and
 outside; a polluted one keeps its living roots and is drawn again with fresh coins. Sets that survive are those whose
 coins happened to keep them clear of activated vertices, so the updated collection is no sample of the residual graph.
+
+Numba's cache notices changes of this file alone: touch it after one of ``cpu.py`` or of what is compiled into that.
 """
 
 import numba

@@ -13,10 +13,14 @@ import numba
 from numba import int64, uint64
 
 from gpukit.device.philox import draw4
+from gpukit.merit.clocks import first_clock
 from gpukit.worlds.rule import CALLS_PER_ROW, lt_choice
 
 SEQUENCE, COUNT = 0, 1
 """Vertex field of the two keyed draws of the root stream: the sequence of vertices, and the uniform behind k_r."""
+
+DRAWS = 64
+"""Draws of an LT vertex that may meet the dead before clocks decide."""
 
 
 @numba.njit
@@ -39,8 +43,8 @@ def root_count(living, eta, seed, tag, sample):
     return int64(((uint64(living) << uint64(32)) + uniform * uint64(eta)) // (uint64(eta) << uint64(32)))
 
 
-def make_living_choice(choose):
-    """Return :func:`living_choice` with ``choose`` in the place of :func:`gpukit.worlds.rule.lt_choice`."""
+def make_living_choice(choose, decide):
+    """Return :func:`living_choice` with these for ``lt_choice`` and ``first_clock``."""
 
     def living_choice(
         kind, degree, start, constant, prefix, seed, tag, sample, vertex, indices, dead, living_in, raw
@@ -48,7 +52,9 @@ def make_living_choice(choose):
         """Return the position of the one live in-edge of a vertex under LT in the residual graph, or -1 for none.
 
         A vertex that is not active has a threshold above the weight of its active in-neighbours, so the other weights
-        count relative to what is left: its choice is repeated until it falls on a living in-neighbour or on none.
+        count relative to what is left: its choice is repeated until it falls on a living in-neighbour or on none. If
+        the dead have nearly all of the weight that could take forever: after ``DRAWS`` draws clocks decide, with the
+        same chances (:func:`gpukit.merit.clocks.first_clock`).
         Choices of living vertices never change, so sets without dead members keep theirs.
 
         Parameters
@@ -66,16 +72,17 @@ def make_living_choice(choose):
         """
         if degree == 0 or (living_in[vertex] == 0 and not raw):
             return int64(-1)
-        draw = 0
-        while True:
-            chosen = int64(choose(kind, degree, start, constant, prefix, seed, tag, sample, vertex, draw))
+        for draw in range(DRAWS):
+            chosen = int64(
+                choose(kind, degree, start, constant, prefix, seed, tag, sample, vertex, draw * CALLS_PER_ROW)
+            )
             if chosen < 0 or dead[indices[start + chosen]] == 0:
                 return chosen
             if raw:
                 return int64(-1)
-            draw += CALLS_PER_ROW
+        return decide(kind, degree, start, constant, prefix, seed, sample, vertex, indices, dead)
 
     return living_choice
 
 
-living_choice = numba.njit(make_living_choice(lt_choice))
+living_choice = numba.njit(make_living_choice(lt_choice, first_clock))

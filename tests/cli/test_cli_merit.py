@@ -256,6 +256,25 @@ def test_a_record_of_more_than_is_asked_for(run, record, folder, graph):
     assert "not used" not in run("run", *words, "--out", "C.h5", "--replay", "seen.txt")[2]
 
 
+@pytest.mark.timeout(300)  # it used to go on for ever
+@pytest.mark.parametrize("residual", ["renormalised", "raw"])
+def test_the_dead_may_hold_nearly_all_of_the_weight(record, folder, residual):
+    """Under LT, 1 is to activate 3 with all but a ten-millionth, and does not."""
+    tails, heads = np.array([1, 2, 1, 4, 5, 6, 7, 8, 9]), np.array([3, 3, 4, 5, 6, 7, 8, 9, 10])
+    w = np.array([0.9999999, 0.0000001, *[0.5] * 7])
+    write_graph("L.h5", build_graph(tails, heads, w=w, weights=Weights("file")))
+    words = ["--eta", 8, "--batch", 1, "--model", "lt", "--costs", "uniform", "--lt-residual", residual]
+    step = record("start", "L.h5", "--out", "S.h5", *words)
+    assert step["batch"] == [1]
+    step = record("next", "L.h5", "S.h5", "--observed", "1")
+    assert not step["done"] and step["activated"] == 1
+    verify(folder / "S.h5")
+    (folder / "seen.txt").write_text("1\n2 3 4 5 6 7 8 9 10\n")
+    for update in ("coupled", "regenerate"):
+        found = record("run", "L.h5", "--out", "C.h5", *words, "--update", update, "--replay", "seen.txt")
+        assert found["seeds"] == [1, *step["batch"]]
+
+
 BROKEN = [
     ("seeds", lambda a: a[::-1] * 0 + a[0], "activates a vertex twice|its own seeds"),
     ("batch_begin", lambda a: np.array([0, *a[1:-1] * 0, a[-1]]), "no seeds"),

@@ -80,6 +80,36 @@ def test_sets_and_seeds_through_a_history(
             one.kill(dead, weakened)
 
 
+@pytest.mark.parametrize(
+    ("edges", "weights", "dead"),
+    [
+        ([(0, 3, 0.9999999), (1, 3, 0.00000004), (2, 3, 0.00000004), (3, 4, 0.5)], None, [[0], [2]]),
+        ([(v, 41) for v in range(40)] + [(41, 42)], Weights("const", 0.024), [list(range(1, 39)), [39]]),
+        ([(v, 41) for v in range(40)] + [(41, 42)], Weights(), [list(range(38)), [38]]),
+    ],
+    ids=["file", "const", "cascade"],
+)
+@pytest.mark.parametrize("update", ["coupled", "gamcss"])
+def test_clocks_choose_where_the_dead_hold_the_weight(make_graph, simulator, edges, weights, dead, update):
+    graph = make_graph(max(edge[1] for edge in edges) + 1, edges, weights)
+    residual = Residual(graph, graph.n - 1, "lt")
+    options = {"update": "regenerate", "storage": "global"} if update == "gamcss" else {}
+    params = Params(graph.n - 1, 1, "lt", seed=5, **options)
+    reverse = prepare(graph, "lt", "scan" if options else "skip")
+    cpu = CpuSets(reverse, residual, 5)
+    gpu = make_sets(reverse, residual, params, simulator, 1)
+    for chosen in dead:
+        vertices = np.array(chosen, np.int32)
+        weakened = residual.kill(vertices)
+        for one in (cpu, gpu):
+            one.kill(vertices, weakened)
+            if options:
+                one.restart(0)
+            one.update(30)
+            one.extend(30)
+        check_equal(cpu, gpu)
+
+
 def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
     """Sets of roots alone, which the marks do not tell from others: a root found in one step is drawn in no other."""
     from gpukit.merit import grow_cuda, table_cuda

@@ -184,6 +184,20 @@ def test_no_living_in_neighbour_under_lt(make_graph):
     assert pair.bring(100) == [[3]] * 100
 
 
+def test_the_dead_may_hold_nearly_all_of_the_weight(make_graph):
+    """Where further draws would hardly ever end: sets follow the residual graph, also when the next one dies."""
+    edges = [(0, 3, 0.9999999), (1, 3, 0.00000004), (2, 3, 0.00000004), (3, 4, 0.5), (2, 4, 0.25)]
+    graph, dead = make_graph(5, edges), []
+    pair = Pair(graph, "lt", eta=4)
+    check(pair.bring(RUNS), mrr_distribution(graph, "lt", 4))
+    for vertex in (0, 2):
+        pair.kill(vertex)
+        dead.append(vertex)
+        lists = pair.bring(RUNS)
+        check(lists, mrr_distribution(graph, "lt", 4 - len(dead), set(dead)))
+        assert lists == fresh_after(graph, RUNS, dead, model="lt", eta=4)
+
+
 def test_arenas_move_and_stamps_start_again(random_graph, monkeypatch):
     from gpukit.merit import cpu, sets
 
