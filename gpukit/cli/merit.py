@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_current_context
 
 from gpukit.cli.common import (
     DeviceChoice,
@@ -99,6 +100,7 @@ def run_(
         raise UsageError(f"--worlds is {worlds}; 1 to {MAX_WORLDS} are allowed")
     if replay is not None and worlds > 1:
         raise UsageError("--replay is one campaign; leave --worlds out")
+    _hold(out)
     graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
     record = None if replay is None else _recorded(replay, graph, inputs)
     where = _use_device(run, graph, asked, device, gpus, threads, groups, worlds)
@@ -190,6 +192,7 @@ def start(
     """Begin a real campaign: choose the first batch."""
     settings = _settings(eta, batch, model, epsilon, update, certificate, lt_residual, False)
     run = Run({**settings, "costs": costs}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    _hold(out)
     graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
     where = _use_device(run, graph, asked, device, gpus, threads, groups, 1)
     from gpukit.merit import Campaign
@@ -223,6 +226,7 @@ def next_(
     if out is None:
         check_out(state)
     run = Run(out=out or state, as_json=as_json, verbose=verbose)
+    _hold(out or state)
     with run.phase("read"):
         from gpukit.artifacts import digest, read_graph, read_tables
         from gpukit.cli.merit_state import load
@@ -244,6 +248,13 @@ def next_(
     if campaign.left > 0:
         campaign.choose()
     _finish_step(run, graph, campaign, out or state, before.inputs)
+
+
+def _hold(out: Path) -> None:
+    """Keep other campaigns out of a file until the command ends: each would undo what the one before it did there."""
+    from gpukit.artifacts.lock import only_writer
+
+    get_current_context().with_resource(only_writer(out))
 
 
 def _settings(

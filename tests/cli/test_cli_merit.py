@@ -1,7 +1,10 @@
 """``gpukit merit``: simulated and real campaigns, states that survive errors, and one line for what is wrong."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -221,6 +224,54 @@ def test_errors_of_next_leave_the_state_untouched(run, record, folder, graph):
     assert record("next", "G.h5", "S.h5", "--observed", "none.txt")["activated"] == 4
     assert record("next", "G.h5", "T.h5", "--observed", "")["activated"] == 4
     assert (folder / "T.h5").read_bytes() == (folder / "S.h5").read_bytes()
+
+
+def test_a_state_is_brought_up_to_date_by_one_process_at_a_time(run, record, folder):
+    """One waits for what was observed, with the state at hand: the others are refused, and its step is not lost."""
+    batch = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)["batch"]
+    before = (folder / "S.h5").read_bytes()
+    (folder / "A.h5").symlink_to("S.h5")
+    os.mkfifo("seen")
+    words = [sys.executable, "-m", "gpukit", "merit", "next", "G.h5", "S.h5", "--observed", "seen"]
+    first = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        with open("seen", "w") as seen:  # opens when the other end is opened, too
+            for others in (
+                ["next", "G.h5", "S.h5", "--observed", ""],
+                ["next", "G.h5", "A.h5", "--observed", ""],
+                ["next", "G.h5", "S.h5", "--observed", "", "--out", "A.h5"],
+                ["start", "G.h5", "--out", "S.h5", "--eta", 20],
+                ["run", "G.h5", "--out", "S.h5", "--eta", 20],
+            ):
+                code, out, err = run(*others)
+                assert (code, out) == (3, "") and "another process works on" in err.splitlines()[-1], err
+            assert (folder / "S.h5").read_bytes() == before
+            record("next", "G.h5", "S.h5", "--observed", "", "--out", "T.h5")
+            seen.write(f"{batch[1]}\n")
+        assert first.wait(120) == 0
+    finally:
+        first.kill()
+        first.communicate()
+    assert (folder / "S.h5").read_bytes() == (folder / "T.h5").read_bytes() != before
+    assert sorted(os.listdir()) == ["A.h5", "G.h5", "S.h5", "T.h5", "seen"]
+
+
+def test_a_killed_process_locks_nobody_out(run, record, folder):
+    record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
+    os.mkfifo("seen")
+    words = [sys.executable, "-m", "gpukit", "merit", "next", "G.h5", "S.h5", "--observed", "seen"]
+    first = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    with open("seen", "w"):
+        first.kill()
+        first.wait()
+    assert ".S.h5.lock" in os.listdir()
+    record("next", "G.h5", "S.h5", "--observed", "")
+    (folder / ".S.h5.lock").symlink_to(folder / "G.h5")
+    code, _, err = run("next", "G.h5", "S.h5", "--observed", "")
+    assert code == 3 and "cannot lock S.h5 by a file .S.h5.lock beside it" in err
+    (folder / ".S.h5.lock").unlink()
+    record("next", "G.h5", "S.h5", "--observed", "")
+    assert sorted(os.listdir()) == ["G.h5", "S.h5", "seen"]
 
 
 def test_lists_of_vertices_that_are_wrong(run, record, folder):
