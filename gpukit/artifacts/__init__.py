@@ -1,9 +1,9 @@
 """Artifacts: the HDF5 files that commands read and write. The only part of gpukit that imports h5py.
 
 ``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them (``patient.py`` bears a full disk),
-``lock.py`` lets one process at a time bring a file up to date, ``graph.py``, ``results.py`` and ``ppr.py`` are the typed
-fronts; ``verify.py`` (with ``checks.py``), ``diff.py`` and ``describe.py`` stand behind ``gpukit verify``, ``diff`` and
-``inspect``.
+``lock.py`` lets one process at a time bring a file up to date, ``graph.py``, ``results.py`` and ``ppr.py`` are the
+typed fronts; ``verify.py`` (with ``checks.py``), ``diff.py`` and ``describe.py`` stand behind ``gpukit verify``,
+``diff`` and ``inspect``.
 """
 
 from gpukit.artifacts.graph import read_graph, read_tables, write_graph

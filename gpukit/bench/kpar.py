@@ -215,11 +215,15 @@ class Bench:
         return lambda sources: held.query(sources, k)
 
     def on_threads(self, k: int, sources: Sources) -> dict[str, Any]:
-        """Return queries a second of kPAR and FORA+ on all CPU threads, and whether kPAR's answers are the device's."""
+        """Return queries a second of kPAR and FORA+ on CPU threads, and whether kPAR's answers are the device's.
+
+        Both have work for as many threads as there are queries, and the record's ``threads`` are those.
+        """
         from gpukit.kpar import baselines
         from gpukit.kpar.query import Prepared, query
+        from gpukit.kpar.threads import workers_for
 
-        graph, threads = on_host(self.graph), self.device.threads
+        graph, threads = on_host(self.graph), workers_for(len(sources), self.device.threads)
         record: dict[str, Any] = {"threads": threads, "k": k, "queries": len(sources)}
         index = self.index
         if self.device.kind == "cuda":

@@ -46,7 +46,7 @@ def kpar(
     ] = False,
     fora: Annotated[int, typer.Option("--fora", min=0, help="Queries asked of FORA+ on the same device.")] = 20,
     on_threads: Annotated[
-        int, typer.Option("--on-threads", min=0, help="Queries asked of kPAR and FORA+ on CPU threads, on a GPU run.")
+        int, typer.Option("--on-threads", min=0, help="Queries of kPAR and FORA+ on CPU threads; give one a thread.")
     ] = 0,
     out: RecordOption = None,
     compare: CompareOption = None,

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from oracles.ppr import exact, kpar, networkx_ppr
 
+from gpukit.bench.kpar import Bench
+from gpukit.device.select import Device
 from gpukit.errors import UsageError
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.kpar import Params, Prepared, Sources, baselines, build_index, query, query_cpu, rank
@@ -380,3 +382,11 @@ def test_last_resort_and_printed_bounds_are_close_to_the_truth(graph, prepared):
     assert all(total <= ONE for total in sums) and ONE in sums, "walks of the last resort lose mass"
     printed = query(prepared, sources, 50, printed=True)
     assert answers(printed) != answers(query(prepared, sources, 50)) and judged(printed).precision > 0.8
+
+
+def test_bench_names_the_threads_that_had_queries(graph):
+    """Eight threads and three queries are three threads at work, whichever method."""
+    bench = Bench(graph, PARAMS, Device("cpu", "", (), 8, ""), 1, 1e9)
+    bench.preprocessing()
+    found = bench.on_threads(5, Sources.single([1, 2, 3]))
+    assert (found["threads"], found["queries"], found["same_answers"]) == (3, 3, True)
