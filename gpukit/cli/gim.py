@@ -179,7 +179,7 @@ def run_(
         known = stored(run, inputs, result)
         write_seeds(out, original, result.seeds, n=graph.n, method=method, inputs=inputs, **known)
     record = record_of(original.tolist(), result)
-    run.finish(graph, {**record, "selection": selection.value}, summary_of(record))
+    run.finish(graph, {**record, "selection": selection.value}, summary_of(record, graph.n))
 
 
 @app.command("baseline")

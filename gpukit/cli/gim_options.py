@@ -99,8 +99,8 @@ def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
     return record
 
 
-def summary_of(record: dict[str, Any]) -> dict[str, Any]:
-    """Return what people read."""
+def summary_of(record: dict[str, Any], n: int) -> dict[str, Any]:
+    """Return what people read; ``n`` is the number of vertices."""
     lines = {"seeds": record["seeds"]}
     if "rounds" in record:
         lines["rounds"] = record["rounds"]
@@ -112,7 +112,8 @@ def summary_of(record: dict[str, Any]) -> dict[str, Any]:
     if record["guarantee"] is None:
         lines["guarantee"] = "none"
     else:
-        lines["guarantee"] = f"{record['guarantee']:.4f} of the best possible, {record['guarantee_kind']}"
+        kept = f"{record['guarantee']:.4f} of the best possible, {record['guarantee_kind']}"
+        lines["guarantee"] = f"{kept}, except with probability 1 in {n:,}"
     return lines
 
 

@@ -168,4 +168,4 @@ def select(
         known = stored(run, inputs, result)
         write_seeds(out, original, result.seeds, n=sets.n, method="gim select", inputs=inputs, **known)
     record = record_of(original.tolist(), result)
-    run.finish(SimpleNamespace(n=sets.n, m=sets.m), record, summary_of(record))
+    run.finish(SimpleNamespace(n=sets.n, m=sets.m), record, summary_of(record, sets.n))

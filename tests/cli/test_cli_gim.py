@@ -73,10 +73,12 @@ def test_rounds_in_record_and_artifact(record, folder):
     assert read_seeds(folder / "S.h5").rounds.tolist() == found["rounds"]
 
 
-def test_summary_for_people(good, folder):
+def test_summary_for_people(good, folder, graph):
     lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 2, "--min-sets", 500).splitlines()
     titles = {line.split("  ")[0] for line in lines}
     assert {"seeds", "rounds", "spread", "RR sets", "guarantee", "graph", "time", "written"} == titles
+    kept = f"of the best possible, certified, except with probability 1 in {graph.n}"
+    assert any(line.endswith(kept) for line in lines)
     assert "none" in good("run", "G.h5", "--out", "S.h5", "-k", 2, "--bound", "imm", "--samples", "original")
 
 
