@@ -2,6 +2,8 @@
 # make test   every test that needs no GPU          make lint      style, types, workflow
 # make bench  timed side-by-side runs               make gpu-test  the tests that need a GPU
 # make papers the five papers at smoke scale: results/paper/NAME/report.html
+# make fault  faults on purpose: make fault FAULTS=2000 SEED=1 FIRST=1; make fuzz MINUTES=30 SEED=1 FUZZ="edges costs"
+# make reliability  the counts of both into docs/reliability.md
 # make schema rewrites the configuration's schema and its documentation from their one description
 # Needs make and Python 3.11 or newer; another interpreter: make PYTHON=python3.12 demo
 
@@ -11,7 +13,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint gpu-test bench papers schema clean
+.PHONY: demo test lint gpu-test bench papers schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -56,6 +58,24 @@ FORCE:
 
 schema: $(VENV)/.stamp-dev
 	$(BIN)/python workflow/schemas/describe.py
+
+# Hours: RECORD adds the counts to those of other sittings.
+FAULTS ?= 2000
+SEED ?= 1
+FIRST ?= 1
+MINUTES ?= 30
+FUZZ ?=
+RECORD ?= docs/reliability.json
+FAULT := $(RUN) PYTHONPATH="$(CURDIR):$(CURDIR)/tests" python -m
+
+fault: $(VENV)/.stamp-dev
+	$(FAULT) fault --seed $(SEED) --first $(FIRST) --count $(FAULTS) --workflow --record $(RECORD)
+
+fuzz: $(VENV)/.stamp-dev
+	$(FAULT) fault.fuzz $(FUZZ) --seed $(SEED) --minutes $(MINUTES) --record $(RECORD)
+
+reliability: $(VENV)/.stamp-dev
+	$(FAULT) fault.counts
 
 clean:
 	rm -rf results .snakemake logs .pytest_cache .ruff_cache .mypy_cache
