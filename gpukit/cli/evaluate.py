@@ -19,7 +19,7 @@ from gpukit.cli.common import (
     ThreadsOption,
     VerboseOption,
 )
-from gpukit.cli.vertices import is_vertex_id, once_each, vertex_id
+from gpukit.cli.vertices import columns_of, is_vertex_id, once_each, vertex_id
 from gpukit.errors import ComparisonFailed, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -251,13 +251,7 @@ def _read_seeds(path: Path, graph_digest: str) -> tuple[list[list[int]], str]:
 
 def _listed(path: Path, content: bytes) -> list[int]:
     """Return the vertex ids of a text file, one a line and each once; ``#`` starts a comment."""
-    lines, ids = [], []
-    for number, line in enumerate(content.splitlines(), 1):
-        word = line.partition(b"#")[0].strip().decode("ascii", "backslashreplace")
-        if word:
-            lines.append(number)
-            ids.append(vertex_id(word, path, number))
-    if not ids:
-        raise InputError(f"{path} holds no vertex ids; give one a line")
+    rows = columns_of(path, content, 1)
+    lines, ids = [line for line, _ in rows], [vertex_id(word, path, line) for line, (word,) in rows]
     once_each(path, lines, ids)
     return ids

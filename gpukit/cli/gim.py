@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from decimal import Decimal, DecimalException
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,6 +43,7 @@ from gpukit.cli.gim_options import (
 )
 from gpukit.cli.gim_shards import sample, select
 from gpukit.cli.loading import one_edge
+from gpukit.cli.numbers import in_units
 from gpukit.cli.vertices import vertex_list, vertex_numbers
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
@@ -135,12 +136,16 @@ def run_(
                 run.params[name] = graph.original(vertices).tolist()
         weights = prices = None
         if targets is not None:
-            weights = vertex_numbers(targets, graph, default=0, decimals=0, low=Decimal(0), high=Decimal(2**53))
-            inputs["targets"] = _file_digest(targets)
+            content = targets.read_bytes()
+            weights = vertex_numbers(
+                targets, content, graph, default=0, decimals=0, low=Decimal(0), high=Decimal(2**53)
+            )
+            inputs["targets"] = hashlib.sha256(content).hexdigest()
         if costs is not None:
             low, high = Decimal(1) / _UNIT, Decimal(2**31 - 1) / _UNIT
-            prices = vertex_numbers(costs, graph, default=_UNIT, decimals=COST_DECIMALS, low=low, high=high)
-            inputs["costs"] = _file_digest(costs)
+            content = costs.read_bytes()
+            prices = vertex_numbers(costs, content, graph, default=_UNIT, decimals=COST_DECIMALS, low=low, high=high)
+            inputs["costs"] = hashlib.sha256(content).hexdigest()
         elif budget is not None:
             import numpy as np
 
@@ -230,19 +235,10 @@ def _load(graph: "Graph", asked: "Params", device: Device) -> None:
 
 def _budget(text: str) -> int:
     """Return a budget in units of 10**-6."""
-    try:
-        units = Decimal(text) * _UNIT
-        good = units == units.to_integral_value() and 0 < units < 2**62
-    except DecimalException:
-        good = False
-    if not good:
+    units = in_units(text, COST_DECIMALS)
+    if units is None or not 0 < units < 2**62:
         raise UsageError(f"--budget: {text[:40]!r} is not a number > 0 with at most {COST_DECIMALS} decimals")
-    return int(units)
-
-
-def _file_digest(path: Path) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return units
 
 
 def _work(graph: "Graph", k: int, epsilon: float, bound: Bound, sampler: Sampler, min_sets: int) -> float:

@@ -42,8 +42,8 @@ from gpukit.cli.merit_options import (
     read_asked,
 )
 from gpukit.cli.outputs import check_out
-from gpukit.cli.vertices import once_each, vertex_id, vertex_list, vertices_of
-from gpukit.errors import InputError, UsageError
+from gpukit.cli.vertices import once_each, text_lines, vertex_id, vertex_list, vertices_of, words_of
+from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -286,13 +286,10 @@ def _recorded(path: Path, graph: "Graph", inputs: dict[str, str]) -> "list[np.nd
     inputs["replay"] = hashlib.sha256(content).hexdigest()
     rounds: list[list[int]] = []
     lines: list[int] = []
-    for number, line in enumerate(content.splitlines(), 1):
-        words = line.partition(b"#")[0].decode("utf-8", "backslashreplace").replace(",", " ").split()
-        if words:
-            rounds.append([vertex_id(word, path, number) for word in words])
-            lines += [number] * len(words)
-    if not rounds:
-        raise InputError(f"{path} names no vertices; give a line of activated ids a round")
+    for number, text in text_lines(path, content):
+        words = words_of(text)
+        rounds.append([vertex_id(word, path, number) for word in words])
+        lines += [number] * len(words)
     ids = [one for activated in rounds for one in activated]
     once_each(path, lines, ids)
     vertices = vertices_of(path, lines, ids, graph).astype(np.int32)

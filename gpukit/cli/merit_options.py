@@ -118,8 +118,16 @@ def _costs(run: Run, graph: "Graph", text: str, inputs: dict[str, str]) -> "Cost
         raise UsageError(f"--costs {text[:40]!r} is neither degree nor uniform nor a file; choose one of them")
     unit = Decimal(1).scaleb(-COST_DECIMALS)
     path = Path(text)
-    values = vertex_numbers(path, graph, default=None, decimals=COST_DECIMALS, low=unit, high=(2**31 - 1) * unit)
+    content = path.read_bytes()
+    values = vertex_numbers(
+        path,
+        content,
+        graph,
+        default=None,
+        decimals=COST_DECIMALS,
+        low=unit,
+        high=(2**31 - 1) * unit,
+    )
     run.params["costs"] = "file"
-    with open(path, "rb") as stream:
-        inputs["costs"] = hashlib.file_digest(stream, "sha256").hexdigest()
+    inputs["costs"] = hashlib.sha256(content).hexdigest()
     return Costs(values, unit, "file")

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpukit.cli.vertices import MAX_ID, vertices_of
+from gpukit.cli.vertices import MAX_ID, text_lines, vertices_of, words_of
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -68,24 +68,19 @@ def read_sources(
 def _read(path: Path, content: bytes) -> tuple[list[int], list[list[tuple[int, int]]]]:
     """Return the lines of a text file that hold a query, and the queries, one a line; ``#`` starts a comment."""
     lines, sets = [], []
-    for number, line in enumerate(content.splitlines(), 1):
-        text = line.partition(b"#")[0].decode("utf-8", "backslashreplace")
-        if not text.strip():
-            continue
+    for number, text in text_lines(path, content):
         try:
             sets.append(_pairs(text))
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {error}") from None
         lines.append(number)
-    if not sets:
-        raise InputError(f"{path} names no sources; give one a line")
     return lines, sets
 
 
 def _pairs(text: str) -> list[tuple[int, int]]:
     """Return (vertex, weight) of words ``ID`` or ``ID:WEIGHT`` between blanks or commas; raises ValueError."""
     pairs = []
-    for word in text.replace(",", " ").split():
+    for word in words_of(text):
         name, colon, weight = word.partition(":")
         for part, least, most in ((name, 0, MAX_ID), (weight if colon else "1", 1, MAX_WEIGHT)):
             if not (part.isascii() and part.isdigit() and len(part) < 20 and least <= int(part) <= most):

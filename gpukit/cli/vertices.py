@@ -1,19 +1,23 @@
 """Vertices that people name: ids on the command line or in files, with a weight or cost each."""
 
 import os.path
+import re
 from collections.abc import Sequence
-from decimal import Decimal, DecimalException
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpukit.cli.numbers import in_units
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 MAX_ID = 2**63 - 1
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
 def is_vertex_id(word: str) -> bool:
@@ -41,7 +45,7 @@ def vertex_list(text: str | None, option: str, graph: "Graph", *, none: bool = F
     # Unlike Path(text).exists(), this takes an empty text and one too long for a name as no file.
     if wrong and os.path.exists(text):
         path = Path(text)
-        rows = _lines(path, 1, none)
+        rows = columns_of(path, path.read_bytes(), 1, none=none)
         lines, ids = [line for line, _ in rows], [vertex_id(word, path, line) for line, (word,) in rows]
         once_each(path, lines, ids)
         return vertices_of(path, lines, ids, graph).tolist()
@@ -78,13 +82,15 @@ def once_each(path: Path, lines: Sequence[int], ids: Sequence[int]) -> None:
 
 
 def vertex_numbers(
-    path: Path, graph: "Graph", *, default: int | None, decimals: int, low: Decimal, high: Decimal
+    path: Path, content: bytes, graph: "Graph", *, default: int | None, decimals: int, low: Decimal, high: Decimal
 ) -> np.ndarray:
     """Return a number a vertex (int64, in units of 10**-decimals) from lines ``id number``.
 
     Parameters
     ----------
     path : Path
+        The file, for messages.
+    content : bytes
         Text with two columns; ``#`` starts a comment.
     graph : Graph
     default : int or None
@@ -102,19 +108,14 @@ def vertex_numbers(
     lines: list[int] = []
     ids: list[int] = []
     numbers: list[int] = []
-    for line, (word, text) in _lines(path, 2):
+    for line, (word, text) in columns_of(path, content, 2):
         lines.append(line)
         ids.append(vertex_id(word, path, line))
-        try:
-            number = Decimal(text)
-            scaled = number.scaleb(decimals)
-            fits = low <= number <= high and scaled == scaled.to_integral_value()
-        except DecimalException:
-            fits = False
-        if not fits:
+        units = in_units(text, decimals)
+        if units is None or not low <= Decimal(units).scaleb(-decimals) <= high:
             digits = f"with at most {decimals} decimals" if decimals else "whole"
             raise InputError(f"{path}, line {line}: {text[:40]!r} is not a number in [{low}, {high}], {digits}")
-        numbers.append(int(scaled))
+        numbers.append(units)
     once_each(path, lines, ids)
     vertices = vertices_of(path, lines, ids, graph)
     if default is None and len(ids) < graph.n:
@@ -125,22 +126,46 @@ def vertex_numbers(
     return result
 
 
-def _lines(path: Path, columns: int, none: bool = False) -> list[tuple[int, list[str]]]:
-    """Return (number, fields) of the lines that hold something."""
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not text; give lines of {columns} columns") from None
+def text_lines(path: Path, content: bytes, *, none: bool = False) -> list[tuple[int, str]]:
+    """Return (number, text) of the lines of a file that hold something; ``#`` starts a comment.
+
+    Lines end with LF or CR LF, and with nothing else, in every file that names vertices.
+
+    Raises
+    ------
+    InputError
+        If it is not UTF-8 text, holds a control character other than tabs, or, without ``none``, holds nothing.
+    """
     found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        fields = line.partition("#")[0].replace(",", " ").split()
-        if not fields:
-            continue
-        if len(fields) != columns:
-            raise InputError(f"{path}, line {number}: {len(fields)} columns, {columns} are needed")
-        found.append((number, fields))
+    for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        try:
+            line = raw.removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{path}, line {number}: not text in UTF-8; give lines of vertex ids") from None
+        if control := _CONTROL.search(line):
+            raise InputError(
+                f"{path}, line {number}: not text, it holds the control character {control[0]!r}; give vertex ids in "
+                "lines that end with LF or CR LF"
+            )
+        text = line.partition("#")[0].strip(" \t")
+        if text:
+            found.append((number, text))
     if not found and not none:
         raise InputError(f"{path} names no vertices; give one a line")
+    return found
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a line: what stands between blanks, tabs and commas."""
+    return re.findall(r"[^ \t\r\n,]+", text)
+
+
+def columns_of(path: Path, content: bytes, columns: int, *, none: bool = False) -> list[tuple[int, list[str]]]:
+    """Return (number, words) of the lines that hold something; InputError names a line with more or fewer words."""
+    found = [(number, words_of(text)) for number, text in text_lines(path, content, none=none)]
+    for number, words in found:
+        if len(words) != columns:
+            raise InputError(f"{path}, line {number}: {len(words)} columns, {columns} are needed")
     return found
 
 

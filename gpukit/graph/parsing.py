@@ -20,7 +20,8 @@ MAX_ID = 2**63 - 1
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
 _EMPTY_FIELD = re.compile(rb"(?m)^[ \t]*,|,[ \t]*(?:,|$)")
 _SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+"""A decimal number. Python takes more for one: underscores, the digits of every script, words."""
 
 Chunk = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -56,6 +57,8 @@ def _parse_fast(form: Format, text: bytes) -> Chunk | None:
     """Parse one block with pandas; None if it is not plainly well-formed."""
     import pandas as pd
 
+    if b"\0" in text:  # ends a field for pandas, also where the rest of the line is not used
+        return None
     if b"," in text:
         marked = any(mark in text for mark in (b",,", b",\n", b"\n,", b" ,", b", ", b"\t"))
         if (marked or text.startswith(b",") or text.endswith(b",")) and _EMPTY_FIELD.search(text):
@@ -132,7 +135,7 @@ def _vertex(form: Format, where: str, text: str) -> int:
 def _weight(where: str, fields: list[str]) -> float:
     if len(fields) < 3:
         raise InputError(f"{where}: no weight; with weights from the file a line is 'u v p'")
-    value = float(fields[2]) if _NUMBER.fullmatch(fields[2]) else -1.0
+    value = float(fields[2]) if NUMBER.fullmatch(fields[2]) else -1.0
     if not 0 <= value <= 1:
         raise InputError(f"{where}: weight {shown(fields[2])} is not a probability in [0, 1]")
     return value

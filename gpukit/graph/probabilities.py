@@ -13,6 +13,7 @@ from numba import prange, uint64
 from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph, Weights
+from gpukit.graph.parsing import NUMBER
 
 ONE = 2**32
 TRIVALENCY = (0.1, 0.01, 0.001)
@@ -41,10 +42,8 @@ def parse_weights(text: str, seed: int = 0) -> Weights:
     if text == "trivalency":
         return Weights(text, seed=seed)
     if text.startswith("const:"):
-        try:
-            p = float(text.removeprefix("const:"))
-        except ValueError:
-            p = math.nan
+        word = text.removeprefix("const:")
+        p = float(word) if NUMBER.fullmatch(word) else math.nan
         if not 0 < p <= 1:
             raise UsageError(f"--weights {text}: P must be a probability in (0, 1], as in const:0.01")
         return Weights("const", p=p)

@@ -110,7 +110,7 @@ def test_summary_for_people(capsys, folder, graph):
         (["--ids", "9" * 5000], 2, "not a whole number"),
         (["--seeds", "missing.h5"], 3, "missing.h5"),
         (["--seeds", "."], 3, "directory"),
-        (["--seeds", "empty.txt"], 3, "no vertex ids"),
+        (["--seeds", "empty.txt"], 3, "names no vertices"),
         (["--seeds", "letters.txt"], 3, "line 2: 'ten' is not a vertex id"),
         (["--seeds", "minus.txt"], 3, "line 1"),
         (["--seeds", "twice.txt"], 3, "twice.txt, line 3: vertex 10 is given twice, first in line 1"),
