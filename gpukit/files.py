@@ -133,6 +133,11 @@ def read_text(path: PathLike) -> str:
         raise InputError(f"{path} is not a text file") from None
 
 
+def read_lines(path: PathLike) -> list[str]:
+    """Return the lines of a text file, which end with a line feed and nothing else; raises like :func:`read_text`."""
+    return read_text(path).removesuffix("\n").split("\n")
+
+
 def reason(error: BaseException) -> str:
     """Return one short line for a system error, also when HDF5 wrapped it in a long message."""
     number = getattr(error, "errno", None)

@@ -243,13 +243,12 @@ def paper(
     out_figure: Annotated[str, typer.Option("--figure", help="The SVG file to write.")],
 ) -> None:
     """Rebuild a table or figure of a paper: what was measured beside what the paper prints."""
-    from gpukit.files import write_text
     from gpukit.report import paper as papers
+    from gpukit.report.tables import write_rows
 
     rows = papers.rebuild(name.value, item, _read(table), printed)
     papers.plot_item(name.value, item, rows, out_figure)
-    lines = ["\t".join(papers.COLUMNS), *("\t".join(str(row[column]) for column in papers.COLUMNS) for row in rows)]
-    write_text(out, "\n".join(lines) + "\n")
+    write_rows(papers.COLUMNS, rows, out)
 
 
 def _read(tables: list[str]) -> "dict[str, list[Row]]":

@@ -9,6 +9,7 @@ from gpukit.errors import UsageError
 from gpukit.files import write_text
 from gpukit.report.records import Row
 from gpukit.report.style import GRID, INK, MARKERS, MUTED, PAPER, SERIES
+from gpukit.report.text import label, printable
 
 
 @contextmanager
@@ -36,7 +37,8 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
         raise UsageError("figures need the package matplotlib; install gpukit[report]") from None
     style: dict[Any, Any] = {
         "svg.fonttype": "none",
-        "svg.hashsalt": name,
+        "svg.hashsalt": printable(name),
+        "text.usetex": False,
         "font.size": 9.5,
         "text.color": INK,
         "axes.edgecolor": MUTED,
@@ -63,7 +65,7 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
         stream = io.StringIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     # The trailing blanks that matplotlib leaves in path data would trip up version control.
-    write_text(path, "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n")
+    write_text(path, "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n")) + "\n")
 
 
 def legend(figure: Any, axes: Any, columns: int = 4, **options: Any) -> None:
@@ -71,7 +73,7 @@ def legend(figure: Any, axes: Any, columns: int = 4, **options: Any) -> None:
     entries: dict[str, Any] = {}
     for one in axes if isinstance(axes, list) else [axes]:
         handles, labels = one.get_legend_handles_labels()
-        entries |= {label: handle for label, handle in zip(labels, handles, strict=True) if label not in entries}
+        entries |= {text: handle for text, handle in zip(labels, handles, strict=True) if text not in entries}
     figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, **options)
 
 
@@ -115,14 +117,14 @@ def draw_spread(
                     [row["k"] for row in points],
                     [row["spread_vertices"] for row in points],
                     yerr=[2 * row["stderr_vertices"] for row in points],
-                    label=methods[method],
+                    label=label(methods[method]),
                     **line_style(number),
                 )
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("seeds k")
         axes.set_ylabel("spread, vertices reached")
-        axes.set_title(title)
+        axes.set_title(label(title))
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.grid(True)
         legend(figure, axes, columns)
@@ -155,15 +157,16 @@ def draw_bars(
     columns : int
         Entries in a row of the legend.
     """
+    labels = [label(one) for one in labels]
     with draw(path, name, (5.2, 0.9 + 0.36 * len(labels))) as (figure, axes):
         left = [0.0] * len(labels)
         for title, colour, values in parts:
-            axes.barh(labels, values, left=left, height=0.62, color=colour, label=title, zorder=2)
+            axes.barh(labels, values, left=left, height=0.62, color=colour, label=label(title), zorder=2)
             left = [a + b for a, b in zip(left, values, strict=True)]
         if total:
-            for label, end in zip(labels, left, strict=True):
+            for bar, end in zip(labels, left, strict=True):
                 text = total.format(end)
-                axes.annotate(text, (end, label), (4, 0), textcoords="offset points", va="center", color=MUTED)
+                axes.annotate(text, (end, bar), (4, 0), textcoords="offset points", va="center", color=MUTED)
         axes.set_xlim(0, (1.12 if total else 1.0) * max(left) or 1.0)
         axes.invert_yaxis()
         axes.set_xlabel(axis)

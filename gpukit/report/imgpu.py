@@ -18,6 +18,7 @@ from gpukit.report.records import (
     spread_rows,
 )
 from gpukit.report.style import SERIES, SIMULATORS, SWITCHES
+from gpukit.report.text import label
 
 if TYPE_CHECKING:
     from gpukit.report.page import Parts
@@ -146,7 +147,7 @@ def _draw_time(path: str, name: str, graph: str, rows: list[Row]) -> None:
         axes.yaxis.set_major_formatter("{x:g}")
         axes.set_xlabel("seeds k")
         axes.set_ylabel("time until the k-th is chosen, s")
-        axes.set_title(graph)
+        axes.set_title(label(graph))
         axes.grid(True)
         legend(figure, axes, columns=3)
 
@@ -159,7 +160,7 @@ def _draw_levels(path: str, name: str, graph: str, rows: list[Row]) -> None:
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("level: longest way to a component without live arcs out")
         axes.set_ylabel("components in a world, mean")
-        axes.set_title(graph)
+        axes.set_title(label(graph))
         axes.grid(True, axis="y")
 
 

@@ -6,6 +6,7 @@ from gpukit.errors import InputError
 from gpukit.report.figure import draw, legend
 from gpukit.report.records import DEVICE, Kind, Row, device_columns, need_rows, record_of, rows_of, work_seconds
 from gpukit.report.style import MARKERS, RANKINGS, SERIES
+from gpukit.report.text import label
 
 if TYPE_CHECKING:
     from gpukit.report.page import Parts
@@ -195,7 +196,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
         axes.minorticks_off()
         axes.set_xlabel("k")
         axes.set_ylabel(QUANTITIES[quantity][1])
-        axes.set_title(graph)
+        axes.set_title(label(graph))
         axes.grid(True)
         legend(figure, axes)
 
@@ -225,7 +226,7 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
             axes.plot(
                 [row["omega_i_walks"] for row in points],
                 [row["vertices"] for row in points],
-                label=graph,
+                label=label(graph),
                 color=SERIES[number % len(SERIES)],
                 marker=MARKERS[number % len(MARKERS)],
                 markersize=3.5,

@@ -8,6 +8,7 @@ from gpukit.errors import InputError
 from gpukit.report.figure import draw, draw_bars, legend, line_style
 from gpukit.report.records import DEVICE, Kind, Row, device_columns, record_of, rows_of
 from gpukit.report.style import MODELS, POLICIES, SERIES
+from gpukit.report.text import label
 
 if TYPE_CHECKING:
     from gpukit.report.page import Parts
@@ -113,7 +114,7 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_xlabel("η, vertices to activate")
         axes.set_ylabel(axis)
-        axes.set_title(f"{graph}, {MODELS.get(model, model)}")
+        axes.set_title(label(f"{graph}, {MODELS.get(model, model)}"))
         axes.grid(True)
         legend(figure, axes)
 

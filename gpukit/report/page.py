@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpukit import __version__
 from gpukit.errors import InputError, UsageError
@@ -14,6 +14,7 @@ from gpukit.files import read_text, write_text
 from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
 from gpukit.report.records import Row, device_name
 from gpukit.report.style import VARIABLES
+from gpukit.report.text import printable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -112,6 +113,7 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -132,6 +134,11 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)
+
+
+def _shown(value: Any) -> Any:
+    """Return what stands on the page; an SVG element stays as it is."""
+    return printable(value) if type(value) is str else value
 
 
 def _measured(row: Row) -> bool:

@@ -8,13 +8,14 @@ from statistics import geometric_mean, mean, median, stdev
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
-from gpukit.files import read_text
+from gpukit.files import read_lines
 from gpukit.report import paper_items
 from gpukit.report.figure import draw, legend, line_style
 from gpukit.report.observations import Item, Observation
 from gpukit.report.paper_items import ITEMS, NAMES
 from gpukit.report.records import Kind, Row, need_rows
 from gpukit.report.style import MUTED
+from gpukit.report.text import label
 
 if TYPE_CHECKING:
     from gpukit.report.page import Parts
@@ -32,7 +33,7 @@ SOURCES = {"ours": "", "paper": " in the paper"}
 
 
 def _rows(path: str) -> list[Row]:
-    header, *lines = read_text(path).splitlines() or [""]
+    header, *lines = read_lines(path)
     if header.split("\t") != list(COLUMNS):
         raise InputError(
             f"{path} is not a table by `gpukit report paper`: its first line must name {', '.join(COLUMNS)}"
@@ -129,7 +130,7 @@ def _row(item: str, key: tuple[str, ...]) -> Row:
 
 def _printed(path: str, item: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (key, value) of the printed values of an item."""
-    header, *lines = read_text(path).splitlines() or [""]
+    header, *lines = read_lines(path)
     if header.split("\t") != ["item", "graph", "method", "x", "quantity", "unit", "paper"]:
         raise InputError(f"{path} is not a file of printed values: item, graph, method, x, quantity, unit, paper")
     for number, line in enumerate(lines, start=2):
@@ -189,15 +190,15 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
                 if points:
                     name = _label(points[0], lines is graphs)
                     _draw_points(axes, points, number, name, None if wanted.axis else graphs)
-            _scale(axes, wanted, shown, f"{quantity}, {unit}" if unit != "1" else quantity)
+            _scale(axes, wanted, shown, label(f"{quantity}, {unit}" if unit != "1" else quantity))
             axes.grid(True)
             axes.tick_params(labelbottom=True)
             if panel:
-                axes.set_title(f"{panel}, a stand-in" if panel in standing else panel, loc="left")
+                axes.set_title(label(f"{panel}, a stand-in" if panel in standing else panel), loc="left")
         for axes in grid[len(panels) :]:
             axes.remove()
         if not wanted.axis:
-            first.set_yticks(range(len(graphs)), graphs)
+            first.set_yticks(range(len(graphs)), [label(graph) for graph in graphs])
             first.set_ylim(len(graphs) - 0.4, -0.6)
             first.tick_params(axis="y", length=0)
         if len(panels) > 1:
@@ -218,14 +219,14 @@ def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: lis
         points = [row for row in rows if row[source] != NA]
         if not points:
             continue
-        label = name + SOURCES[source]
+        text = label(name + SOURCES[source])
         values = [float(row[source]) for row in points]
         if places is None:
             stroke = style["linestyle"] if source == "ours" else "none"
-            axes.plot([float(row["x"]) for row in points], values, label=label, linestyle=stroke, **dots, **look)
+            axes.plot([float(row["x"]) for row in points], values, label=text, linestyle=stroke, **dots, **look)
         else:
             at = [places.index(row["graph"]) for row in points]
-            axes.plot(values, at, label=label, linestyle="none", **dots, **look)
+            axes.plot(values, at, label=text, linestyle="none", **dots, **look)
 
 
 def _label(row: Row, with_graph: bool) -> str:

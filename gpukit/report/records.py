@@ -85,8 +85,9 @@ def read_record(path: str) -> dict[str, Any]:
     """
     try:
         record = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path} is not JSON (line {error.lineno}); give the `--json` output of a run") from None
+    except (ValueError, RecursionError) as error:
+        place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(f"{path} is not JSON{place}; give the `--json` output of a run") from None
     if not isinstance(record, dict):
         raise InputError(f"{path} is not a JSON object; give the `--json` output of a run")
     return record

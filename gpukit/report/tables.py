@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
-from gpukit.files import read_text, write_text
+from gpukit.files import read_lines, write_text
 from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
 from gpukit.report.records import Kind, Row
+from gpukit.report.text import printable
 
 
 def _artifact(path: str) -> list[Row]:
@@ -51,8 +52,13 @@ def write_table(kind: str, rows: Iterable[Mapping[str, object]], path: str) -> N
     InputError
         If the file cannot be written.
     """
-    columns = list(KINDS[kind].columns)
-    lines = ["\t".join(columns), *("\t".join(str(row[column]) for column in columns) for row in rows)]
+    write_rows(KINDS[kind].columns, rows, path)
+
+
+def write_rows(columns: Iterable[str], rows: Iterable[Mapping[str, object]], path: str) -> None:
+    """Write some columns of rows as a TSV file; raises InputError if it cannot be written."""
+    columns = list(columns)
+    lines = ["\t".join(columns), *("\t".join(printable(str(row[column])) for column in columns) for row in rows)]
     write_text(path, "\n".join(lines) + "\n")
 
 
@@ -65,7 +71,7 @@ def read_table(kind: str, path: str) -> list[Row]:
         If the file is missing, has other columns or a value of another type.
     """
     columns = KINDS[kind].columns
-    header, *lines = read_text(path).splitlines() or [""]
+    header, *lines = read_lines(path)
     if header.split("\t") != list(columns):
         raise InputError(f"{path} is not a table of {kind}: its first line must name {', '.join(columns)}")
     rows = []

@@ -320,8 +320,9 @@ def test_typed_shares_of_imgpu_are_the_percentages_of_the_text():
 def test_typed_sizes_are_those_of_the_catalogue(paper):
     catalogue = yaml.safe_load((ROOT / "config/datasets.yaml").read_text())["datasets"]
     known = {"DBLP": "dblp-613k", "LiveJournal": "soc-LiveJournal1", "Orkut": "com-Orkut", "Twitter": "twitter-2010"}
+    others = (("kpar", "LiveJournal"), ("gim", "higgs-twitter"))  # their notes say how the papers differ
     for row in found(printed(paper), item="table-1" if paper == "gim" else "table-2", unit="1"):
-        if row["quantity"] in ("vertices", "edges") and (paper, row["graph"]) != ("kpar", "LiveJournal"):
+        if row["quantity"] in ("vertices", "edges") and (paper, row["graph"]) not in others:
             entry = catalogue[known.get(row["graph"], row["graph"])]
             assert int(row["paper"]) == entry["n" if row["quantity"] == "vertices" else "m"], row
 
