@@ -39,7 +39,7 @@ def check_target(path: PathLike) -> os.stat_result | None:
         if not folder.is_dir():
             raise InputError(f"cannot write {path}: there is no folder {folder}; create it")
         try:
-            old = os.lstat(path)
+            old = os.lstat(Path(path))  # of an empty text the current folder
         except FileNotFoundError:
             old = None
     except (OSError, ValueError) as error:
@@ -81,7 +81,7 @@ def replacing(path: PathLike) -> Iterator[str]:
         _sync(temporary)
         os.replace(temporary, target)
         temporary = None
-        _sync(target.parent)
+        _sync_folder(target.parent)
     except (OSError, RuntimeError) as error:
         raise InputError(f"cannot write {path}: {reason(error)}") from error
     finally:
@@ -109,6 +109,15 @@ def _sync(path: PathLike) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a new name last, where the file system can; the file is in its place in any case."""
+    try:
+        _sync(path)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES):
+            raise
 
 
 def write_text(path: PathLike, text: str) -> None:

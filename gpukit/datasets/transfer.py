@@ -138,7 +138,7 @@ def _version(headers: Message) -> str:
 def _fits(headers: Message, part: Part) -> bool:
     """Say whether a partial answer begins with the last byte of a part, and is of its version as far as it tells."""
     found = re.fullmatch(r"bytes ([0-9]+)-[0-9]+/([0-9]+|\*)", headers.get("Content-Range", ""))
-    return bool(found) and int(found[1]) == part.size - 1 and _version(headers) in ("", part.version)
+    return found is not None and int(found[1]) == part.size - 1 and _version(headers) in ("", part.version)
 
 
 def _receive(answer: Any, part: Part, progress: Progress) -> None:

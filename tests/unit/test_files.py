@@ -1,5 +1,6 @@
 """Files that are whole or absent: what may be replaced, modes and owners, long names, full disks."""
 
+import errno
 import os
 import socket
 import stat
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpukit import files
 from gpukit.errors import InputError
 from gpukit.files import check_target, replacing, write_text
 
@@ -132,6 +134,26 @@ def test_a_missing_folder_and_no_folder(tmp_path: Path) -> None:
     for path in (tmp_path / "no" / "x", tmp_path / "file" / "x"):
         with pytest.raises(InputError, match="there is no folder"):
             write_text(path, "text")
+
+
+def test_an_empty_name_is_a_folder() -> None:
+    with pytest.raises(InputError, match="it is a folder; name a file"):
+        write_text("", "text")
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EACCES])
+def test_a_folder_that_cannot_be_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Some network file systems sync no folder, and one without permission to list it cannot be opened."""
+    sync = files._sync
+
+    def refuse(path: Path) -> None:
+        if Path(path).is_dir():
+            raise OSError(number, os.strerror(number))
+        sync(path)
+
+    monkeypatch.setattr(files, "_sync", refuse)
+    write_text(tmp_path / "x", "text")
+    assert (tmp_path / "x").read_text() == "text"
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
