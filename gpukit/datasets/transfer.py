@@ -80,6 +80,8 @@ def downloaded(name: str, url: str, folder: Path, progress: Progress) -> Iterato
             try:
                 with _ask(url, part) as answer:
                     partial = answer.status == http.HTTPStatus.PARTIAL_CONTENT
+                    if partial and part is None:
+                        raise NetworkError(f"{url}: the server sent a part of the file, and was asked for all")
                     if part is not None and not (partial and _fits(answer.headers, part)):
                         part.drop()  # it is of another version
                         part = None
@@ -100,6 +102,8 @@ def downloaded(name: str, url: str, folder: Path, progress: Progress) -> Iterato
                 text = f"cannot download {url} ({getattr(error, 'reason', None) or error})"
                 if part is not None and part.version and part.size:
                     text += f"; run again to go on after {part.size} bytes"
+                elif part is not None:
+                    part.drop()
                 raise NetworkError(f"{text}; check the network") from None
         yield part
 

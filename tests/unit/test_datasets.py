@@ -155,6 +155,7 @@ class Server:
         self.ranges = True
         self.headers = {"ETag": '"one"'}
         self.moved = {}
+        self.status = 200
         self.asked = []
         outer = self
 
@@ -176,7 +177,7 @@ class Server:
                 if first >= len(body):
                     self.send_error(416)
                     return
-                self.send_response(206 if first else 200)
+                self.send_response(206 if first else outer.status)
                 self.send_header("Content-Length", str(len(body) - first))
                 if first:
                     self.send_header("Content-Range", f"bytes {first}-{len(body) - 1}/{len(body)}")
@@ -270,7 +271,7 @@ def test_without_a_version_a_download_starts_again(server, tmp_path, headers):
     server.cut = 5000
     with pytest.raises(InputError) as caught:
         fetch(server.dataset(), tmp_path / "e.gz")
-    assert "run again" not in str(caught.value)
+    assert "run again" not in str(caught.value) and names(tmp_path) == []
     server.cut = None
     fetch(server.dataset(), tmp_path / "e.gz")
     assert server.asked == [(None, None)] * 2
@@ -295,6 +296,13 @@ def test_a_partial_answer_of_another_version_is_not_taken(server, tmp_path):
     fetch(server.dataset(), tmp_path / "e.gz")
     assert server.asked == [("bytes=4999-", '"one"'), (None, None)]
     assert (tmp_path / "e.gz").read_bytes() == OTHER and names(tmp_path) == ["e.gz"]
+
+
+def test_a_part_that_nobody_asked_for_is_refused(server, tmp_path):
+    server.status = 206
+    with pytest.raises(InputError, match="sent a part of the file, and was asked for all"):
+        fetch(server.dataset(), tmp_path / "e.gz")
+    assert names(tmp_path) == []
 
 
 def test_a_file_that_became_shorter(server, tmp_path):
