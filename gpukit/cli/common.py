@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from gpukit.device import lease
+from gpukit.device.memory import check_start, limit_data
 from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, choose, look_for_gpus
 from gpukit.device.timing import PhaseTimer, synchroniser
@@ -123,6 +124,9 @@ class Run:
             device = replace(device, reason="this command runs on the CPU")
         if device.pool:
             start_contexts(len(device.gpus))
+        check_start(device.threads)
+        if device.kind == "cpu":
+            limit_data(device.threads)
         threads = set_threads(device.threads)
         if threads != device.threads:
             device = replace(device, threads=threads)

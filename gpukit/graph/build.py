@@ -8,6 +8,7 @@ import numpy as np
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import MAX_EDGES, MAX_VERTICES, Graph, Weights
 from gpukit.graph.kernels import combine_groups, transpose_rows
+from gpukit.graph.memory import check_building
 from gpukit.graph.probabilities import (
     cascade_stored,
     in_degrees,
@@ -71,6 +72,8 @@ def build_graph(
     ------
     InputError
         If there are too many vertices or edges, an id is negative or not below ``n``.
+    DeviceError
+        If the graph does not fit into memory.
     UsageError
         If the scheme needs weights and there are none.
     """
@@ -80,7 +83,8 @@ def build_graph(
     if parallel not in ("merge", "combine"):
         raise UsageError(f"parallel edges: {parallel!r}; choose merge or combine")
     facts = {"lines": len(u)} | (facts or {})
-    keys, n, original = _keys(u, v, ids, n, undirected)
+    unequal = weights.scheme in ("file", "trivalency") or parallel == "combine"
+    keys, n, original = _keys(u, v, ids, n, undirected, unequal)
     keep = u != v
     facts["self_loops_dropped"] = int(len(keep) - np.count_nonzero(keep))
     facts["zero_probability_dropped"] = 0
@@ -129,7 +133,7 @@ def _with_in_edges(graph: Graph) -> Graph:
 
 
 def _keys(
-    u: np.ndarray, v: np.ndarray, ids: bool | np.ndarray, n: int | None, undirected: bool
+    u: np.ndarray, v: np.ndarray, ids: bool | np.ndarray, n: int | None, undirected: bool, unequal: bool
 ) -> tuple[np.ndarray, int, np.ndarray | None]:
     """Return tail << 32 | head of each edge, the number of vertices, and the original ids if they are not 0 … n-1.
 
@@ -150,6 +154,7 @@ def _keys(
             raise InputError(f"vertex {high} is outside [0, {count - 1}]; the graph was declared with {count} vertices")
     if count > MAX_VERTICES:
         raise InputError(f"{count} vertices are too many; a graph holds at most 2**31 - 1")
+    check_building(count, 2 * len(u) if undirected else len(u), unequal)
     keys = np.empty(2 * len(u) if undirected else len(u), np.int64)
     halves = [keys[: len(u)], keys[len(u) :]] if undirected else [keys]
     for half, tails, heads in zip(halves, (u, v), (v, u), strict=False):

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpukit.errors import InputError
 from gpukit.graph.csr import MAX_VERTICES
+from gpukit.graph.memory import check_building
 from gpukit.graph.parsing import Format, join, parse_all, shown
 
 BLOCK_BYTES = 1 << 24
@@ -195,6 +196,7 @@ def _read_matrix_market(name: str, first: bytes, blocks: Iterator[tuple[int, byt
     rows, columns, entries = map(int, size.split())
     if rows != columns or not 0 < rows <= MAX_VERTICES:
         raise InputError(f"{name}, line {size_line}: {rows} by {columns}; a graph is square, with 1 … 2**31 - 1 rows")
+    check_building(rows, 0, weights)
     form = Format(name, weights, 1, rows)
     chunks, fields = parse_all(form, (size_line + 1, body), blocks)
     u, v, w = join(chunks, weights)

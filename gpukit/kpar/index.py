@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.memory import check_budget, host_free_bytes
+from gpukit.device.memory import check_host
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
@@ -199,7 +199,7 @@ def build_index(
         return light_index(params, seed, walks, arrivals, hubs_of(arrivals, constants) if hubs else None)
     total = int(places[-1])
     advice = "raise --epsilon, or keep only counts with `kpar index --memory 0`"
-    check_budget({f"drawing {total:,} walks": BYTES_PER_WALK * total}, host_free_bytes(), "this machine", advice)
+    check_host({f"drawing {total:,} walks": BYTES_PER_WALK * total}, advice)
     ends, freqs = np.empty(total, np.int32), np.empty(total, np.uint32)
     lengths = np.zeros(graph.n, np.int64)
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gpukit.device.memory import check_host
 from gpukit.device.philox import Stream
 from gpukit.device.select import Device
 from gpukit.merit import cover_cpu, cpu
@@ -18,6 +19,12 @@ from gpukit.worlds.reverse import Reverse
 MIN_CANDIDATES, CANDIDATES_PER_SEED = 512, 16
 ROOM = 1 << 16
 """Members that an arena has room for at first."""
+
+THREAD_BYTES = 16
+"""What a segment takes for each vertex while it is made."""
+
+SET_BYTES = 48
+"""What a set takes beside its members, while the place for that grows."""
 
 
 class MrrSets(Protocol):
@@ -153,6 +160,7 @@ class CpuSets:
     ) -> None:
         self.reverse, self.residual, self.seed, self.raw = reverse, residual, seed, raw
         self.most_members = 0
+        check_host({f"{threads} thread(s)": threads * (THREAD_BYTES * reverse.n + 4 * ROOM)}, "lower --threads")
         self._segments = [Segment(reverse.n, residual.dead) for _ in range(threads)]
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._slot = np.empty(reverse.n, np.int32)
@@ -196,8 +204,18 @@ class CpuSets:
         if size > self.size:
             check_ids(self.first, size)
             assert self._valid == self.size
+            self._check_room(size)
             self._advance(self.size, size)
             self.size = size
+
+    def _check_room(self, size: int) -> None:
+        """Refuse sets that would not fit: arenas grow to three times what they hold, and move while they do."""
+        held = sum(len(one.arena) for one in self._segments)
+        members = sum(one.tail for one in self._segments)
+        wanted = members // self.size * size if self.size else 0
+        if wanted > held:
+            needs = {f"{size:,} mRR sets": 4 * 3 * wanted + SET_BYTES * size}
+            check_host(needs, "use a larger epsilon or eta, or a machine with more memory")
 
     def _advance(self, low: int, high: int) -> None:
         if high <= low:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gpukit.device.memory import check_budget, host_free_bytes
+from gpukit.device.memory import check_host
 from gpukit.device.philox import MAX_SAMPLE_ID, Stream
 from gpukit.errors import UsageError
 from gpukit.worlds import cover_cpu, cpu
@@ -23,9 +23,6 @@ PARALLEL = 60_000
 
 EXPECTED_SIZE = 8
 """Members of a set before any was drawn."""
-
-UNASKED = 1 << 28
-"""Bytes that are taken without asking what is free."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +137,8 @@ class CpuCollection:
             self.extend(TASK)  # to know their size before many are drawn
         # Each takes an offset and its members, and a new one does so twice while it is joined to the others.
         need = int((2 * size - self.size) * (8 + 4 * self._mean()))
-        if need > UNASKED:
-            advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
-            check_budget({f"{size:,} RR sets": need}, host_free_bytes(), "this machine", advice)
+        advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
+        check_host({f"{size:,} RR sets": need}, advice)
         if not self.shares(size):
             pieces = [self._draw(self.first + self.size, size - self.size)]
         else:

@@ -7,6 +7,7 @@ import pytest
 from gpukit.artifacts import digest, read_irw, read_metrics, read_pagerank, read_topk, write_graph
 from gpukit.artifacts.verify import verify
 from gpukit.cli.app import main
+from gpukit.device.memory import check_budget
 from gpukit.errors import InputError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
@@ -107,7 +108,9 @@ def test_a_source_given_twice_is_answered_twice(good, folder, tmp_path):
 
 def test_what_would_take_too_long_or_too_much(run, tmp_path, monkeypatch):
     """A circle, where no walk ends before it stops by chance; a machine with 100 bytes left."""
-    monkeypatch.setattr("gpukit.kpar.index.host_free_bytes", lambda: 100)
+    monkeypatch.setattr(
+        "gpukit.kpar.index.check_host", lambda *what: check_budget(what[0], 100, "this machine", what[1])
+    )
     v = np.arange(20)
     write_graph(tmp_path / "C.h5", build_graph(v, (v + 1) % 20))
     for words, code, says in (

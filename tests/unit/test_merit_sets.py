@@ -8,6 +8,8 @@ from oracles.mrr import mrr_distribution
 from oracles.statistics import ALPHA, check_cells, chi_square_p
 from oracles.worlds import mask_of
 
+from gpukit.device import memory
+from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
 from gpukit.merit.printed import PrintedSets
 from gpukit.merit.residual import Residual
@@ -210,3 +212,25 @@ def test_arenas_move_and_stamps_start_again(random_graph, monkeypatch):
         assert plain.bring(1000) == tight.bring(1000)
         for pair in (plain, tight):
             pair.kill(vertex)
+
+
+def test_sets_that_do_not_fit_are_not_drawn(random_graph, monkeypatch):
+    """The prediction covers what the arenas come to; where less is free, nothing more is drawn."""
+    asked = []
+    monkeypatch.setattr(memory, "UNASKED", 0)
+    monkeypatch.setattr(memory, "host_free_bytes", lambda: 1 << 40)
+    check = memory.check_budget
+    monkeypatch.setattr(memory, "check_budget", lambda *what: asked.append(sum(what[0].values())) or check(*what))
+    pair = Pair(random_graph(200, 800, 1), eta=20, threads=2)
+    pair.bring(2000)
+    del asked[:]
+    pair.sets.extend(200_000)
+    held = sum(one.arena.nbytes + 24 * len(one.starts) for one in pair.sets._segments)
+    assert max(asked) / 3 <= held <= max(asked)
+    monkeypatch.setattr(memory, "host_free_bytes", lambda: 1 << 20)
+    size = pair.sets.size
+    with pytest.raises(DeviceError, match=r"2,000,000 mRR sets .* are free on this machine; use a larger epsilon"):
+        pair.sets.extend(2_000_000)
+    assert pair.sets.size == size
+    with pytest.raises(DeviceError, match=r"4096 thread\(s\).*lower --threads"):
+        Pair(random_graph(200, 800, 1), eta=20, threads=4096)

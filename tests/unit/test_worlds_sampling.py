@@ -7,6 +7,7 @@ import pytest
 from oracles.statistics import check_cells
 from oracles.worlds import mask_of, rr_distribution
 
+from gpukit.device import memory
 from gpukit.errors import DeviceError, InputError, UsageError
 from gpukit.graph.csr import Weights
 from gpukit.worlds import collection as worlds_collection
@@ -132,11 +133,11 @@ def test_refusals(make_graph):
 
 def test_sets_that_do_not_fit_are_not_drawn(random_graph, monkeypatch):
     free = []
-    monkeypatch.setattr(worlds_collection, "host_free_bytes", lambda: free.pop())
+    monkeypatch.setattr(memory, "host_free_bytes", lambda: free.pop())
     collection = CpuCollection(prepare(random_graph(200, 800, 1), "ic"), seed=5)
     collection.extend(200_000)  # little memory: nobody asks what is free
     held = 8 * 200_000 + 4 * collection.members()
-    monkeypatch.setattr(worlds_collection, "UNASKED", 0)
+    monkeypatch.setattr(memory, "UNASKED", 0)
     free.append(3 * held - 4)
     with pytest.raises(DeviceError, match="400,000 RR sets .* free on this machine; draw fewer"):
         collection.extend(400_000)
@@ -145,7 +146,7 @@ def test_sets_that_do_not_fit_are_not_drawn(random_graph, monkeypatch):
     collection.extend(400_000)
     assert 8 * 400_000 + 4 * collection.members() == pytest.approx(2 * held, rel=0.01)
     first = CpuCollection(collection.reverse, seed=5, threads=2)
-    monkeypatch.setattr(worlds_collection, "UNASKED", 1 << 28)
+    monkeypatch.setattr(memory, "UNASKED", 1 << 28)
     free.append(1 << 40)
     with pytest.raises(DeviceError, match="100,000,000,000 RR sets"):
         first.extend(10**11)

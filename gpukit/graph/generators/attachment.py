@@ -10,6 +10,7 @@ import numpy as np
 from gpukit.device.philox import draw4
 from gpukit.errors import UsageError
 from gpukit.graph.generators.draws import TAG_ATTACHMENT, below64, check_size
+from gpukit.graph.memory import check_drawing
 
 
 def ba(vertices: int, attach: int, seed: int = 0, *, clique: int | None = None) -> tuple[np.ndarray, np.ndarray, int]:
@@ -69,6 +70,9 @@ def _grow(n: int, r: int, seed: int, clique: int | None, triad: float) -> tuple[
         )
     m = clique * (clique - 1) // 2 + r * (n - clique)
     check_size(n, m, undirected=True)
+    # The ends of the edges twice; for triads also each vertex's neighbours, in places that double, while they move.
+    lists = n * (32 + 24 * clique) + 32 * m if triad > 0 else 0
+    check_drawing(f"growing {m:,} edges", 16 * m + 4 * n + lists)
     ends = _attach(np.uint64(seed), n, r, clique, m, int(triad * 2**32 + 0.5), TAG_ATTACHMENT)
     return ends[0::2].copy(), ends[1::2].copy(), n
 

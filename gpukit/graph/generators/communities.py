@@ -24,6 +24,7 @@ from gpukit.graph.generators.draws import (
     first_distinct,
     unpack,
 )
+from gpukit.graph.memory import DRAW_BYTES, check_drawing
 
 SMALLEST, LARGEST = 3, 350
 SIZE_EXPONENT = Decimal("2.6")
@@ -63,6 +64,8 @@ def affiliation(vertices: int, edges: int, triangles: int, seed: int = 0) -> tup
     if triangles < 0:
         raise UsageError(f"{triangles} triangles; give 0 or more")
     size_limits, coins, expected = _size_tables()
+    pairs = triangles * TRIANGLE_UNIT * _pairs_per_triangle(size_limits, expected)
+    check_drawing(f"{triangles:,} triangles of {n:,} people", int(24 * n + DRAW_BYTES // 2 * pairs))
     reach = np.cumsum(_weights(np.uint64(seed), n, _weight_limits(), TAG_WEIGHT))
     sizes = _sizes(np.uint64(seed), size_limits, expected, triangles * TRIANGLE_UNIT, TAG_COMMUNITY)
     starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes * (sizes - 1) // 2)))
@@ -99,6 +102,13 @@ def _size_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         coins = [int(p * 2**32) for p in density]
         expected = [int(s * (s - 1) * (s - 2) / 6 * p**3 * TRIANGLE_UNIT) for s, p in zip(sizes, density, strict=True)]
     return limits, np.array(coins, np.int64), np.array(expected, np.int64)
+
+
+def _pairs_per_triangle(limits: np.ndarray, expected: np.ndarray) -> float:
+    """Return the pairs of members that communities have for each unit of expected triangles."""
+    sizes = np.arange(SMALLEST, LARGEST + 1)
+    chances = np.diff(np.concatenate(([0.0], limits / 2**64, [1.0])))
+    return float(chances @ (sizes * (sizes - 1) / 2)) / float(chances @ expected)
 
 
 def _weight_limits() -> np.ndarray:

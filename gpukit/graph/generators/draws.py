@@ -8,6 +8,7 @@ from numba import uint64
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
+from gpukit.graph.memory import DRAW_BYTES, check_drawing
 
 # One round of the tag for each use, so that no two generators meet the same words.
 TAG_RMAT, TAG_ER, TAG_ATTACHMENT, TAG_COMMUNITY, TAG_COIN, TAG_BACKGROUND, TAG_WEIGHT = (
@@ -49,6 +50,8 @@ def first_distinct(draw: Callable[[int, int], np.ndarray], count: int, kept: np.
     ------
     UsageError
         If the sequence does not yield enough new values.
+    DeviceError
+        If they do not fit into memory.
     """
     found = np.empty(0, np.int64) if kept is None else kept
     position = 0
@@ -56,6 +59,7 @@ def first_distinct(draw: Callable[[int, int], np.ndarray], count: int, kept: np.
         missing = count - len(found)
         if missing <= 0:
             return found
+        check_drawing(f"drawing {count:,} edges", DRAW_BYTES * missing)
         new = draw(position, missing)
         position += missing
         new.sort()

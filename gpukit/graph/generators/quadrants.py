@@ -9,6 +9,7 @@ from numba import prange, uint64
 from gpukit.device.philox import draw4
 from gpukit.errors import UsageError
 from gpukit.graph.generators.draws import TAG_RMAT, canonical, check_size, first_distinct, unpack
+from gpukit.graph.memory import DRAW_BYTES, check_drawing
 
 BLOCK = 512
 
@@ -76,6 +77,7 @@ def rmat(
         return _draw(np.uint64(seed), first, number, np.uint64(n), levels, limits, TAG_RMAT)
 
     if edges is None:
+        check_drawing(f"{count:,} draws", DRAW_BYTES // 2 * count)
         keys = draw(0, count)
     else:
         keys = first_distinct(lambda first, number: canonical(draw(first, number), undirected), edges)

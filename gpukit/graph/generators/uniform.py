@@ -6,6 +6,10 @@ from numba import prange
 
 from gpukit.device.philox import draw4
 from gpukit.graph.generators.draws import TAG_ER, below64, canonical, check_size, first_distinct, unpack
+from gpukit.graph.memory import check_drawing
+
+PAIR_BYTES = 64
+"""A pair of vertices, where all of them are listed."""
 
 
 def er(vertices: int, edges: int, seed: int = 0, *, undirected: bool = False) -> tuple[np.ndarray, np.ndarray, int]:
@@ -35,6 +39,7 @@ def er(vertices: int, edges: int, seed: int = 0, *, undirected: bool = False) ->
     if m <= possible // 2:
         keys = first_distinct(draw, m)
     else:  # drawing the edges that are absent takes fewer rounds
+        check_drawing(f"{n * n:,} pairs of vertices", PAIR_BYTES * n * n)
         u, v = np.divmod(np.arange(n * n, dtype=np.int64), n)
         every = (u << 32 | v)[u < v if undirected else u != v]
         keys = np.setdiff1d(every, first_distinct(draw, possible - m), assume_unique=True)
