@@ -3,10 +3,7 @@
 import importlib
 import io
 import os
-import signal
 import sys
-import threading
-import time
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -14,6 +11,8 @@ import typer
 import typer.core
 
 from gpukit import __version__
+from gpukit.cli import interrupts
+from gpukit.cli.interrupts import INTERRUPTED
 from gpukit.cli.outputs import guarded
 from gpukit.errors import GpukitError, UsageError
 
@@ -35,13 +34,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("diff", "gpukit.cli.artifacts:diff", "Compare two artifacts by content."),
 )
 
-INTERRUPTED = 5
 INTERNAL = 70
-GRACE_S = 3.0
-"""Time that a run has to end by itself after a signal; compiled code tells Python of it only when it returns."""
 
-_ENDING = (signal.SIGINT, signal.SIGTERM)
-_INTERRUPTED_LINE = "interrupted; nothing unfinished was left behind"
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "GOTO_NUM_THREADS",
@@ -145,11 +139,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     normalise_threads()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    said = threading.Event()
+    signals = interrupts.Interrupts()
     try:
         if arguments is None:
             _prepare_streams()
-            _watch_signals(said)
+            signals.watch()
         command = typer.main.get_command(app)
         code = 0
         try:
@@ -158,21 +152,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except typer.Exit as end:
             code = end.exit_code
         sys.stdout.flush()  # else Python does, after all this, and tells of a closed pipe in its own way
+        if signals.came:
+            raise KeyboardInterrupt
         return code
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        code, line = explain(error)
+        # Code that meets an interrupt half-way may tell of it as a failure of its own, as HDF5 does.
+        code, line = (INTERRUPTED, interrupts.LINE) if signals.came else explain(error)
+        signals.said.set()
         if line:
             print(f"gpukit: {line}", file=sys.stderr)
-        said.set()
         if code == INTERNAL and any(word == "--verbose" or word.startswith("-v") for word in words):
             import traceback
 
             traceback.print_exception(error)
         _drop_unwritable_output()
         if code == INTERRUPTED and arguments is None:
-            # Python's own end puts the default handlers back, and the second signal of `timeout` would kill it there.
-            for number in _ENDING:
-                signal.signal(number, signal.SIG_IGN)
+            signals.ignore()
         return code
 
 
@@ -197,40 +192,6 @@ def _prepare_streams() -> None:
         raise UsageError("standard output is closed; give it a place, if only /dev/null")
 
 
-def _watch_signals(said: threading.Event) -> None:
-    """Let the first SIGINT or SIGTERM interrupt this process, and end it soon if that does not; others pass.
-
-    A scheduler that ends a job sends SIGTERM, which shall clean up like Ctrl-C, and often more than one. ``said``: the
-    process has told why it ends.
-    """
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    came = False
-
-    def interrupt(number: int, frame: object) -> None:
-        nonlocal came
-        if not came:
-            came = True
-            raise KeyboardInterrupt
-
-    def watch() -> None:
-        while os.read(reader, 1)[0] not in _ENDING:
-            pass
-        time.sleep(GRACE_S)
-        if not said.is_set():
-            os.write(2, f"gpukit: {_INTERRUPTED_LINE}\n".encode())
-        os._exit(INTERRUPTED)
-
-    try:
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        for number in _ENDING:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell starts what runs in the background
-                signal.signal(number, interrupt)
-    except ValueError:
-        return  # not in the main thread
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def _drop_unwritable_output() -> None:
     """Give up what standard output does not take (a closed pipe, a full disk); the exit would fail on it once more."""
     try:
@@ -246,7 +207,7 @@ def explain(error: BaseException) -> tuple[int, str]:
         return error.exit_code, f"error: {text}"
     # CPython makes a SystemError of an interrupt that arrives while compiled code runs.
     if isinstance(error, KeyboardInterrupt | typer.Abort) or isinstance(error.__cause__, KeyboardInterrupt):
-        return INTERRUPTED, _INTERRUPTED_LINE
+        return INTERRUPTED, interrupts.LINE
     # rich, which draws the help and some tables, ends the program where nobody reads on.
     if isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
         return INTERRUPTED, ""

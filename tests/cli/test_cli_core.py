@@ -445,8 +445,8 @@ def stuck():
 """
 RUN_STUCK = """
 import sys
-from gpukit.cli import app
-app.GRACE_S = 0.2
+from gpukit.cli import app, interrupts
+interrupts.GRACE_S = 0.2
 app.COMMANDS += (("stuck", "stuck:stuck", "Never return to Python."),)
 sys.argv[1:] = ["stuck"]
 sys.exit(app.main())
@@ -462,6 +462,81 @@ def test_compiled_code_does_not_outlive_a_signal(tmp_path: Path, number: int) ->
         assert run.stdout is not None and run.stdout.readline() == "ready\n"
         run.send_signal(number)
         _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")
+
+
+SWALLOWED = """
+import ctypes, time, weakref
+from pathlib import Path
+
+def wait(*arguments):
+    print("ready", flush=True)
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end:
+        pass
+    return 0
+
+class Held:
+    def __del__(self):
+        wait()
+
+def ctypes_callback():
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    array = (ctypes.c_int * 2)(2, 1)
+    ctypes.CDLL(None).qsort(array, 2, 4, kind(wait))
+
+def deleted():
+    Held()
+
+def weak_reference():
+    held = set()
+    kept = weakref.ref(held, wait)
+    del held
+
+def caught():
+    try:
+        wait()
+    except:
+        pass
+
+def lost():
+    left = Path("unfinished")
+    left.touch()
+    try:
+        HOW()
+        time.sleep(60)
+    finally:
+        left.unlink()
+"""
+RUN_LOST = RUN_STUCK.replace("stuck", "lost").replace("GRACE_S = 0.2", "GRACE_S = 30")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", ["ctypes_callback", "deleted", "weak_reference", "caught"])
+def test_an_interrupt_that_python_throws_away_ends_the_run(tmp_path: Path, how: str, number: int) -> None:
+    (tmp_path / "lost.py").write_text(SWALLOWED.replace("HOW", how))
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-c", RUN_LOST]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None and run.stdout.readline() == "ready\n"
+        run.send_signal(number)
+        _, err = run.communicate(timeout=20)
+    assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")
+    assert not (tmp_path / "unfinished").exists()
+
+
+def test_a_run_that_ends_with_a_lost_interrupt_does_not_end_well(tmp_path: Path) -> None:
+    (tmp_path / "lost.py").write_text(SWALLOWED.replace("HOW", "caught").replace("time.sleep(60)", "pass"))
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-c", RUN_LOST]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None and run.stdout.readline() == "ready\n"
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=20)
     assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")
 
 

@@ -1,0 +1,95 @@
+"""SIGINT and SIGTERM: the first ends a run, whatever it is doing, with one line and nothing unfinished.
+
+Python raises KeyboardInterrupt in whatever frame runs. Where that is a callback from compiled code (of ctypes, HDF5 or
+a weak reference, or a ``__del__``) it is thrown away, and code that catches everything does the same. So the interrupt
+is watched: while it is on its way it exists, and one that no longer does before the run has said why it ends is raised
+again. Compiled code tells Python of a signal only when it returns; after ``GRACE_S`` nobody waits for it any more.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+import weakref
+
+INTERRUPTED = 5
+GRACE_S = 3.0
+"""Time that a run has to end by itself after a signal."""
+
+LINE = "interrupted; nothing unfinished was left behind"
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+_POLL_S = 0.05
+
+
+class _Interrupt(KeyboardInterrupt):
+    """One that can be watched, which a built-in exception cannot."""
+
+
+class Interrupts:
+    """The signals that end a run.
+
+    Attributes
+    ----------
+    came : bool
+        Whether there was one.
+    said : threading.Event
+        Set by the run once it has told why it ends; from then on nothing is raised.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self.said = threading.Event()
+        self._on_its_way: weakref.ref[_Interrupt] | None = None
+
+    def watch(self) -> None:
+        """Begin; a scheduler that ends a job sends SIGTERM, often more than once, which shall clean up like Ctrl-C."""
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        try:
+            signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+            for number in _ENDING:
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell starts what runs in the background
+                    signal.signal(number, self._handle)
+        except ValueError:
+            return  # not in the main thread
+        sys.unraisablehook = _say_unless_interrupted
+        threading.Thread(target=self._see_to_the_end, args=(reader,), daemon=True).start()
+
+    def ignore(self) -> None:
+        """Let nothing disturb Python's end, which puts the default handlers back: a second signal would kill it."""
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _handle(self, number: int, frame: object) -> None:
+        self.came = True
+        if not self.said.is_set() and self._lost():
+            raise self._new()
+
+    def _new(self) -> _Interrupt:
+        """Return an interrupt that only those hold who handle it: no local variable of a frame in its traceback."""
+        interrupt = _Interrupt()
+        self._on_its_way = weakref.ref(interrupt)
+        return interrupt
+
+    def _lost(self) -> bool:
+        return self._on_its_way is None or self._on_its_way() is None
+
+    def _see_to_the_end(self, reader: int) -> None:
+        """Raise interrupts again that got lost, and end the process when its time is over; the work of a thread."""
+        while (number := os.read(reader, 1)[0]) not in _ENDING:
+            pass
+        end = time.monotonic() + GRACE_S
+        while time.monotonic() < end:
+            time.sleep(_POLL_S)
+            if self._on_its_way is not None and self._lost() and not self.said.is_set():
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
+        if not self.said.is_set():
+            os.write(2, f"gpukit: {LINE}\n".encode())
+        os._exit(INTERRUPTED)
+
+
+def _say_unless_interrupted(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Say what Python threw away, but for an interrupt, which comes again."""
+    if unraisable.exc_type is None or not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
