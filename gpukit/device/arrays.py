@@ -12,10 +12,12 @@ from gpukit.device.select import simulated
 
 if simulated():
     xp: Any = np
+    OutOfMemory: type[Exception] = MemoryError
 else:
     import cupy
 
     xp = cupy
+    OutOfMemory = cupy.cuda.memory.OutOfMemoryError
 
 
 class View:
@@ -86,10 +88,16 @@ class Buffer:
     def __len__(self) -> int:
         return len(self.array)
 
-    def reserve(self, length: int, keep: int) -> None:
-        """Make room for ``length`` elements, keeping the first ``keep``."""
+    def reserve(self, length: int, keep: int, most: int | None = None) -> None:
+        """Make room for ``length`` elements, keeping the first ``keep``; for more of them, up to ``most``, if it grows.
+
+        Without anything to keep, the old array is gone before the new one is made.
+        """
         if length > len(self.array):
-            larger = xp.empty(max(length, min(2 * len(self.array), length + (1 << 26))), self.array.dtype)
+            size = min(2 * len(self.array), length + (1 << 26) if most is None else most)
+            if keep == 0:
+                self._set(xp.empty(0, self.array.dtype))
+            larger = xp.empty(max(length, size), self.array.dtype)
             larger[:keep] = self.array[:keep]
             self._set(larger)
 
@@ -122,6 +130,12 @@ def synchronise(gpu: int) -> None:
     """Wait until a GPU has done what it was given."""
     if xp is not np:
         xp.cuda.Device(gpu).synchronize()
+
+
+def wait_for_stream() -> None:
+    """Wait until the current stream of the current GPU has done what it was given."""
+    if xp is not np:
+        xp.cuda.get_current_stream().synchronize()
 
 
 def copy(target: Any, source: Any) -> None:

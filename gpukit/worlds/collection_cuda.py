@@ -1,4 +1,8 @@
-"""An RR collection on a GPU: the sets, seeds and counts of the CPU collection."""
+"""An RR collection on a GPU: the sets, seeds and counts of the CPU collection.
+
+``room.py`` says what it may take of the memory. Where that is not to be had after all, because another program took it,
+the collection moves to host memory, or draws fewer sets at a time, and goes on.
+"""
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
@@ -6,14 +10,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import cuda
 
-from gpukit.device.arrays import Buffer, cooperative_grid, copy, free_memory, resident_blocks, side_stream, xp
+from gpukit.device.arrays import (
+    Buffer,
+    OutOfMemory,
+    cooperative_grid,
+    copy,
+    resident_blocks,
+    side_stream,
+    wait_for_stream,
+    xp,
+)
 from gpukit.device.launch import launch
 from gpukit.device.philox import Stream
 from gpukit.errors import DeviceError
-from gpukit.worlds import candidates_cuda, cover_cpu, cover_cuda, cuda_scan, cuda_walk
+from gpukit.worlds import candidates_cuda, cover_cpu, cover_cuda, cuda_scan, cuda_walk, room
 from gpukit.worlds import cuda as kernels
 from gpukit.worlds.collection import Collection, Selection, check_ids
-from gpukit.worlds.graph_cuda import DeviceGraph
+from gpukit.worlds.graph_cuda import SAMPLERS, DeviceGraph, bytes_of
 from gpukit.worlds.host_sets import HostSets, gather
 from gpukit.worlds.reverse import Reverse
 
@@ -33,14 +46,14 @@ WANTED, MANY = 1024, 1 << 23
 """Candidates that the selection aims at, and the members from which it takes as many as there is room for: choosing
 them again costs a pass over the members."""
 
-PAIR_BYTES = 12 + 32 + 8
-"""Device memory for a queued pair: queue, hash table (at most), and its place in the collection."""
+WALK_ROOM = room.PAIR // 8
+"""Places in the logs of walks for an expected member."""
 
-WALK_ROOM = 5
-"""Places in the logs of walks for an expected member; they take less memory than ``PAIR_BYTES`` counts."""
+FEWEST = 1 << 10
+"""Pairs of a batch, whatever is left."""
 
-MEMBER_BYTES = 12
-"""Device memory that a member of the collection takes: itself, its set, its place in the inverted index."""
+LITTLE = 16
+"""A collection moves to the host when a batch may take less than one of so many parts of its memory."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +78,7 @@ class CudaCollection:
     shape : Shape
         Launch shape of the scan sampler.
     memory : int, optional
-        Bytes of device memory to use at most; most of what is free if not given.
+        Bytes of device memory that all collections of the graph may use together; most of what is free if not given.
     graph : DeviceGraph, optional
         The graph's arrays where another collection has copied them already.
     """
@@ -84,18 +97,21 @@ class CudaCollection:
         self.shape = shape or Shape()
         self.graph = graph or DeviceGraph(reverse)
         self._walks = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and self.graph.link()
-        self.memory = int(0.8 * free_memory()) if memory is None else memory
         self.size = 0
         self._drawn = 0
         self._used = 0
         self._mean = 32.0
         self._deep = False
         self._host: HostSets | None = None
-        self._starts, self._sizes = Buffer(AHEAD, np.int64), Buffer(AHEAD, np.int32)
-        self._entries = Buffer(1, np.int64)
+        self._give_back()
         self._counts = Buffer(reverse.elements, np.int32, 0)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
         self._work = self._samplers = self.graph.work
+        self.graph.add(self, memory)
+
+    def held(self) -> int:
+        """Return the bytes of device memory that belong to this collection alone."""
+        return sum(int(one.array.nbytes) for one in (self._starts, self._sizes, self._entries, self._counts))
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
@@ -134,17 +150,32 @@ class CudaCollection:
 
     def _appending(self, low: int, count: int) -> Iterator[None]:
         """Draw in as many batches as fit, and stop after each launch."""
-        batch = count
+        batch, limit = count, 2**31 - 1
         while count > 0:
             batch = min(batch, count)
             expected = int(1.25 * self._mean * batch * self.reverse.rounds) + SPARE
-            room = self._room()
-            if expected > room and batch > 1:
-                batch = max(1, int(batch * room / expected))
-                expected = room
-            done = yield from self._drawing(low, batch, min(expected, room))
+            most = min(self._room(count), limit)
+            if expected > most and batch > 1:
+                batch = max(1, int(batch * most / expected))
+                expected = most
+            pairs = most if self.reverse.sampler == "scan" else min(expected, most)
+            try:
+                done = yield from self._drawing(low, batch, pairs, self._target(count))
+            except OutOfMemory:
+                wait_for_stream()  # before anything that it still copies from is given back
+                self._release(self._samplers)
+                if self._used and self._host is None:
+                    self._spill()
+                elif pairs > FEWEST:
+                    limit = max(FEWEST, pairs // 4)
+                else:
+                    raise DeviceError(
+                        f"a batch of {FEWEST} pairs finds no room on the GPU, {self.graph.budget / 2**20:.0f} MiB of "
+                        "which were for RR sets at first; end what else runs there, or use --device cpu"
+                    ) from None
+                continue
             if done is None:
-                if expected < room:
+                if expected < most:
                     self._mean *= 4
                 elif batch > 1:
                     batch = max(1, batch // 4)
@@ -152,8 +183,8 @@ class CudaCollection:
                     self._spill()
                 else:
                     raise DeviceError(
-                        f"one RR set needs more than the {self.memory / 2**20:.0f} MiB of device memory there are; "
-                        "use --device cpu"
+                        f"one RR set needs more than the {self.graph.budget / 2**20:.0f} MiB of device memory there "
+                        "are; use --device cpu"
                     )
                 continue
             self._drawn, low, count = self._drawn + batch, low + batch, count - batch
@@ -166,19 +197,49 @@ class CudaCollection:
         """Return the number of members of all sets drawn, also those ahead of ``size``."""
         return self._used + (self._host.used if self._host else 0)
 
-    def _room(self) -> int:
+    def _room(self, count: int) -> int:
         """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
-        left = self.memory - MEMBER_BYTES * self._used
-        if left < self.memory // 4 and self._host is None:
+        most = self._most_pairs(count)
+        if self._used and self._host is None and most * room.PAIR < self._memory() // LITTLE:
             self._spill()
-            left = self.memory
-        return max(1 << 10, min(left // PAIR_BYTES, 2**31 - 1))
+            most = self._most_pairs(count)
+        most = max(FEWEST, min(most, 2**31 - 1))
+        if bytes_of(self._samplers) > room.PAIR * most:
+            self._release(self._samplers)
+        return most
 
-    def _drawing(self, low: int, count: int, pairs: int) -> Generator[None, None, int | None]:
-        """Draw sets after those there are, stop after each launch; return their members, or None if they do not fit."""
+    def _memory(self) -> int:
+        """Return the bytes that entries, sets, sampler and selection may take (``room.py``)."""
+        return self.held() + self.graph.spare(self._samplers) - 2 * room.COUNTER * self.reverse.elements
+
+    def _held(self) -> room.Held:
+        return room.Held(len(self._entries), len(self._starts), self._used)
+
+    def _target(self, count: int) -> int:
+        """Return how many sets there is to be room for when so many are to come; on the host, they leave by batches."""
+        return 0 if self._host is not None else 9 * (self._drawn + count) // 8
+
+    def _most_pairs(self, count: int, pair: int = room.PAIR) -> int:
+        """Return the most pairs of a batch when so many sets are to come."""
+        return room.most_pairs(self._memory(), self._held(), self._target(count), pair)
+
+    @staticmethod
+    def _release(work: dict[str, Buffer], names: tuple[str, ...] = SAMPLERS) -> None:
+        for name in names:
+            work.pop(name, None)
+
+    def _drawing(self, low: int, count: int, pairs: int, target: int = 0) -> Generator[None, None, int | None]:
+        """Draw sets after those there are, stop after each launch; return their members, or None if they do not fit.
+
+        ``target``: for how many sets to make room, where there is too little.
+        """
         base = 0 if self._host is not None else self._drawn
-        self._starts.reserve(base + count, base)
-        self._sizes.reserve(base + count, base)
+        # What is replaced may belong to another stream, which would use it again before this one has copied it.
+        replaced = [one.array for one in (self._starts, self._sizes, self._entries)]
+        places = room.most_entries(self._memory(), self._held(), target, pairs)
+        self._starts.reserve(base + count, base, target)
+        self._sizes.reserve(base + count, base, target)
+        self._entries.reserve(self._used + pairs, self._used, places)
         self._control.array.fill(0)
         before = self._counts.array.copy()
         r = self.reverse
@@ -187,13 +248,15 @@ class CudaCollection:
         sampler(low, count, pairs, base)
         yield
         control = self._control.host()
-        short = walks and (control[kernels.TICKET] < count or control[kernels.MEMBER_TAIL] > pairs)
+        del replaced
+        short = self._used + control[kernels.MEMBER_TAIL] > len(self._entries)
+        short |= walks and control[kernels.TICKET] < count
         if control[kernels.OVERFLOW] or short:
             self._counts.array[:] = before
-            self._samplers.pop("visited", None)  # bits of elements that found no place are still set
+            self._release(self._samplers, ("visited", "found"))  # bits of elements that found no place are still set
             if control[kernels.OVERFLOW] == cuda_walk.DEEP and walks:
                 self._deep = True
-                return (yield from self._drawing(low, count, pairs))
+                return (yield from self._drawing(low, count, pairs, target))
             return None
         return int(control[kernels.MEMBER_TAIL])
 
@@ -201,15 +264,15 @@ class CudaCollection:
         r, g = self.reverse, self.graph
         block = 32 if xp is np else kernels.BLOCK
         blocks = 2 if xp is np else min(resident_blocks(block, kernels.REGISTERS), max(1, count // 32))
-        room = max(pairs // blocks, 4 * block * r.rounds)
+        least = 4 * block * r.rounds
+        blocks = max(1, min(blocks, pairs // least))
+        places = max(pairs // blocks, least)
         work = self._samplers
-        if "ranks" not in work or work["ranks"].array.shape[0] != blocks or work["ranks"].array.shape[1] < room:
-            for name in ("queue", "ranks", "table"):
-                work.pop(name, None)
-            work["queue"], work["ranks"] = Buffer(blocks * room, np.uint64), Buffer((blocks, room), np.int32)
-            work["table"] = Buffer(blocks << (2 * room - 1).bit_length(), np.uint64)
+        if "ranks" not in work or work["ranks"].array.shape[0] != blocks or work["ranks"].array.shape[1] < places:
+            self._release(work, ("queue", "ranks", "table"))
+            work["queue"], work["ranks"] = Buffer(blocks * places, np.uint64), Buffer((blocks, places), np.int32)
+            work["table"] = Buffer(blocks << (2 * places - 1).bit_length(), np.uint64)
         queue, ranks, table = work["queue"], work["ranks"], work["table"]
-        self._entries.reserve(self._used + len(queue), self._used)
         group = max(8, min(2 * block // r.rounds, count // (8 * blocks)))
         launch(kernels.sample, blocks, block,
             g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
@@ -224,12 +287,11 @@ class CudaCollection:
         block = 32 if xp is np else cuda_walk.BLOCK
         most = 2 if xp is np else cuda_walk.BLOCKS * cuda.current_context().device.MULTIPROCESSOR_COUNT
         blocks = min(most, -(-count // block))
-        room = WALK_ROOM * pairs // (blocks * block)
+        places = WALK_ROOM * pairs // (blocks * block)
         work = self._samplers
-        if "log" not in work or work["log"].array.shape[0] != blocks * block or work["log"].array.shape[1] < room:
+        if "log" not in work or work["log"].array.shape[0] != blocks * block or work["log"].array.shape[1] < places:
             work.pop("log", None)
-            work["log"] = Buffer((blocks * block, room), np.uint64)
-        self._entries.reserve(self._used + pairs, self._used)
+            work["log"] = Buffer((blocks * block, places), np.uint64)
         launch(cuda_walk.walk, blocks, block,
             g.rows.view, g.hops.view, r.lt_kind, np.uint64(r.lt_constant), g.lt_prefix.view, g.roots.view, r.n,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, work["log"].view,
@@ -240,14 +302,15 @@ class CudaCollection:
     def _scan(self, low: int, count: int, pairs: int, base: int) -> None:
         r, g = self.reverse, self.graph
         blocks = self.shape.grid or (2 if xp is np else 32 * cuda.current_context().device.MULTIPROCESSOR_COUNT)
-        words = (r.elements + 31) // 32
-        blocks = max(1, min(blocks, count, self.memory // (8 * (r.elements + words))))
-        longest = min(r.elements, max(1024, self.memory // 8 // blocks))
-        self._entries.reserve(self._used + pairs, self._used)
-        if "visited" not in self._samplers or self._samplers["visited"].array.shape != (blocks, words):
-            self._samplers["visited"] = Buffer((blocks, words), np.uint32, 0)
-            self._samplers["found"] = Buffer((blocks, longest), np.int32)
-        visited, found = self._samplers["visited"], self._samplers["found"]
+        words, space = (r.elements + 31) // 32, room.PAIR * pairs // 4
+        blocks = max(1, min(blocks, count, space // (r.elements + words)))
+        longest = min(r.elements, max(1024, space // blocks - words))
+        work = self._samplers
+        if "found" not in work or work["found"].array.shape != (blocks, longest):
+            self._release(work, ("visited", "found"))
+            work["visited"] = Buffer((blocks, words), np.uint32, 0)
+            work["found"] = Buffer((blocks, longest), np.int32)
+        visited, found = work["visited"], work["found"]
         launch(cuda_scan.sample_scan, blocks, self.shape.block,
             g.indptr.view, g.indices.view, g.accept.view, r.lt_kind, g.lt_prefix.view, g.roots.view, r.n, r.rounds,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, visited.view, found.view,
@@ -277,7 +340,11 @@ class CudaCollection:
     ) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
         on_device = judge if isinstance(judge, CudaCollection) and judge._host is None else None
-        result = None if self._host is not None else self._select_on_device(k, forced, blocked, bounds, on_device)
+        try:
+            result = None if self._host is not None else self._select_on_device(k, forced, blocked, bounds, on_device)
+        except OutOfMemory:
+            self._release(self._work, (*SAMPLERS, "snapshot", "result"))
+            result = None
         if result is None:
             result, on_device = self._select_on_host(k, forced, blocked, bounds), None
         if judge is not None and on_device is None:
@@ -298,8 +365,8 @@ class CudaCollection:
         work = self._work
         if "snapshot" not in work or len(work["snapshot"]) < picks + 1:
             work["snapshot"] = Buffer((picks + 1, cover_cuda.MOST), np.int32)
-        work["inverted"].reserve(self._used, 0)
-        work["covered"].reserve(self._drawn, 0)
+        work["inverted"].reserve(self._used, 0, self._used)
+        work["covered"].reserve(self._drawn, 0, self._drawn)
         if blocked is not None or len(forced) or "restricted" in work:
             work["restricted"] = work["state"]
             work["state"].array.fill(candidates_cuda.FREE)
@@ -352,18 +419,21 @@ class CudaCollection:
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
-        if self._host is not None:
-            position = np.full(self.reverse.elements, len(seeds), np.int32)
-            position[seeds] = np.arange(len(seeds), dtype=np.int32)
-            return cover_cpu.coverage(*self._host.sets(self.size), position, len(seeds))
-        totals = Buffer(len(seeds) + 1, np.int64, 0)
-        self._cover(Buffer(seeds.astype(np.int64)), totals)
-        return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
+        if self._host is None:
+            try:
+                totals = Buffer(len(seeds) + 1, np.int64, 0)
+                self._cover(Buffer(seeds.astype(np.int64)), totals)
+                return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
+            except OutOfMemory:
+                self._release(self._work)
+        position = np.full(self.reverse.elements, len(seeds), np.int32)
+        position[seeds] = np.arange(len(seeds), dtype=np.int32)
+        return cover_cpu.coverage(*self._sets(), position, len(seeds))
 
     def _cover(self, seeds: Buffer, totals: Buffer) -> None:
         """Count the sets by the first of the seeds, on the device, that they hold; ``totals`` is zero before."""
         work = self._work
-        work["earliest"].reserve(self._drawn, 0)
+        work["earliest"].reserve(self._drawn, 0, self._drawn)
         args = (
             self._entries.view, self._used, self.size, seeds.view, work["position"].view, work["earliest"].view,
             totals.view,
@@ -391,24 +461,34 @@ class CudaCollection:
 
     def take_over(self, other: "CudaCollection", piece: "Piece") -> None:
         """Copy a piece of another collection, on any GPU, to the end of this one, but for the occurrence counters."""
-        count, room = piece.sets_end - piece.sets, piece.used_end - piece.used
-        if self._host is None and (other._host is not None or 2 * MEMBER_BYTES * (self._used + room) > self.memory):
+        count, members = piece.sets_end - piece.sets, piece.used_end - piece.used
+        if self._host is None and (other._host is not None or not self._make_room(count, members)):
             self._spill()
         if self._host is not None:
             self._host.add(*other.gathered(piece))
         else:
-            self._starts.reserve(self._drawn + count, self._drawn)
-            self._sizes.reserve(self._drawn + count, self._drawn)
-            self._entries.reserve(self._used + room, self._used)
             starts = self._starts.array[self._drawn : self._drawn + count]
-            entries = self._entries.array[self._used : self._used + room]
+            entries = self._entries.array[self._used : self._used + members]
             copy(starts, other._starts.array[piece.sets : piece.sets_end])
             copy(self._sizes.array[self._drawn : self._drawn + count], other._sizes.array[piece.sets : piece.sets_end])
             copy(entries, other._entries.array[piece.used : piece.used_end])
             starts += self._used - piece.used
             entries += (self._drawn - piece.sets) << 32
-            self._used += room
+            self._used += members
         self._drawn += count
+
+    def _make_room(self, count: int, members: int) -> bool:
+        """Make room for more sets if there is any; return whether there is."""
+        if self._most_pairs(count, 0) < members:
+            return False
+        places = room.most_entries(self._memory(), self._held(), self._target(count), 0)
+        try:
+            for array in (self._starts, self._sizes):
+                array.reserve(self._drawn + count, self._drawn, self._target(count))
+            self._entries.reserve(self._used + members, self._used, min(places, 2 * (self._used + members)))
+        except OutOfMemory:
+            return False
+        return True
 
     def take_counts(self, other: "CudaCollection") -> None:
         """Add the occurrence counters of another collection, on any GPU."""
@@ -417,10 +497,15 @@ class CudaCollection:
         self._counts.array += counts
 
     def clear(self) -> None:
-        """Forget all sets, but not how large they were."""
+        """Forget all sets and the memory they took, but not how large they were."""
         self._drawn = self._used = 0
         self._counts.array.fill(0)
         self._host = None
+        self._give_back()
+
+    def _give_back(self) -> None:
+        self._starts, self._sizes = Buffer(AHEAD, np.int64), Buffer(AHEAD, np.int32)
+        self._entries = Buffer(1, np.int64)
 
     def gathered(self, piece: "Piece") -> tuple[np.ndarray, np.ndarray]:
         """Return the sets of a piece in host memory."""
@@ -439,10 +524,9 @@ class CudaCollection:
             *gather(self._starts.host(self._drawn), self._sizes.host(self._drawn), self._entries.host(self._used))
         )
         self._used = 0
-        for name in ("queue", "ranks", "table", "log", "visited", "found"):
-            self._samplers.pop(name, None)
+        self._release(self._samplers)
         self._work["inverted"] = Buffer(1, np.int32)
-        self._entries = Buffer(1, np.int64)
+        self._give_back()
 
     def _move_to_host(self, batch: int) -> None:
         assert self._host is not None

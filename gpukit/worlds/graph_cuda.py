@@ -1,14 +1,27 @@
 """A graph on a GPU, ready for sampling, with what the collections of its RR sets share there."""
 
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
 import numpy as np
 
 from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
-from gpukit.worlds import candidates_cuda, cover_cuda, cuda_walk
+from gpukit.device.memory import check_budget
+from gpukit.worlds import candidates_cuda, cover_cuda, cuda_walk, room
 from gpukit.worlds.reverse import Reverse
+
+if TYPE_CHECKING:
+    from gpukit.worlds.collection_cuda import CudaCollection
 
 HOP_SHARE = 4
 """Walks are drawn where the rows beside the edges take at most this part of the free memory."""
+
+SAMPLERS = ("queue", "ranks", "table", "log", "visited", "found")
+"""Working space of samplers, made for a batch and kept for the next."""
+
+ELEMENT_BYTES = 4 + 1 + 4 + 2 * 8 // 32 + 1
+"""Working space of selections for an element."""
 
 
 class DeviceGraph:
@@ -16,14 +29,28 @@ class DeviceGraph:
 
     ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``aside`` is working space of samplers
     for a collection that is drawn while another one is.
+
+    Raises
+    ------
+    DeviceError
+        If the graph does not fit.
     """
 
     def __init__(self, reverse: Reverse) -> None:
+        arrays = (
+            reverse.rows, reverse.indptr, reverse.indices, reverse.accept, reverse.thresholds, reverse.lt_prefix,
+            reverse.roots,
+        )  # fmt: skip
+        needs = {"the graph": sum(array.nbytes for array in arrays), "vertices": ELEMENT_BYTES * reverse.elements}
+        check_budget(needs, free_memory(), "the GPU", "use --device cpu")
         self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
         self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
         self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
         self.hops: Buffer | None = None
         self.aside: dict[str, Buffer] = {}
+        # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
+        self.collections: WeakSet[CudaCollection] = WeakSet()
+        self.budget = 0
         elements, most = reverse.elements, cover_cuda.MOST
         self.work: dict[str, Buffer] = {
             "work": Buffer(elements, np.int32),
@@ -42,6 +69,18 @@ class DeviceGraph:
             "none": Buffer(0, np.int32),
         }
 
+    def add(self, collection: "CudaCollection", memory: int | None) -> None:
+        """Take note of a collection; the first one finds the budget, unless it is given."""
+        if memory is not None or not self.budget:
+            self.budget = int(room.SHARE * free_memory()) if memory is None else memory
+        self.collections.add(collection)
+
+    def spare(self, samplers: dict[str, Buffer]) -> int:
+        """Return the bytes that a collection which uses these samplers may take beyond what it holds (``room.py``)."""
+        other = self.work if samplers is self.aside else self.aside
+        held = sum(one.held() for one in self.collections) + bytes_of(other)
+        return (self.budget - held) // len(self.collections)
+
     def link(self) -> bool:
         """Make ``hops`` (:func:`gpukit.worlds.cuda_walk.link`) if there are edges and room; return whether there is."""
         m = len(self.indices)
@@ -51,3 +90,8 @@ class DeviceGraph:
             grid = min(-(-m // block), 1 << 16)
             launch(cuda_walk.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
         return self.hops is not None
+
+
+def bytes_of(samplers: dict[str, Buffer]) -> int:
+    """Return the bytes that the working space of samplers takes."""
+    return sum(int(samplers[name].array.nbytes) for name in SAMPLERS if name in samplers)

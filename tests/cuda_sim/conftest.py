@@ -4,6 +4,7 @@ Numba reads the variable when it is imported, so this needs a process of its own
 CPU twins run in the same process, so results are compared directly. Keep graphs tiny: about 10,000 threads a second.
 """
 
+import sys
 import threading
 from pathlib import Path
 
@@ -91,11 +92,20 @@ def _nothing_is_read_before_it_is_written(monkeypatch):
         return
     from numba.cuda.simulator import kernelapi
 
-    class Numpy:
-        def __getattr__(self, name):
-            return getattr(np, name)
+    # Two threads that come first must not make an array each, as in the simulator they may.
+    making = threading.Lock()
 
-        def empty(self, shape, dtype):
-            return np.empty(shape, dtype).view(Written)
+    def fresh(shape, dtype):
+        kind = kernelapi.numpy_support.as_dtype(dtype) if isinstance(dtype, kernelapi.types.Type) else dtype
+        return np.empty(shape, kind).view(Written)
 
-    monkeypatch.setattr(kernelapi, "np", Numpy())
+    def shared(self, shape, dtype):
+        frame = sys._getframe(1)
+        place = frame.f_code.co_filename, frame.f_lineno
+        with making:
+            if place not in self._allocations:
+                self._allocations[place] = fresh(shape, dtype)
+            return self._allocations[place]
+
+    monkeypatch.setattr(kernelapi.FakeCUDAShared, "array", shared)
+    monkeypatch.setattr(kernelapi.FakeCUDALocal, "array", lambda self, shape, dtype: fresh(shape, dtype))

@@ -1,6 +1,9 @@
 """The kernels of worlds in the simulator give the sets, seeds and counts of the CPU."""
 
+import gc
+import sys
 import threading
+import weakref
 from collections import Counter
 
 import numpy as np
@@ -55,6 +58,22 @@ def test_sets_equal_the_cpu(simulator, random_graph, model, sampler, rounds, wei
         cpu.extend(size)
         gpu.extend(size)
     check_equal(cpu, gpu)
+
+
+def test_arrays_that_grow_on_another_stream_stay_until_it_was_waited_for(simulator, random_graph, monkeypatch):
+    """Else their memory may be used again while it is still copied from."""
+
+    _, gpu = pair(random_graph(20, 60, 1), "ic", "skip")
+    gpu.extend(16)
+    old = [weakref.ref(one.array) for one in (gpu._starts, gpu._sizes, gpu._entries)]
+    turns = gpu.extending(300, aside=True)
+    next(turns)
+    gc.collect()
+    assert not any(ref() is None or any(ref() is one.array for one in (gpu._starts, gpu._sizes)) for ref in old)
+    assert len(gpu._entries) > len(old[2]())
+    assert list(turns) in ([], [None])
+    gc.collect()
+    assert [ref() for ref in old] == [None] * 3
 
 
 @pytest.mark.parametrize("model", ["ic", "lt"])
@@ -170,12 +189,12 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
 
     from gpukit.worlds import cuda as kernels
 
-    passed, touched = Counter(), {"read": set(), "set": set()}
+    passed, touched, arrays = Counter(), {"read": set(), "set": set()}, {}
 
     def note(what, place):
         if place == kernels.FULL:
             thread = threading.current_thread()
-            touched[what].add((thread.thread_id, passed[thread]))
+            touched[what].add((thread.thread_id, (thread.blockIdx.x, passed[thread])))
 
     class Counters(np.ndarray):
         def __getitem__(self, place):
@@ -186,16 +205,13 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
             note("set", place if value else None)
             super().__setitem__(place, value)
 
-    class Numpy:
-        def __getattr__(self, name):
-            return getattr(np, name)
-
-        def empty(self, shape, dtype):
-            return np.empty(shape, dtype).view(Counters if shape == 8 else np.ndarray)
+    def array(self, shape, dtype):
+        made = np.zeros(shape, kernelapi.numpy_support.as_dtype(dtype))
+        return arrays.setdefault(sys._getframe(1).f_lineno, made.view(Counters) if shape == 8 else made)
 
     wait = kernel.BlockThread.syncthreads
     monkeypatch.setattr(kernel.BlockThread, "syncthreads", lambda self: (passed.update([self]), wait(self))[1])
-    monkeypatch.setattr(kernelapi, "np", Numpy())
+    monkeypatch.setattr(kernelapi.FakeCUDAShared, "array", array)
     monkeypatch.setattr(kernels, "STAGE", 2)  # the other live edges are followed at once
     monkeypatch.setattr(kernels, "_follow", lambda *args: args[-1].__setitem__(kernels.FULL, 1))
     gpu = pair(random_graph(20, 200, 1, Weights("const", 0.5)), "ic", "skip")[1]

@@ -1,0 +1,144 @@
+"""Collections in a memory of limited size: none asks for more than the budget; without that, they do with less.
+
+Arrays are those of the host code; what kernels would write is written by NumPy, so that there can be millions.
+"""
+
+import weakref
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DeviceError
+from gpukit.worlds.reverse import prepare
+
+N, LARGEST = 500, 39
+NONE = np.empty(0, np.int32)
+
+
+class Pool:
+    """Counts the bytes of arrays that a buffer held and somebody still holds."""
+
+    def __init__(self) -> None:
+        self.alive = self.refused = 0
+        self.limit = 1 << 62
+
+    def take(self, array) -> None:
+        if array.base is not None:
+            return
+        if self.alive + array.nbytes > self.limit:
+            self.refused += 1
+            raise MemoryError(f"{self.alive} + {array.nbytes} bytes")
+        self.alive += array.nbytes
+        weakref.finalize(array, self.give, array.nbytes)
+
+    def give(self, size: int) -> None:
+        self.alive -= size
+
+
+def drawn(first, count):
+    """Return the sizes and members of some sets."""
+    ids = np.arange(first, first + count)
+    sizes = 1 + ids * 2654435761 % LARGEST
+    ends = np.cumsum(sizes)
+    place = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
+    return sizes, (np.repeat(ids, sizes) + place) % N
+
+
+def written(kernel, grid, block, *args):
+    """Do what the sampler does; nothing for a selection, which then is incomplete."""
+    from gpukit.worlds import cuda as kernels
+
+    if kernel is not kernels.sample:
+        return
+    first, count = args[13:15]
+    ranks, sizes, starts, base, entries, used, counts, control = args[-8:]
+    found, members = drawn(first, count)
+    if len(members) > min(ranks.size, len(entries) - used):
+        control[kernels.OVERFLOW] = 1
+        return
+    sizes[base : base + count] = found
+    starts[base : base + count] = used + np.cumsum(found) - found
+    entries[used : used + len(members)] = np.repeat(base + np.arange(count), found) << 32 | members
+    counts += np.bincount(members, minlength=N).astype(np.int32)
+    control[kernels.MEMBER_TAIL] = len(members)
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    from gpukit.device.arrays import Buffer
+    from gpukit.worlds import collection_cuda
+
+    pool, put = Pool(), Buffer._set
+    monkeypatch.setattr(Buffer, "_set", lambda self, array: (pool.take(array), put(self, array)) and None)
+    monkeypatch.setattr(collection_cuda, "launch", written)
+    monkeypatch.setattr(collection_cuda, "SPARE", 2000)
+    return pool
+
+
+def collections(make_graph, budget):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(make_graph(N, [(0, 1)]), "ic")
+    one = CudaCollection(reverse, 5, memory=budget)
+    return one, CudaCollection(reverse, 5, 1 << 20, memory=budget, graph=one.graph)
+
+
+def check(one):
+    offsets, members = one.export()
+    sizes, expected = drawn(one.first, one.size)
+    assert np.array_equal(np.diff(offsets), sizes)
+    owner = np.repeat(np.arange(one.size), sizes)
+    assert np.array_equal(members, expected[np.lexsort((expected, owner))])
+    assert np.array_equal(one._counts.array, np.bincount(drawn(one.first, one._drawn)[1], minlength=N))
+
+
+@pytest.mark.parametrize("budget", [24 << 20, 100 << 20, 320 << 20])
+def test_two_collections_stay_within_the_budget(simulator, make_graph, pool, budget):
+    """Both double, one beside the other at first, seeds are chosen on the way; and much fits before they spill."""
+    from gpukit.worlds.collection import extend_both
+
+    one, two = collections(make_graph, budget)
+    pool.limit = budget + (1 << 20)  # the graph, and what grows with the number of seeds
+    held, size = 0, 4000
+    while size <= 512_000:
+        extend_both(one, two, size)
+        for first, second in ((one, two), (two, one)):
+            if first._host is None:
+                first._select_on_device(1, NONE, None, False, None if second._host else second)
+            held = max(held, 8 * first._used)
+        size *= 2
+    assert pool.refused == 0
+    assert held > budget // 8 and (one._host is None) == (budget == 320 << 20)
+    check(one)
+    check(two)
+
+
+def test_memory_that_is_not_there_after_all(simulator, make_graph, pool):
+    """Half of what was free is taken by somebody else: collections spill, or draw less at a time."""
+    one, two = collections(make_graph, 24 << 20)
+    pool.limit = pool.alive + (5 << 20)
+    for size in (4000, 60_000, 250_000):
+        one.extend(size)
+        two.extend(size)
+    assert one._host is not None and two._host is not None
+    assert pool.refused > 0
+    check(one)
+    check(two)
+
+
+def test_selections_that_find_no_memory_are_done_on_the_host(simulator, make_graph, pool):
+    one, two = collections(make_graph, 100 << 20)
+    for own in (one, two):
+        own.extend(40_000)
+    expected = one.select(2, forced=NONE, judge=two)
+    one._work.pop("snapshot")
+    pool.limit = pool.alive + 1000
+    found = one.select(2, forced=NONE, judge=two)
+    assert np.array_equal(found.seeds, expected.seeds) and found.hit == expected.hit and pool.refused > 0
+
+
+def test_no_memory_at_all_is_one_line(simulator, make_graph, pool):
+    one, _ = collections(make_graph, 24 << 20)
+    pool.limit = pool.alive + 1000
+    with pytest.raises(DeviceError, match="finds no room on the GPU"):
+        one.extend(1000)
