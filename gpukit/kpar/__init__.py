@@ -4,7 +4,8 @@
 constants, schedule of δ and coefficients of the bounds (3.4, repaired); ``query.py`` batches of queries;
 ``query_cpu.py`` adaptive forward push, candidates and estimates (algorithms 2 to 4); ``bounds.py`` the stop test;
 ``weights.py`` edge weights as transition probabilities; ``cpu.py`` the kernels of ranking and indexing;
-``baselines.py`` what the paper compares with; ``run.py`` each step on the device that was chosen.
+``baselines.py`` what the paper compares with; ``threads.py`` shares queries among CPU threads; ``run.py`` each step on
+the device that was chosen.
 
 On a GPU: ``cuda.py`` and ``index_cuda.py`` rank and index; ``query_cuda.py`` is the kernel of a query, made of
 ``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows, section 4),

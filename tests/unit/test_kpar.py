@@ -18,6 +18,7 @@ from gpukit.kpar.baselines import fora, fora_index, monte_carlo
 from gpukit.kpar.bounds import take_top
 from gpukit.kpar.index import walk_counts
 from gpukit.kpar.problem import NEVER, ONE, PATIENCE, Constants
+from gpukit.kpar.threads import over_threads
 
 PARAMS = Params()
 
@@ -390,3 +391,13 @@ def test_bench_names_the_threads_that_had_queries(graph):
     bench.preprocessing()
     found = bench.on_threads(5, Sources.single([1, 2, 3]))
     assert (found["threads"], found["queries"], found["same_answers"]) == (3, 3, True)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("count", [1, 3, 4, 101])
+def test_ranges_make_up_the_whole_in_order(threads, count):
+    parts = over_threads(lambda first, last: list(range(first, last)), count, threads)
+    assert [q for part in parts for q in part] == list(range(count))
+    assert max(len(part) for part in parts) <= 4 and len(parts) >= min(threads, count)
+    with pytest.raises(ZeroDivisionError):
+        over_threads(lambda first, last: 1 // (count - last), count, threads)
