@@ -63,12 +63,13 @@ def prepare(pool: Path, wanted: list[Command]) -> None:
 
 def work(asked: argparse.Namespace) -> int:
     """Be one of the processes that make faults: every ``jobs``-th of those asked for, a line of JSON for each."""
-    import_commands()
     root = Path(asked.keep)
     folder = root / f"job-{asked.job}"
     folder.mkdir()
     os.environ["TMPDIR"] = str(folder)
+    os.environ["XDG_CACHE_HOME"] = str(root / "cache")  # the user's own is none of our business
     tempfile.tempdir = None
+    import_commands()
     pool = root / "pool"
     if asked.job == asked.jobs:
         pool.mkdir()

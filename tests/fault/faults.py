@@ -160,6 +160,7 @@ def memory(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[s
     """Limit the address space."""
     extra = int(2 ** draw.uniform(20, 31))
     verdict.said = f"{extra >> 20} MiB more than at the start"
+    scene.unprinted = scene.command.words[0] == "doctor"  # it may well say that something is missing
     process = Process(scene.command.words, scene.folder, starve(extra)).start()
     finish([process], LIMIT_S)
     return judge(scene, process, stage.answers[scene.command])
@@ -229,7 +230,7 @@ def two(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]
         return ["both ended with 0, but the state holds one of the two observations"]
     wrong = []
     for process, sent in ((first, (number,) if killed else ()), (second, ())):
-        scene.signals = (number,) if killed else ()
+        scene.signals, scene.early = (number,) if killed else (), killed
         scene.unprinted = state
         wrong += judge(scene, process, wanted)
         if process.code and not sent and not (state and process.code in (2, 3)):

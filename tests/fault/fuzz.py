@@ -8,6 +8,7 @@ import argparse
 import itertools
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -110,10 +111,11 @@ def main() -> int:
     failed = False
     for name in asked.names or FUZZERS:
         began = cpu_seconds()
-        with tempfile.TemporaryDirectory(prefix="gpukit-fuzz-") as folder:
-            if asked.coverage:
-                cover(name, 60 * asked.minutes, Path(folder))
-            tried, failures = fuzz(name, began + 60 * asked.minutes, asked.seed, asked.examples, Path(folder))
+        folder = Path(tempfile.mkdtemp(prefix="gpukit-fuzz-"))
+        if asked.coverage:
+            cover(name, 60 * asked.minutes, folder)
+        tried, failures = fuzz(name, began + 60 * asked.minutes, asked.seed, asked.examples, folder)
+        shutil.rmtree(folder)
         spent = round(cpu_seconds() - began)
         one = {"fuzzer": name, "seed": asked.seed, "tried": tried, "failed": len(failures), "seconds": spent}
         print(json.dumps(one), flush=True)

@@ -51,7 +51,7 @@ def make(folder: Path) -> None:
         trial.mkdir()
         provide(command, folder, trial)
         done = run_undisturbed(list(command.words), trial)
-        assert done.code == 0, done.err.decode()
+        assert done.code == 0, f"{command.words}: {done.err.decode()}"
         shutil.copyfile(trial / str(command.out), folder / str(command.out))
         if command.kept:
             (folder / command.kept).write_bytes(done.out)

@@ -41,8 +41,16 @@ class Scene:
         Inputs that are not what the pool holds, so that another answer may be right.
     signals : tuple of int
         What was sent.
+    early : bool
+        Whether a signal may have come before the command watched for it.
     silent : bool
         Whether nobody could read standard error, or nobody read standard output on.
+    unprinted : bool
+        Whether what it printed does not matter.
+    extra : frozenset of str
+        Names that may lie in the folder afterwards.
+    before : dict of str to bytes
+        The files that lay there.
     """
 
     folder: Path
@@ -50,6 +58,7 @@ class Scene:
     out: Path | None
     damaged: tuple[str, ...] = ()
     signals: tuple[int, ...] = ()
+    early: bool = False
     silent: bool = False
     unprinted: bool = False
     extra: frozenset[str] = frozenset()
@@ -100,7 +109,8 @@ def _ending(scene: Scene, process: Process) -> list[str]:
         return ["did not end"]
     wrong, code = [], process.code
     lines = process.err.decode(errors="replace").splitlines()
-    if code not in CODES and -(code or 0) not in scene.signals:
+    killed = code == -signal.SIGKILL and signal.SIGKILL in scene.signals
+    if code not in CODES and not killed and not (scene.early and -(code or 0) in scene.signals):
         wrong.append(f"ended with {code}" if code >= 0 else f"died of {signal.Signals(-code).name}")
         wrong += [f"its last word: {line[:300]}" for line in lines[-1:]]
     if strange := [line for line in lines if not line.startswith("gpukit: ")]:

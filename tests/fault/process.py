@@ -22,7 +22,10 @@ PRINTED = 64 << 20
 
 
 class Forked(BaseException):
-    """Raised in a new child, to leave every frame of the harness before the command begins."""
+    """Raised in a new child, to leave every frame of the harness before the command begins.
+
+    On its way no ``with`` and no ``finally`` may do anything: it would be done in the child, too.
+    """
 
 
 def serve(work: Callable[[], int]) -> int:
