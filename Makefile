@@ -1,6 +1,7 @@
 # make demo   the workflow on the shipped graphs: results/report.html (sets up .venv first)
 # make test   every test that needs no GPU          make lint      style, types, workflow
 # make bench  timed side-by-side runs               make gpu-test  the tests that need a GPU
+# make gpu-sanitize   NVIDIA's sanitizers over the small tests that need a GPU
 # make papers the five papers at smoke scale: results/paper/NAME/report.html
 # make fault  faults on purpose: make fault FAULTS=2000 SEED=1 FIRST=1; make fuzz MINUTES=30 SEED=1 FUZZ="edges costs"
 # make reliability  the counts of both into docs/reliability.md
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint gpu-test bench papers schema fault fuzz reliability clean
+.PHONY: demo test lint gpu-test gpu-sanitize bench papers schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -36,6 +37,21 @@ lint: $(VENV)/.stamp-dev
 
 gpu-test: $(VENV)/.stamp-gpu
 	$(RUN) pytest tests/gpu
+
+# Every tool runs, also after one that found something. racecheck knows hazards in a block's shared memory, and nothing of
+# barriers between blocks: tests of kernels that have these are left out of it.
+SANITIZERS ?= memcheck racecheck synccheck initcheck
+SANITIZED := tests/gpu/test_small_gpu.py --timeout 3600
+
+gpu-sanitize: $(VENV)/.stamp-gpu
+	@command -v compute-sanitizer >/dev/null || { \
+	  echo "gpu-sanitize needs compute-sanitizer, which comes with NVIDIA's CUDA toolkit: install that, or put it on PATH" >&2; exit 1; }
+	@found=; for tool in $(SANITIZERS); do \
+	  echo "== $$tool"; \
+	  if [ $$tool = racecheck ]; then only='not cooperative'; else only=''; fi; \
+	  $(RUN) compute-sanitizer --tool $$tool --error-exitcode 1 python -m pytest $(SANITIZED) -k "$$only" || found="$$found $$tool"; \
+	done; \
+	if [ -n "$$found" ]; then echo "gpu-sanitize: errors or failed tests under$$found" >&2; exit 1; fi
 
 BENCH := $(patsubst %,results/bench/%.h5,soc-Epinions1 soc-Slashdot0902)
 

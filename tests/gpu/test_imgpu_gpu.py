@@ -1,5 +1,7 @@
 """IMGPU on a GPU: the sums, seeds and gains of the CPU, to the bit, however it is told to count."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,15 @@ def test_undirected_graphs(gpu, pairs):
         assert ready.paired == pairs
         check(ready, 100)
         check(ready, 50, [2, 3])
+
+
+def test_worlds_that_outgrow_what_they_are_kept_in(random_graph, gpu):
+    from gpukit.imgpu.cuda import CudaWorlds
+
+    ready = prepare_blocks(random_graph(2000, 20_000, 5, Weights("const", 0.2)))
+    worlds = CudaWorlds(replace(ready, mean_live=1.0), 9)
+    worlds._make_room(6000)
+    assert np.array_equal(worlds.keep(0, 50), CpuWorlds(ready, 9).gains(0, 50, []))
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense", "undirected", "wc"])

@@ -124,3 +124,77 @@ def test_sets_larger_than_their_place_are_drawn_again(random_graph, gpu):
     cuda.append(0, 60)
     cuda.size = 60
     check_equal(cpu, cuda)
+
+
+@pytest.fixture
+def limited(gpu):
+    """Return a function that lets CuPy's pool have no more than so many bytes beyond what is taken."""
+    from gpukit.device.arrays import xp
+
+    pool = xp.get_default_memory_pool()
+    pool.free_all_blocks()
+    yield lambda size: pool.set_limit(size=pool.used_bytes() + size)
+    pool.set_limit(size=0)
+
+
+@pytest.mark.parametrize("budget", [24 << 20, 100 << 20])
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_two_collections_stay_within_the_budget(random_graph, limited, monkeypatch, model, budget):
+    """They double side by side in a pool of the size that they were told, and an eighth for gaps."""
+    from gpukit.worlds import collection_cuda
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    monkeypatch.setattr(collection_cuda, "SPARE", 20_000)
+    monkeypatch.setattr(collection_cuda, "wait_for_stream", lambda: pytest.fail("memory ran out"))
+    reverse = prepare(random_graph(3000, 20_000, 6), model)
+    first, second = CpuCollection(reverse, 5, threads=4), CpuCollection(reverse, 5, 1 << 47, threads=4)
+    mine = CudaCollection(reverse, 5, memory=budget)
+    other = CudaCollection(reverse, 5, 1 << 47, memory=budget, graph=mine.graph)
+    limited(budget + budget // 8 + (1 << 21))
+    for size in (10_000, 40_000, 160_000, 640_000):
+        extend_both(mine, other, size)
+        extend_both(first, second, size)
+        check_equal(first, mine)
+        check_equal(second, other)
+    assert mine._host is not None
+
+
+@pytest.mark.parametrize("sampler", ["skip", "scan"])
+def test_memory_that_is_not_there_after_all(random_graph, limited, sampler):
+    """The plan counts on all that CUDA has free, and the pool refuses most of it: spilled, or less at a time."""
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(3000, 20_000, 6), "ic", sampler)
+    cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
+    limited(48 << 20)
+    for size in (40_000, 400_000):
+        cpu.extend(size)
+        cuda.extend(size)
+    check_equal(cpu, cuda)
+
+
+def test_arrays_that_grow_on_the_side_stream_stay(random_graph, gpu):
+    """The copy on the side stream is held up, and the default stream writes over whatever memory it is given."""
+    import cupy
+
+    from gpukit.device.arrays import side_stream
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    spin = cupy.RawKernel(
+        'extern "C" __global__ void spin(long long n) { long long s = clock64(); while (clock64() - s < n) {} }', "spin"
+    )
+    reverse = prepare(random_graph(3000, 20_000, 6), "ic")
+    cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
+    for size in (100, 60_000):
+        cpu.extend(size)
+        lengths = [len(one) for one in (cuda._starts, cuda._sizes, cuda._entries)]
+        turns = cuda.extending(size, aside=size > 100)
+        if size > 100:
+            with side_stream():
+                spin((1,), (1,), (300_000_000,))
+        next(turns)
+        waste = [cupy.full(length, 7, kind) for length, kind in zip(lengths, ("i8", "i4", "i8"), strict=True)]
+        for _ in turns:
+            pass
+    check_equal(cpu, cuda)
+    del waste

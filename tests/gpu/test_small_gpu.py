@@ -1,0 +1,120 @@
+"""Every kernel that runs often, once, on small graphs: what ``make gpu-sanitize`` puts under NVIDIA's sanitizers.
+
+Memory comes from CUDA itself, not from CuPy's pool, whose blocks would hide what lies beyond an array's end and what
+was never written. Tests of cooperative kernels say so in their names: their barriers between blocks are nothing that
+``racecheck`` knows.
+"""
+
+import numpy as np
+import pytest
+
+from gpukit import gim, imgpu
+from gpukit.diversity import Params as Circles
+from gpukit.diversity import build_network, decompose, make_network
+from gpukit.diversity.egos import extract
+from gpukit.evaluate import forward_spread
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+from gpukit.merit import Costs, SimulatedWorld, simulate
+from gpukit.merit import Params as Campaign
+from gpukit.worlds.collection import CpuCollection
+from gpukit.worlds.reverse import prepare
+
+
+@pytest.fixture(autouse=True)
+def _every_array_by_itself(gpu):
+    from gpukit.device.arrays import xp
+
+    if xp is np:
+        yield
+        return
+    xp.cuda.set_allocator(None)
+    yield
+    xp.cuda.set_allocator(xp.get_default_memory_pool().malloc)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize(("model", "sampler"), [("ic", "skip"), ("lt", "skip"), ("ic", "scan"), ("lt", "scan")])
+def test_samplers(random_graph, gpu, model, sampler, rounds):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(300, 1500, 1), model, sampler, rounds=rounds)
+    cpu, cuda = CpuCollection(reverse, 5), CudaCollection(reverse, 5)
+    for size in (200, 40_000):
+        cpu.extend(size)
+        cuda.extend(size)
+    for one, other in zip(cpu.export(), cuda.export(), strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_selection_cooperative(random_graph, gpu, model):
+    graph, params = random_graph(300, 1500, 2), gim.Params(5, model=model, min_sets=5000, seed=3)
+    cpu, cuda = gim.maximise(graph, params), gim.maximise(graph, params, gpu)
+    assert np.array_equal(cpu.seeds, cuda.seeds) and cpu.facts() == cuda.facts()
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_spread(random_graph, gpu, model):
+    graph = random_graph(300, 1500, 3)
+    cpu, cuda = (forward_spread(graph, [0, 9], model=model, runs=300, device=one) for one in (None, gpu))
+    assert cpu == cuda
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_worlds(random_graph, gpu, fresh):
+    graph, params = random_graph(200, 900, 4, Weights("const", 0.3)), imgpu.Params(3, 100, fresh, seed=5)
+    cpu, cuda = imgpu.maximise(graph, params), imgpu.maximise(graph, params, gpu)
+    assert cpu.seeds.tolist() == cuda.seeds.tolist() and cpu.gains.tolist() == cuda.gains.tolist()
+
+
+def test_queries_cooperative(random_graph, gpu):
+    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+
+    graph = random_graph(400, 2000, 5)
+    index, sources = build_index(graph, rank(graph).order, Params(), seed=3), Sources.single(np.arange(9))
+    expected, cuda = query(Prepared.of(graph, index), sources, 20), CudaPrepared.of(graph, index)
+    for shape in (Shape(), Shape(2, 3, together=4)):
+        found = cuda.query(sources, 20, shape=shape)
+        assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
+
+
+def test_rank_and_index(random_graph, gpu):
+    from gpukit.kpar import index_cuda
+
+    graph = random_graph(400, 2000, 6)
+    expected, found = rank(graph), index_cuda.rank(graph)
+    assert np.array_equal(expected.pagerank, index_cuda.to_host(found.pagerank))
+    index = index_cuda.on_host(index_cuda.build_index(graph, expected.order, Params(), seed=3))
+    assert np.array_equal(index.starts, build_index(graph, expected.order, Params(), seed=3).starts)
+
+
+@pytest.mark.parametrize("options", [{}, {"update": "regenerate", "ids": "fresh", "storage": "global"}], ids=str)
+def test_campaign_cooperative(random_graph, gpu, options):
+    graph = random_graph(200, 900, 7)
+    params = Campaign(60, 4, seed=3, costs=Costs.degree(graph), **options)
+    cpu, cuda = (simulate(graph, params, SimulatedWorld(graph, "ic", 4), *device) for device in ((), (gpu,)))
+    assert [one.batch.tolist() for one in cpu.rounds] == [one.batch.tolist() for one in cuda.rounds]
+
+
+def circles(n, m):
+    u, v = np.random.default_rng(8).integers(0, n, (2, m))
+    return build_graph(u, v, weights=Weights("none"), undirected=True, ids=False, n=n, transpose=False)
+
+
+@pytest.mark.parametrize("model", ["comp", "core", "truss"])
+def test_circles_cooperative(gpu, model):
+    graph = circles(120, 1500)
+    cpu, cuda, everyone = build_network(graph), make_network(graph, gpu), np.arange(graph.n)
+    for full in (False, True):
+        cuda.full = full
+        assert np.array_equal(cpu.scores(everyone, Circles(model, 2)), cuda.scores(everyone, Circles(model, 2)))
+
+
+def test_decomposition_cooperative(gpu):
+    from gpukit.diversity import egos_gpu
+
+    graph = circles(120, 1500)
+    assert np.array_equal(decompose(graph).trussness, decompose(graph, gpu).trussness)
+    assert np.array_equal(extract(graph, np.arange(40)).targets, egos_gpu.extract(graph, np.arange(40)).targets)
