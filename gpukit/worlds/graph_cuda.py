@@ -20,8 +20,8 @@ HOP_SHARE = 4
 SAMPLERS = ("queue", "ranks", "table", "log", "visited", "found")
 """Working space of samplers, made for a batch and kept for the next."""
 
-ELEMENT_BYTES = 4 + 1 + 4 + 2 * 8 // 32 + 1
-"""Working space of selections for an element."""
+ELEMENT_BYTES = 10
+"""Working space of selections for an element: counts (4), state (1), position (4), two words for 32 elements."""
 
 
 class DeviceGraph:
