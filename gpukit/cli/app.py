@@ -3,6 +3,7 @@
 import importlib
 import io
 import os
+import resource
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -144,6 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if arguments is None:
             _prepare_streams()
             signals.watch()
+            _check_limits()
         command = typer.main.get_command(app)
         code = 0
         try:
@@ -192,6 +194,15 @@ def _prepare_streams() -> None:
         raise UsageError("standard output is closed; give it a place, if only /dev/null")
 
 
+def _check_limits() -> None:
+    """Refuse to run where ``ulimit`` leaves no room even for NumPy, which would end the process in its own words."""
+    limits = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    if any(resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in limits):
+        from gpukit.device.memory import check_start
+
+        check_start()
+
+
 def _drop_unwritable_output() -> None:
     """Give up what standard output does not take (a closed pipe, a full disk); the exit would fail on it once more."""
     try:
@@ -220,6 +231,13 @@ def explain(error: BaseException) -> tuple[int, str]:
         if type(error).__name__ == "NoArgsIsHelpError":  # its message is the whole help
             message = "a command is needed"
         return 2, f"error: {message}; see `{path} --help`"
+    if "no locator available" in text:  # of numba's cache
+        return 3, (
+            "error: there is no place for compiled code: neither the installation nor ~/.cache/numba can be written; "
+            "set NUMBA_CACHE_DIR to a folder that can"
+        )
+    if "threading layer" in text:
+        return 2, f"error: {text.rstrip('.')}; unset NUMBA_THREADING_LAYER"
     module = type(error).__module__
     if module.startswith(("numba.cuda", "numba_cuda", "cupy", "cupy_backends", "cuda.")):
         return 4, f"error: the GPU failed: {type(error).__name__}: {text}; see `gpukit doctor`"

@@ -124,7 +124,7 @@ class Run:
             device = replace(device, reason="this command runs on the CPU")
         if device.pool:
             start_contexts(len(device.gpus))
-        check_start(device.threads)
+        check_compiler(device.threads)
         if device.kind == "cpu":
             limit_data(device.threads)
         threads = set_threads(device.threads)
@@ -184,6 +184,22 @@ class Run:
         if self.out is not None:
             lines["written"] = self.out
         print_table(lines)
+
+
+def check_compiler(threads: int) -> None:
+    """Check, before numba is imported, that code can be compiled and that there is room for it.
+
+    Raises
+    ------
+    UsageError
+        If the environment switches compilation off: most of the code then gives up, and some gives other answers, since
+        NumPy's numbers do not wrap as compiled ones do.
+    DeviceError
+        If there is no room (:func:`gpukit.device.memory.check_start`).
+    """
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        raise UsageError("NUMBA_DISABLE_JIT is set, and gpukit runs compiled code only; unset it")
+    check_start(threads)
 
 
 def set_threads(threads: int) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpukit import __version__
-from gpukit.cli.common import JsonOption, VerboseOption, print_json, set_logging
+from gpukit.cli.common import JsonOption, VerboseOption, check_compiler, print_json, set_logging
 from gpukit.device import select
 from gpukit.device.memory import host_free_bytes, readable
 from gpukit.errors import ComparisonFailed
@@ -31,6 +31,7 @@ PACKAGES = (
 def doctor(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
     """Say what is here: devices, versions, and a self-test of each backend. Exit code 1 if a test fails."""
     set_logging(verbose)
+    check_compiler(select.available_threads())
     report: dict[str, Any] = {"devices": devices(), "versions": versions(), "checks": checks()}
     if as_json:
         print_json(report)

@@ -20,12 +20,12 @@ SLACK = 1 << 30
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _LIMITS = (
-    (resource.RLIMIT_AS, "VmSize", "ulimit -v", 768 << 20, 144 << 20),
-    (resource.RLIMIT_DATA, "VmData", "ulimit -d", 320 << 20, 16 << 20),
+    (resource.RLIMIT_AS, "VmSize", "ulimit -v", 192 << 20, 768 << 20, 144 << 20),
+    (resource.RLIMIT_DATA, "VmData", "ulimit -d", 72 << 20, 320 << 20, 16 << 20),
 )
-"""Limits of a process: what counts for them, how they are set, and what a command takes of them beside its data, and
-for each thread. These are address space: a thread reserves stacks and heaps for OpenMP and Python (measured with two
-threads: 600 to 940 MB and 160 to 330 MB)."""
+"""Limits of a process: what counts for them, how they are set, and what a command takes of them beside its data:
+without compiled code, with it, and for each thread. A thread reserves stacks and heaps for OpenMP
+and Python (measured with two threads: 205 and 600 to 940 MB, 73 and 160 to 330 MB)."""
 
 
 def readable(size: float) -> str:
@@ -69,24 +69,31 @@ def check_host(needs: Mapping[str, int], advice: str) -> None:
         check_budget(needs, host_free_bytes(), "this machine", advice)
 
 
-def check_start(threads: int) -> None:
-    """Refuse to start compiled code where there is no room for it: its libraries end the process in ways of their own.
+def check_start(threads: int = 0) -> None:
+    """Refuse to start what there is no room for: libraries end the process in ways of their own.
 
     LLVM aborts, libgomp and OpenBLAS exit or wait for ever where they get no memory, and nothing can catch that.
+
+    Parameters
+    ----------
+    threads : int
+        For compiled code; 0 for a command without.
 
     Raises
     ------
     DeviceError
-        If the memory, or the address space within ``ulimit -v``, is too small for so many threads.
+        If the memory, or what ``ulimit -v`` and ``ulimit -d`` leave, is too small.
     """
-    what = f"compiled code on {threads} thread(s)"
-    advice = "use a machine or a job with more memory"
-    check_budget({what: START_BYTES + threads * THREAD_BYTES}, host_free_bytes(), "this machine", advice)
-    for limit, used, command, start, thread in _LIMITS:
+    what = f"compiled code on {threads} thread(s)" if threads else "a command"
+    for limit, used, command, bare, compiled, thread in _LIMITS:
         left = _left(limit, used)
         if left is not None:
-            advice = f"raise `{command}` or lower --threads"
-            check_budget({what: start + threads * thread}, left, f"this machine, within `{command}`", advice)
+            need = compiled + threads * thread if threads else bare
+            advice = f"raise `{command}`" + (" or lower --threads" if threads > 1 else "")
+            check_budget({what: need}, left, f"this machine within `{command}`", advice)
+    if threads:
+        advice = "use a machine or a job with more memory"
+        check_budget({what: START_BYTES + threads * THREAD_BYTES}, host_free_bytes(), "this machine", advice)
 
 
 def limit_data(threads: int) -> None:
@@ -98,8 +105,8 @@ def limit_data(threads: int) -> None:
     held = _bytes_of(Path("/proc/self/status"), "VmData")
     if held is not None:
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = held + host_free_bytes() + SLACK + threads * _LIMITS[1][4]
-        if soft == resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or most <= hard):
+        most = held + host_free_bytes() + SLACK + threads * _LIMITS[1][-1]
+        if soft == resource.RLIM_INFINITY or most < soft:
             resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
