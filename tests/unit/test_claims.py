@@ -224,6 +224,10 @@ def paired(method):
     return one("merit-cpu-paired", method=method)["cost"]["each"]
 
 
+def on_two_threads(graph, method, queries):
+    return one("kpar-cpu-threads", graph=graph, method=method, queries=queries)["speed_up"]["median"]
+
+
 LIVE = ("merit-h200-livejournal-size", "livejournal-size", 25_000, "merit")
 GIM_ROW = "{:.1f} ms | {:.1f} ms | {:.1f} ms | {:,.0f} ms |"
 KPAR_ROW = "{:.1f} ms | {} | {:,} queries/s | {:.1f} ms |"
@@ -401,6 +405,14 @@ CLAIMS = {
                 for run in [kpar(name)["on_threads"]]
                 for number in (run["threads_at_work"]["kpar"], run["threads"])
             ],
+        ),
+        (
+            "64 queries of soc-Epinions1 (k = 1000) on two threads are {:.2f} times as fast as on one, FORA+ {:.2f} times",
+            [on_two_threads("soc-Epinions1", method, 64) for method in ("kpar", "fora")],
+        ),
+        (
+            "8 queries {:.2f} and {:.2f} times, of web-NotreDame nothing",
+            [on_two_threads("soc-Epinions1", method, 8) for method in ("kpar", "fora")],
         ),
         (
             "With its file of {:.1f} GB the index of Twitter's size takes {:.1f} s from the graph in host memory: {:.1f} s to "
