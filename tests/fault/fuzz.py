@@ -13,11 +13,13 @@ import signal
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import HypothesisWarning
 
 from fault import counts
 from fault.fuzz_artifacts import artifacts
@@ -55,6 +57,7 @@ def fuzz(name: str, budget_s: float, first_seed: int, most: int, folder: Path) -
     strategy, check = FUZZERS[name](folder)
     tried = 0
     signal.signal(signal.SIGALRM, hang)
+    warnings.simplefilter("ignore", HypothesisWarning)  # one word is 5,000 digits long
 
     def one(example: Any) -> None:
         nonlocal tried

@@ -89,16 +89,23 @@ ENDS = st.sampled_from(["\n", "\n", "\n", "\n", "\r\n", "\r", "\n\n", "\n# x\n",
 
 
 def lines_of(*fields: Any) -> st.SearchStrategy[bytes]:
-    """Return texts: lines of these fields, mostly right, with odd gaps and ends; or any bytes."""
-    right = st.tuples(*fields).map(" ".join)
+    """Return texts: lines of these fields, right, or with one odd word, or with odd gaps and ends; or any bytes."""
+
+    def with_odd(lines: list[list[str]], line: int, field: int, word: str) -> str:
+        lines[line % len(lines)][field] = word
+        return "".join(" ".join(words) + "\n" for words in lines)
+
+    words = st.tuples(*fields)
+    right = words.map(" ".join)
     wrong = st.lists(st.tuples(GAPS, WORDS).map("".join), max_size=5).map("".join)
     line = st.one_of(right, right, right, wrong)
-    plain = st.lists(line, max_size=8).map(lambda lines: "".join(f"{one}\n" for one in lines))
-    text = st.one_of(plain, st.lists(st.tuples(line, ENDS).map("".join), max_size=8).map("".join))
-    content = text.map(lambda one: one.encode("utf-8", "surrogatepass"))
-    return st.one_of(
-        content, content, content, st.binary(max_size=60), st.tuples(content, st.binary(max_size=4)).map(b"".join)
-    )
+    plain = st.lists(right, max_size=8).map(lambda lines: "".join(f"{one}\n" for one in lines))
+    places = (st.integers(0, 3), st.integers(0, len(fields) - 1))
+    one_odd = st.builds(with_odd, st.lists(words.map(list), min_size=1, max_size=4), *places, st.sampled_from(ODD))
+    strange = st.lists(st.tuples(line, ENDS).map("".join), max_size=8).map("".join)
+    content = st.one_of(plain, one_odd, one_odd, strange).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    cut = st.tuples(content, st.binary(max_size=4)).map(b"".join)
+    return st.one_of(content, content, content, content, st.binary(max_size=60), cut)
 
 
 class Refused(Exception):
@@ -284,7 +291,8 @@ def costs(folder: Path) -> tuple[Any, Any]:
     whole = "".join(f"{v} {v % 7}.25\n" for v in range(102, 140)).encode()
     number = st.one_of(st.decimals(0, 2200, places=6).map(str), NUMBERS, st.sampled_from(ODD))
     line = lines_of(st.integers(98, 141).map(str), number)
-    strategy = st.tuples(st.one_of(line, line.map(lambda text: whole + b"100 1\n101 " + text)), st.booleans())
+    last = number.map(lambda text: whole + b"100 1\n101 " + text.encode("utf-8", "surrogatepass"))
+    strategy = st.tuples(st.one_of(line, last), st.booleans())
 
     def check(example: tuple[bytes, bool]) -> None:
         content, default = example

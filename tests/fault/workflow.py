@@ -29,8 +29,13 @@ def _command(*options: str) -> list[str]:
     return [*words, "--cores", "2", *options]
 
 
+def _log(folder: Path) -> Path:
+    """Return where the words of Snakemake go: beside the folder, whose disk may be full."""
+    return folder.with_suffix(".log")
+
+
 def _start(folder: Path, *options: str) -> subprocess.Popen[Any]:
-    with open(folder / "log", "ab") as log:
+    with open(_log(folder), "ab") as log:
         return subprocess.Popen(_command(*options), cwd=folder, stdout=log, stderr=log, start_new_session=True)
 
 
@@ -68,7 +73,7 @@ def prepare(keep: Path) -> None:
         folder = _set(keep / name)
         began = time.monotonic()
         if _finish(_start(folder)) != 0:
-            raise SystemExit(f"undisturbed, the workflow fails: see {folder / 'log'}")
+            raise SystemExit(f"undisturbed, the workflow fails: see {_log(folder)}")
         (folder / "seconds").write_text(str(time.monotonic() - began))
 
 
@@ -104,6 +109,7 @@ def strike(root: Path, seed: int, number: int) -> Verdict:
         subprocess.run(["umount", "-l", str(folder)], check=True)
     if not verdict.wrong:
         shutil.rmtree(folder)
+        _log(folder).unlink()
     return verdict
 
 
