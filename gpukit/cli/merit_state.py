@@ -9,8 +9,9 @@ import numpy as np
 
 from gpukit.artifacts import Artifact, read, write
 from gpukit.artifacts.checks import check_campaign
-from gpukit.errors import InputError
+from gpukit.errors import InputError, UsageError
 from gpukit.merit import Costs, Params, Round
+from gpukit.merit.problem import check
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -76,13 +77,19 @@ def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], 
         costs = Costs(arrays["prices"], unit, "file")
     else:
         costs = Costs.degree(graph) if a["costs"] == "degree" else Costs.uniform(graph)
-    asked = Params(**{name: a[name] for name in _SETTINGS}, costs=costs, seed=artifact.seed or 0)
+    try:
+        asked = Params(**{name: a[name] for name in _SETTINGS}, costs=costs, seed=artifact.seed or 0)
+        check(graph, asked)
+    except UsageError as error:  # what a person may not ask for is no use of an option here
+        raise InputError(f"{path}: {error}") from None
     rounds = []
     for r in range(len(arrays["cost"])):
         batch = seeds[arrays["batch_begin"][r] : arrays["batch_begin"][r + 1]].astype(np.int32)
         outcome = active[arrays["activated_begin"][r] : arrays["activated_begin"][r + 1]].astype(np.int32)
         hits = int(arrays["hits"][r])
         numbers: dict[str, Any] = {name: int(arrays[name][r]) for name in _NUMBERS}
+        if numbers["cost"] != costs.of(batch):
+            raise InputError(f"{path}: round {r} costs other than its seeds do; make or copy it again")
         numbers |= {"hits": None if hits < 0 else hits, "kind": STOPS[int(arrays["stops"][r])]}
         rounds.append(Round(batch=batch, activated=outcome if len(outcome) else None, **numbers))
     return asked, rounds, artifact

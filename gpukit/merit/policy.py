@@ -13,6 +13,7 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
+from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.merit.bounds import SERVES, Plan, judging, most_covered, plan
 from gpukit.merit.problem import Costs, Params, Round
@@ -74,6 +75,10 @@ class Judge:
     def renew(self) -> None:
         """Throw the sets away: the next ones have ids that none had before."""
         self._begin_with(self.used + self._most)
+
+    def reach(self, size: int, refused: int) -> int:
+        """Return how many ids may be used up before those that judge a round's batch; see :meth:`remember`."""
+        return self.used + (refused + 1) * max(self._most, judging(size))
 
     def remember(self, used: int, size: int, refused: int) -> None:
         """Take note of a round: sets that the batch was chosen from, ids that were used up before, refusals."""
@@ -161,9 +166,16 @@ class Policy:
         """Take the vertices that a batch activated out of the graph.
 
         With ``replay`` the batch was chosen elsewhere; only sets that remember earlier rounds (``paper``) are made up.
+
+        Raises
+        ------
+        InputError
+            If it was chosen elsewhere, and its numbers cannot be those of a choice.
         """
-        if last.sets and replay and self.params.update == "paper":
-            self._bring(self._sets, last.sets)
+        if last.sets and replay:
+            self._check(last)
+            if self.params.update == "paper":
+                self._bring(self._sets, last.sets)
         if last.sets and self._judge is not None:
             self._judge.remember(last.judged, last.sets, last.refused)
         self._last = last, self.residual.eta
@@ -171,6 +183,20 @@ class Policy:
         weakened = self.residual.kill(activated)
         for one in self._collections:
             one.kill(activated, weakened)
+
+    def _plan(self) -> Plan:
+        b, params = self.params.batch, self.params
+        return plan(self.residual.living, b, params.epsilon, params.certificate, self.costs.sums(b))
+
+    def _check(self, last: Round) -> None:
+        """Check what this round says of the sets: what follows from numbers out of range would take for ever."""
+        sizes = self._plan().sizes
+        fits = last.sets <= sizes[-1] and last.refused < len(sizes)
+        fits = fits and max(last.covered, last.most, last.hits or 0) <= last.sets
+        if self._judge is not None:
+            fits = fits and self._judge.used <= last.judged <= self._judge.reach(last.sets, last.refused)
+        if not fits:
+            raise InputError("a round has numbers of sets that no choice leads to; the campaign contradicts itself")
 
     def _bring(self, sets: MrrSets, size: int) -> None:
         with self.timer.phase("update"):
@@ -189,7 +215,7 @@ class Policy:
         if judge is not None:
             judge.begin(params.update == "regenerate")
         b, refused = params.batch, 0
-        trials = plan(self.residual.living, b, params.epsilon, params.certificate, self.costs.sums(b))
+        trials = self._plan()
         doubt = 1.0 if judge is None else judge.doubt
         place = self._first_place(trials, doubt)
         while True:

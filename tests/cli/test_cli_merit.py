@@ -353,6 +353,38 @@ def test_broken_states_are_refused(run, record, folder, name, change, message):
     assert (folder / "B.h5").read_bytes() == before
 
 
+@pytest.mark.timeout(120)  # 2^40 refusals took for ever
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("cost", lambda a: a + 1, "B.h5: round 0 costs other than its seeds do"),
+        ("refused", lambda a: a + 2**40, "numbers of sets that no choice leads to"),
+        ("sets", lambda a: a + 2**40, "numbers of sets that no choice leads to"),
+        ("judged", lambda a: a + 2**62, "numbers of sets that no choice leads to"),
+        ("hits", lambda a: a + 2**62, "numbers of sets that no choice leads to"),
+        ("most", lambda a: a + 2**62, "numbers of sets that no choice leads to"),
+        ("covered", lambda a: a + 2**62, "numbers of sets that no choice leads to"),
+        ("epsilon", 5.0, "B.h5: epsilon is 5.0"),
+        ("ids", "fresh", "B.h5: fresh ids go with"),
+    ],
+)
+def test_states_that_no_campaign_leads_to_are_refused(run, record, folder, name, change, message):
+    """What is right in itself, but not with the graph and the other parameters."""
+    step = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
+    step = record("next", "G.h5", "S.h5", "--observed", step["batch"][0])
+    good = read("S.h5", "campaign")
+    arrays, attributes = dict(good.arrays), dict(good.attributes)
+    if name in arrays:
+        arrays[name] = change(arrays[name])
+    else:
+        attributes[name] = change
+    write("B.h5", "campaign", arrays, attributes, params=good.params, seed=good.seed, inputs=good.inputs)
+    before = (folder / "B.h5").read_bytes()
+    code, out, err = run("next", "G.h5", "B.h5", "--observed", step["batch"][0])
+    assert (code, out) == (3, "") and message in err.strip().splitlines()[-1], err
+    assert (folder / "B.h5").read_bytes() == before
+
+
 def test_attributes_out_of_range_are_refused(run, record, folder):
     record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
     good = read("S.h5", "campaign")
