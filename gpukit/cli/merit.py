@@ -101,6 +101,7 @@ def run_(
     if replay is not None and worlds > 1:
         raise UsageError("--replay is one campaign; leave --worlds out")
     _hold(out)
+    _keep_observed(out)
     graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
     record = None if replay is None else _recorded(replay, graph, inputs)
     where = _use_device(run, graph, asked, device, gpus, threads, groups, worlds)
@@ -193,6 +194,7 @@ def start(
     settings = _settings(eta, batch, model, epsilon, update, certificate, lt_residual, False)
     run = Run({**settings, "costs": costs}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     _hold(out)
+    _keep_observed(out)
     graph, inputs, asked, tables = read_asked(run, graph_file, settings, costs, seed)
     where = _use_device(run, graph, asked, device, gpus, threads, groups, 1)
     from gpukit.merit import Campaign
@@ -255,6 +257,24 @@ def _hold(out: Path) -> None:
     from gpukit.artifacts.lock import only_writer
 
     get_current_context().with_resource(only_writer(out))
+
+
+def _keep_observed(out: Path) -> None:
+    """Check that a new campaign does not take the place of a real one under way: nobody can observe that again."""
+    if not out.is_file():
+        return
+    from gpukit.artifacts import read
+
+    try:
+        there = read(out, "campaign")
+    except InputError:
+        return  # not a campaign, and as good as any other file that is written over
+    observed = len(there.arrays["cost"]) - 1
+    if there.attributes["pending"] and observed > 0:
+        raise UsageError(
+            f"--out {out} holds a campaign under way, with {observed} observed round(s) that would be lost; name "
+            "another file, or remove that one"
+        )
 
 
 def _settings(

@@ -256,6 +256,23 @@ def test_a_state_is_brought_up_to_date_by_one_process_at_a_time(run, record, fol
     assert sorted(os.listdir()) == ["A.h5", "G.h5", "S.h5", "T.h5", "seen"]
 
 
+def test_observations_are_not_written_over(run, record, folder, graph):
+    """By a campaign begun anew; one without observations, or at its end, gives way as any output does."""
+    words = ["G.h5", "--out", "S.h5", "--eta", 30, "-b", 2]
+    record("start", *words)
+    batch = record("start", *words)["batch"]
+    record("next", "G.h5", "S.h5", "--observed", batch[0])
+    before = (folder / "S.h5").read_bytes()
+    for command in ("start", "run"):
+        code, out, err = run(command, *words)
+        assert (code, out) == (2, "") and "with 1 observed round(s) that would be lost" in err.splitlines()[-1], err
+    assert (folder / "S.h5").read_bytes() == before
+    others = np.setdiff1d(graph.original(np.arange(graph.n)), batch)
+    assert record("next", "G.h5", "S.h5", "--observed", ",".join(map(str, others)))["done"]
+    record("run", *words)
+    record("start", *words)
+
+
 def test_a_killed_process_locks_nobody_out(run, record, folder):
     record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
     os.mkfifo("seen")
