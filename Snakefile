@@ -1,13 +1,28 @@
 # The gpukit workflow: `snakemake --cores all` makes results/report.html; README.md and docs/workflow.md say more.
-from snakemake.utils import min_version, validate
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version
+
+sys.path.insert(0, str(workflow.basedir))
+
+from gpukit.cli.configuration import check_configuration
+from gpukit.errors import GpukitError
 
 min_version("9.0")
+CHECKOUT = Path(workflow.basedir)
 
 
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
-validate(config, "workflow/schemas/config.schema.json")
+try:
+    # A job of another machine has neither those files nor the edge lists, and starts where they were looked at.
+    files, places = (workflow.configfiles, [Path(), CHECKOUT]) if workflow.is_main_process else ([], [])
+    check_configuration(config, CHECKOUT / "workflow/schemas/config.schema.json", files, places)
+except GpukitError as error:
+    sys.exit(f"config: {error}")  # one line; a WorkflowError would have three
 
 
 pathvars:

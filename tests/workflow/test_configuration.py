@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from snakemake.exceptions import WorkflowError
-from snakemake.utils import validate
+
+from gpukit.cli.configuration import check_configuration
+from gpukit.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"
@@ -91,10 +92,10 @@ def test_defaults_are_what_is_in_force(config):
     ],
 )
 def test_a_wrong_value_is_refused(config, section, override, complaint):
-    validate(config, str(SCHEMA))
+    check_configuration(config, SCHEMA)
     (config[section] if section else config).update(override)
-    with pytest.raises(WorkflowError) as caught:
-        validate(config, str(SCHEMA))
+    with pytest.raises(InputError) as caught:
+        check_configuration(config, SCHEMA)
     assert complaint in str(caught.value)
 
 

@@ -115,9 +115,11 @@ def test_measures_run_on_tiny_graphs(tmp_path):
         "one": {"command": "bench diversity --methods extract --threads 1 --repeat 2", "items": ["table-4"]},
     }
     mine = {"paper": "diversity", "scale": "smoke", "scales": {"smoke": {"graphs": graphs, "measures": measures}}}
+    mine["results"] = "my results; touch PWNED"
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(mine))
     snakemake(tmp_path, "--cores", "2", "--configfile", str(tmp_path / "mine.yaml"))
-    with (tmp_path / "results/items/table-4.tsv").open(newline="") as stream:
+    assert not (tmp_path / "PWNED").exists()
+    with (tmp_path / mine["results"] / "items/table-4.tsv").open(newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     (ours,) = [row for row in rows if row["ours"] != "NA"]
     assert (ours["graph"], ours["method"], ours["paper"], ours["repeats"]) == ("Gowalla", "cpu-div", "10.7", "2")

@@ -1,20 +1,10 @@
 # What the rules share: the instances of the configuration, the device, and how commands are found.
 import os
 import shlex
-import sys
-from pathlib import Path
-
-from snakemake.exceptions import WorkflowError
-
-sys.path.insert(0, str(workflow.basedir))
 
 from gpukit.device.select import detect, package_problem
 
 PAPER = config["paper"]
-if PAPER and config["scale"] not in config["scales"]:
-    raise WorkflowError(
-        f"config: paper is {PAPER}, but scales has no {config['scale']}; add --configfile config/paper/{PAPER}.yaml"
-    )
 SCALE = config["scales"][config["scale"]] if PAPER else {}
 GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
 METHODS = ["gim", *config["baselines"]]
@@ -42,16 +32,6 @@ ARTIFACTS = [f"<results>/graphs/{name}.h5" for name in GRAPHS]
 # What stands in no table, and yet is made again where somebody deleted it.
 ASIDE = [f"<results>/graphs/{name}.json" for name in GRAPHS]
 
-if len(GRAPHS) < len(SCALE.get("graphs", config["graphs"])):
-    raise WorkflowError("config: two graphs have the same name; names are file names, so each must be its own")
-if any(sum(map(bool, (entry["edges"], entry["generate"], entry["fetch"]))) != 1 for entry in GRAPHS.values()):
-    raise WorkflowError("config: each graph needs one of edges, generate and fetch")
-if max(config["evaluate"]["prefixes"]) > config["gim"]["k"]:
-    raise WorkflowError(
-        f"config: evaluate.prefixes goes up to {max(config['evaluate']['prefixes'])} seeds, but gim.k is "
-        f"{config['gim']['k']}; lower the one or raise the other"
-    )
-
 # GPU jobs declare no threads: they are counted by `--resources gpu=N`, and wait for a GPU instead of for a core. On the CPU
 # the same jobs are counted by their threads. Without the limit Snakemake would start them all at once, so a limit is what
 # tells `auto` that there are GPUs to use.
@@ -71,7 +51,7 @@ DEVICE_ENV = f"../../envs/{config['cuda_env']}.yaml" if ON_GPU else CPU_ENV
 # `python -m gpukit` has to be this checkout's package under the Python that runs Snakemake (its environment need not be
 # activated), or under that of `--sdm conda`, which drops PYTHONPATH from the environment: hence the prefix.
 os.environ.update(PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
-shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(workflow.basedir))}; ")
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(CHECKOUT))}; ")
 
 
 wildcard_constraints:
@@ -95,18 +75,14 @@ def edges(wildcards):
     if GRAPHS[wildcards.graph]["fetch"]:
         return f"<results>/fetched/{GRAPHS[wildcards.graph]['fetch']}.gz"
     path = Path(GRAPHS[wildcards.graph]["edges"])
-    for place in (path, Path(workflow.basedir) / path):
-        if place.exists():
-            return str(place)
-    # Where the graph was imported before, Snakemake would take what was made of another file.
-    raise WorkflowError(f"config: graph {wildcards.graph}: there is no file {path}; name an edge list that is there")
+    return str(path if path.is_file() else CHECKOUT / path)
 
 
 def import_options(wildcards):
-    """Return the options that `graph import` needs for a graph."""
+    """Return the options that `graph import` needs for a graph; the catalogue knows those of what it fetches."""
     entry = GRAPHS[wildcards.graph]
-    fetched = f" --dataset {shlex.quote(entry['fetch'])}" if entry["fetch"] else ""
-    return f"--weights {entry['weights']}{' --undirected' if entry['undirected'] else ''}{fetched}"
+    fetched = ["--dataset", entry["fetch"]] if entry["fetch"] else []
+    return ["--weights", entry["weights"], *fetched, *["--undirected"] * entry["undirected"]]
 
 
 def seeds(wildcards):
@@ -142,11 +118,12 @@ def unmade(workflow):
 
     A file that is missing, or one that was left alone although something that it is made of was made anew.
     """
-    jobs = set(workflow.dag.bfs(workflow.dag.dependencies, *workflow.dag.targetjobs))
+    dag = workflow.dag
+    jobs = list(dag.bfs(dag.dependencies, *dag.targetjobs))
+    for path in (path for job in jobs for path in job.output):
+        if not workflow.async_run(path.exists()):
+            return f"{path} is missing"
     for job in jobs:
-        for path in job.output:
-            if not workflow.async_run(path.exists()):
-                return f"{path} is missing"
-            if not workflow.dag.finished(job) and any(map(workflow.dag.finished, workflow.dag.dependencies[job])):
-                return f"{path} is older than what it is made of"
+        if job.output and not dag.finished(job) and any(map(dag.finished, dag.dependencies[job])):
+            return f"{job.output[0]} is older than what it is made of"
     return ""

@@ -25,7 +25,7 @@ rule import_graph:
     message:
         "Importing {wildcards.graph}"
     shell:
-        "python -m gpukit graph import {input.edges:q} --out {output.graph:q} {params.options} --seed {params.seed}"
+        "python -m gpukit graph import {input.edges:q} --out {output.graph:q} {params.options:q} --seed {params.seed}"
         " --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 
@@ -46,13 +46,13 @@ rule generate_graph:
         mem_mb=8000,
         runtime="2h",
     params:
-        model=lambda wildcards: GRAPHS[wildcards.graph]["generate"],
+        model=lambda wildcards: shlex.split(GRAPHS[wildcards.graph]["generate"]),
         weights=lambda wildcards: GRAPHS[wildcards.graph]["weights"],
         seed=config["seed"],
     message:
         "Generating a stand-in for {wildcards.graph}"
     shell:
-        "python -m gpukit graph generate {params.model} --out {output.graph:q} --weights {params.weights} --seed {params.seed}"
+        "python -m gpukit graph generate {params.model:q} --out {output.graph:q} --weights {params.weights:q} --seed {params.seed}"
         " --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 

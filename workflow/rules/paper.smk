@@ -32,11 +32,11 @@ rule paper_measure:
     params:
         command=lambda wildcards: command_of(wildcards)[0],
         options=lambda wildcards: command_of(wildcards)[1],
-        out="",
+        out=[],
     message:
         "{wildcards.measure} on {wildcards.graph}"
     shell:
-        "python -m gpukit {params.command} {input.graph:q} {params.out} {resources.where} {params.options}"
+        "python -m gpukit {params.command:q} {input.graph:q} {params.out:q} {resources.where} {params.options:q}"
         " --json > {output.record:q} 2> {log:q}"
 
 
@@ -50,7 +50,7 @@ use rule paper_measure as paper_run with:
     params:
         command=lambda wildcards: command_of(wildcards)[0],
         options=lambda wildcards: command_of(wildcards)[1],
-        out=lambda wildcards, output: f"--out {output.artifact}",
+        out=lambda wildcards, output: ["--out", output.artifact],
 
 
 rule paper_cell:
@@ -66,7 +66,7 @@ rule paper_cell:
         f"<benchmarks>/cells/{CELL}.tsv"
     wildcard_constraints:
         method="imm|ripples|gim",
-        epsilon="[0-9.]+",
+        epsilon="[0-9.]+(e-[0-9]+)?",
         rounds="[0-9]+",
         sampler="skip|scan",
         block="[0-9]+",

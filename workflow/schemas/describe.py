@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"
 PAGE = ROOT / "docs/configuration.md"
 
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class Section(BaseModel):
@@ -28,7 +28,7 @@ class GraphEntry(Section):
     """One graph to work on."""
 
     name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Name in file names, tables and the report; unique."
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", description="Name in file names, tables and the report; unique."
     )
     edges: str = Field(
         default="",
@@ -45,7 +45,7 @@ class GraphEntry(Section):
     undirected: bool = Field(default=False, description="Whether each line stands for an edge in both directions.")
     weights: str = Field(
         default="wc",
-        pattern=r"^(wc|none|trivalency|file|const:[0-9.]+([eE]-?[0-9]+)?)$",
+        pattern=r"^(wc|none|trivalency|file|const:[0-9]*\.?[0-9]+([eE]-?[0-9]+)?)$",
         description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency`, `file` or `none`.",
     )
     systems: list[Literal["gim", "imgpu", "kpar", "merit", "diversity"]] = Field(
@@ -70,7 +70,7 @@ class Gim(Section):
         default=0.1, ge=1e-6, lt=1, description="ε of the guarantee: (1 − 1/e − ε) times the best spread possible."
     )
     bound: Literal["opim", "imm"] = Field(default="opim", description="How many RR sets are enough: OPIM-C or IMM.")
-    min_sets: Annotated[int, Field(ge=0)] = Field(
+    min_sets: Annotated[int, Field(ge=0, lt=2**40)] = Field(
         default=1000000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
     )
     sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
@@ -108,7 +108,7 @@ class Merit(Section):
     )
     batch: Positive = Field(default=16, description="Seeds of a round at most.")
     epsilon: float = Field(default=0.5, gt=0, lt=1, description="Accuracy of a round's choice.")
-    worlds: Positive = Field(default=3, description="Hidden worlds, each with a campaign for every target.")
+    worlds: Annotated[int, Field(ge=1, le=10**6)] = Field(default=3, description="Hidden worlds, each with a campaign for every target.")
     policies: list[Literal["coupled", "regenerate", "anew"]] = Field(
         default=["coupled", "regenerate"],
         json_schema_extra={"uniqueItems": True, "contains": {"const": "coupled"}},
@@ -128,7 +128,7 @@ class Kpar(Section):
     )
     alpha: float = Field(default=0.2, gt=0, lt=1, description="Probability that a walk stops at a vertex.")
     epsilon: float = Field(default=0.5, gt=0, le=0.5, description="Relative error ε of the guarantee.")
-    sources: Positive = Field(default=32, description="Random sources to ask from, the same for every k and method.")
+    sources: Annotated[int, Field(ge=1, le=10**7)] = Field(default=32, description="Random sources to ask from, the same for every k and method.")
     baselines: list[Literal["fora", "monte-carlo"]] = Field(
         default=["fora"], json_schema_extra={"uniqueItems": True}, description="Methods to compare with."
     )
@@ -143,9 +143,9 @@ class Diversity(Section):
         json_schema_extra={"uniqueItems": True},
         description="What counts as a social context.",
     )
-    k: Annotated[int, Field(ge=2)] = Field(default=4, description="Threshold of the models.")
+    k: Annotated[int, Field(ge=2, lt=2**31)] = Field(default=4, description="Threshold of the models.")
     t: Positive = Field(default=100, description="Number of vertices to find; no graph may have fewer.")
-    check: Annotated[int, Field(ge=0)] = Field(
+    check: Annotated[int, Field(ge=0, lt=2**31)] = Field(
         default=5000, description="Random vertices outside an answer that its check looks into."
     )
 
@@ -159,7 +159,7 @@ class Evaluate(Section):
         json_schema_extra={"uniqueItems": True},
         description="Numbers of seeds at which the spread is measured.",
     )
-    runs: Annotated[int, Field(ge=2)] = Field(default=5000, description="Cascades simulated for each spread.")
+    runs: Annotated[int, Field(ge=2, lt=2**31)] = Field(default=5000, description="Cascades simulated for each spread.")
 
 
 class Shards(Section):
@@ -184,10 +184,10 @@ class Experiment(Section):
     epsilon: list[Annotated[float, Field(ge=1e-6, lt=1)]] = Field(
         default=[0.05], min_length=1, description="Values of ε."
     )
-    rounds: Positive = Field(default=1, description="Rounds of seeding.")
+    rounds: Annotated[int, Field(ge=1, le=255)] = Field(default=1, description="Rounds of seeding.")
     sampler: Literal["skip", "scan"] = Field(default="skip", description="As for `gim`.")
-    block: list[Positive] = Field(default=[32], min_length=1, description="Threads of a block of the scan sampler.")
-    grid: list[Annotated[int, Field(ge=0)]] = Field(default=[0], min_length=1, description="Blocks; 0: as many as fit.")
+    block: list[Annotated[int, Field(ge=32, le=1024, multiple_of=32)]] = Field(default=[32], min_length=1, description="Threads of a block of the scan sampler.")
+    grid: list[Annotated[int, Field(ge=0, lt=2**31)]] = Field(default=[0], min_length=1, description="Blocks; 0: as many as fit.")
     graphs: Literal["all", "density"] = Field(
         default="all", description="Which graphs of the scale: all but those named `ba-R`, or these alone."
     )
@@ -197,12 +197,11 @@ class Measure(Section):
     """A command whose record goes into tables and figures of a paper, run on some of its graphs."""
 
     command: str = Field(
-        pattern=r"^[a-z]+ [a-z]+( .*)?$",
         description="Command of `gpukit` and its options; graph, device and `--json` are added, the options last.",
     )
     items: list[str] = Field(min_length=1, description="The tables and figures that it is for.")
     graphs: list[str] = Field(default=[], description="Names of the graphs to run on; none: all of them.")
-    gpus: Annotated[int, Field(ge=0)] = Field(
+    gpus: Annotated[int, Field(ge=0, lt=2**31)] = Field(
         default=0, description="GPUs to ask for, as many of them as there are; 0: `gpus` of the top level."
     )
 
@@ -222,7 +221,12 @@ class Scale(Section):
 class Config(Section):
     """Configuration of the gpukit workflow."""
 
-    results: str = Field(default="results", min_length=1, description="Folder for everything the workflow makes.")
+    results: str = Field(
+        default="results",
+        pattern=r"^([^-~/\x00-\x1f\x7f{}<>]|[^-~\x00-\x1f\x7f{}<>][^\x00-\x1f\x7f{}<>]*[^/\x00-\x1f\x7f{}<>])$",
+        description="Folder for everything the workflow makes; no braces, `<` or `>`, no `-` or `~` at its beginning, no "
+        "`/` at its end.",
+    )
     seed: int = Field(default=1, ge=0, lt=2**64, description="The seed of every random choice.")
     device: Literal["auto", "cpu", "cuda"] = Field(
         default="auto",
@@ -288,8 +292,9 @@ def _type(field: dict[str, Any]) -> str:
     limits = [
         f"{sign} {field[key]}"
         for key, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
-        if key in field
+        if key in field and field[key] != 2**31  # no more vertices fit; nothing to say to people
     ]
+    limits += [f"a multiple of {field['multipleOf']}"] if "multipleOf" in field else []
     return " ".join([field["type"], ", ".join(limits)]).strip()
 
 

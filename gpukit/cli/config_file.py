@@ -1,0 +1,176 @@
+"""Configuration files of the workflow, looked at before Snakemake reads them: it expands what they repeat, without end.
+
+Snakemake reads the files of ``--configfile`` before any rule, and ends in a traceback where that fails. The default
+profile (``profiles/default``) therefore calls :func:`refuse_files`, and the Snakefile looks at the files once more.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpukit.errors import InputError
+
+MAX_BYTES = 4 << 20
+MAX_DEPTH = 20
+"""Sections within sections; the deepest value of the schema is the eighth."""
+MAX_VALUES = 200_000
+"""Values of a configuration when aliases are written out."""
+
+
+def refuse_files(command_line: Sequence[str]) -> None:
+    """End the process with one line if a file of ``--configfile`` cannot serve.
+
+    Raises
+    ------
+    SystemExit
+        With the line, so that Snakemake adds nothing to it.
+    """
+    try:
+        for path in _named_files(command_line):
+            check_file(path)
+    except InputError as error:
+        sys.exit(f"config: {error}")
+
+
+def _named_files(command_line: Sequence[str]) -> Iterator[Path]:
+    """Yield the files behind ``--configfile``, which takes several words."""
+    within = False
+    for word in command_line:
+        option, _, value = word.partition("=")
+        if word.startswith("-"):
+            within = option in ("--configfile", "--configfiles")
+            word = value
+        if within and word:
+            yield Path(word)
+
+
+def check_file(path: Path) -> None:
+    """Check that a configuration file is plain data of bounded size, without repeated keys.
+
+    What is no regular file, such as a pipe, can be read only once, and is left to Snakemake.
+
+    Raises
+    ------
+    InputError
+        If it is not, or cannot be read.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        return
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path} has more than {MAX_BYTES >> 20} MiB; a configuration has some kilobytes")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}; name a YAML or JSON file") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+    try:
+        try:
+            check_size(json.loads(text, object_pairs_hook=_once))
+        except RecursionError:
+            raise _TOO_DEEP from None
+        except ValueError:  # YAML then, as Snakemake has it
+            _follow(yaml.parse(text, Loader=yaml.SafeLoader))
+            yaml.load(text, Loader=yaml.FullLoader)  # bounded by now
+    except _Refused as error:
+        raise InputError(f"{path}: {error}") from None
+    except (yaml.YAMLError, ValueError, TypeError) as error:  # the last two of dates and numbers that cannot be
+        raise InputError(f"{path} is no YAML: {' '.join(str(error).split())[:300]}") from None
+
+
+class _Refused(InputError):
+    """What is wrong with a document; its message completes a line."""
+
+
+_TOO_DEEP = _Refused(f"sections go deeper than {MAX_DEPTH} levels; none has as many")
+_TOO_MANY = _Refused(f"there are more than {MAX_VALUES} values, aliases written out; a configuration has some hundred")
+
+
+def check_size(value: Any) -> None:
+    """Check how deep sections and lists lie in each other, how many values there are, and that keys are text.
+
+    Raises
+    ------
+    InputError
+        If a limit is passed, or a key is a number, a date, or nothing.
+    """
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        above, level = level, []
+        for one in above:
+            if isinstance(one, dict):
+                if strange := [key for key in one if not isinstance(key, str)]:
+                    raise _Refused(f"the key {strange[0]!r} is no text; leave it out, or put it into quotes")
+                level.extend(one.values())
+            elif isinstance(one, list):
+                level.extend(one)
+            if len(level) > MAX_VALUES:
+                raise _TOO_MANY
+    if level:
+        raise _TOO_DEEP
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names: set[str] = set()
+    for name, _ in pairs:
+        if name in names:
+            raise _Refused(f"the key {name[:60]!r} stands twice in one section; leave one of them out")
+        names.add(name)
+    return dict(pairs)
+
+
+class _Open:
+    """A section or list that is being read: keys, number of values with aliases written out, anchor."""
+
+    def __init__(self, anchor: str | None, keys: set[str] | None) -> None:
+        self.anchor, self.keys, self.values, self.entries = anchor, keys, 1, 0
+
+
+def _follow(events: Iterator[yaml.Event]) -> None:
+    """Follow a document without building it: depth, keys, tags, and how many values its aliases stand for."""
+    sizes: dict[str, int] = {}
+    above = [_Open(None, None)]
+    for event in events:
+        if isinstance(event, yaml.CollectionEndEvent):
+            done = above.pop()
+            _count(above[-1], done.values, done.anchor, sizes)
+        elif isinstance(event, yaml.CollectionStartEvent | yaml.ScalarEvent):
+            line = event.start_mark.line + 1
+            if (event.tag or "").startswith("tag:yaml.org,2002:python/"):
+                raise _Refused(f"line {line} asks for a Python object; a configuration is data alone")
+            if isinstance(event, yaml.ScalarEvent):
+                _check_key(above, event.value, line)
+                _count(above[-1], 1, event.anchor, sizes)
+            else:
+                above.append(_Open(event.anchor, set() if isinstance(event, yaml.MappingStartEvent) else None))
+                if len(above) > MAX_DEPTH:
+                    raise _TOO_DEEP
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in sizes:
+                raise _Refused(f"line {event.start_mark.line + 1}: *{event.anchor} stands for nothing, or for itself")
+            _count(above[-1], sizes[event.anchor], None, sizes)
+
+
+def _check_key(above: list[_Open], text: str, line: int) -> None:
+    place = above[-1]
+    if place.keys is None or place.entries % 2:
+        return
+    if text in place.keys:
+        raise _Refused(f"line {line}: the key {text[:60]!r} stands twice in one section; leave one of them out")
+    if text == "__use_yte__" and len(above) == 2:
+        raise _Refused(f"line {line}: __use_yte__ makes a program of a configuration, which is data alone")
+    place.keys.add(text)
+
+
+def _count(place: _Open, values: int, anchor: str | None, sizes: dict[str, int]) -> None:
+    """Add what has ended to what it stands in."""
+    place.entries += 1
+    place.values += values
+    if anchor:
+        sizes[anchor] = values
+    if place.values > MAX_VALUES:
+        raise _TOO_MANY

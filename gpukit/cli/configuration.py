@@ -1,0 +1,284 @@
+"""What the workflow asks of its configuration before any rule: the schema, and what the commands would refuse.
+
+Whatever can be known without a graph is refused here, in one line that names the key; nothing in a configuration is a
+command for a shell.
+"""
+
+import copy
+import json
+import math
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpukit.cli.config_file import check_file, check_size
+from gpukit.errors import GpukitError, InputError
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+FRESH_WORLDS = 2**47
+SAMPLES = 2**48
+OWN_OPTIONS = {"out", "as_json", "verbose", "help"}
+"""Parameters of commands that the workflow itself gives; so are those of :data:`GENERATE_OPTIONS` when it generates."""
+GENERATE_OPTIONS = OWN_OPTIONS | {"weights", "seed", "threads"}
+
+
+def check_configuration(
+    config: dict[str, Any], schema: Path, files: Sequence[str | Path] = (), places: Sequence[Path] = ()
+) -> None:
+    """Check a configuration, and fill in the defaults of its schema.
+
+    Parameters
+    ----------
+    config : dict
+        The configuration; changed in place.
+    schema : Path
+        Its JSON schema.
+    files : sequence of paths
+        What it was read from; looked at for what reading hides.
+    places : sequence of paths
+        Folders in which edge lists are looked for; none: they are not.
+
+    Raises
+    ------
+    InputError
+        In one line: the key, what was found, what is allowed.
+    """
+    for path in files:
+        check_file(Path(path))
+    check_size(config)
+    _check_schema(config, schema)
+    paper = config["paper"]
+    if paper and config["scale"] not in config["scales"]:
+        raise InputError(
+            f"paper is {paper}, but scales has no {config['scale']}; add --configfile config/paper/{paper}.yaml"
+        )
+    scale = config["scales"][config["scale"]] if paper else {}
+    where = f"scales.{config['scale']}.graphs" if paper else "graphs"
+    graphs = scale.get("graphs", config["graphs"])
+    _check_numbers(config)
+    names = [entry["name"] for entry in graphs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(
+            f"{where}: two graphs have the same name, {twice}; names are file names, so each must be its own"
+        )
+    for number, entry in enumerate(graphs):
+        try:
+            _check_origin(entry, places)
+            _check_use(entry, config)
+        except GpukitError as error:
+            raise InputError(f"{where}[{number}] ({entry['name']}): {error}") from None
+    if paper:
+        _check_paper(config, scale)
+
+
+def _check_schema(config: dict[str, Any], schema: Path) -> None:
+    """Check a configuration against the schema as written: whole numbers are integers, patterns fit from end to end."""
+    import jsonschema  # comes with Snakemake
+
+    base = jsonschema.Draft202012Validator
+
+    def properties(validator: Any, known: Any, instance: Any, part: Any) -> Iterator[Any]:
+        if isinstance(instance, dict):
+            for name, below in known.items():
+                if "default" in below:
+                    instance.setdefault(name, copy.deepcopy(below["default"]))
+        yield from base.VALIDATORS["properties"](validator, known, instance, part)
+
+    def pattern(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
+        if isinstance(instance, str) and not re.fullmatch(wanted, instance):
+            yield jsonschema.ValidationError(f"{instance!r} does not match {wanted!r}")
+
+    types = base.TYPE_CHECKER.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, value: type(value) is int or (isinstance(value, float) and math.isfinite(value)),
+        }
+    )
+    kind = jsonschema.validators.extend(base, {"properties": properties, "pattern": pattern}, type_checker=types)
+    for error in kind(json.loads(schema.read_text(encoding="utf-8"))).iter_errors(config):
+        key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
+        text = " ".join(error.message.split())
+        raise InputError(
+            f"{key.lstrip('.') or 'top level'}: {text if len(text) < 200 else f'{text[:80]} … {text[-100:]}'}"
+        )
+
+
+def _check_numbers(config: dict[str, Any]) -> None:
+    """Check numbers against each other."""
+    k, prefixes = config["gim"]["k"], config["evaluate"]["prefixes"]
+    if max(prefixes) > k:
+        raise InputError(
+            f"evaluate.prefixes goes up to {max(prefixes)} seeds, but gim.k is {k}; lower the one or raise the other"
+        )
+    worlds = config["imgpu"]["worlds"]
+    if "fresh" in config["imgpu"]["modes"] and k * worlds > FRESH_WORLDS:
+        raise InputError(f"imgpu.worlds is {worlds}, times gim.k more than 2^47 fresh worlds; lower one of them")
+    if config["shards"]["count"] * config["shards"]["sets"] > SAMPLES:
+        raise InputError("shards: count times sets is more than 2^48, the number of sample ids; lower one of them")
+
+
+def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
+    """Check where a graph comes from, and its edge probabilities."""
+    if sum(map(bool, (entry["edges"], entry["generate"], entry["fetch"]))) != 1:
+        raise InputError("each graph needs one of edges, generate and fetch")
+    weights = entry["weights"]
+    if weights.startswith("const:") and not 0 < float(weights.removeprefix("const:")) <= 1:
+        raise InputError(f"weights is {weights}; a probability in (0, 1] is needed, as const:0.01")
+    if entry["generate"]:
+        if weights == "file":
+            raise InputError(
+                "weights is file, but a generated graph has no file; choose wc, const:P, trivalency or none"
+            )
+        if entry["undirected"]:
+            raise InputError("undirected is for edge lists; say --undirected in generate, where the model has it")
+        _check_generator(entry["generate"])
+    elif entry["fetch"]:
+        from gpukit.datasets.catalogue import find_dataset
+
+        dataset = find_dataset(entry["fetch"])
+        if not (dataset.url or dataset.shipped):
+            raise InputError(
+                f"fetch: {dataset.name} cannot be downloaded; get it from {dataset.page} and name it in edges"
+            )
+    elif places and not any((place / entry["edges"]).is_file() for place in places):
+        raise InputError(f"there is no file {entry['edges']!r}; name an edge list that is there")
+
+
+def _check_generator(text: str) -> int:
+    """Check the model and options of a generated graph; return how many vertices it has."""
+    options = command_options("generate", ["graph", "generate"], words(text, "generate"))
+    for name in GENERATE_OPTIONS & options.keys():
+        raise InputError(f"generate: {name} is the workflow's to say; leave it out")
+    n = options.get("vertices") or 1 << min(max(options.get("scale") or 0, 0), 31)
+    if not 2 <= n < 2**31:
+        raise InputError(f"generate: {n} vertices; 2 to 2^31 - 1 are allowed")
+    if not 1 <= options.get("edges", 1) <= n * (n - 1):
+        raise InputError(f"generate: {options['edges']} edges on {n} vertices; 1 to {n * (n - 1)} are possible")
+    return int(n)
+
+
+def _check_use(entry: dict[str, Any], config: dict[str, Any]) -> None:
+    """Check what is to be done with a graph: that it has probabilities, and as many vertices as are asked for."""
+    paper = config["paper"]
+    systems = [paper] if paper else entry["systems"]
+    spread = [system for system in systems if system in ("gim", "imgpu", "merit")]
+    if entry["weights"] == "none" and spread:
+        raise InputError(
+            f"weights is none, but {spread[0]} needs edge probabilities; choose wc, const:P, trivalency or file"
+        )
+    n = _vertices(entry)
+    wanted = {
+        "gim": {"gim.k": config["gim"]["k"]},
+        "imgpu": {"gim.k": config["gim"]["k"]},
+        "kpar": {"kpar.k": max(config["kpar"]["k"])},
+        "merit": {"merit.eta": max(config["merit"]["eta"]), "merit.batch": config["merit"]["batch"]},
+        "diversity": {"diversity.t": config["diversity"]["t"]},
+    }
+    if paper:  # other papers are rebuilt by commands of their own
+        runs = {f"experiments.{name}.k": max(one["k"]) for name, one in config["experiments"].items()}
+        wanted = {"kpar": wanted["kpar"], "gim": runs}
+    for system in systems:
+        for key, value in wanted.get(system, {}).items():
+            if n is not None and value > n:
+                raise InputError(f"{key} is {value}, but the graph has {n} vertices; lower it")
+
+
+def _vertices(entry: dict[str, Any]) -> int | None:
+    """Return the most vertices that a graph can have, or None where that is not known before it is read."""
+    if entry["generate"]:
+        return _check_generator(entry["generate"])
+    from gpukit.datasets.catalogue import find_dataset, load_catalogue
+
+    if entry["fetch"]:
+        dataset = find_dataset(entry["fetch"])
+        return None if dataset.approximate else dataset.n
+    return next((one.n for one in load_catalogue().values() if one.shipped == entry["edges"]), None)
+
+
+def _check_paper(config: dict[str, Any], scale: dict[str, Any]) -> None:
+    """Check the measures and experiments behind a paper's tables and figures."""
+    from gpukit.report.paper_items import DENSITY, ITEMS
+
+    paper = config["paper"]
+    graphs = [entry["name"] for entry in scale["graphs"]]
+    for name, one in scale["measures"].items():
+        key = f"scales.{config['scale']}.measures.{name}"
+        if not re.fullmatch(NAME, name):
+            raise InputError(f"{key[:120]!r}: a measure's name is a file name of letters, digits, dots, - and _")
+        check_measure(key, one["command"])
+        if lost := [item for item in one["items"] if item not in ITEMS[paper]]:
+            raise InputError(f"{key}.items: {lost[0]!r} is no item of paper {paper}; known: {', '.join(ITEMS[paper])}")
+        if lost := [graph for graph in one["graphs"] if graph not in graphs]:
+            raise InputError(f"{key}: a measure names the graph {lost[0]}, which this scale does not have")
+    for name, one in config["experiments"].items() if paper == "gim" else ():
+        if name not in ITEMS[paper] or name == "table-1":
+            raise InputError(f"experiments: {name[:60]!r} shows no runs of gIM; known: {', '.join(ITEMS[paper])}")
+        dense = one["graphs"] == "density"
+        if not any(graph.startswith(DENSITY) == dense for graph in graphs):
+            raise InputError(f"experiments.{name}.graphs is {one['graphs']}, and this scale has no such graph; add one")
+    for graph in graphs if paper == "gim" else ():
+        if graph.startswith(DENSITY) and not re.fullmatch(rf"{DENSITY}[0-9]{{1,9}}", graph):
+            raise InputError(f"graph {graph}: {DENSITY}R is the graph of density R, a number, as in {DENSITY}8")
+
+
+def check_measure(key: str, command: str) -> None:
+    """Check that the command of a measure exists, with its options; raise InputError."""
+    given = words(command, key)
+    options = command_options(key, given[:2], ["G.h5", *given[2:]])
+    lists = [value if isinstance(value, list | tuple) else [value] for value in options.values()]
+    if ["G.h5"] not in [[str(one) for one in values] for values in lists]:
+        raise InputError(f"{key}: {command[:80]!r} takes another argument than a graph; name options alone")
+    for name in OWN_OPTIONS & options.keys():
+        raise InputError(f"{key}: {name} is the workflow's to say; leave it out")
+
+
+def words(text: str, key: str) -> list[str]:
+    """Return the words of a command as a shell would split them, and none of what a shell would do with them.
+
+    Raises
+    ------
+    InputError
+        If quotes are left open, or there are control characters.
+    """
+    if not text.isprintable():
+        raise InputError(f"{key}: {text[:80]!r} has control characters; one line of words is needed")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"{key}: {text[:80]!r}: {str(error).lower()}") from None
+
+
+def command_options(key: str, path: Sequence[str], given: Sequence[str]) -> dict[str, Any]:
+    """Return the options and arguments of a command of ``gpukit``, converted, without running it.
+
+    Raises
+    ------
+    InputError
+        If there is no such command or option, or a value is of the wrong kind.
+    """
+    import typer
+    from typer.main import get_command
+
+    from gpukit.cli.app import app
+
+    command, context, rest = get_command(app), None, [*path, *given]
+    try:
+        while hasattr(command, "resolve_command"):
+            context = type(command).context_class(command, info_name="gpukit", parent=context)
+            if not rest or rest[0].startswith("-"):
+                raise InputError(f"{key}: a command of gpukit is needed, as {' '.join(path)} …")
+            _, command, rest = command.resolve_command(context, rest)
+        context = type(command).context_class(command, info_name="gpukit", parent=context)
+        found, more, _ = command.make_parser(context).parse_args(list(rest))
+        if more:
+            raise InputError(f"{key}: {more[0][:60]!r} is no option; options begin with --")
+        for parameter in command.params:
+            if parameter.name in found:
+                found[parameter.name] = parameter.process_value(context, found[parameter.name])
+            elif parameter.required and parameter.name != "out":
+                raise InputError(f"{key}: {max(parameter.opts, key=len)} is missing")
+    except typer.TyperException as error:
+        raise InputError(f"{key}: {' '.join(error.format_message().split())[:300]}") from None
+    return found
