@@ -108,7 +108,9 @@ class Merit(Section):
     )
     batch: Positive = Field(default=16, description="Seeds of a round at most.")
     epsilon: float = Field(default=0.5, gt=0, lt=1, description="Accuracy of a round's choice.")
-    worlds: Annotated[int, Field(ge=1, le=10**6)] = Field(default=3, description="Hidden worlds, each with a campaign for every target.")
+    worlds: Annotated[int, Field(ge=1, le=10**6)] = Field(
+        default=3, description="Hidden worlds, each with a campaign for every target."
+    )
     policies: list[Literal["coupled", "regenerate", "anew"]] = Field(
         default=["coupled", "regenerate"],
         json_schema_extra={"uniqueItems": True, "contains": {"const": "coupled"}},
@@ -128,7 +130,9 @@ class Kpar(Section):
     )
     alpha: float = Field(default=0.2, gt=0, lt=1, description="Probability that a walk stops at a vertex.")
     epsilon: float = Field(default=0.5, gt=0, le=0.5, description="Relative error ε of the guarantee.")
-    sources: Annotated[int, Field(ge=1, le=10**7)] = Field(default=32, description="Random sources to ask from, the same for every k and method.")
+    sources: Annotated[int, Field(ge=1, le=10**7)] = Field(
+        default=32, description="Random sources to ask from, the same for every k and method."
+    )
     baselines: list[Literal["fora", "monte-carlo"]] = Field(
         default=["fora"], json_schema_extra={"uniqueItems": True}, description="Methods to compare with."
     )
@@ -186,8 +190,12 @@ class Experiment(Section):
     )
     rounds: Annotated[int, Field(ge=1, le=255)] = Field(default=1, description="Rounds of seeding.")
     sampler: Literal["skip", "scan"] = Field(default="skip", description="As for `gim`.")
-    block: list[Annotated[int, Field(ge=32, le=1024, multiple_of=32)]] = Field(default=[32], min_length=1, description="Threads of a block of the scan sampler.")
-    grid: list[Annotated[int, Field(ge=0, lt=2**31)]] = Field(default=[0], min_length=1, description="Blocks; 0: as many as fit.")
+    block: list[Annotated[int, Field(ge=32, le=1024, multiple_of=32)]] = Field(
+        default=[32], min_length=1, description="Threads of a block of the scan sampler."
+    )
+    grid: list[Annotated[int, Field(ge=0, lt=2**31)]] = Field(
+        default=[0], min_length=1, description="Blocks; 0: as many as fit."
+    )
     graphs: Literal["all", "density"] = Field(
         default="all", description="Which graphs of the scale: all but those named `ba-R`, or these alone."
     )
@@ -224,8 +232,7 @@ class Config(Section):
     results: str = Field(
         default="results",
         pattern=r"^([^-~/\x00-\x1f\x7f{}<>]|[^-~\x00-\x1f\x7f{}<>][^\x00-\x1f\x7f{}<>]*[^/\x00-\x1f\x7f{}<>])$",
-        description="Folder for everything the workflow makes; no braces, `<` or `>`, no `-` or `~` at its beginning, no "
-        "`/` at its end.",
+        description="Folder for everything the workflow makes; without braces, `<`, `>`, `-` or `~` first, `/` last.",
     )
     seed: int = Field(default=1, ge=0, lt=2**64, description="The seed of every random choice.")
     device: Literal["auto", "cpu", "cuda"] = Field(
