@@ -209,7 +209,7 @@ def test_thread_counts_of_zero_go(monkeypatch: pytest.MonkeyPatch) -> None:
         "OMP_NUM_THREADS": None,
         "MKL_NUM_THREADS": "3",
         "NUMBA_NUM_THREADS": None,
-        "OPENBLAS_NUM_THREADS": None,
+        "OPENBLAS_NUM_THREADS": "1",
     }
 
 
