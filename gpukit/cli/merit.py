@@ -43,7 +43,7 @@ from gpukit.cli.merit_options import (
 )
 from gpukit.cli.outputs import check_out
 from gpukit.cli.vertices import once_each, text_lines, vertex_id, vertex_list, vertices_of, words_of
-from gpukit.errors import UsageError
+from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np

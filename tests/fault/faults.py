@@ -230,7 +230,7 @@ def two(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]
         return ["both ended with 0, but the state holds one of the two observations"]
     wrong = []
     for process, sent in ((first, (number,) if killed else ()), (second, ())):
-        scene.signals, scene.early = (number,) if killed else (), killed
+        scene.signals = (number,) if killed else ()
         scene.unprinted = state
         wrong += judge(scene, process, wanted)
         if process.code and not sent and not (state and process.code in (2, 3)):

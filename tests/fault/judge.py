@@ -41,8 +41,6 @@ class Scene:
         Inputs that are not what the pool holds, so that another answer may be right.
     signals : tuple of int
         What was sent.
-    early : bool
-        Whether a signal may have come before the command watched for it.
     silent : bool
         Whether nobody could read standard error, or nobody read standard output on.
     unprinted : bool
@@ -58,7 +56,6 @@ class Scene:
     out: Path | None
     damaged: tuple[str, ...] = ()
     signals: tuple[int, ...] = ()
-    early: bool = False
     silent: bool = False
     unprinted: bool = False
     extra: frozenset[str] = frozenset()
@@ -109,14 +106,14 @@ def _ending(scene: Scene, process: Process) -> list[str]:
         return ["did not end"]
     wrong, code = [], process.code
     lines = process.err.decode(errors="replace").splitlines()
-    killed = code == -signal.SIGKILL and signal.SIGKILL in scene.signals
-    if code not in CODES and not killed and not (scene.early and -(code or 0) in scene.signals):
+    told = [line for line in lines if line.startswith("gpukit: interrupted")]
+    # Before a command watches for signals, and after its work, Python answers them in its own way.
+    if code not in CODES and (told or -(code or 0) not in scene.signals):
         wrong.append(f"ended with {code}" if code >= 0 else f"died of {signal.Signals(-code).name}")
         wrong += [f"its last word: {line[:300]}" for line in lines[-1:]]
     if strange := [line for line in lines if not line.startswith("gpukit: ")]:
         wrong.append(f"standard error: {strange[-1][:200]!r}, {len(lines)} lines")
     errors = [line for line in lines if line.startswith("gpukit: error")]
-    told = [line for line in lines if line.startswith("gpukit: interrupted")]
     if code in (1, 2, 3, 4) and not scene.silent and len(errors) != 1:
         wrong.append(f"exit code {code} with {len(errors)} lines of error")
     if code == INTERRUPTED and (not scene.signals and not scene.silent or len(told) != 1 and not scene.silent):
