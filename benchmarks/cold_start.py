@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from gpukit.artifacts import read_graph
+from gpukit.artifacts import read_graph_file
 from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
 from gpukit.files import write_text
@@ -48,8 +48,9 @@ def main() -> int:
             found = json.loads(done.stdout)
             inside.append(found["time_s"]["total"])
     first, *each = each
+    graph, digest, _ = read_graph_file(asked.graph)
     run = {
-        "graph": graph_facts(asked.graph, read_graph(asked.graph)),
+        "graph": graph_facts(asked.graph, graph, digest),
         "command": command_line("gpukit", words),
         "params": found["params"],
         "process_s": {"first": first, "median": median(each), "min": min(each), "max": max(each), "each": each},

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpukit import pending
 from gpukit.errors import InputError
 
 PathLike = str | os.PathLike[str]
@@ -56,7 +57,8 @@ def replacing(path: PathLike) -> Iterator[str]:
     """Yield a temporary name beside ``path``; rename it over ``path`` on success, remove it on any exception.
 
     The new file has the mode of the one that it replaces, and its owner and group where that is allowed; a file where
-    none was has what the umask says. No reader ever sees half a file: it is synced before it gets its name.
+    none was has what the umask says. No reader ever sees half a file: it is synced before it gets its name. The
+    renaming waits for the checks of the inputs (:mod:`gpukit.pending`): a damaged input puts no output in place.
 
     Raises
     ------
@@ -79,6 +81,7 @@ def replacing(path: PathLike) -> Iterator[str]:
         if old is not None:
             _take_after(temporary, old)
         _sync(temporary)
+        pending.settle()
         os.replace(temporary, target)
         temporary = None
         _sync_folder(target.parent)

@@ -2,11 +2,14 @@
 
 ``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them (``patient.py`` bears a full disk),
 ``lock.py`` lets one process at a time bring a file up to date, ``graph.py``, ``results.py`` and ``ppr.py`` are the
-typed fronts; ``verify.py`` (with ``checks.py``), ``diff.py`` and ``describe.py`` stand behind ``gpukit verify``,
+typed fronts. What is read is checked by ``precheck.py``, ``structure.py``, ``bounds.py`` and ``sums.py``, and by
+``checks.py`` (with ``kernels.py``) for what it means; ``remembered.py`` spares the second time. ``verify.py``,
+``diff.py`` and ``describe.py`` stand behind ``gpukit verify``,
 ``diff`` and ``inspect``.
 """
 
-from gpukit.artifacts.graph import read_graph, read_tables, write_graph
+from gpukit.artifacts.artifact import Artifact, Header
+from gpukit.artifacts.graph import GraphFile, read_graph, read_graph_file, write_graph
 from gpukit.artifacts.ppr import (
     read_irw,
     read_pagerank,
@@ -25,23 +28,23 @@ from gpukit.artifacts.results import (
     write_rrsets,
     write_seeds,
 )
-from gpukit.artifacts.store import Artifact, Header, digest, read, read_header, write
+from gpukit.artifacts.store import read, read_header, write
 
 __all__ = [
     "Artifact",
+    "GraphFile",
     "Header",
     "RRSets",
     "SeedSet",
-    "digest",
     "read",
     "read_graph",
+    "read_graph_file",
     "read_header",
     "read_irw",
     "read_metrics",
     "read_pagerank",
     "read_rrsets",
     "read_seeds",
-    "read_tables",
     "read_topk",
     "write",
     "write_graph",

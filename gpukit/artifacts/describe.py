@@ -3,16 +3,17 @@
 from typing import Any
 
 from gpukit.artifacts import store
+from gpukit.artifacts.artifact import canonical_json
 from gpukit.artifacts.layout import KINDS, Array, Attribute, Kind
 from gpukit.artifacts.store import PathLike
 
 
 def describe(path: PathLike) -> dict[str, Any]:
     """Return the header and the datasets of an artifact as JSON values; raises InputError like ``store.read``."""
-    with store.opened(path) as (file, header):
+    with store.opened(path) as (_, header, present):
         kind = KINDS[header.kind]
         entries = []
-        for name, item in store.datasets(file).items():
+        for name, item in present.items():
             row = kind.array(name)
             entries.append(
                 {
@@ -45,7 +46,7 @@ def tree(description: dict[str, Any]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else store.canonical_json(value)
+    return value if isinstance(value, str) else canonical_json(value)
 
 
 def layout_tree(kind: Kind) -> str:

@@ -1,12 +1,15 @@
 """The semantic comparison of two artifacts: by content, so compressed and plain files can be equal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from gpukit.artifacts import store
-from gpukit.artifacts.store import Header, PathLike
+from gpukit.artifacts.artifact import Header
+from gpukit.artifacts.store import PathLike
+from gpukit.artifacts.sums import plain_sums
+from gpukit.errors import InputError
 
 
 def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
@@ -27,17 +30,26 @@ def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
     InputError
         If one of them cannot be read.
     """
-    with store.opened(first) as (file_a, a), store.opened(second) as (file_b, b):
+    with store.opened(first) as (_, a, sets_a), store.opened(second) as (_, b, sets_b):
         if a.kind != b.kind:
             return [f"kind: {a.kind} and {b.kind}"]
         lines = list(_values("", _description(a), _description(b), rtol))
-        sets_a, sets_b = store.datasets(file_a), store.datasets(file_b)
         for path in sorted(sets_a.keys() | sets_b.keys()):
             if path not in sets_a or path not in sets_b:
                 lines.append(f"dataset {path}: only in the {'first' if path in sets_a else 'second'}")
-            elif line := _arrays(sets_a[path], sets_b[path], rtol):
-                lines.append(f"dataset {path}: {line}")
+            else:
+                pair = _loaded(first, a, path, sets_a), _loaded(second, b, path, sets_b)
+                if line := _arrays(*pair, rtol):
+                    lines.append(f"dataset {path}: {line}")
     return lines
+
+
+def _loaded(file: PathLike, header: Header, path: str, present: Mapping[str, Any]) -> np.ndarray:
+    """Return a dataset; raises InputError if its checksum is wrong."""
+    array = store.load(present[path])
+    if plain_sums({path: array})[path] != header.checksums.get(path):
+        raise InputError(f"{file}: the checksum of dataset {path} is wrong; the file is damaged, make or copy it again")
+    return array
 
 
 def _description(header: Header) -> dict[str, Any]:
@@ -66,12 +78,11 @@ def _values(place: str, a: Any, b: Any, rtol: float) -> Iterator[str]:
         yield f"{place}: {a!r} and {b!r}"
 
 
-def _arrays(a: Any, b: Any, rtol: float) -> str:
-    if a.dtype != b.dtype:
-        return f"type {a.dtype} and {b.dtype}"
-    if a.shape != b.shape:
-        return f"shape {a.shape} and {b.shape}"
-    left, right = store.load(a), store.load(b)
+def _arrays(left: np.ndarray, right: np.ndarray, rtol: float) -> str:
+    if left.dtype != right.dtype:
+        return f"type {left.dtype} and {right.dtype}"
+    if left.shape != right.shape:
+        return f"shape {left.shape} and {right.shape}"
     if left.dtype.kind == "f":
         same = np.isclose(left, right, rtol=rtol, atol=0, equal_nan=True)
     else:

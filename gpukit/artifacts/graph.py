@@ -1,13 +1,19 @@
 """Graphs as artifacts: a Binsparse CSR at the root, the transpose and the sampling tables in groups beside it."""
 
+import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpukit.artifacts import store
+from gpukit.artifacts.artifact import canonical_json
+from gpukit.artifacts.checks import descriptor
+from gpukit.artifacts.layout import TABLES
 from gpukit.artifacts.store import PathLike
 from gpukit.graph.csr import Graph, Weights
+
+_log = logging.getLogger("gpukit")
 
 
 def write_graph(
@@ -62,6 +68,8 @@ def write_graph(
         attributes["p"] = weights.p
     if weights.seed is not None:
         attributes["weights_seed"] = weights.seed
+    if tables and TABLES > 1:  # files from before there was a version have tables of version 1
+        attributes["tables"] = TABLES
     return store.write(
         path, "graph", arrays, attributes, params=params, seed=seed, inputs=inputs, groups=groups, compress=compress
     )
@@ -75,29 +83,35 @@ def _put_csr(
     indices: np.ndarray,
     probabilities: np.ndarray | None,
 ) -> None:
-    """Add one CSR matrix and its Binsparse descriptor (version 0.1.0, JSON in one string attribute)."""
+    """Add one CSR matrix and its Binsparse descriptor (JSON in one string attribute)."""
     prefix = f"{group}/" if group else ""
-    n = len(indptr) - 1
-    descriptor: dict[str, Any] = {
-        "binsparse": {
-            "version": "0.1.0",
-            "format": "CSR",
-            "shape": [n, n],
-            "number_of_stored_values": len(indices),
-            "data_types": {"pointers_to_1": "int64", "indices_1": "int32", "values": "iso[int8]"},
-        },
-        "gpukit": {"rows": "heads" if group else "tails", "columns": "tails" if group else "heads"},
-    }
     arrays[f"{prefix}pointers_to_1"] = indptr
     arrays[f"{prefix}indices_1"] = indices
     arrays[f"{prefix}values"] = np.ones(1, np.int8)
     if probabilities is not None:
         arrays[f"{prefix}probabilities"] = probabilities
-    groups[group] = {"binsparse": store.canonical_json(descriptor)}
+    groups[group] = {"binsparse": canonical_json(descriptor(group, len(indptr) - 1, len(indices)))}
 
 
-def read_graph(path: PathLike, *, transpose: bool = True) -> Graph:
-    """Read a graph.
+class GraphFile(NamedTuple):
+    """A graph with what else its file says, of one reading of it.
+
+    Attributes
+    ----------
+    graph : Graph
+    digest : str
+        The payload digest, by which results name the graph.
+    tables : dict of str to array, or None
+        The sampling tables, if they were wanted and stored, and are what this version makes of a graph.
+    """
+
+    graph: Graph
+    digest: str
+    tables: dict[str, np.ndarray] | None
+
+
+def read_graph_file(path: PathLike, *, transpose: bool = True, tables: bool = False) -> GraphFile:
+    """Read a graph, its digest and its sampling tables.
 
     Parameters
     ----------
@@ -105,15 +119,18 @@ def read_graph(path: PathLike, *, transpose: bool = True) -> Graph:
         An artifact of kind graph.
     transpose : bool
         Whether to read the transpose; ``in_*`` stay None when it is not wanted or not stored.
+    tables : bool
+        Whether to read the sampling tables.
 
     Raises
     ------
     InputError
         If the file is missing, of another kind or broken.
     """
-    artifact = store.read(path, "graph", skip=("tables/",) if transpose else ("tables/", "transpose/"))
+    skip = (() if tables else ("tables/",)) + (() if transpose else ("transpose/",))
+    artifact = store.read(path, "graph", skip=skip)
     get, attributes = artifact.arrays.get, artifact.attributes
-    return Graph(
+    graph = Graph(
         indptr=artifact.arrays["pointers_to_1"],
         indices=artifact.arrays["indices_1"],
         ids=get("ids"),
@@ -125,12 +142,13 @@ def read_graph(path: PathLike, *, transpose: bool = True) -> Graph:
         undirected=attributes["undirected"],
         facts=attributes["facts"],
     )
+    found = {name.removeprefix("tables/"): a for name, a in artifact.arrays.items() if name.startswith("tables/")}
+    if found and attributes.get("tables", 1) != TABLES:
+        _log.info("the sampling tables of %s are of another version of gpukit; they are built anew", path)
+        found = {}
+    return GraphFile(graph, artifact.payload, found or None)
 
 
-def read_tables(path: PathLike) -> dict[str, np.ndarray] | None:
-    """Return the sampling tables of a graph by name, None if it has none; raises InputError like :func:`read_graph`."""
-    artifact = store.read(
-        path, "graph", skip=("pointers_to_1", "indices_1", "values", "probabilities", "ids", "transpose/")
-    )
-    tables = {name.removeprefix("tables/"): array for name, array in artifact.arrays.items()}
-    return tables or None
+def read_graph(path: PathLike, *, transpose: bool = True) -> Graph:
+    """Read a graph alone; see :func:`read_graph_file`."""
+    return read_graph_file(path, transpose=transpose).graph

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 
+TABLES = 1
+"""Version of the sampling tables in a graph: raise it with every change of what ``build_tables`` returns."""
+
 
 @dataclass(frozen=True)
 class Array:
@@ -120,6 +123,7 @@ KINDS: dict[str, Kind] = {
                 Attribute("p", "float", "probability of every edge; scheme const only", False),
                 Attribute("weights_seed", "int", "seed of the choice among 0.1, 0.01, 0.001; trivalency only", False),
                 Attribute("undirected", "bool", "whether import made every edge in both directions"),
+                Attribute("tables", "int", "version of the sampling tables; 1 where absent", False, derived=True),
                 Attribute("facts", "object", "what import found: self_loops_dropped, …", derived=True),
             ),
         ),

@@ -1,18 +1,27 @@
-"""What is checked before HDF5 opens a file: HDF5 2.0 loops for ever on some broken global heaps, the place of texts."""
+"""What is checked of a file as HDF5 sees it: before it is opened, and how it is stored before anything is read.
+
+HDF5 2.0 loops for ever on some broken global heaps, the place of texts.
+"""
 
 import os
-from typing import BinaryIO
+import stat
+from typing import Any, BinaryIO
 
+import h5py
+
+from gpukit.artifacts.remembered import State, state_of
 from gpukit.errors import InputError
 from gpukit.files import PathLike
 
 _SEARCHED = 1 << 20
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _MARK = b"GCOL\x01\0\0\0"
+_PACKED = 1032
+"""Bytes that one stored byte can stand for: the limit of deflate, and what gpukit writes (LZ4) stays below 255."""
 
 
-def check_file(path: PathLike) -> None:
-    """Check that a path is a readable HDF5 file that the library can open without harm.
+def check_file(path: PathLike) -> State:
+    """Check that a path is a readable HDF5 file that the library can open without harm, and return which it is.
 
     Raises
     ------
@@ -22,7 +31,10 @@ def check_file(path: PathLike) -> None:
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder; an artifact file is needed")
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # nor would the opening of a pipe ever end
+            raise InputError(f"{path} is not a regular file; an artifact written by gpukit is needed")
         with open(path, "rb") as stream:
+            state = state_of(stream.fileno())
             start = stream.read(len(SIGNATURE))
             sound = _heaps_are_sound(stream)
     except FileNotFoundError:
@@ -35,6 +47,7 @@ def check_file(path: PathLike) -> None:
         raise InputError(f"{path} is not an HDF5 file; an artifact written by gpukit is needed")
     if not sound:
         raise InputError(f"{path} is damaged or truncated (its HDF5 heap is broken); make or copy it again")
+    return state
 
 
 def _heaps_are_sound(stream: BinaryIO) -> bool:
@@ -66,3 +79,46 @@ def _sound(body: bytes) -> bool:
             return size == len(body) - at
         at += 16 + (size + 7) // 8 * 8
     return at == len(body)
+
+
+def stored(file: h5py.File) -> dict[str, h5py.Dataset]:
+    """Return every dataset of a file by its path, in order of path, if all lie in the file, as large as they claim.
+
+    So a small file cannot ask for much memory, and no file leads to another.
+
+    Raises
+    ------
+    InputError
+        If there is a link to a place elsewhere, or data outside the file, absent or packed beyond reason; the line
+        goes on from the name of the file.
+    """
+    links: dict[str, Any] = {}
+    file.visititems_links(lambda name, link: links.__setitem__(name, link))  # an error in there would crash h5py
+    for name, link in links.items():
+        if not isinstance(link, h5py.HardLink):
+            raise InputError(f"{name} is a link to another place, which no artifact has; make or copy it again")
+    found = {name: item for name in sorted(links) if isinstance(item := file[name], h5py.Dataset)}
+    size = os.fstat(file.id.get_vfd_handle()).st_size
+    for name, item in found.items():
+        if item.external or item.is_virtual:
+            raise InputError(f"the data of {name} lie outside the file, which no artifact has; make or copy it again")
+        if (wanted := (item.size or 0) * item.dtype.itemsize) > _room(item, size):
+            raise InputError(f"the file holds less than the {wanted} bytes that {name} claims; make or copy it again")
+    if sum(item.id.get_storage_size() for item in found.values()) > size:
+        raise InputError("the datasets claim more bytes than the file has; make or copy it again")
+    return found
+
+
+def _room(item: h5py.Dataset, size: int) -> int:
+    """Return the most bytes that the stored data of a dataset can stand for."""
+    there = item.id.get_storage_size()
+    if not item.size:
+        return 0
+    if item.chunks is None:
+        offset = item.id.get_offset()  # None of compact data, which lie in the header
+        return there if offset is None or offset + there <= size else 0
+    # A chunk that was never written would read as zeros.
+    chunks = 1
+    for length, step in zip(item.shape, item.chunks, strict=True):
+        chunks *= -(-length // step)
+    return there * _PACKED if item.id.get_num_chunks() == chunks else 0

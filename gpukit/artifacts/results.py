@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gpukit.artifacts import store
-from gpukit.artifacts.store import Artifact, PathLike
-from gpukit.errors import InputError
+from gpukit.artifacts.artifact import Artifact
+from gpukit.artifacts.store import PathLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,8 @@ class RRSets:
         Number of directed edges of the graph.
     params : dict
         Parameters of the command.
+    digest : str
+        Payload digest of the file.
     """
 
     offsets: np.ndarray
@@ -54,6 +56,7 @@ class RRSets:
     ids: np.ndarray | None = None
     m: int | None = None
     params: dict[str, Any] = field(default_factory=dict)
+    digest: str = ""
 
     @property
     def count(self) -> int:
@@ -105,8 +108,7 @@ def read_rrsets(path: PathLike) -> RRSets:
     """Read RR sets; raises InputError like :func:`gpukit.artifacts.store.read`."""
     artifact = store.read(path, "rrsets")
     a = artifact.attributes
-    if artifact.seed is None:
-        raise InputError(f"{path}: RR sets need a seed; make them again")
+    assert artifact.seed is not None  # checked in BOUNDS
     return RRSets(
         artifact.arrays["offsets"],
         artifact.arrays["members"],
@@ -115,6 +117,7 @@ def read_rrsets(path: PathLike) -> RRSets:
         ids=artifact.arrays.get("ids"),
         m=a.get("m"),
         params=artifact.params,
+        digest=artifact.payload,
     )
 
 
@@ -150,6 +153,8 @@ class SeedSet:
         The user's seed.
     params : dict
         Parameters of the command.
+    digest : str
+        Payload digest of the file.
     """
 
     seeds: np.ndarray
@@ -165,6 +170,7 @@ class SeedSet:
     seed: int | None
     params: dict[str, Any] = field(default_factory=dict)
     selection_estimate: float | None = None
+    digest: str = ""
 
 
 def write_seeds(
@@ -222,6 +228,7 @@ def read_seeds(path: PathLike) -> SeedSet:
         artifact.seed,
         artifact.params,
         a.get("selection_estimate"),
+        artifact.payload,
     )
 
 
@@ -261,9 +268,6 @@ def read_metrics(path: PathLike) -> Artifact:
     Raises InputError like :func:`gpukit.artifacts.store.read`.
     """
     artifact = store.read(path, "metrics")
-    names = artifact.attributes["columns"]
-    if not isinstance(names, list) or sorted(f"columns/{name}" for name in names) != sorted(artifact.arrays):
-        raise InputError(f"{path}: the list of columns and the columns differ; make the file again")
-    columns = {name: artifact.arrays[f"columns/{name}"] for name in names}
+    columns = {name: artifact.arrays[f"columns/{name}"] for name in artifact.attributes["columns"]}
     attributes = {key: value for key, value in artifact.attributes.items() if key != "columns"}
     return Artifact(**{**vars(artifact), "arrays": columns, "attributes": attributes})

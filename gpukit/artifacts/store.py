@@ -6,91 +6,36 @@ A file holds no time, host, path or device: equal content gives equal bytes.
 import hashlib
 import importlib.util
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import h5py
 import numpy as np
 
-from gpukit import __version__
+from gpukit import __version__, pending
+from gpukit.artifacts.artifact import Artifact, Header, canonical_json
+from gpukit.artifacts.bounds import BOUNDS
+from gpukit.artifacts.checks import BESIDE, CHECKS, check_descriptors
 from gpukit.artifacts.layout import KINDS, Kind
 from gpukit.artifacts.patient import Patient
-from gpukit.artifacts.precheck import check_file
+from gpukit.artifacts.precheck import check_file, stored
+from gpukit.artifacts.remembered import FROM, is_settled, recall, remember, state_of
 from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values
+from gpukit.artifacts.sums import plain_sums, tree_sums
+from gpukit.device.memory import check_budget, host_free_bytes
 from gpukit.errors import InputError
 from gpukit.files import PathLike, reason, replacing
 
-# Small files are hashed at every read (64 MiB: about 45 ms); larger ones only by `gpukit verify`.
-CHECKSUM_ON_READ = 64 << 20
+AT_ONCE = 64 << 20
+"""Bytes of arrays up to which checksums are tested before anything else (about 45 ms), of more beside the work."""
+
 # HDF5 1.8 objects carry checksums of their metadata; the upper bound keeps the bytes equal across HDF5 releases.
 _LIBVER = ("v108", "v110")
 _CHUNK = 1 << 18
 
 
-@dataclass(frozen=True)
-class Header:
-    """What the root attributes of an artifact say.
-
-    Attributes
-    ----------
-    kind, version : str, int
-        Kind and layout version.
-    producer : str
-        Name and version of the program that wrote it.
-    params : dict
-        Parameters of the command that made it.
-    seed : int or None
-        The user's seed in [0, 2**64), where there is one.
-    inputs : dict of str to str
-        Role and SHA-256 of each input: the payload digest of an artifact, the file digest of anything else.
-    attributes : dict
-        Content attributes, described in the layout table.
-    payload : str
-        SHA-256 of kind, version, content attributes and arrays, derived ones left out; hexadecimal.
-    checksums : dict of str to str
-        SHA-256 of the bytes of each dataset.
-    """
-
-    kind: str
-    version: int
-    producer: str
-    params: dict[str, Any]
-    seed: int | None
-    inputs: dict[str, str]
-    attributes: dict[str, Any]
-    payload: str
-    checksums: dict[str, str] = field(repr=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Artifact(Header):
-    """A header with the arrays that were read, by their path in the file."""
-
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
-
-
-def canonical_json(value: Any) -> str:
-    """Return the one JSON text of a value: sorted keys, no spaces, NumPy scalars as numbers, no NaN."""
-
-    def plain(item: Any) -> Any:
-        if isinstance(item, np.generic | np.ndarray):
-            return item.tolist()
-        if isinstance(item, os.PathLike):
-            raise TypeError("a path must not go into an artifact")
-        raise TypeError(f"{type(item).__name__} cannot be written as JSON")
-
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=plain)
-
-
-def sha256_array(array: np.ndarray) -> str:
-    """Return the SHA-256 of the little-endian bytes of an array in C order, hexadecimal."""
-    return hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data).hexdigest()
-
-
-def _payload(kind: Kind, attributes: Mapping[str, Any], shapes: Shapes, sums: Mapping[str, str]) -> str:
+def _payload(kind: Kind, version: int, attributes: Mapping[str, Any], shapes: Shapes, sums: Mapping[str, str]) -> str:
     """Return the digest of what an artifact says: kind, layout, and the attributes and arrays that are not derived."""
     said = {name: attributes[name] for name in attributes if name not in kind.derived_attributes()}
     content = {}
@@ -98,7 +43,7 @@ def _payload(kind: Kind, attributes: Mapping[str, Any], shapes: Shapes, sums: Ma
         row = kind.array(path)
         if row is not None and not row.derived:
             content[path] = [dtype.str, list(shape), sums[path]]
-    text = canonical_json({"kind": kind.name, "version": kind.version, "attributes": said, "arrays": content})
+    text = canonical_json({"kind": kind.name, "version": version, "attributes": said, "arrays": content})
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -156,9 +101,10 @@ def write(
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     attributes = json.loads(canonical_json(dict(attributes)))
     check_attributes(kind, attributes)
-    check_arrays(kind, {name: (array.dtype, array.shape) for name, array in arrays.items()}, attributes)
-    sums = {name: sha256_array(array) for name, array in arrays.items()}
-    payload = _payload(kind, attributes, {name: (array.dtype, array.shape) for name, array in arrays.items()}, sums)
+    shapes = {name: (array.dtype, array.shape) for name, array in arrays.items()}
+    check_arrays(kind, shapes, attributes)
+    sums = plain_sums(arrays)
+    payload = _payload(kind, kind.version, attributes, shapes, sums)
     root: dict[str, Any] = {
         "gpukit_kind": kind.name,
         "gpukit_version": np.int64(kind.version),
@@ -171,6 +117,8 @@ def write(
     }
     if seed is not None:
         root["gpukit_seed"] = np.uint64(seed)
+    if trees := tree_sums(arrays):
+        root["gpukit_trees"] = canonical_json(trees)
     root["gpukit_header_sha256"] = _header_sum(root)
     filters = _compression() if compress else {}
     with replacing(path) as temporary, Patient(temporary) as target:
@@ -206,8 +154,8 @@ def _compression() -> dict[str, Any]:
 
 
 @contextmanager
-def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.File, Header]]:
-    """Open an artifact for reading and check its header.
+def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.File, Header, dict[str, h5py.Dataset]]]:
+    """Open an artifact for reading, check its header and how it is stored, and give both and its datasets by path.
 
     Parameters
     ----------
@@ -221,10 +169,17 @@ def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.
     InputError
         If there is no such file, or it is not an artifact of that kind that this version can read.
     """
-    check_file(path)
+    state = check_file(path)
     try:
-        with h5py.File(path, "r", locking=False) as file:
-            yield file, _header(path, file, kind_name)
+        with h5py.File(path, "r", driver="sec2", locking=False) as file:
+            if state_of(file.id.get_vfd_handle()) != state:
+                raise InputError(f"{path} was replaced or written to while it was read; try again")
+            header = _header(path, file, kind_name)
+            try:
+                present = stored(file)
+            except InputError as error:
+                raise InputError(f"{path}: {error}") from None
+            yield file, header, present
     except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
         text = str(error)
         if "truncated" in text:
@@ -258,38 +213,49 @@ def _header(path: PathLike, file: h5py.File, kind_name: str | None) -> Header:
     if kind_name not in (None, name):
         raise InputError(f"{path} is of kind {name}, but {kind_name} is needed here")
     try:
-        attributes = json.loads(attrs["gpukit_attributes"])
-        seed = attrs.get("gpukit_seed")
         header = Header(
             name,
             int(version),
             str(attrs["gpukit_producer"]),
-            json.loads(attrs["gpukit_params"]),
-            None if seed is None else int(seed),
-            json.loads(attrs["gpukit_inputs"]),
-            attributes,
+            _object(attrs["gpukit_params"]),
+            None if "gpukit_seed" not in attrs else int(attrs["gpukit_seed"]),
+            _texts(attrs["gpukit_inputs"]),
+            json.loads(attrs["gpukit_attributes"]),
             str(attrs["gpukit_payload_sha256"]),
-            json.loads(attrs["gpukit_checksums"]),
+            _texts(attrs["gpukit_checksums"]),
+            _texts(attrs.get("gpukit_trees", "{}")),
         )
+        canonical_json(header.attributes)  # raises for numbers that are not finite
+        if header.seed is not None and not 0 <= header.seed < 1 << 64:
+            raise ValueError(f"seed {header.seed}")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} has a missing or broken root attribute ({error}); make it again") from error
-    check_attributes(kind, attributes, f"{path}: ")
+    check_attributes(kind, header.attributes, f"{path}: ")
     return header
 
 
-def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
-    """Return every dataset of a file by its path, in order of path."""
-    found: dict[str, h5py.Dataset] = {}
-    file.visititems(lambda name, item: found.__setitem__(name, item) if isinstance(item, h5py.Dataset) else None)
-    return dict(sorted(found.items()))
+def _object(text: str) -> dict[str, Any]:
+    """Return a JSON object; raises ValueError for any other text."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"an object is needed, not {text[:40]!r}")
+    return found
 
 
-def read(
-    path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (), checksum: bool | None = None
-) -> Artifact:
+def _texts(text: str) -> dict[str, str]:
+    """Return a JSON object of texts; raises ValueError for any other text."""
+    found = _object(text)
+    if not all(isinstance(value, str) for value in found.values()):
+        raise ValueError(f"texts are needed in {text[:40]!r}")
+    return found
+
+
+def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (), full: bool = False) -> Artifact:
     """Read an artifact and check it.
 
-    Structure, value ranges and row starts are checked always, the checksums when the arrays are small.
+    Structure, value ranges and row starts are checked always; every checksum and what the numbers mean once a file, see
+    :mod:`gpukit.artifacts.remembered`. Checksums of large arrays may be tested beside the work, see
+    :mod:`gpukit.pending`.
 
     Parameters
     ----------
@@ -299,17 +265,20 @@ def read(
         The kind that is needed; any otherwise.
     skip : tuple of str
         Paths or groups (ending in ``/``) to leave unread.
-    checksum : bool, optional
-        Whether to check every checksum; by default when the arrays take at most 64 MiB.
+    full : bool
+        Whether to check everything now, whatever is remembered.
 
     Raises
     ------
     InputError
         If the file is missing, unreadable or broken; the line says which.
+    DeviceError
+        If its arrays do not fit into the memory.
     """
-    with opened(path, kind_name) as (file, header):
+    with opened(path, kind_name) as (file, header, present):
+        state = state_of(file.id.get_vfd_handle())
+        lasting = is_settled(state)
         kind = KINDS[header.kind]
-        present = datasets(file)
         shapes = {name: (item.dtype, item.shape or ()) for name, item in present.items()}
         lengths = check_arrays(kind, shapes, header.attributes, f"{path}: ")
         if shapes.keys() != header.checksums.keys():
@@ -317,11 +286,53 @@ def read(
         wanted = {
             n: d for n, d in present.items() if not any(n == s or (s.endswith("/") and n.startswith(s)) for s in skip)
         }
+        size = sum(item.nbytes for item in wanted.values())
+        if size > AT_ONCE:
+            check_budget({str(path): size}, host_free_bytes(), "this machine", "use a larger one")
+        known = not full and size >= FROM and recall(state, wanted, shapes)
         arrays = {name: load(item) for name, item in wanted.items()}
-        if checksum or (checksum is None and sum(array.nbytes for array in arrays.values()) <= CHECKSUM_ON_READ):
-            _check_sums(path, kind, header, shapes, arrays)
-    check_values(kind, arrays, lengths, f"{path}: ")
-    return Artifact(**vars(header), arrays=arrays)
+        texts = {group: file[f"/{group}"].attrs.get("binsparse") for group in ("", "transpose") if f"/{group}" in file}
+        if state_of(file.id.get_vfd_handle()) != state:
+            raise InputError(f"{path} was written to while it was read; try again")
+    artifact = Artifact(**vars(header), arrays=arrays)
+    early = full or (size <= AT_ONCE and not known)
+    if early:
+        _check_sums(path, artifact, shapes, plain=full)
+    with _about(path):
+        check_values(kind, arrays, lengths)
+        BOUNDS.get(kind.name, _no_check)(artifact)
+        if known:
+            return artifact
+        CHECKS.get(kind.name, _no_check)(artifact)
+        if full:
+            check_descriptors(texts, artifact)
+
+    def rest() -> None:
+        if not early:
+            _check_sums(path, artifact, shapes, plain=False)
+        with _about(path):
+            BESIDE.get(kind.name, _no_check)(artifact)
+        if lasting and size >= FROM:
+            remember(state, wanted)
+
+    if full:
+        rest()
+    else:
+        pending.later(rest, after="numba" if kind.name in BESIDE else None)
+    return artifact
+
+
+def _no_check(artifact: Artifact) -> None:
+    """Stand for the check of a kind that has none."""
+
+
+@contextmanager
+def _about(path: PathLike) -> Iterator[None]:
+    """Let an error within name the file."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error}; make the file again") from None
 
 
 def load(item: h5py.Dataset) -> np.ndarray:
@@ -335,22 +346,22 @@ def load(item: h5py.Dataset) -> np.ndarray:
     return array
 
 
-def _check_sums(path: PathLike, kind: Kind, header: Header, shapes: Shapes, arrays: Mapping[str, np.ndarray]) -> None:
-    for name, array in arrays.items():
-        if sha256_array(array) != header.checksums[name]:
-            raise InputError(
-                f"{path}: the checksum of dataset {name} is wrong; the file is damaged, make or copy it again"
-            )
-    if _payload(kind, header.attributes, shapes, header.checksums) != header.payload:
+def _check_sums(path: PathLike, artifact: Artifact, shapes: Shapes, plain: bool) -> None:
+    """Compare the arrays with their checksums: where there is a tree sum with that alone, unless ``plain``."""
+    trees = tree_sums({name: array for name, array in artifact.arrays.items() if name in artifact.trees})
+    rest = plain_sums({name: array for name, array in artifact.arrays.items() if plain or name not in trees})
+    for found, wanted in ((trees, artifact.trees), (rest, artifact.checksums)):
+        for name, digest in found.items():
+            if digest != wanted[name]:
+                raise InputError(
+                    f"{path}: the checksum of dataset {name} is wrong; the file is damaged, make or copy it again"
+                )
+    kind = KINDS[artifact.kind]
+    if _payload(kind, artifact.version, artifact.attributes, shapes, artifact.checksums) != artifact.payload:
         raise InputError(f"{path}: the payload checksum is wrong; the file is damaged, make or copy it again")
 
 
 def read_header(path: PathLike, kind_name: str | None = None) -> Header:
     """Return the header of an artifact without reading its arrays; raises InputError like :func:`read`."""
-    with opened(path, kind_name) as (_, header):
+    with opened(path, kind_name) as (_, header, _):
         return header
-
-
-def digest(path: PathLike) -> str:
-    """Return the stored payload digest of an artifact (64 hexadecimal digits); raises InputError like :func:`read`."""
-    return read_header(path).payload

@@ -72,6 +72,11 @@ def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], wher
                 f"{where}dataset {path} has type {dtype.str}; {' or '.join(found.dtypes)} (little-endian) is needed"
             )
         _check_shape(found, path, shape, lengths, source, where)
+    for path in shapes:
+        found = kind.array(path)
+        for name in (found.ends, found.high) if found else ():
+            if name is not None and name not in lengths:
+                raise InputError(f"{where}dataset {path} is there without what it points into ({name})")
     _check_groups(kind, shapes, where)
     return lengths
 
@@ -105,13 +110,13 @@ def _check_groups(kind: Kind, shapes: Mapping[str, Any], where: str) -> None:
             raise InputError(f"{where}the transpose and the graph differ in having {path}")
 
 
-def check_values(kind: Kind, arrays: Mapping[str, np.ndarray], lengths: Mapping[str, int], where: str = "") -> None:
+def check_values(kind: Kind, arrays: Mapping[str, np.ndarray], lengths: Mapping[str, int]) -> None:
     """Check that row starts and bounded values are such that no kernel can leave its arrays.
 
     Raises
     ------
     InputError
-        With ``where`` as a prefix of the line.
+        Naming the dataset.
     """
     for path, array in arrays.items():
         row = kind.array(path)
@@ -119,14 +124,12 @@ def check_values(kind: Kind, arrays: Mapping[str, np.ndarray], lengths: Mapping[
             continue
         if row.ends is not None:
             if array[0] != 0 or array[-1] != lengths[row.ends] or np.any(array[1:] < array[:-1]):
-                raise InputError(
-                    f"{where}dataset {path} must rise from 0 to {lengths[row.ends]} ({row.ends}) without a fall"
-                )
+                raise InputError(f"dataset {path} must rise from 0 to {lengths[row.ends]} ({row.ends}) without a fall")
         if row.high is not None and array.size:
             low, high = int(array.min()), int(array.max())
             if low < 0 or high >= lengths[row.high]:
                 wrong = low if low < 0 else high
-                raise InputError(f"{where}dataset {path} holds {wrong}; values in [0, {lengths[row.high]}) are allowed")
+                raise InputError(f"dataset {path} holds {wrong}; values in [0, {lengths[row.high]}) are allowed")
 
 
 def is_digest(text: object) -> bool:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from gpukit import __version__
+from gpukit import __version__, pending
 from gpukit.cli import interrupts
 from gpukit.cli.interrupts import INTERRUPTED
 from gpukit.cli.outputs import guarded
@@ -108,8 +108,12 @@ def _root(
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Print the traceback of a defect of gpukit; any command has it.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check input artifacts in full, also those that were before; any command.")
+    ] = False,
 ) -> None:
     """Graph algorithms on GPUs and CPUs: influence maximisation, personalised PageRank, structural diversity."""
+    pending.again = verify
 
 
 def normalise_threads() -> None:
@@ -149,7 +153,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = typer.main.get_command(app)
         code = 0
         try:
-            with command.make_context("gpukit", [*words] or ["--help"], obj=tuple(words)) as context:
+            with (
+                pending.beside(),
+                command.make_context("gpukit", [*words] or ["--help"], obj=tuple(words)) as context,
+            ):
                 command.invoke(context)
         except typer.Exit as end:
             code = end.exit_code

@@ -55,7 +55,7 @@ def diversity(
     asked = {"t": DEFAULT_T if t is None else t, "undirected": undirected, "repeat": repeat}
     run = Run(asked, out=out, as_json=as_json, verbose=verbose)
     where = run.use_device(device, gpus, threads)
-    from gpukit.artifacts import read_graph
+    from gpukit.artifacts import read_graph_file
     from gpukit.bench.diversity import METHODS, Bench
     from gpukit.bench.machine import peak_memory
     from gpukit.diversity import Params, as_undirected
@@ -74,10 +74,11 @@ def diversity(
     record = Record("diversity", context, run, compare)
     bandwidth = record.copy_bandwidth()
     for name, path in named(graphs):
-        graph = as_undirected(read_graph(path, transpose=False), undirected)
+        given, digest, _ = read_graph_file(path, transpose=False)
+        graph = as_undirected(given, undirected)
         length = at_most(t, DEFAULT_T, graph.n)
         check_t(length, graph.n)
-        known = graph_facts(path, graph)
+        known = graph_facts(path, graph, digest)
         for balance, fraction, params in settings:
             bench = Bench(graph, where, repeat=repeat, bandwidth=bandwidth, balance=balance, fraction=fraction)
             facts = known | {"ego_edges": bench.ego_edges, "network_ms": bench.build}

@@ -45,7 +45,7 @@ def gim(
         {"k": DEFAULT_K if k is None else k, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose
     )
     where = run.use_device(device, gpus, threads)
-    from gpukit.artifacts import read_graph, read_tables
+    from gpukit.artifacts import read_graph_file
     from gpukit.bench.gim import measure
     from gpukit.bench.machine import peak_memory
     from gpukit.gim.problem import Params
@@ -53,8 +53,8 @@ def gim(
     record = Record("gim", context, run, compare)
     bandwidth = record.copy_bandwidth()
     for name, path in named(graphs):
-        graph, tables = read_graph(path), read_tables(path)
-        facts = graph_facts(path, graph)
+        graph, digest, tables = read_graph_file(path, tables=True)
+        facts = graph_facts(path, graph, digest)
         size = at_most(k, DEFAULT_K, graph.n)
         for model in models.split(","):
             for bound in bounds.split(","):

@@ -47,7 +47,7 @@ def imgpu(
     where = run.use_device(device, threads=threads)
     import numba
 
-    from gpukit.artifacts import read_graph
+    from gpukit.artifacts import read_graph_file
     from gpukit.bench import imgpu as bench
     from gpukit.bench.machine import peak_memory
     from gpukit.imgpu import Params
@@ -56,8 +56,8 @@ def imgpu(
     bandwidth = record.copy_bandwidth()
     asked = {"worlds": worlds, "seed": seed}
     for name, path in named(graphs):
-        graph = read_graph(path)
-        facts = graph_facts(path, graph)
+        graph, digest, _ = read_graph_file(path)
+        facts = graph_facts(path, graph, digest)
         size = at_most(k, DEFAULT_K, graph.n)
         rival: dict[str, Any] | None = None
         if mixgreedy:

@@ -116,7 +116,7 @@ def kpar_quality(
     asked_ks = QUALITY_KS if ks is None else ks
     run = Run({"k": asked_ks, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     where = run.use_device(device.value, gpus, threads)
-    from gpukit.artifacts import read_graph
+    from gpukit.artifacts import read_graph_file
     from gpukit.bench.kpar_quality import measure
     from gpukit.kpar import Params
 
@@ -124,8 +124,8 @@ def kpar_quality(
     asked = {"alpha": 0.2, "epsilon": epsilon, "queries": queries, "seed": seed}
     record = Record("kpar-quality", context, run, compare, {"params": asked})
     for name, path in named(graphs):
-        graph = read_graph(path, transpose=False)
-        facts, lengths = graph_facts(path, graph), _lengths(wanted, graph.n, default=ks is None)
+        graph, digest, _ = read_graph_file(path, transpose=False)
+        facts, lengths = graph_facts(path, graph, digest), _lengths(wanted, graph.n, default=ks is None)
         for found in measure(graph, Params(epsilon=epsilon), where, ks=lengths, queries=queries, seed=seed):
             record.add(facts, found)
             record.lines[f"{name} {found['sources']} k = {found['k']} {found['depth']}"] = (
@@ -142,11 +142,11 @@ def _lengths(wanted: list[int], n: int, *, default: bool) -> list[int]:
 
 def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[str, dict[str, Any], Graph]]":
     """Yield what people read as the name of each graph, what is known of it, and the graph."""
-    from gpukit.artifacts import read_graph
+    from gpukit.artifacts import read_graph_file
 
     for name, path in named(files):
-        graph = read_graph(path)
-        yield name, graph_facts(path, graph), graph
+        graph, digest, _ = read_graph_file(path)
+        yield name, graph_facts(path, graph, digest), graph
     for word in rmat:
         try:
             scale, draws, *rest = (int(part) for part in word.split(":"))

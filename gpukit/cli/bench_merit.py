@@ -57,15 +57,15 @@ def merit(
     for beta in betas:
         check_groups(beta)
     where = run.use_device(device, gpus, threads)
-    from gpukit.artifacts import read_graph, read_tables
+    from gpukit.artifacts import read_graph_file
     from gpukit.bench.merit import measure
     from gpukit.merit import Params
 
     record = Record("merit", context, run, compare)
     bandwidth = record.copy_bandwidth()
     for name, path in named(graphs):
-        graph, tables = read_graph(path), read_tables(path)
-        facts = graph_facts(path, graph)
+        graph, digest, tables = read_graph_file(path, tables=True)
+        facts = graph_facts(path, graph, digest)
         most = at_most(batch, DEFAULT_BATCH, graph.n)
         for model, eta, certificate, method, beta in product(
             models.split(","),

@@ -113,11 +113,9 @@ def named(graphs: Sequence[Path]) -> list[tuple[str, Path]]:
     return [(stem if stems.count(stem) == 1 else str(path), path) for stem, path in zip(stems, graphs, strict=True)]
 
 
-def graph_facts(path: Path, graph: "Graph") -> dict[str, Any]:
+def graph_facts(path: Path, graph: "Graph", digest: str) -> dict[str, Any]:
     """Return what a record says of a graph file."""
-    from gpukit.artifacts import digest
-
-    return {"name": path.stem, "n": graph.n, "m": graph.m, "weights": str(graph.weights), "digest": digest(path)}
+    return {"name": path.stem, "n": graph.n, "m": graph.m, "weights": str(graph.weights), "digest": digest}
 
 
 def command_line(program: str, words: Sequence[str]) -> str:

@@ -64,11 +64,11 @@ VISITS_PER_ARC = 8
 def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", str, bool]:
     """Return the graph, undirected, the digest of its file, and whether directions were ignored for that."""
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
         from gpukit.diversity import as_undirected
 
-        given = read_graph(graph_file, transpose=False)
-        return as_undirected(given, undirected), digest(graph_file), not given.undirected
+        given, source, _ = read_graph_file(graph_file, transpose=False)
+        return as_undirected(given, undirected), source, not given.undirected
 
 
 def _told(symmetrised: bool) -> dict[str, str]:

@@ -69,10 +69,10 @@ def spread(
     if (seeds_file is None) == (ids is None):
         raise UsageError("give the seeds by either --seeds or --ids")
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
 
-        graph = read_graph(graph_file, transpose=False)
-        inputs = {"graph": digest(graph_file)}
+        graph, source, _ = read_graph_file(graph_file, transpose=False)
+        inputs = {"graph": source}
         if seeds_file is not None:
             stages, inputs["seeds"] = _read_seeds(seeds_file, inputs["graph"])
         else:
@@ -123,11 +123,12 @@ def ppr(
     """Judge top-k personalised PageRank by the power method: precision, NDCG, and Definition 1 of the kPAR paper."""
     run = Run(out=out, as_json=as_json, verbose=verbose)
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph, read_topk
+        from gpukit.artifacts import read_graph_file, read_topk
 
-        graph, found = read_graph(graph_file, transpose=False), read_topk(answers_file)
+        graph, source, _ = read_graph_file(graph_file, transpose=False)
+        found = read_topk(answers_file)
     a, arrays = found.attributes, found.arrays
-    inputs = {"graph": digest(graph_file), "answers": found.payload}
+    inputs = {"graph": source, "answers": found.payload}
     if a["graph"] != inputs["graph"]:
         raise InputError(f"{answers_file} answers queries on another graph; give the graph it was made on")
     k = a["k"] if k is None else k
@@ -184,11 +185,12 @@ def diversity(
     with run.phase("read"):
         import numpy as np
 
-        from gpukit.artifacts import digest, read, read_graph
+        from gpukit.artifacts import read, read_graph_file
 
-        graph, found = read_graph(graph_file, transpose=False), read(answers_file, "diversity")
+        graph, source, _ = read_graph_file(graph_file, transpose=False)
+        found = read(answers_file, "diversity")
         a, arrays = found.attributes, found.arrays
-        if a["graph"] != digest(graph_file):
+        if a["graph"] != source:
             raise InputError(f"{answers_file} was found on another graph; give the graph it was made on")
         part, parts, *_ = found.params.get("part", (1, 1))
         if parts > 1:
@@ -239,14 +241,14 @@ def _read_seeds(path: Path, graph_digest: str) -> tuple[list[list[int]], str]:
     content = path.read_bytes()
     if not content.startswith(b"\x89HDF\r\n\x1a\n"):
         return [_listed(path, content)], hashlib.sha256(content).hexdigest()
-    from gpukit.artifacts import digest, read_seeds
+    from gpukit.artifacts import read_seeds
 
     found = read_seeds(path)
     if found.graph != graph_digest:
         _log.warning("%s was made on another graph or with other probabilities; its vertex ids are used", path)
     if found.rounds is None:
-        return [found.seeds.tolist()], digest(path)
-    return [found.seeds[found.rounds == t].tolist() for t in range(int(found.rounds.max()) + 1)], digest(path)
+        return [found.seeds.tolist()], found.digest
+    return [found.seeds[found.rounds == t].tolist() for t in range(int(found.rounds.max()) + 1)], found.digest
 
 
 def _listed(path: Path, content: bytes) -> list[int]:

@@ -125,11 +125,11 @@ def run_(
     if not 1e-6 <= epsilon < 1:
         raise UsageError(f"--epsilon is {epsilon}; it must lie in [1e-6, 1): less would take over 10^12 RR sets")
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph, read_tables
+        from gpukit.artifacts import read_graph_file
 
-        graph = read_graph(graph_file)
-        inputs = {"graph": digest(graph_file)}
-        tables = read_tables(graph_file) if model == Model.ic and sampler == Sampler.skip else None
+        skipping = model == Model.ic and sampler == Sampler.skip
+        graph, source, tables = read_graph_file(graph_file, tables=skipping)
+        inputs = {"graph": source}
         forced, barred = vertex_list(include, "--include", graph), vertex_list(exclude, "--exclude", graph)
         for name, vertices in (("include", forced), ("exclude", barred)):
             if vertices:
@@ -200,10 +200,10 @@ def baseline(
     """Choose k seeds without RR sets and without a guarantee, to compare with."""
     run = Run({"method": method.value, "k": k}, seed=seed, out=out, as_json=as_json, verbose=verbose)
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
 
-        graph = read_graph(graph_file)
-        inputs = {"graph": digest(graph_file)}
+        graph, source, _ = read_graph_file(graph_file)
+        inputs = {"graph": source}
     need_edges(graph)
     run.use_device(threads=1)
     with run.phase("load"):

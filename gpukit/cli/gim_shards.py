@@ -65,11 +65,10 @@ def sample(
     if count < 1 or first < 0 or first + count > 1 << 48:
         raise UsageError(f"sample ids {first} to {first + count - 1}: give --count >= 1 within 0 to 2^48 - 1")
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph, read_tables
+        from gpukit.artifacts import read_graph_file
 
-        graph = read_graph(graph_file)
-        inputs = {"graph": digest(graph_file)}
-        tables = read_tables(graph_file) if model == Model.ic and sampler == Sampler.skip else None
+        skipping = model == Model.ic and sampler == Sampler.skip
+        graph, source, tables = read_graph_file(graph_file, tables=skipping)
     need_edges(graph)
     work = float(MEMBERS_PER_SET) * count * rounds * (graph.m / graph.n if sampler == Sampler.scan else 1)
     chosen = run.use_device(device.value, gpus, threads, work=work)
@@ -97,7 +96,7 @@ def sample(
             stream=reverse.stream.name,
             model=model.value,
             sampler=sampler.value,
-            graph=inputs["graph"],
+            graph=source,
             seed=seed,
             rounds=rounds,
             params=run.params,
@@ -138,7 +137,7 @@ def select(
         choose("cuda", gpus, threads)  # fails where there is none, as everywhere
     run.use_device("cpu" if device == DeviceChoice.cpu else None, gpus, threads)
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_rrsets
+        from gpukit.artifacts import read_rrsets
         from gpukit.gim.shards import Shard, join, separate
         from gpukit.gim.shards import select as choose_seeds
 
@@ -149,7 +148,7 @@ def select(
                 sets = read_rrsets(path)
                 same = {name: getattr(sets, name) for name in MADE_FROM}
                 shards[what].append(Shard(str(path), sets.first, sets.offsets, sets.members, tuple(same.items())))
-                inputs[what if len(paths) == 1 else f"{what}_{sets.first}"] = digest(path)
+                inputs[what if len(paths) == 1 else f"{what}_{sets.first}"] = sets.digest
         inputs["graph"] = sets.graph
         joined = {what: join(found) for what, found in shards.items() if found}
         separate(shards["rrsets"], shards["judge"])

@@ -91,10 +91,10 @@ def run_(
     if not 1 <= unroll <= 128:
         raise UsageError(f"--unroll is {unroll}; 1 to 128 are allowed")
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
 
-        graph = read_graph(graph_file)
-        inputs = {"graph": digest(graph_file)}
+        graph, source, _ = read_graph_file(graph_file)
+        inputs = {"graph": source}
     chosen = run.use_device(device.value, gpus, threads, work=_work(graph, worlds, k if fresh else 2))
     how: dict[str, Any] = {"combine": combine, "reorder": reorder, "unroll": unroll}
     if chosen.kind == "cpu":
@@ -155,10 +155,10 @@ def reach(
     if not 0 <= first < 2**47:
         raise UsageError(f"--first is {first}; 0 to 2^47 - 1 are allowed")
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
 
-        graph = read_graph(graph_file)
-        inputs = {"graph": digest(graph_file)}
+        graph, source, _ = read_graph_file(graph_file)
+        inputs = {"graph": source}
     if graph.n == 0:
         raise InputError("the graph has no vertices, so there is nothing to count")
     chosen = run.use_device(device.value, gpus, threads, work=_work(graph, worlds, 1))
@@ -215,10 +215,10 @@ def baseline(
     if not 2 <= worlds < 2**31:
         raise UsageError(f"--worlds is {worlds}; 2 to 2^31 - 1 are allowed")
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
 
-        graph = read_graph(graph_file)
-        inputs = {"graph": digest(graph_file)}
+        graph, source, _ = read_graph_file(graph_file)
+        inputs = {"graph": source}
     device = run.use_device(threads=threads)
     with run.phase("load"):
         import numpy as np

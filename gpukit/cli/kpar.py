@@ -104,11 +104,11 @@ def rank(
     """Compute PageRank and the PRO-rank list, which says where more walks pay off."""
     run = Run({"alpha": alpha, "weighted": weighted}, out=out, as_json=as_json, verbose=verbose)
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
         from gpukit.kpar.problem import ONE, Params
 
         settings = Params(alpha=alpha, weighted=weighted)
-        graph, graph_digest = read_graph(graph_file), digest(graph_file)
+        graph, graph_digest, _ = read_graph_file(graph_file)
     where = device_for(device, weighted)
     chosen = run.use_device(where, gpus, threads, work=RANK_VISITS * graph.m)
     found = _rank(run, chosen, graph, settings)
@@ -158,11 +158,12 @@ def index(
     if memory is not None and memory < 0:
         raise UsageError(f"--memory is {memory}; at least 0 is needed")
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
         from gpukit.kpar.problem import Params
 
         settings = Params(alpha, epsilon, weighted)
-        graph, inputs = read_graph(graph_file, transpose=rank_file is None), {"graph": digest(graph_file)}
+        graph, name, _ = read_graph_file(graph_file, transpose=rank_file is None)
+        inputs = {"graph": name}
     visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
     where = device_for(device, weighted)
     chosen = run.use_device(where, gpus, threads, work=visits * graph.m)
@@ -212,9 +213,10 @@ def _order(
     if rank_file is None:
         return _rank(run, device, graph, params).order
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_pagerank
+        from gpukit.artifacts import read_pagerank
 
-        found, inputs["rank"] = read_pagerank(rank_file), digest(rank_file)
+        found = read_pagerank(rank_file)
+        inputs["rank"] = found.payload
     _check_fit(rank_file, found.attributes, inputs["graph"], {"alpha": params.alpha}, "kpar rank")
     kinds = {True: "with edge weights", False: "without edge weights"}
     made = kinds[found.attributes.get("weighted", False)]
@@ -234,8 +236,8 @@ def _check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, 
             )
 
 
-def _read_index(path: Path, graph: str, alpha: float | None, epsilon: float | None) -> "Index":
-    """Read an index that fits the graph and the parameters."""
+def _read_index(path: Path, graph: str, alpha: float | None, epsilon: float | None) -> "tuple[Index, str]":
+    """Return an index that fits the graph and the parameters, and its digest."""
     from gpukit.artifacts import read_irw
     from gpukit.kpar.index import Index
     from gpukit.kpar.problem import Params
@@ -243,7 +245,7 @@ def _read_index(path: Path, graph: str, alpha: float | None, epsilon: float | No
     file = read_irw(path)
     _check_fit(path, file.attributes, graph, {"alpha": alpha, "epsilon": epsilon}, "kpar index")
     params = Params(file.attributes["alpha"], file.attributes["epsilon"], file.attributes.get("weighted", False))
-    return Index.of(params, int(file.seed or 0), file.arrays, light=file.attributes["light"])
+    return Index.of(params, int(file.seed or 0), file.arrays, light=file.attributes["light"]), file.payload
 
 
 @app.command("query")
@@ -293,16 +295,16 @@ def query(
         {"k": k, "depth": depth.value, "bounds": bounds.value}, seed=seed, out=out, as_json=as_json, verbose=verbose
     )
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
         from gpukit.kpar.problem import check_k
 
-        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
+        graph, name, _ = read_graph_file(graph_file, transpose=False)
+        inputs = {"graph": name}
         k = run.params["k"] = at_most(k, DEFAULT_K, graph.n)
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
         in_part, first, last = part_of(part, len(sources), "queries")
         sources = sources.part(first, last)
-        found = _read_index(index_file, inputs["graph"], alpha, epsilon)
-        inputs["index"] = digest(index_file)
+        found, inputs["index"] = _read_index(index_file, inputs["graph"], alpha, epsilon)
     run.params |= {"alpha": found.params.alpha, "epsilon": found.params.epsilon, "weighted": found.params.weighted}
     run.params |= in_part
     check_k(k, graph.n)

@@ -64,11 +64,12 @@ def truth(
         raise DeviceError("kpar truth runs on the CPU; use --device cpu")
     run.use_device("cpu" if device is DeviceChoice.cpu else None, gpus, threads)
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
         from gpukit.kpar.problem import ONE, Params
 
         Params(alpha=alpha)
-        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
+        graph, name, _ = read_graph_file(graph_file, transpose=False)
+        inputs = {"graph": name}
         k = run.params["k"] = at_most(k, DEFAULT_K, graph.n)
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
     with run.phase("power"), run.progress("queries") as update:
@@ -104,11 +105,12 @@ def baseline(
     params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value, "weighted": weighted}
     run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph
+        from gpukit.artifacts import read_graph_file
         from gpukit.kpar.problem import Params
 
         settings = Params(alpha, epsilon, weighted)
-        graph, inputs = read_graph(graph_file, transpose=False), {"graph": digest(graph_file)}
+        graph, name, _ = read_graph_file(graph_file, transpose=False)
+        inputs = {"graph": name}
         k = run.params["k"] = at_most(k, DEFAULT_K, graph.n)
         sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
     where = device_for(device, weighted)

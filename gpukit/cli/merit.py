@@ -230,15 +230,14 @@ def next_(
     run = Run(out=out or state, as_json=as_json, verbose=verbose)
     _hold(out or state)
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph, read_tables
+        from gpukit.artifacts import read_graph_file
         from gpukit.cli.merit_state import load
 
-        graph, name = read_graph(graph_file), digest(graph_file)
+        graph, name, tables = read_graph_file(graph_file, tables=True)
         asked, rounds, before = load(state, graph, name)
         if not before.attributes["pending"]:
             raise UsageError(f"{state}: the campaign has reached its target; there is nothing to observe")
         activated = vertex_list(observed, "--observed", graph, none=True)
-        tables = read_tables(graph_file) if asked.model == "ic" else None
     run.params, run.seed = dict(before.params), asked.seed
     where = _use_device(run, graph, asked, device, gpus, threads, groups, 1)
     import numpy as np

@@ -94,16 +94,17 @@ def read_asked(
     A batch of None becomes the default, in ``settings`` and in the parameters of the run.
     """
     with run.phase("read"):
-        from gpukit.artifacts import digest, read_graph, read_tables
+        from gpukit.artifacts import read_graph_file
         from gpukit.merit import Params
         from gpukit.merit.problem import check
 
-        graph, inputs = read_graph(graph_file), {"graph": digest(graph_file)}
+        graph, source, tables = read_graph_file(graph_file, tables=settings["model"] == "ic")
+        inputs = {"graph": source}
         if settings["batch"] is None:
             settings["batch"] = run.params["batch"] = min(DEFAULT_BATCH, graph.n)
         asked = Params(**settings, costs=_costs(run, graph, costs, inputs), seed=seed)
         check(graph, asked)
-        return graph, inputs, asked, read_tables(graph_file) if asked.model == "ic" else None
+        return graph, inputs, asked, tables
 
 
 def _costs(run: Run, graph: "Graph", text: str, inputs: dict[str, str]) -> "Costs":

@@ -172,7 +172,7 @@ def _row_length_limit(b):
     return 64 if b <= 1 else 8 << b
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _count_rows(indptr, probabilities):
     n = len(indptr) - 1
     extra = np.zeros(n, np.int64)
@@ -188,7 +188,7 @@ def _count_rows(indptr, probabilities):
     return extra
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept):
     n = len(indptr) - 1
     sizes = np.zeros(34, np.int64)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from gpukit.artifacts import digest, read_metrics, write_graph, write_seeds
+from gpukit.artifacts import read_header, read_metrics, write_graph, write_seeds
 from gpukit.cli.app import main
 from gpukit.evaluate import forward_curve, forward_rounds, forward_spread
 from gpukit.graph.build import build_graph
@@ -40,7 +40,9 @@ def _json(capsys, *words):
 
 def test_record_and_artifact(capsys, folder, graph):
     chosen = graph.original([4, 0, 9, 2])
-    write_seeds(folder / "S.h5", chosen, [4, 0, 9, 2], n=graph.n, method="x", graph=digest(folder / "G.h5"))
+    write_seeds(
+        folder / "S.h5", chosen, [4, 0, 9, 2], n=graph.n, method="x", graph=read_header(folder / "G.h5").payload
+    )
     words = (folder / "G.h5", "--seeds", folder / "S.h5", "--runs", 500, "--seed", 7)
     record = _json(capsys, *words, "--prefixes", "3,1", "--out", folder / "M.h5")
     curve = forward_curve(graph, [4, 0, 9, 2], [1, 3, 4], runs=500, seed=7)
@@ -56,7 +58,10 @@ def test_record_and_artifact(capsys, folder, graph):
         "stderr": [one.stderr for one in curve],
         "runs": [500, 500, 500],
     }
-    assert stored.inputs == {"graph": digest(folder / "G.h5"), "seeds": digest(folder / "S.h5")}
+    assert stored.inputs == {
+        "graph": read_header(folder / "G.h5").payload,
+        "seeds": read_header(folder / "S.h5").payload,
+    }
     before = (folder / "M.h5").read_bytes()
     _json(capsys, *words, "--prefixes", "1,3", "--out", folder / "M.h5", "--threads", 1)
     assert (folder / "M.h5").read_bytes() == before

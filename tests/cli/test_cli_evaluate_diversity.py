@@ -42,14 +42,21 @@ def test_a_right_answer_passes(capsys, folder):
 
 def test_a_wrong_answer_fails_and_says_where(capsys, folder):
     found = read(folder / "D.h5", "diversity")
-    scores = found.arrays["scores"].copy()
-    scores[4] += 1
     given = dict(params=found.params, inputs=found.inputs)
+    scores, first, offsets = (found.arrays[name].copy() for name in ("scores", "first", "offsets"))
+    scores[0] += 1
     write(folder / "W.h5", "diversity", {**found.arrays, "scores": scores}, found.attributes, **given)
     code, record, err = evaluate(capsys, folder, "W.h5")
-    wrong = int(found.arrays["vertices"][4])
+    assert code == 3 and "scores and numbers of contexts differ" in err
+    # The last vertex without its last context: a file that does not contradict itself.
+    scores[0], scores[-1], first[-1] = scores[0] - 1, scores[-1] - 1, first[-1] - 1
+    arrays = {"scores": scores, "first": first, "offsets": offsets[:-1]}
+    arrays["members"] = found.arrays["members"][: offsets[-2]]
+    write(folder / "W.h5", "diversity", {**found.arrays, **arrays}, found.attributes, **given)
+    code, record, err = evaluate(capsys, folder, "W.h5")
+    wrong = int(found.arrays["vertices"][-1])
     assert code == 1
-    assert record["wrong_scores"] == [wrong] and record["wrong_contexts"] == record["missed"] == []
+    assert record["wrong_scores"] == record["wrong_contexts"] == [wrong] and record["missed"] == []
     assert err.strip().splitlines()[-1].endswith(f"is wrong about 1 vertices, vertex {wrong} for one")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.artifacts import digest, read_rrsets, read_seeds, write_graph
+from gpukit.artifacts import read_header, read_rrsets, read_seeds, write_graph
 from gpukit.artifacts.store import read as artifact_of
 from gpukit.cli.app import explain, main
 from gpukit.gim import Params, baselines, maximise
@@ -44,7 +44,7 @@ def test_record_and_artifact(record, folder, graph):
     assert stored.gains.tolist() == expected.gains.tolist()
     assert stored.guarantee == {"value": found["guarantee"], "kind": "certified"}
     assert (stored.spread_estimate, stored.rr_sets, stored.seed) == (found["spread_estimate"], found["rr_sets"], 3)
-    assert stored.graph == digest(folder / "G.h5")
+    assert stored.graph == read_header(folder / "G.h5").payload
     assert {"k", "epsilon", "model", "bound", "sampler"} <= stored.params.keys()
 
 
@@ -144,8 +144,8 @@ def test_what_seeds_cover_of_their_own_sets_is_not_called_their_spread(good, rec
     assert judged["spread_estimate"] == stored.spread_estimate > 3
     header = artifact_of(folder / "J.h5", "seeds")
     assert header.inputs == {
-        "graph": digest(folder / "G.h5"), "rrsets": digest(folder / "a.h5"),
-        "judge_300": digest(folder / "j1.h5"), "judge_350": digest(folder / "j2.h5"),
+        "graph": read_header(folder / "G.h5").payload, "rrsets": read_header(folder / "a.h5").payload,
+        "judge_300": read_header(folder / "j1.h5").payload, "judge_350": read_header(folder / "j2.h5").payload,
     }  # fmt: skip
     assert alone["params"] == {name: judged["params"][name] for name in alone["params"]}
     assert (judged["params"]["judge_first"], judged["params"]["judge_count"]) == (300, 120)

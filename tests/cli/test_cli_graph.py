@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from gpukit.artifacts import read_graph, read_header, read_tables
+from gpukit.artifacts import read_graph, read_graph_file, read_header
 from gpukit.cli.app import main
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -76,7 +76,7 @@ def test_import_and_info(gpukit, edges, tmp_path):
     graph = read_graph(tmp_path / "g.h5")
     assert graph.ids.tolist() == [7, 10, 20, 30, 40]
     assert graph.in_indptr is not None
-    assert read_tables(tmp_path / "g.h5") is not None
+    assert read_graph_file(tmp_path / "g.h5", tables=True).tables is not None
 
 
 def test_info_for_people(gpukit, edges, tmp_path):
@@ -93,7 +93,7 @@ def test_options_reach_the_graph(gpukit, edges, tmp_path):
     assert (code, record["weights"], record["undirected"], record["transpose"]) == (0, "file", True, False)
     assert record["zero_probability_dropped"] == 1
     graph = read_graph(out)
-    assert graph.in_indptr is None and read_tables(out) is None
+    assert graph.in_indptr is None and read_graph_file(out, tables=True).tables is None
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     p = {
         (int(graph.ids[u]), int(graph.ids[v])): (int(x) + 1) / 2**32
@@ -239,7 +239,7 @@ def test_generate_with_edges_and_undirected(gpukit, tmp_path):
     options = ("--vertices", 300, "--edges", 1000, "--undirected", "--weights", "none", "--json")
     code, record, _ = gpukit("graph", "generate", "rmat", "--out", tmp_path / "g.h5", *options)
     assert (code, record["n"], record["m"], record["weights"]) == (0, 300, 2000, "none")
-    assert read_tables(tmp_path / "g.h5") is None
+    assert read_graph_file(tmp_path / "g.h5", tables=True).tables is None
 
 
 def test_generated_ba_is_connected(gpukit, tmp_path):

@@ -127,7 +127,7 @@ def _read_in_child(path: Path, way: str) -> tuple[int, str, int]:
 
 def _read(path: Path, way: str, into: int) -> int:
     """Read a file as ``gpukit verify`` does, or as commands do."""
-    from gpukit.artifacts import read_graph, read_tables, store
+    from gpukit.artifacts import read_graph_file, store
     from gpukit.artifacts.verify import verify
     from gpukit.errors import InputError
 
@@ -135,8 +135,7 @@ def _read(path: Path, way: str, into: int) -> int:
         if way == "verify":
             verify(path)
         elif store.read_header(path).kind == "graph":
-            read_graph(path)
-            read_tables(path)
+            read_graph_file(path, tables=True)
         else:
             store.read(path)
     except InputError as error:

@@ -10,12 +10,13 @@ SYSTEMS = {"gim", "imgpu", "kpar", "merit", "diversity"}
 BASE = {"errors", "files", "graph", "device", "worlds"}
 ALLOWED = {
     "errors": set(),
-    "files": {"errors"},
+    "files": {"errors", "pending"},
+    "pending": {"errors"},
     "device": {"errors", "files"},
     "graph": {"errors", "files", "device"},
     "worlds": {"errors", "files", "device", "graph"},
     "datasets": {"errors", "files", "graph", "device"},
-    "artifacts": {"errors", "files", "graph", "device"},
+    "artifacts": BASE | {"pending"},
     "evaluate": BASE,
     "report": BASE | {"artifacts"},
     "bench": BASE | SYSTEMS | {"artifacts", "evaluate"},

@@ -21,6 +21,7 @@ from gpukit.artifacts.layout import KINDS
 from gpukit.artifacts.verify import verify
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph, Weights
+from gpukit.worlds.tables import build_tables
 
 DIGEST = "ab" * 32
 needs_plugin = pytest.mark.skipif(find_spec("hdf5plugin") is None, reason="needs hdf5plugin")
@@ -81,8 +82,7 @@ def test_graph_round_trip(tmp_path: Path, shape: str, compress: bool) -> None:
     )
     digest = artifacts.write_graph(tmp_path / "G.h5", graph, compress=compress)
     assert same_graph(artifacts.read_graph(tmp_path / "G.h5"), graph)
-    assert artifacts.digest(tmp_path / "G.h5") == digest
-    assert artifacts.read_tables(tmp_path / "G.h5") is None
+    assert artifacts.read_graph_file(tmp_path / "G.h5", tables=True)[1:] == (digest, None)
     verify(tmp_path / "G.h5")
 
 
@@ -94,11 +94,11 @@ def test_random_graphs_round_trip(tmp_path_factory: pytest.TempPathFactory, n: i
     p = {edge: data.draw(st.integers(0, 2**32 - 1)) for edge in sorted(edges)}
     graph = graph_of(n, edges, p=p, weights=Weights("trivalency", seed=2**64 - 1))
     path = tmp_path_factory.mktemp("random") / "G.h5"
-    tables = {"starts": np.arange(5), "thresholds": np.ones((2, 3), np.uint64)}
+    tables = build_tables(graph)
     artifacts.write_graph(path, graph, tables)
     verify(path)
     assert same_graph(artifacts.read_graph(path), graph)
-    read = artifacts.read_tables(path)
+    read = artifacts.read_graph_file(path, tables=True).tables
     assert read is not None and read.keys() == tables.keys()
     assert all(np.array_equal(read[name], tables[name]) and read[name].dtype == tables[name].dtype for name in tables)
 
@@ -109,7 +109,7 @@ def test_transpose_and_tables_leave_the_digest(tmp_path: Path) -> None:
     digests = {
         artifacts.write_graph(tmp_path / "a.h5", whole),
         artifacts.write_graph(tmp_path / "b.h5", bare),
-        artifacts.write_graph(tmp_path / "c.h5", whole, {"t": np.arange(3)}, compress=True, seed=3, params={"x": 1}),
+        artifacts.write_graph(tmp_path / "c.h5", whole, build_tables(whole), compress=True, seed=3, params={"x": 1}),
     }
     digests.add(artifacts.write_graph(tmp_path / "e.h5", graph_of(6, STAR, facts={"self_loops_dropped": 1})))
     assert len(digests) == 1
@@ -128,7 +128,7 @@ def test_equal_content_gives_equal_bytes(tmp_path: Path, compress: bool) -> None
         folder.mkdir()
         params = {"k": np.int64(3), "b": 0.5} if name == "first" else {"b": 0.5, "k": 3}
         artifacts.write_graph(
-            folder / f"{name}.h5", graph, {"t": np.arange(9)}, params=params, seed=1, compress=compress
+            folder / f"{name}.h5", graph, build_tables(graph), params=params, seed=1, compress=compress
         )
         sums.append(hashlib.sha256((folder / f"{name}.h5").read_bytes()).hexdigest())
         time.sleep(1.1)  # HDF5 stores whole seconds, where it stores times
@@ -148,7 +148,7 @@ def test_no_time_host_or_path_inside(tmp_path: Path) -> None:
 def test_binsparse_reads_the_graph(tmp_path: Path) -> None:
     binsparse = pytest.importorskip("binsparse")
     graph = graph_of(7, {(0, 1), (1, 0), (5, 4), (5, 6)})
-    artifacts.write_graph(tmp_path / "G.h5", graph, {"t": np.arange(3)})
+    artifacts.write_graph(tmp_path / "G.h5", graph, build_tables(graph))
     expected = np.zeros((7, 7), int)
     for u, v in ((0, 1), (1, 0), (5, 4), (5, 6)):
         expected[u, v] = 1
@@ -171,7 +171,7 @@ def test_root_attributes(tmp_path: Path) -> None:
     assert (root["gpukit_kind"], root["gpukit_version"], root["gpukit_seed"]) == ("seeds", 1, 2**64 - 1)
     assert root["gpukit_params"] == '{"k":1}'
     assert json.loads(root["gpukit_inputs"]) == {"graph": DIGEST}
-    assert root["gpukit_payload_sha256"] == artifacts.digest(path)
+    assert root["gpukit_payload_sha256"] == artifacts.read_header(path).payload
 
 
 def test_rrsets_round_trip(tmp_path: Path) -> None:
@@ -282,10 +282,11 @@ def test_write_refuses_wrong_types(tmp_path: Path) -> None:
 
 @needs_plugin
 def test_describe_names_every_dataset(tmp_path: Path) -> None:
-    artifacts.write_graph(tmp_path / "G.h5", graph_of(6, STAR), {"t": np.zeros((2, 3))}, compress=True)
+    star = graph_of(6, STAR)
+    artifacts.write_graph(tmp_path / "G.h5", star, build_tables(star), compress=True)
     found = describe(tmp_path / "G.h5")
     rows = {entry["path"]: (entry["dtype"], entry["shape"]) for entry in found["datasets"]}
-    assert rows["indices_1"] == ("int32", [5]) and rows["tables/t"] == ("float64", [2, 3])
+    assert rows["indices_1"] == ("int32", [5]) and rows["tables/rows"] == ("uint32", [6, 4])
     assert all(entry["meaning"] != "unknown" for entry in found["datasets"])
 
 

@@ -1,0 +1,66 @@
+"""What is known of an artifact in memory: its header and its arrays."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the root attributes of an artifact say.
+
+    Attributes
+    ----------
+    kind, version : str, int
+        Kind and layout version.
+    producer : str
+        Name and version of the program that wrote it.
+    params : dict
+        Parameters of the command that made it.
+    seed : int or None
+        The user's seed in [0, 2**64), where there is one.
+    inputs : dict of str to str
+        Role and SHA-256 of each input: the payload digest of an artifact, the file digest of anything else.
+    attributes : dict
+        Content attributes, described in the layout table.
+    payload : str
+        SHA-256 of kind, version, content attributes and arrays, derived ones left out; hexadecimal.
+    checksums : dict of str to str
+        SHA-256 of the bytes of each dataset.
+    trees : dict of str to str
+        Tree sum of each dataset of 64 MiB or more (``sums.py``); none in older files.
+    """
+
+    kind: str
+    version: int
+    producer: str
+    params: dict[str, Any]
+    seed: int | None
+    inputs: dict[str, str]
+    attributes: dict[str, Any]
+    payload: str
+    checksums: dict[str, str] = field(repr=False)
+    trees: dict[str, str] = field(repr=False, default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Artifact(Header):
+    """A header with the arrays that were read, by their path in the file."""
+
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def canonical_json(value: Any) -> str:
+    """Return the one JSON text of a value: sorted keys, no spaces, NumPy scalars as numbers, no NaN."""
+
+    def plain(item: Any) -> Any:
+        if isinstance(item, np.generic | np.ndarray):
+            return item.tolist()
+        if isinstance(item, os.PathLike):
+            raise TypeError("a path must not go into an artifact")
+        raise TypeError(f"{type(item).__name__} cannot be written as JSON")
+
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=plain)

@@ -1,0 +1,107 @@
+"""Checks of input files that run beside the work: no answer is printed or put in place before all have ended.
+
+The command line runs every command within :func:`beside`. There standard output waits for the checks, a file that is
+written does (``files.py``), and so does the end; a command has nothing to do for it and cannot forget it.
+Elsewhere, in a program that imports gpukit, a check has ended when the file has been read.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+_PATIENCE_S = 0.05
+_lock = threading.RLock()
+_open = False
+_checks: "list[_Check]" = []
+
+again = False
+"""Whether files are checked in full though they were before (``gpukit --verify``)."""
+
+
+class _Check(threading.Thread):
+    """One check; the thread is a daemon, so that an interrupted command need not wait for it."""
+
+    def __init__(self, check: Callable[[], None], after: str | None) -> None:
+        super().__init__(daemon=True)
+        self.check, self.after = check, after
+        self.wanted = threading.Event()
+        self.error: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        while self.after and self.after not in sys.modules and not self.wanted.wait(_PATIENCE_S):
+            pass
+        try:
+            self.check()
+        except Exception as error:
+            self.error = error
+
+
+def later(check: Callable[[], None], after: str | None = None) -> None:
+    """Run a check beside the work, or at once where nothing would wait for it.
+
+    Parameters
+    ----------
+    check : callable
+        Raises an error if what it checks is wrong.
+    after : str, optional
+        A module that the check imports and the command shall import first; numba, whose threads the command sets.
+    """
+    if _open:
+        _checks.append(_Check(check, after))
+    else:
+        check()
+
+
+def settle() -> None:
+    """Wait for all checks and raise the first error there was."""
+    with _lock:
+        for check in _checks:
+            check.wanted.set()
+        while _checks:
+            _checks[0].join()
+            if error := _checks.pop(0).error:
+                raise error
+
+
+class _Held:
+    """A stream that takes nothing before all checks have ended well."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        settle()
+        return self._stream.write(text)
+
+    def writelines(self, lines: Any) -> None:
+        settle()
+        self._stream.writelines(lines)
+
+
+@contextmanager
+def beside() -> Iterator[None]:
+    """Let checks run beside the work, hold standard output back until they have ended, and wait for them at the end.
+
+    Raises
+    ------
+    InputError
+        If a check failed; also instead of an error of the command, which a damaged file may well have caused.
+    """
+    global _open
+    _open = True
+    try:
+        with redirect_stdout(_Held(sys.stdout)):
+            yield
+        settle()
+    except Exception:
+        settle()
+        raise
+    finally:
+        _open = False
+        _checks.clear()

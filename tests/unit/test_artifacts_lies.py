@@ -1,0 +1,255 @@
+"""Artifacts that lie with every checksum right: sampling tables, storage, and what the numbers mean."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from mutants import change
+
+from gpukit import artifacts
+from gpukit.artifacts import store
+from gpukit.artifacts.layout import TABLES
+from gpukit.artifacts.verify import verify
+from gpukit.cli.app import main
+from gpukit.errors import DeviceError, InputError
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Graph, Weights
+from gpukit.worlds.tables import build_tables
+
+DIGEST = "ab" * 32
+EDGES = [(0, 1), (1, 2), (2, 0), (3, 1), (4, 1), (5, 1), (0, 5), (1, 5), (2, 5), (3, 5), (4, 5)]
+
+
+def graph_of(make_graph, weights: Weights | None = None, ids: bool = False) -> Graph:
+    graph = make_graph(6, EDGES, weights)
+    return Graph(**{**vars(graph), "ids": np.arange(6) * 10 + 5}) if ids else graph
+
+
+@pytest.fixture
+def file(tmp_path: Path, make_graph) -> Path:
+    """Return a graph with ids and sampling tables."""
+    graph = graph_of(make_graph, ids=True)
+    artifacts.write_graph(tmp_path / "G.h5", graph, build_tables(graph))
+    return tmp_path / "G.h5"
+
+
+def flip(path: Path, name: str, place: int = 0) -> None:
+    """Change one bit of a dataset where it lies."""
+    with h5py.File(path) as file:
+        at = file[name].id.get_offset() + place
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+def refused(path: Path, word: str, read: Callable[[Path], object] = verify) -> None:
+    with pytest.raises(InputError, match=word) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+
+
+# --- sampling tables --------------------------------------------------------------------------------------------------
+
+
+def test_a_change_of_the_tables_needs_a_new_version(make_graph) -> None:
+    """What stored tables hold is fixed by their version: raise TABLES in layout.py, then change the sums here."""
+    found = hashlib.sha256()
+    rng = np.random.default_rng(1)
+    edges = [(int(u), 0, float(p)) for u, p in zip(range(1, 90), rng.random(89) ** 4, strict=True)]
+    for weights in (Weights("wc"), Weights("const", p=0.03), Weights("const", p=0.7), None):
+        rows = edges if weights is None else [edge[:2] for edge in edges]
+        for name, table in sorted(build_tables(make_graph(90, rows, weights)).items()):
+            found.update(name.encode() + table.dtype.str.encode() + table.tobytes())
+    assert (TABLES, found.hexdigest()) == (1, "3777e26ee647c174b03e17647435c76910dbfc15806d0bc74fef9371039f380a")
+
+
+@pytest.mark.parametrize("weights", [Weights("wc"), Weights("const", p=0.1), Weights("trivalency", seed=1)])
+def test_wrong_thresholds_are_found_by_verify_and_when_used(tmp_path: Path, weights: Weights) -> None:
+    tails, heads = (np.array(column) for column in zip(*EDGES, strict=True))
+    graph = build_graph(tails, heads, weights=weights, ids=False, n=6)
+    path = tmp_path / "G.h5"
+    artifacts.write_graph(path, graph, build_tables(graph))
+    verify(path)
+    tables = {name: table.copy() for name, table in build_tables(graph).items()}
+    tables["thresholds"] = np.append(tables["thresholds"], np.uint64(7))
+    artifacts.write_graph(path, graph, tables)
+    refused(path, "tables/thresholds is not what the graph gives")
+    refused(path, "tables/thresholds", lambda p: artifacts.read_graph_file(p, tables=True))
+    artifacts.read_graph(path)  # which does without them
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "word"),
+    [(0, 99, "leads out"), (1, 99, "leads out"), (2, 7 << 20, "leads out"), (2, 255, "leads out"), (3, 5, "leads out")],
+)
+def test_rows_that_lead_out_of_the_tables_are_found_always(file: Path, column: int, value: int, word: str) -> None:
+    artifacts.read_graph_file(file, tables=True)
+    with h5py.File(file) as opened:
+        rows = opened["tables/rows"][()]
+    rows[1, column] = value
+    change(file, {"tables/rows": rows})
+    refused(file, word, lambda path: artifacts.read_graph_file(path, tables=True))
+
+
+def test_tables_of_another_version_are_built_anew(file: Path, caplog: pytest.LogCaptureFixture, monkeypatch) -> None:
+    outs = [file.parent / f"{name}.h5" for name in ("first", "second")]
+    words = ["gim", "sample", str(file), "--first", "0", "--count", "99", "--device", "cpu", "--out"]
+    assert main([*words, str(outs[0])]) == 0
+    graph, digest, _ = artifacts.read_graph_file(file)
+    monkeypatch.setattr("gpukit.artifacts.graph.TABLES", TABLES + 1)
+    artifacts.write_graph(file, graph, {"rows": np.zeros((1, 1))})
+    monkeypatch.undo()
+    found = artifacts.read_graph_file(file, tables=True)
+    assert found.tables is None and found.digest == digest
+    verify(file)
+    assert main([*words, str(outs[1])]) == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+# --- storage ----------------------------------------------------------------------------------------------------------
+
+
+def soft(file: h5py.File, data: np.ndarray) -> None:
+    file["ids"] = h5py.SoftLink("/pointers_to_1")
+
+
+def external_link(file: h5py.File, data: np.ndarray) -> None:
+    file["ids"] = h5py.ExternalLink("other.h5", "/ids")
+
+
+def external(file: h5py.File, data: np.ndarray) -> None:
+    place = Path(file.filename).with_name("data.bin")
+    place.write_bytes(data.tobytes())
+    file.create_dataset("ids", data.shape, data.dtype, external=[(str(place), 0, data.nbytes)])
+
+
+def virtual(file: h5py.File, data: np.ndarray) -> None:
+    layout = h5py.VirtualLayout(data.shape, data.dtype)
+    layout[:] = h5py.VirtualSource(file.filename, "pointers_to_1", (len(data) + 1,))[: len(data)]
+    file.create_virtual_dataset("ids", layout)
+
+
+def unwritten(file: h5py.File, data: np.ndarray) -> None:
+    file.create_dataset("ids", data.shape, data.dtype)
+
+
+def sparse(file: h5py.File, data: np.ndarray) -> None:
+    file.create_dataset("ids", data.shape, data.dtype, chunks=(2,))[0] = 5
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (soft, "ids is a link"),
+        (external_link, "ids is a link"),
+        (external, "outside the file"),
+        (virtual, "outside the file"),
+        (unwritten, "less than the 48 bytes"),
+        (sparse, "less than the 48 bytes"),
+    ],
+)
+@pytest.mark.parametrize("read", [verify, artifacts.read_graph, artifacts.read_header])
+def test_data_that_do_not_lie_in_the_file(file: Path, make, word: str, read) -> None:
+    with h5py.File(file, "r+") as opened:
+        data = opened["ids"][()]
+        del opened["ids"]
+        make(opened, data)
+    refused(file, word, read)
+
+
+@pytest.mark.parametrize("filters", [{}, {"compression": "gzip", "compression_opts": 9}])
+def test_a_small_file_that_claims_gigabytes(tmp_path: Path, filters: dict) -> None:
+    path = tmp_path / "M.h5"
+    artifacts.write_metrics(path, {"a": np.zeros(8)})
+    with h5py.File(path, "r+") as file:
+        del file["columns/a"]
+        item = file.create_dataset("columns/a", (1 << 31,), "f8", chunks=(1 << 20,), **filters)
+        item[: 1 << 20] = 0
+    assert path.stat().st_size < 10 << 20
+    refused(path, "less than the 17179869184 bytes", artifacts.read_metrics)
+
+
+def test_chunks_that_stand_for_more_than_any_filter_packs(tmp_path: Path) -> None:
+    path = tmp_path / "M.h5"
+    artifacts.write_metrics(path, {"a": np.zeros(1 << 20)})
+    with h5py.File(path, "r+") as file:
+        del file["columns/a"]
+        item = file.create_dataset("columns/a", (1 << 20,), "f8", chunks=(1 << 20,), compression="gzip")
+        item.id.write_direct_chunk((0,), b"x" * 1000)
+    refused(path, "less than the 8388608 bytes", artifacts.read_metrics)
+
+
+def test_arrays_that_do_not_fit_into_the_memory(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "AT_ONCE", 0)
+    monkeypatch.setattr(store, "host_free_bytes", lambda: 100)
+    with pytest.raises(DeviceError, match="100 bytes are free"):
+        artifacts.read_graph(file)
+
+
+def test_a_pipe_is_no_artifact(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refused(tmp_path / "pipe", "not a regular file")
+
+
+# --- what verify did not see ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("group", ["", "transpose"])
+def test_verify_compares_every_field_of_the_descriptor(file: Path, group: str) -> None:
+    with h5py.File(file) as opened:
+        sound = json.loads(opened[f"/{group}"].attrs["binsparse"])
+    fields = [(outer, inner) for outer in sound for inner in sound[outer]]
+    for outer, inner in [*fields, ("binsparse", "fill"), ("other", "x")]:
+        told = json.loads(json.dumps(sound))
+        told.setdefault(outer, {})[inner] = "x"
+        with h5py.File(file, "r+") as opened:
+            opened[f"/{group}"].attrs["binsparse"] = json.dumps(told)
+        refused(file, f"descriptor of group /{group}")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "internal"), [([4, 5], [2, 1]), ([4, 5], [1, 3]), ([1], [2]), ([4, 5], [1, 1]), ([4, 4], [1, 2])]
+)
+def test_seeds_that_cannot_be_the_ids_of_the_vertices(tmp_path: Path, seeds: list[int], internal: list[int]) -> None:
+    artifacts.write_seeds(tmp_path / "S.h5", seeds, internal, n=9, method="x", graph=DIGEST, rounds=range(len(seeds)))
+    refused(tmp_path / "S.h5", "internal")
+    artifacts.write_seeds(tmp_path / "S.h5", [5, 3, 5], [4, 2, 4], n=9, method="x", graph=DIGEST, rounds=[0, 0, 1])
+    verify(tmp_path / "S.h5")
+
+
+@pytest.mark.parametrize("alpha", [0, 1, 0.0, 1.0, -0.5])
+def test_alpha_without_walks(tmp_path: Path, alpha: float) -> None:
+    one = np.array([1 << 62], np.uint64)
+    starts, vertex = np.array([0, 1]), np.zeros(1, np.int32)
+    arrays = {"offsets": starts, "nodes": np.zeros(1, np.int64), "internal": vertex, "scores": one}
+    arrays |= {"source_offsets": starts, "sources": vertex, "source_mass": one}
+    for found in (0.2, alpha):
+        artifacts.write_topk(tmp_path / "T.h5", arrays, n=1, k=1, alpha=found, method="x", graph=DIGEST)
+        if found == 0.2:
+            verify(tmp_path / "T.h5")
+    refused(tmp_path / "T.h5", "alpha is")
+
+
+@pytest.mark.parametrize("unit", ["NaN", "-1", "0", "Infinity", "x", ""])
+def test_units_of_a_campaign(tmp_path: Path, unit: str) -> None:
+    begin = np.zeros(1, np.int64)
+    arrays = {"worlds": np.zeros(0, np.int64), "first_round": begin, "batch_begin": begin, "activated_begin": begin}
+    numbers = ("seeds", "activated", "cost", "sets", "covered", "most", "hits", "refused", "judged")
+    arrays |= {name: np.zeros(0, np.int64) for name in numbers} | {"stops": np.zeros(0, np.int8)}
+    attributes = {"n": 3, "eta": 1, "batch": 1, "model": "ic", "epsilon": 0.5, "update": "coupled", "ids": "kept"}
+    attributes |= {"certificate": "fresh", "lt_residual": "raw", "costs": "uniform", "unit": "1", "pending": False}
+    store.write(tmp_path / "C.h5", "campaign", arrays, attributes | {"graph": DIGEST}, seed=1)
+    verify(tmp_path / "C.h5")
+    change(tmp_path / "C.h5", attributes={"unit": unit})
+    refused(tmp_path / "C.h5", "unit is")
+
+
+def test_a_directed_graph_that_claims_to_be_undirected(file: Path) -> None:
+    change(file, attributes={"undirected": True})
+    refused(file, "one direction only", artifacts.read_graph)
+    refused(file, "one direction only", lambda path: artifacts.read_graph(path, transpose=False))
