@@ -23,7 +23,10 @@ _POLL_S = 0.05
 
 
 class _Interrupt(KeyboardInterrupt):
-    """One that can be watched, which a built-in exception cannot."""
+    """One that can be watched, which a built-in exception cannot.
+
+    Nor does CPython take it for one that nobody caught because it came out of `eval`; `python -m` would die of SIGINT.
+    """
 
 
 class Interrupts:

@@ -508,6 +508,13 @@ def lost():
     finally:
         left.unlink()
 """
+READY = """
+class Ready:
+    @staticmethod
+    def sleep(seconds):
+        print("ready", flush=True)
+        time.sleep(seconds)
+"""
 RUN_LOST = RUN_STUCK.replace("stuck", "lost").replace("GRACE_S = 0.2", "GRACE_S = 30")
 
 
@@ -531,6 +538,21 @@ def test_a_run_that_ends_with_a_lost_interrupt_does_not_end_well(tmp_path: Path)
     (tmp_path / "lost.py").write_text(SWALLOWED.replace("HOW", "caught").replace("time.sleep(60)", "pass"))
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     command = [sys.executable, "-c", RUN_LOST]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None and run.stdout.readline() == "ready\n"
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=20)
+    assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")
+
+
+def test_an_interrupt_within_eval_ends_a_module_with_5(tmp_path: Path) -> None:
+    """CPython notes an interrupt that leaves `eval` as one that nobody caught, and ends `python -m` by SIGINT then."""
+    (tmp_path / "lost.py").write_text(SWALLOWED.replace("HOW()", "eval('time.sleep(60)', {'time': Ready})") + READY)
+    (tmp_path / "run_lost.py").write_text(RUN_LOST)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-m", "run_lost"]
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
