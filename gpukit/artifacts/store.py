@@ -121,7 +121,8 @@ def write(
         root["gpukit_trees"] = canonical_json(trees)
     root["gpukit_header_sha256"] = _header_sum(root)
     filters = _compression() if compress else {}
-    with replacing(path) as temporary, Patient(temporary) as target:
+    with replacing(path) as temporary:
+        target = Patient(temporary)  # not in a `with`: interrupted, HDF5 may write to it once more when it lets go
         with h5py.File(target, "w", libver=_LIBVER) as file:
             # Attributes first: their text then lies at the start of the file, where `precheck` finds it.
             for key, value in root.items():
@@ -135,6 +136,7 @@ def write(
                     {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if filters and array.size else {}
                 )
                 file.create_dataset(name, data=array, track_times=False, **chunks)
+        target.close()
         target.check()
     return payload
 

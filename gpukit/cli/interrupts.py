@@ -56,7 +56,7 @@ class Interrupts:
                     signal.signal(number, self._handle)
         except ValueError:
             return  # not in the main thread
-        sys.unraisablehook = _say_unless_interrupted
+        sys.unraisablehook = self._say_unless_interrupted
         threading.Thread(target=self._see_to_the_end, args=(reader,), daemon=True).start()
 
     def ignore(self) -> None:
@@ -91,8 +91,7 @@ class Interrupts:
             os.write(2, f"gpukit: {LINE}\n".encode())
         os._exit(INTERRUPTED)
 
-
-def _say_unless_interrupted(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Say what Python threw away, but for an interrupt, which comes again."""
-    if unraisable.exc_type is None or not issubclass(unraisable.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(unraisable)
+    def _say_unless_interrupted(self, unraisable: "sys.UnraisableHookArgs") -> None:
+        """Say what Python threw away, but for an interrupt, which comes again, and what breaks because of one."""
+        if not self.came:
+            sys.__unraisablehook__(unraisable)
