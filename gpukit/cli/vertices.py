@@ -148,7 +148,7 @@ def text_lines(path: Path, content: bytes, *, none: bool = False) -> list[tuple[
                 "lines that end with LF or CR LF"
             )
         text = line.partition("#")[0].strip(" \t")
-        if text:
+        if words_of(text):
             found.append((number, text))
     if not found and not none:
         raise InputError(f"{path} names no vertices; give one a line")

@@ -17,6 +17,7 @@ from gpukit.errors import InputError
 
 MAX_ID = 2**63 - 1
 
+_PLAIN = bytes(range(32, 127)) + b"\t\n"
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
 _EMPTY_FIELD = re.compile(rb"(?m)^[ \t]*,|,[ \t]*(?:,|$)")
 _SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
@@ -57,7 +58,7 @@ def _parse_fast(form: Format, text: bytes) -> Chunk | None:
     """Parse one block with pandas; None if it is not plainly well-formed."""
     import pandas as pd
 
-    if b"\0" in text:  # ends a field for pandas, also where the rest of the line is not used
+    if text.translate(None, _PLAIN):  # some end a field or a line for pandas, also in columns that nobody asked for
         return None
     if b"," in text:
         marked = any(mark in text for mark in (b",,", b",\n", b"\n,", b" ,", b", ", b"\t"))

@@ -54,6 +54,12 @@ def test_only_line_feeds_end_a_line(run, graph, tmp_path, option, end):
     assert not (tmp_path / "o.h5").exists()
 
 
+def test_a_line_of_commas_holds_nothing():
+    assert text_lines(Path("f"), b"1\n, ,\n\t,\n2\n") == [(1, "1"), (4, "2")]
+    with pytest.raises(InputError, match="names no vertices"):
+        text_lines(Path("f"), b",,\n")
+
+
 @pytest.mark.parametrize("option", ["seeds", "sources", "vertices", "merit costs"])
 def test_files_from_elsewhere_are_read(run, graph, tmp_path, option):
     """CR LF, a byte order mark, tabs, commas, comments, no end of the last line."""
