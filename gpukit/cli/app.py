@@ -37,6 +37,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 
 INTERNAL = 70
 
+_NO_MEMORY = ("CUDA_ERROR_OUT_OF_MEMORY", "failed to map segment", "annot allocate memory", "can't start new thread")
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "GOTO_NUM_THREADS",
@@ -229,7 +230,7 @@ def explain(error: BaseException) -> tuple[int, str]:
     # rich, which draws the help and some tables, ends the program where nobody reads on.
     if isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
         return INTERRUPTED, ""
-    if isinstance(error, MemoryError) or "CUDA_ERROR_OUT_OF_MEMORY" in text:
+    if isinstance(error, MemoryError) or any(sign in text for sign in _NO_MEMORY):
         return 4, f"error: out of memory ({text or 'on this machine'}); use a smaller problem or a larger machine"
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
