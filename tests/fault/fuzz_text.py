@@ -300,7 +300,7 @@ def costs(folder: Path) -> tuple[Any, Any]:
 
         def call() -> list[int]:
             limits = dict(default=7 if default else None, decimals=6, low=low, high=high)
-            return vertex_numbers(path, graph, **limits).tolist()
+            return vertex_numbers(path, content, graph, **limits).tolist()
 
         def plain() -> list[int]:
             rows = plain_lines(content)

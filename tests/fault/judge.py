@@ -17,7 +17,7 @@ MEMORY = 256 << 20
 """Bytes that a command may take beyond what it takes undisturbed."""
 CODES = range(6)
 INTERRUPTED = 5
-TEMPORARY = re.compile(r"\..+\.tmp")
+TEMPORARY = re.compile(r"\..+\.(tmp|lock)")
 
 
 @dataclass(frozen=True)

@@ -310,7 +310,7 @@ def test_compressed_without_the_plugin(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a regular file"):
+    with pytest.raises(InputError, match="it is a folder"):
         artifacts.write_metrics(tmp_path, {"a": [1]})
     with pytest.raises(InputError, match="No such file or directory; create the folder"):
         artifacts.write_metrics(tmp_path / "none" / "M.h5", {"a": [1]})
