@@ -21,6 +21,7 @@ _KINDS = {
     stat.S_IFCHR: "a device; name a regular file",
     stat.S_IFBLK: "a device; name a regular file",
 }
+_unfinished: set[Path] = set()
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -72,9 +73,9 @@ def replacing(path: PathLike) -> Iterator[str]:
         # The suffix matches no pattern for artifacts, and the leading dot keeps it out of plain listings. A name has
         # at most 255 bytes, on some file systems 143.
         name = os.fsencode(target.name)[:100].decode(errors="ignore")
-        chosen = target.with_name(f".{name}.{os.urandom(4).hex()}.tmp")
-        os.close(os.open(chosen, _NEW, 0o666 if old is None else 0o600))
-        temporary = chosen
+        temporary = target.with_name(f".{name}.{os.urandom(8).hex()}.tmp")
+        _unfinished.add(temporary)  # before it is there: an interrupt may come right after
+        os.close(os.open(temporary, _NEW, 0o666 if old is None else 0o600))
         yield str(temporary)
         # Something may have come to the place while the content was made.
         old = check_target(target) or old
@@ -83,13 +84,19 @@ def replacing(path: PathLike) -> Iterator[str]:
         _sync(temporary)
         pending.settle()
         os.replace(temporary, target)
-        temporary = None
         _sync_folder(target.parent)
     except (OSError, RuntimeError) as error:
         raise InputError(f"cannot write {path}: {reason(error)}") from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+            _unfinished.discard(temporary)
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files of this process, which is about to end without another chance to do so."""
+    for temporary in tuple(_unfinished):
+        temporary.unlink(missing_ok=True)
 
 
 def _take_after(path: Path, old: os.stat_result) -> None:

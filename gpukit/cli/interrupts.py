@@ -13,6 +13,8 @@ import threading
 import time
 import weakref
 
+from gpukit.files import remove_unfinished
+
 INTERRUPTED = 5
 GRACE_S = 3.0
 """Time that a run has to end by itself after a signal."""
@@ -87,6 +89,7 @@ class Interrupts:
             time.sleep(_POLL_S)
             if self._on_its_way is not None and self._lost() and not self.said.is_set():
                 signal.pthread_kill(threading.main_thread().ident or 0, number)
+        remove_unfinished()
         if not self.said.is_set():
             os.write(2, f"gpukit: {LINE}\n".encode())
         os._exit(INTERRUPTED)

@@ -439,12 +439,14 @@ def test_doctor_reports_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 STUCK = """
 import ctypes
+from gpukit.files import replacing
 
 def stuck():
-    print("ready", flush=True)
-    mutex = ctypes.create_string_buffer(64)
-    for _ in range(2):
-        ctypes.CDLL(None).pthread_mutex_lock(mutex)
+    with replacing("out"):
+        print("ready", flush=True)
+        mutex = ctypes.create_string_buffer(64)
+        for _ in range(2):
+            ctypes.CDLL(None).pthread_mutex_lock(mutex)
 """
 RUN_STUCK = """
 import sys
@@ -461,11 +463,14 @@ def test_compiled_code_does_not_outlive_a_signal(tmp_path: Path, number: int) ->
     (tmp_path / "stuck.py").write_text(STUCK)
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     command = [sys.executable, "-c", RUN_STUCK]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
         assert run.stdout is not None and run.stdout.readline() == "ready\n"
         run.send_signal(number)
         _, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) in (["stuck.py"], ["__pycache__", "stuck.py"])
 
 
 SWALLOWED = """
