@@ -5,6 +5,7 @@ import io
 import os
 import resource
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -148,6 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signals = interrupts.Interrupts()
     try:
         if arguments is None:
+            warnings.showwarning = _warn
             _prepare_streams()
             signals.watch()
             _check_limits()
@@ -200,6 +202,11 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
     if closed:
         raise UsageError("standard output is closed; give it a place, if only /dev/null")
+
+
+def _warn(message: Warning | str, *place: object, **more: object) -> None:
+    """Say what a library warns of in one line, without the code that does."""
+    print(f"gpukit: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _check_limits() -> None:

@@ -603,3 +603,13 @@ def test_further_signals_change_nothing(tmp_path: Path, numbers: list[int]) -> N
             time.sleep(0.005)
         _, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (5, "gpukit: interrupted; nothing unfinished was left behind\n")
+
+
+def test_a_warning_of_a_library_is_one_line() -> None:
+    code = (
+        "import sys, warnings; from gpukit.cli import app\n"
+        "app._prepare_streams = lambda: warnings.warn('one\\ntwo')\n"
+        "sys.argv[1:] = ['--version']; app.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr == "gpukit: warning: one two\n"

@@ -60,7 +60,8 @@ ANY = (truncate, flip, wipe, grow)
 # --- artifacts whose checksums are right ------------------------------------------------------------------------------
 
 
-def _datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
+def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
+    """Return the datasets of a file by path."""
     found: dict[str, h5py.Dataset] = {}
     file.visititems(lambda name, item: found.__setitem__(name, item) if isinstance(item, h5py.Dataset) else None)
     return found
@@ -72,7 +73,7 @@ def rewrite(path: Path, change: Callable[[dict[str, np.ndarray], dict[str, Any]]
     ``change`` gets both and changes them in place.
     """
     with h5py.File(path, "r+") as file:
-        arrays = {name: np.array(item[()]) for name, item in _datasets(file).items()}
+        arrays = {name: np.array(item[()]) for name, item in datasets(file).items()}
         attributes = json.loads(file.attrs["gpukit_attributes"])
         before = list(arrays)
         said = change(arrays, attributes)
@@ -190,7 +191,7 @@ def disguise(path: Path, draw: Random) -> str:
     """Store a dataset of an artifact in a way that reads other files, or unpacks to more than memory holds."""
     kind = draw.choice(("external file", "virtual", "link", "link out", "bomb", "many chunks"))
     with h5py.File(path, "r+") as file:
-        items = {name: item for name, item in _datasets(file).items() if item.size}
+        items = {name: item for name, item in datasets(file).items() if item.size}
         if not items:
             return "nothing: no entries"
         name = draw.choice(list(items))

@@ -15,7 +15,7 @@ from random import Random
 
 from fault import damage
 from fault.commands import Command, commands, provide
-from fault.judge import LIMIT_S, Answer, Scene, files, judge, refused, run_undisturbed
+from fault.judge import LIMIT_S, Answer, Scene, files, judge, refused, run_undisturbed, same_answer
 from fault.process import Process, finish, limit, starve
 
 SMALL_DISK = 2 << 20
@@ -151,7 +151,7 @@ def streams(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[
         process.deafen()
     finish([process], LIMIT_S)
     wrong = judge(scene, process, stage.answers[scene.command])
-    if kind in ("output full", "output closed") and process.code == 0:
+    if kind in ("output full", "output closed") and process.code == 0 and stage.answers[scene.command].printed:
         wrong.append("exit code 0, but nobody got what it printed")
     return wrong
 
@@ -184,7 +184,7 @@ def damaged(change: Callable[[Path, Random], str], artifact: bool) -> Callable[.
         wrong = judge(scene, process, answer)
         if process.code == 0 and name.endswith(".h5") and command.words[0] not in ("inspect", "diff", "report"):
             found = None if scene.out is None else scene.out.read_bytes()
-            other = found != answer.out and not command.timed
+            other = not command.timed and not same_answer(found, answer.out)
             # What a command does not read is none of its business, so long as its answer is that of the sound file.
             if other and (why := refused(path)):
                 wrong.append(f"another answer, exit code 0, from an input that verify refuses: {why[-200:]}")

@@ -1,5 +1,6 @@
 """What has to hold after a fault, whatever the fault was: the oracle of the harness."""
 
+import io
 import json
 import re
 import shutil
@@ -8,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import h5py
+
 from fault.commands import Command
+from fault.damage import datasets
 from fault.process import Process, finish
 
 LIMIT_S = 120.0
@@ -146,6 +150,18 @@ def incomplete(scene: Scene, path: Path) -> list[str]:
     if scene.damaged and path.stat().st_size:
         return []
     return ["the output is neither the old one nor the undisturbed one"]
+
+
+def same_answer(one: bytes | None, other: bytes | None) -> bool:
+    """Return whether two outputs say the same, though artifacts may name inputs of other digests."""
+    signature = b"\x89HDF\r\n\x1a\n"
+    if one is None or other is None or not (one.startswith(signature) and other.startswith(signature)):
+        return one == other
+    found = []
+    for content in (one, other):
+        with h5py.File(io.BytesIO(content)) as file:
+            found.append({name: item[()].tobytes() for name, item in datasets(file).items()})
+    return found[0] == found[1]
 
 
 def run_undisturbed(words: list[str], folder: Path) -> Process:
