@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from fault.faults import Verdict
+from fault.judge import TEMPORARY
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """
@@ -58,11 +59,12 @@ def _set(folder: Path) -> Path:
 
 
 def _answers(folder: Path) -> dict[str, bytes]:
-    """Return the artifacts that a run made, and the names alone of what holds times."""
+    """Return the artifacts that a run made, and the names alone of what holds times; what SIGKILL left is neither."""
     found = {}
     for path in (folder / "results").rglob("*"):
         inside = path.relative_to(folder / "results")
-        if path.is_file() and inside.parts[0] not in ("logs", "benchmarks", "warm-up"):
+        aside = inside.parts[0] in ("logs", "benchmarks", "warm-up") or TEMPORARY.fullmatch(path.name)
+        if path.is_file() and not aside:
             found[str(inside)] = path.read_bytes() if path.suffix == ".h5" else b""
     return found
 
