@@ -14,10 +14,13 @@ if simulated():
     xp: Any = np
     OutOfMemory: type[Exception] = MemoryError
 else:
-    import cupy
+    try:
+        import cupy
 
-    xp = cupy
-    OutOfMemory = cupy.cuda.memory.OutOfMemoryError
+        xp, OutOfMemory = cupy, cupy.cuda.memory.OutOfMemoryError
+    except ModuleNotFoundError:
+        # Kernels can be compiled without it; `gpukit.device.select.package_problem` keeps work away.
+        xp, OutOfMemory = None, MemoryError
 
 
 class View:

@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib.metadata
+import importlib.util
 import json
 import os
 import subprocess
@@ -153,6 +154,8 @@ def package_problem() -> str:
         importlib.metadata.version("numba-cuda")
     except importlib.metadata.PackageNotFoundError:
         return "numba-cuda is not installed (install gpukit[cuda13] or gpukit[cuda12])"
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed (install gpukit[cuda13] or gpukit[cuda12])"
     numpy = importlib.metadata.version("numpy")
     if tuple(int(part) for part in numpy.split(".")[:2]) >= (2, 5):
         return f"numba-cuda does not work with numpy {numpy} (install numpy 2.4)"

@@ -74,7 +74,10 @@ def test_numpy_versions(monkeypatch: pytest.MonkeyPatch, numpy: str, good: bool)
     monkeypatch.setattr(
         select.importlib.metadata, "version", lambda name: {"numpy": numpy, "numba-cuda": "0.30.4"}[name]
     )
+    monkeypatch.setattr(select.importlib.util, "find_spec", lambda name: object())
     assert (select.package_problem() == "") is good
+    monkeypatch.setattr(select.importlib.util, "find_spec", lambda name: None)
+    assert "CuPy is not installed" in select.package_problem()
 
 
 def test_small_work_stays_on_the_cpu(gpus) -> None:
