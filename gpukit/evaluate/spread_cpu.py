@@ -11,8 +11,8 @@ from numba import int64, uint32
 
 from gpukit.device.philox import draw4
 from gpukit.evaluate.batches import Progress, share_runs
+from gpukit.evaluate.plan import Plan
 from gpukit.evaluate.rule import lt_quota, lt_weights
-from gpukit.evaluate.spread import Plan
 from gpukit.graph.probabilities import out_probabilities
 
 BATCH = 64

@@ -13,8 +13,8 @@ from gpukit.device.context import loading, numba_on
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import draw4
 from gpukit.evaluate.batches import Progress, share_runs
+from gpukit.evaluate.plan import Plan
 from gpukit.evaluate.rule import lt_quota, lt_weights
-from gpukit.evaluate.spread import Plan
 from gpukit.graph.probabilities import out_probabilities
 
 LANES = 8

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.errors import DeviceError
 from gpukit.evaluate import forward_spread
-from gpukit.evaluate.spread import Plan
+from gpukit.evaluate.plan import Plan
 from gpukit.evaluate.spread_cpu import run_on_cpu
 from gpukit.graph.csr import Weights
 

@@ -11,8 +11,8 @@ from oracles.statistics import check_cells, check_mean
 from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
 from gpukit.evaluate import SpreadEstimate, forward_curve, forward_rounds, forward_spread
+from gpukit.evaluate.plan import Plan
 from gpukit.evaluate.rule import lt_quota
-from gpukit.evaluate.spread import Plan
 from gpukit.evaluate.spread_cpu import run_on_cpu
 from gpukit.graph.csr import Weights
 
