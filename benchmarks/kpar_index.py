@@ -22,8 +22,8 @@ from gpukit.cli.doctor import versions
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.device.select import choose
 from gpukit.files import write_text
-from gpukit.kpar.index_cuda import rank
 from gpukit.kpar.problem import Params
+from gpukit.kpar.rank_cuda import rank
 from gpukit.kpar.run import index_on
 
 ROWS = ("src_begin", "starts", "frequent_begin", "frequencies", "walks", "arrivals")

@@ -157,7 +157,7 @@ class Bench:
             from gpukit.diversity.egos import extract
 
             return warm(lambda: extract(graph, everyone, self.device.threads), self.repeat, self.device)[0]
-        from gpukit.diversity import baselines_cuda, egos_gpu
+        from gpukit.diversity import baselines_cuda, egos_cuda
 
         if method == "no-gpu-ego":
             given = baselines_cuda.NoGpuEgo(graph, full=True)
@@ -168,8 +168,8 @@ class Bench:
 
             return warm(run, self.repeat, self.device)[0]
         if method == "scatter":
-            return warm(lambda: egos_gpu.extract_scatter(graph), self.repeat, self.device)[0]
-        return warm(lambda: egos_gpu.extract(graph, everyone), self.repeat, self.device)[0]
+            return warm(lambda: egos_cuda.extract_scatter(graph), self.repeat, self.device)[0]
+        return warm(lambda: egos_cuda.extract(graph, everyone), self.repeat, self.device)[0]
 
     def _steal(self) -> float:
         """Return the makespan over an even share where the estimate is the degree, and the time edges ** 1.5."""

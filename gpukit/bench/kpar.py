@@ -101,9 +101,9 @@ class Bench:
             from gpukit.kpar.rank import rank
 
             return rank(self.graph, self.params)
-        from gpukit.kpar import index_cuda
+        from gpukit.kpar import rank_cuda
 
-        return index_cuda.rank(self.graph, self.params, gpu=self.device.gpus[0])
+        return rank_cuda.rank(self.graph, self.params, gpu=self.device.gpus[0])
 
     def _index(self, order: Any) -> Index:
         if self.device.kind == "cpu":

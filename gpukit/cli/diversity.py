@@ -115,7 +115,7 @@ def egos(
         if where.kind == "cpu":
             found = on_cpu.extract(graph, chosen, where.threads)
         else:
-            from gpukit.diversity import egos_gpu as on_gpu
+            from gpukit.diversity import egos_cuda as on_gpu
 
             found = on_gpu.extract(graph, chosen)
     with run.phase("write"):

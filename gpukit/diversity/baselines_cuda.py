@@ -1,4 +1,4 @@
-"""The ablation NoGPUEgo: ego-networks extracted by one CPU thread, and scored by the kernel of ``cuda.py``."""
+"""The ablation NoGPUEgo: ego-networks extracted by one CPU thread, and scored by the kernel of ``contexts_cuda.py``."""
 
 import numpy as np
 

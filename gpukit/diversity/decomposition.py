@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.select import Device
-from gpukit.diversity import decompose_cpu
+from gpukit.diversity import decomposition_cpu
 from gpukit.diversity.scores import build_network
 from gpukit.graph.csr import Graph
 
@@ -52,29 +52,30 @@ def decompose(graph: Graph, device: Device | None = None) -> Decomposition:
 def core_numbers(graph: Graph, device: Device | None = None) -> np.ndarray:
     """Return the coreness of each vertex; parameters and errors as for :func:`decompose`."""
     if device is not None and device.kind == "cuda":
-        from gpukit.diversity.decomposition_gpu import core_on_gpu
+        from gpukit.diversity.decomposition_cuda import core_on_gpu
 
         return core_on_gpu(graph)
-    return decompose_cpu.coreness(graph.indptr, graph.indices)
+    return decomposition_cpu.coreness(graph.indptr, graph.indices)
 
 
 def truss_numbers(graph: Graph, device: Device | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return tails, heads and trussness of the edges; parameters and errors as for :func:`decompose`."""
     if device is not None and device.kind == "cuda":
-        from gpukit.diversity.decomposition_gpu import truss_on_gpu
+        from gpukit.device.arrays import xp
+        from gpukit.diversity.decomposition_cuda import truss_on_gpu
 
-        return truss_on_gpu(graph)
+        return _by_id(*truss_on_gpu(graph), xp)
     network = build_network(graph)
-    tails, heads, edge_of = decompose_cpu.number_edges(network.indptr, network.indices, network.up)
+    tails, heads, edge_of = decomposition_cpu.number_edges(network.indptr, network.indices, network.up)
     support = np.empty(len(tails), np.int32)
     support[edge_of] = network.support
     trussness, stack = np.empty(len(tails), np.int32), np.empty(len(tails), np.int32)
     rows = (network.indptr, network.indices, edge_of)
-    decompose_cpu.peel_edges(len(tails), tails, heads, *rows, support, stack, trussness)
-    return by_id(network.order[tails], network.order[heads], trussness, np)
+    decomposition_cpu.peel_edges(len(tails), tails, heads, *rows, support, stack, trussness)
+    return _by_id(network.order[tails], network.order[heads], trussness, np)
 
 
-def by_id(tails: Any, heads: Any, trussness: Any, xp: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_id(tails: Any, heads: Any, trussness: Any, xp: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return edges in order, in host memory; ``tails`` and ``heads`` are internal ids, in arrays of ``xp``."""
     low, high = xp.minimum(tails, heads), xp.maximum(tails, heads)
     order = xp.argsort(low.astype(np.int64) << 32 | high)

@@ -46,6 +46,6 @@ def make_network(
         from gpukit.diversity.scores_cuda import CudaNetwork
 
         return CudaNetwork(graph, full=full)
-    from gpukit.diversity.scores_gpus import MultiCudaNetwork
+    from gpukit.diversity.scores_devices import MultiCudaNetwork
 
     return MultiCudaNetwork(graph, device.gpus, strategy=strategy, fraction=fraction, full=full)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpukit.diversity import cpu, decompose_cpu
+from gpukit.diversity import contexts_cpu, decomposition_cpu
 from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress
 from gpukit.graph.csr import Graph
 
@@ -65,7 +65,7 @@ class Network:
 
     def bounds(self, params: Params) -> np.ndarray:
         """Return an upper bound of the score of each vertex (int32, n), by internal id."""
-        return cpu.upper_bounds(params.code, params.k, self.indptr, self.support)[self.rank]
+        return contexts_cpu.upper_bounds(params.code, params.k, self.indptr, self.support)[self.rank]
 
     def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
         """Return the number of contexts of each vertex.
@@ -88,7 +88,7 @@ class Network:
         result = np.zeros(self.n, np.int32)
 
         def work(part: np.ndarray, rooms: tuple) -> None:
-            cpu.score_vertices(part, params.code, params.k, *self._rows(), *rooms, result)
+            contexts_cpu.score_vertices(part, params.code, params.k, *self._rows(), *rooms, result)
 
         self._share(vertices, work, progress)
         return result[self.rank[vertices]]
@@ -110,7 +110,7 @@ class Network:
         room = int(np.diff(self.indptr)[ranks[np.asarray(counts) > 0]].sum())
         members = np.empty(room, np.int32)
         settings = (ranks, params.code, params.k, *self._rows(), *self._rooms())
-        offsets = cpu.list_contexts(*settings, self.order, first, members)
+        offsets = contexts_cpu.list_contexts(*settings, self.order, first, members)
         return Contexts(first, offsets, members[: offsets[-1]].copy())
 
     def decompose(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> EgoTrusses:
@@ -131,7 +131,7 @@ class Network:
         trussness, result = np.empty(offsets[-1], np.int32), np.zeros(self.n, np.int32)
 
         def work(part: np.ndarray, rooms: tuple) -> None:
-            decompose_cpu.decompose_vertices(part, params.k, *self._rows(), *rooms, places, trussness, result)
+            decomposition_cpu.decompose_vertices(part, params.k, *self._rows(), *rooms, places, trussness, result)
 
         self._share(vertices, work, progress)
         return EgoTrusses(offsets, trussness, result[ranks])
@@ -167,7 +167,7 @@ class Network:
         return (
             np.zeros(self.n, np.int32),
             np.empty((5, widest + 2), np.int32),
-            cpu.edge_space(int(self.cost.max(initial=0))),
+            contexts_cpu.edge_space(int(self.cost.max(initial=0))),
         )
 
     def _rows(self) -> tuple[np.ndarray, ...]:
@@ -182,14 +182,16 @@ def build_network(graph: Graph, threads: int = 1, full: bool = False) -> Network
     order = np.argsort(np.diff(graph.indptr), kind="stable").astype(np.int32)
     rank = np.empty(graph.n, np.int32)
     rank[order] = np.arange(graph.n, dtype=np.int32)
-    indptr, indices, up = cpu.rename(graph.indptr, graph.indices, order, rank)
+    indptr, indices, up = contexts_cpu.rename(graph.indptr, graph.indices, order, rank)
     workers = max(1, min(threads, SUPPORT_BYTES // (4 * len(indices) + 1)))
     higher = indptr[1:] - up
     cuts = _cuts(higher * higher, workers)
 
     def count(part: int) -> np.ndarray:
         support = np.zeros(len(indices), np.int32)
-        cpu.count_triangles(cuts[part], cuts[part + 1], indptr, indices, up, np.zeros(graph.n, np.int64), support)
+        contexts_cpu.count_triangles(
+            cuts[part], cuts[part + 1], indptr, indices, up, np.zeros(graph.n, np.int64), support
+        )
         return support
 
     with ThreadPoolExecutor(workers) as pool:
@@ -197,7 +199,7 @@ def build_network(graph: Graph, threads: int = 1, full: bool = False) -> Network
     support = counted[0]
     for other in counted[1:]:
         support += other
-    cpu.mirror(indptr, indices, up, support)
+    contexts_cpu.mirror(indptr, indices, up, support)
     return Network(indptr, indices, up, support, order, rank, threads, full)
 
 

@@ -9,7 +9,7 @@ from numba import cuda
 from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, xp
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget, readable
-from gpukit.diversity import cuda as kernels
+from gpukit.diversity import contexts_cuda as kernels
 from gpukit.diversity import network_cuda, teams_cuda
 from gpukit.diversity.bounds import COMP, CORE, TRUSS, least_degree, least_size
 from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress, group_members
@@ -52,7 +52,7 @@ class Lists:
     Attributes
     ----------
     kept_begin, kept, up_begin, up
-        See :func:`gpukit.diversity.cuda.score_egos`.
+        See :func:`gpukit.diversity.contexts_cuda.score_egos`.
     room : int64 array, shape (n,)
         Edges among the possible members at most; all edges if the least degree is 1.
     """

@@ -2,7 +2,7 @@
 
 from numba import cuda, int32
 
-from gpukit.device.scan_cuda import add_up
+from gpukit.device.prefix_sum_cuda import add_up
 
 QUEUE, TRIANGLES, TEAMS, PER_TEAM = 0, 1, 16, 16
 """Places in ``control``: egos started, thrice the triangles seen; the first team's counters, and their number."""

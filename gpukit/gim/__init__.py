@@ -7,7 +7,7 @@ Transactions on Parallel and Distributed Systems, 2021.
 part of the paper           file
 ==========================  ==================================================================================
 2.4, algorithms 1 and 2     ``imm.py`` (sizes in ``bounds.py``); ``opim.py`` does with far fewer sets
-3.2 to 3.6, algorithms 3-6  :mod:`gpukit.worlds`: ``cuda_scan.py`` as printed; ``cuda.py``, ``cpu.py`` skip dead edges
+3.2 to 3.6, algorithms 3-6  :mod:`gpukit.worlds`: ``scan_cuda.py`` as printed; ``cuda.py``, ``cpu.py`` skip dead edges
 3.7 (LT)                    :mod:`gpukit.worlds.rule`
 3.8, algorithm 7            ``scan.py`` as printed; :mod:`gpukit.worlds.cover_cpu` and ``cover_cuda`` by an index
 4.8 (several rounds)        ``rounds`` of :class:`Params`, everywhere

@@ -14,8 +14,8 @@ equation 1, appendix C        ``reach_cpu.py``, ``reach_cuda.py``: a rule of our
 5 (what it compares with)     ``baselines.py``
 ============================  ======================================================================================
 
-``simulate_cpu.py`` and ``count_cuda.py`` go from world ids to sums; ``cpu.py`` and ``cuda.py`` hold the worlds of a
-graph on a device. docs/imgpu.md has the proof.
+``simulate_cpu.py`` and ``count_cuda.py`` go from world ids to sums; ``worlds_cpu.py`` and ``worlds_cuda.py`` hold the
+worlds of a graph on a device. docs/imgpu.md has the proof.
 """
 
 from gpukit.imgpu.problem import Params, Result

@@ -58,10 +58,10 @@ class Worlds(Protocol):
 def make_worlds(ready: ArcBlocks, seed: int, device: Device | None = None, **options: Any) -> Worlds:
     """Return the worlds of a graph on a device; one CPU thread if none is given."""
     if device is None or device.kind == "cpu":
-        from gpukit.imgpu.cpu import CpuWorlds
+        from gpukit.imgpu.worlds_cpu import CpuWorlds
 
         return CpuWorlds(ready, seed, device.threads if device is not None else 1, **options)
-    from gpukit.imgpu.cuda import CudaWorlds
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     return CudaWorlds(ready, seed, **options)
 

@@ -3,11 +3,11 @@
 ``rank.py`` PageRank and the PRO-rank list (section 3.2); ``index.py`` inverted random walks (3.3); ``problem.py``
 constants, schedule of δ and coefficients of the bounds (3.4, repaired); ``query.py`` batches of queries;
 ``query_cpu.py`` adaptive forward push, candidates and estimates (algorithms 2 to 4); ``bounds.py`` the stop test;
-``weights.py`` edge weights as transition probabilities; ``cpu.py`` the kernels of ranking and indexing;
-``baselines.py`` what the paper compares with; ``threads.py`` shares queries among CPU threads; ``run.py`` each step on
-the device that was chosen.
+``weights.py`` edge weights as transition probabilities; ``rule.py`` the scalar steps that both devices share;
+``rank_cpu.py`` and ``index_cpu.py`` the kernels of ranking and indexing; ``baselines.py`` what the paper compares with;
+``threads.py`` shares queries among CPU threads; ``run.py`` each step on the device that was chosen.
 
-On a GPU: ``cuda.py`` and ``index_cuda.py`` rank and index; ``query_cuda.py`` is the kernel of a query, made of
+On a GPU: ``rank_cuda.py`` and ``index_cuda.py``, on ``rows_cuda.py``; ``query_cuda.py`` is the kernel of a query, of
 ``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows, section 4),
 ``push_cuda.py``, ``estimate_cuda.py``, ``together_cuda.py`` (start lists read once for several queries),
 ``select_cuda.py`` (the k best) and ``stop_cuda.py`` (the stop test); ``prepared_cuda.py`` launches it;

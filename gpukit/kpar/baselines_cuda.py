@@ -11,9 +11,9 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar import fora_cuda
 from gpukit.kpar.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
-from gpukit.kpar.index_cuda import for_each, on_device
 from gpukit.kpar.prepared_cuda import Shape, Space
 from gpukit.kpar.problem import Params, Result, Sources, check_k
+from gpukit.kpar.rows_cuda import for_each, on_device
 
 
 def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, gpu: int = 0) -> Fora:

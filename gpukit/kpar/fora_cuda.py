@@ -4,10 +4,10 @@ import numba
 from numba import cuda, int32, int64, uint64
 
 from gpukit.device.select import for_kernels, register_limit
-from gpukit.kpar import cpu
-from gpukit.kpar.cuda import row_of
+from gpukit.kpar import rule
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.query_cuda import REGISTERS
+from gpukit.kpar.rows_cuda import row_of
 from gpukit.kpar.select_cuda import IDS, KEYS, sort_best, take_best
 from gpukit.kpar.sweep_cuda import CARRY, PUSH, lengths, sweep
 from gpukit.kpar.team_cuda import (
@@ -36,7 +36,7 @@ from gpukit.kpar.team_cuda import (
     share_out,
 )
 
-walk_end = for_kernels(cpu.walk_end)
+walk_end = for_kernels(rule.walk_end)
 
 
 @cuda.jit(cache=True)

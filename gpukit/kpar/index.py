@@ -84,7 +84,7 @@ class Index:
         """Return the index with its forward rows."""
         if self.forward is not None:
             return self
-        from gpukit.kpar.cpu import forward_rows
+        from gpukit.kpar.index_cpu import forward_rows
 
         rows = forward_rows(len(self.walks), self.src_begin, self.starts, self.frequent_begin, self.frequencies)
         return replace(self, forward=rows)
@@ -174,7 +174,7 @@ def build_index(
     DeviceError
         If the rows need more memory than is free.
     """
-    from gpukit.kpar.cpu import invert_rows, pack_rows, walk_arrivals, walk_rows
+    from gpukit.kpar.index_cpu import invert_rows, pack_rows, walk_arrivals, walk_rows
 
     params = params or Params()
     constants = Constants.of(graph.n, graph.m, params)

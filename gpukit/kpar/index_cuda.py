@@ -1,89 +1,89 @@
-"""PageRank and the index of inverted walks on a GPU: those of ``rank.py`` and ``index.py``, to the bit.
+"""The index of inverted walks on a GPU: that of ``index.py``, to the bit.
 
 Sorting, prefix sums and runs of equal keys are CuPy's; graph and index may lie in device memory already.
 """
 
-from dataclasses import replace
 from typing import Any
 
+import numba
 import numpy as np
+from numba import cuda, int64, uint32
 
-from gpukit.device.arrays import Buffer, free_memory, on_gpu, xp
-from gpukit.device.launch import launch
+from gpukit.device.arrays import free_memory, on_gpu, xp
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
-from gpukit.device.select import simulated
+from gpukit.device.select import for_kernels
 from gpukit.graph.csr import Graph
-from gpukit.kpar import cuda as kernels
+from gpukit.kpar import rule
 from gpukit.kpar.index import BYTES_PER_WALK, Index, hubs_of, light_index, walk_counts
-from gpukit.kpar.problem import ONE, Constants, Params
-from gpukit.kpar.rank import ROUNDS, Rank, check_spread, pro_rank
+from gpukit.kpar.problem import Constants, Params
+from gpukit.kpar.rows_cuda import for_each, on_device, row_of, starts_of, to_host
 
-BLOCK = 8 if simulated() else 256
 PEAK_PER_WALK = 52
 """Bytes a walk takes at most while the index is made: its key, twice while sorted, and what runs need."""
 
 _ADVICE = "use --device cpu, a GPU with more memory, or `kpar index --memory 0`"
 
-
-def on_device(graph: Graph) -> Graph:
-    """Return the graph with its out-edges in the memory of the current GPU."""
-    return replace(graph, indptr=xp.asarray(graph.indptr), indices=xp.asarray(graph.indices))
+walk_end = for_kernels(rule.walk_end)
 
 
-def for_each(kernel: Any, count: int, *args: Any) -> None:
-    """Run a kernel with a thread for each of ``count`` things; arrays may be anywhere."""
-    if count:
-        views = [Buffer(a).view if getattr(a, "ndim", 0) else a for a in args]
-        launch(kernel, -(-count // BLOCK), BLOCK, *views)
+@cuda.jit(cache=True)
+def walk_keys(indptr, indices, go_on, seed, tag, places, first, count, keys):
+    """Draw the walks first … first + count - 1 and write start << 32 | end of each; a thread owns a walk.
 
-
-def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10, gpu: int = 0) -> Rank:
-    """Compute PageRank and the PRO-rank list as :func:`gpukit.kpar.rank.rank` does; arrays stay on the GPU.
-
-    Raises
-    ------
-    DeviceError
-        If the graph and its transpose do not fit.
+    ``places`` (int64, n + 1) are the prefix sums of ω: walk i belongs to the vertex in whose part it lies.
     """
-    params = params or Params()
-    n, m = graph.n, graph.m
-    with on_gpu(gpu):
-        needs = {"the transpose, sorted": 24 * m, "mass and PageRank": 48 * n}
-        if xp is not np:
-            check_budget(needs, free_memory(), f"GPU {gpu}", "use --device cpu")
-        graph = on_device(graph)
-        in_indptr, in_indices = _transposed(graph)
-        groups = -(-m // kernels.GROUP)
-        rows = xp.empty(groups, np.int32)
-        for_each(kernels.first_rows, groups, in_indptr, m, rows)
-        start, extra = divmod(ONE, max(n, 1))
-        rest = xp.full(n, start, np.uint64)
-        rest[:extra] += np.uint64(1)
-        share, pagerank = xp.zeros(n, np.uint64), xp.zeros(n, np.uint64)
-        remaining, rounds = (ONE if n else 0), 0
-        while remaining > tolerance * ONE and rounds < ROUNDS:
-            for_each(kernels.rank_shares, n, graph.indptr, np.uint64(params.go_on), rest, share, pagerank)
-            for_each(kernels.rank_gather, groups, in_indptr, in_indices, rows, share, rest)
-            remaining = int(rest.sum())
-            rounds += 1
-        check_spread(remaining, tolerance, params.alpha)
-        return Rank(pagerank, pro_rank(graph, pagerank, xp), params.alpha, rounds, remaining)
+    i = cuda.grid(1)
+    if i < count:
+        walk = first + int64(i)
+        v = row_of(places, walk)
+        end = walk_end(indptr, indices, go_on, seed, tag, walk - places[v], v)
+        keys[i] = v << 32 | end
 
 
-def _transposed(graph: Graph) -> tuple[Any, Any]:
-    """Return row starts and tails of the in-edges."""
-    if graph.in_indptr is not None:
-        return xp.asarray(graph.in_indptr), xp.asarray(graph.in_indices)
-    keys = xp.empty(graph.m, np.int64)
-    for_each(kernels.edge_keys, -(-graph.m // kernels.GROUP), graph.indptr, graph.indices, keys)
-    keys.sort()
-    return _starts_of(keys, graph.n), keys.astype(np.int32)
+@cuda.jit(cache=True)
+def walk_arrivals(indptr, indices, go_on, seed, tag, places, first, count, arrivals):
+    """Count in ``arrivals`` where walks end, as :func:`walk_keys` draws them, and keep nothing else."""
+    i = cuda.grid(1)
+    if i < count:
+        walk = first + int64(i)
+        v = row_of(places, walk)
+        cuda.atomic.add(arrivals, walk_end(indptr, indices, go_on, seed, tag, walk - places[v], v), 1)
 
 
-def _starts_of(pairs: Any, n: int) -> Any:
-    """Return where each row 0 … n begins in ascending row << 32 | column."""
-    return xp.searchsorted(pairs, xp.arange(n + 1, dtype=np.int64) << 32).astype(np.int64)
+@cuda.jit(cache=True)
+def place_starts(pairs, frequent, src_begin, frequent_begin, starts):
+    """Write the start lists, frequent starts first; a thread owns an entry (about 40 bytes read, 4 written).
+
+    Parameters
+    ----------
+    pairs : int64 array, shape (entries,)
+        end << 32 | start, ascending.
+    frequent : int32 array, shape (entries + 1,)
+        Number of entries with a frequency above one before each.
+    src_begin, frequent_begin : int64 arrays, shape (n + 1,)
+    starts : int32 array, shape (entries,)
+    """
+    i = cuda.grid(1)
+    if i < len(pairs):
+        end = pairs[i] >> 32
+        before = int64(frequent[i]) - frequent_begin[end]
+        place = src_begin[end] + before
+        if frequent[i + 1] == frequent[i]:
+            place = int64(i) + (frequent_begin[end + 1] - frequent_begin[end]) - before
+        starts[place] = pairs[i] & 0xFFFFFFFF
+
+
+@cuda.jit(cache=True)
+def entry_keys(src_begin, starts, frequent_begin, frequencies, keys, freqs):
+    """Write start << 32 | end and the frequency of each entry of a doubled CSR; a thread owns one."""
+    i = cuda.grid(1)
+    if i < len(starts):
+        end = row_of(src_begin, int64(i))
+        keys[i] = int64(starts[i]) << 32 | end
+        place = int64(i) - src_begin[end]
+        often = frequent_begin[end]
+        freqs[i] = frequencies[often + place] if place < frequent_begin[end + 1] - often else uint32(1)
 
 
 def _runs(keys: Any) -> tuple[Any, Any]:
@@ -129,23 +129,23 @@ def build_index(
         drawn = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK), places)
         if memory is not None and BYTES_PER_WALK * total > memory:
             arrivals = xp.zeros(n, np.int64)
-            for_each(kernels.walk_arrivals, total, *drawn, 0, total, arrivals)
+            for_each(walk_arrivals, total, *drawn, 0, total, arrivals)
             high = hubs_of(arrivals, constants, xp) if hubs else None
             return light_index(params, seed, walks, arrivals, high, xp)
         if xp is not np:
             check_budget({f"drawing {total:,} walks": PEAK_PER_WALK * total}, free_memory(), f"GPU {gpu}", _ADVICE)
         keys = xp.empty(total, np.int64)
-        for_each(kernels.walk_keys, total, *drawn, 0, total, keys)
+        for_each(walk_keys, total, *drawn, 0, total, keys)
         keys.sort()
         pairs, begin = _runs(keys)
-        row_begin, ends, freqs = _starts_of(pairs, n), pairs.astype(np.int32), xp.diff(begin).astype(np.uint32)
+        row_begin, ends, freqs = starts_of(pairs, n), pairs.astype(np.int32), xp.diff(begin).astype(np.uint32)
         del pairs, begin
         # The low words of a sum do not meet: both halves change places.
         keys = (keys << 32) + (keys >> 32)
         keys.sort()
         pairs, begin = _runs(keys)
         del keys
-        src_begin = _starts_of(pairs, n)
+        src_begin = starts_of(pairs, n)
         arrivals = xp.diff(begin[src_begin])
         counts = xp.diff(begin).astype(np.uint32)
         del begin
@@ -153,7 +153,7 @@ def build_index(
         xp.cumsum(counts > 1, out=frequent[1:], dtype=np.int32)
         frequent_begin = frequent[src_begin].astype(np.int64)
         starts = xp.empty(len(pairs), np.int32)
-        for_each(kernels.place_starts, len(pairs), pairs, frequent, src_begin, frequent_begin, starts)
+        for_each(place_starts, len(pairs), pairs, frequent, src_begin, frequent_begin, starts)
         high = hubs_of(arrivals, constants, xp) if hubs else None
         frequencies = counts[counts > 1]
         forward = (row_begin, ends, freqs)
@@ -165,15 +165,10 @@ def build_index(
 def forward_rows(n: int, src_begin: Any, starts: Any, frequent_begin: Any, frequencies: Any) -> tuple[Any, Any, Any]:
     """Return the forward rows of a doubled CSR on the GPU: row starts (int64), ends (int32), frequencies (uint32)."""
     keys, freqs = xp.empty(len(starts), np.int64), xp.empty(len(starts), np.uint32)
-    for_each(kernels.entry_keys, len(starts), src_begin, starts, frequent_begin, frequencies, keys, freqs)
+    for_each(entry_keys, len(starts), src_begin, starts, frequent_begin, frequencies, keys, freqs)
     order = xp.argsort(keys)
     keys = keys[order]
-    return _starts_of(keys, n), keys.astype(np.int32), freqs[order]
-
-
-def to_host(array: Any) -> np.ndarray:
-    """Return an array in host memory."""
-    return array if isinstance(array, np.ndarray) else xp.asnumpy(array)
+    return starts_of(keys, n), keys.astype(np.int32), freqs[order]
 
 
 def on_host(index: Index) -> Index:
@@ -181,3 +176,14 @@ def on_host(index: Index) -> Index:
     names = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs")
     arrays = {name: to_host(array) for name in names if (array := getattr(index, name)) is not None}
     return Index.of(index.params, index.seed, arrays, light=index.light)
+
+
+_i32, _i64, _u32, _int, _number = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.int64, numba.uint64
+
+KERNELS = {
+    "walk_keys": (walk_keys, (_i64, _i32, _number, _number, _int, _i64, _int, _int, _i64)),
+    "walk_arrivals": (walk_arrivals, (_i64, _i32, _number, _number, _int, _i64, _int, _int, _i64)),
+    "place_starts": (place_starts, (_i64, _i32, _i64, _i64, _i32)),
+    "entry_keys": (entry_keys, (_i64, _i32, _i64, _u32, _i64, _u32)),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -12,8 +12,8 @@ import numpy as np
 from numba import int64, uint64
 
 from gpukit.kpar.bounds import largest_first, printed_refused_at, refused_at, take_top
-from gpukit.kpar.cpu import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.problem import ONE
+from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
 
 ABSORBS = 1 << 52
 """Stands in ``state`` for the ω = 0 of a vertex without out-edges, which no threshold lets into a frontier: what it

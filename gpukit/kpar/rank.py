@@ -62,7 +62,7 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
     UsageError
         If edges are to be weighted and the graph has no weights; or if alpha is too small for :data:`ROUNDS`.
     """
-    from gpukit.kpar.cpu import rank_round, weighted_rank_round
+    from gpukit.kpar.rank_cpu import rank_round, weighted_rank_round
 
     params = params or Params()
     n = graph.n

@@ -30,11 +30,12 @@ def rank_on(device: Device, graph: Graph, params: Params) -> Rank:
         from gpukit.kpar.rank import rank
 
         return rank(graph, params)
-    from gpukit.kpar import index_cuda
+    from gpukit.device.arrays import on_gpu
+    from gpukit.kpar import rank_cuda
+    from gpukit.kpar.rows_cuda import to_host as host
 
-    found = index_cuda.rank(graph, params, gpu=device.gpus[0])
-    with index_cuda.on_gpu(device.gpus[0]):
-        host = index_cuda.to_host
+    found = rank_cuda.rank(graph, params, gpu=device.gpus[0])
+    with on_gpu(device.gpus[0]):
         return Rank(host(found.pagerank), host(found.order), found.alpha, found.rounds, found.remaining)
 
 
@@ -45,11 +46,12 @@ def index_on(device: Device, graph: Graph, order: np.ndarray, params: Params, **
         from gpukit.kpar.index import build_index
 
         return build_index(graph, order, params, threads=device.threads, **options)
+    from gpukit.device.arrays import on_gpu
     from gpukit.kpar import index_cuda
 
     gpu = device.gpus[0]
     found = index_cuda.build_index(graph, order, params, gpu=gpu, **options)
-    with index_cuda.on_gpu(gpu):
+    with on_gpu(gpu):
         return index_cuda.on_host(found)
 
 

@@ -3,7 +3,7 @@
 from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.device.select import simulated
-from gpukit.kpar.cuda import last_upto
+from gpukit.kpar.rows_cuda import last_upto
 from gpukit.kpar.team_cuda import TOGETHER
 
 WARP = 4 if simulated() else 32

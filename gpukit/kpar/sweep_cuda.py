@@ -6,8 +6,9 @@ rows, and :func:`sweep` visits their entries in tiles of equal length, whatever 
 
 from numba import cuda, int64, uint64
 
-from gpukit.kpar.cpu import passed_on
-from gpukit.kpar.cuda import last_upto, walk_end
+from gpukit.kpar.index_cuda import walk_end
+from gpukit.kpar.rows_cuda import last_upto
+from gpukit.kpar.rule import passed_on
 from gpukit.kpar.team_cuda import (
     AT_ONCE,
     FIRST,

@@ -6,8 +6,8 @@ Source: "Efficient GPU-accelerated reverse sampling for adaptive minimum cost se
 part of the paper               file
 ==============================  ==============================================================================
 3, algorithm 1                  ``campaign.py`` (rounds), ``policy.py`` (one round), ``bounds.py`` (sizes)
-3.1, 3.3, algorithms 2 and 5    ``rule.py`` (what a set is), ``cpu.py`` and ``cuda.py``
-3.2, algorithms 3 and 4         ``cover_cpu.py`` and ``cuda_select.py``
+3.1, 3.3, algorithms 2 and 5    ``rule.py`` (what a set is), ``update_cpu.py`` and ``update_cuda.py``
+3.2, algorithms 3 and 4         ``cover_cpu.py`` and ``cover_cuda.py``
 3.3 as printed (biased)         ``printed.py``
 5 (competitors)                 ``baselines.py``, ``gamcss.py``, ``nonadaptive.py``
 ==============================  ==============================================================================

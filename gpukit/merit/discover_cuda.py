@@ -3,9 +3,9 @@
 import numba
 from numba import cuda, int32, int64, uint32
 
-from gpukit.merit.cuda import CHANGED, GROWN, POLLUTED, SAME
 from gpukit.merit.rule import root_count
 from gpukit.merit.table_cuda import AHEAD, ask, at, hashed, ring_of, straight, suspect
+from gpukit.merit.update_cuda import CHANGED, GROWN, POLLUTED, SAME
 
 BATCH = 64
 """Sets that a block looks through together."""

@@ -14,10 +14,10 @@ from gpukit.device.arrays import Buffer, xp
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError, UsageError
 from gpukit.merit import gamcss_cuda as kernels
-from gpukit.merit.cuda import MEMBERS, OVERFLOW, PROBES
-from gpukit.merit.cuda_select import BLOCK
+from gpukit.merit.cover_cuda import BLOCK
 from gpukit.merit.sets import Selection, lead
 from gpukit.merit.sets_cuda import OwningSets
+from gpukit.merit.update_cuda import MEMBERS, OVERFLOW, PROBES
 
 WARP = 32
 

@@ -3,7 +3,7 @@
 import numba
 from numba import cuda, int32, int64
 
-from gpukit.merit.cuda_select import BLOCK, better, reduce_best
+from gpukit.merit.cover_cuda import BLOCK, better, reduce_best
 from gpukit.merit.discover_cuda import BATCH, scan_batch
 from gpukit.merit.table_cuda import at
 

@@ -4,7 +4,8 @@ A clean set keeps its members and gets further roots, in the proportions that le
 outside; a polluted one keeps its living roots and is drawn again with fresh coins. Sets that survive are those whose
 coins happened to keep them clear of activated vertices, so the updated collection is no sample of the residual graph.
 
-Numba's cache notices changes of this file alone: touch it after one of ``cpu.py`` or of what is compiled into that.
+Numba's cache notices changes of this file alone: touch it after one of ``update_cpu.py`` or of what
+is compiled into that.
 """
 
 import numba
@@ -12,7 +13,7 @@ import numpy as np
 from numba import int64, uint64
 
 from gpukit.device.philox import draw4
-from gpukit.merit import cpu
+from gpukit.merit import update_cpu
 from gpukit.merit.rule import SEQUENCE, root_count
 from gpukit.merit.sets import CpuSets, Segment
 from gpukit.worlds.rule import biased, word_of
@@ -50,7 +51,7 @@ def renew(
     promotions : int64 array
         Words used for promotions of each set.
 
-    Other parameters and what is returned: :func:`gpukit.merit.cpu.advance`.
+    Other parameters and what is returned: :func:`gpukit.merit.update_cpu.advance`.
     """
     n = len(dead)
     for j in range(begin, end):
@@ -60,12 +61,12 @@ def renew(
         wanted = root_count(living, eta, seed, root_tag, sample)
         size, kept, cursor = int64(sizes[j]), int64(roots[j]), cursors[j]
         old, copy = arena[starts[j] : starts[j] + size], arena[tail : tail + size]
-        clean = cpu.is_clean(arena, starts[j], sizes[j], dead)
+        clean = update_cpu.is_clean(arena, starts[j], sizes[j], dead)
         if clean and wanted == kept:
             continue
         outside = wanted - kept
         if clean:
-            facts[cpu.EXTENDED] += 1
+            facts[update_cpu.EXTENDED] += 1
             for i in range(size):
                 copy[i] = old[i]
                 visited[old[i]] = stamp
@@ -77,7 +78,7 @@ def renew(
                 copy[kept], copy[kept + place] = copy[kept + place], copy[kept]
                 kept += 1
         else:
-            facts[cpu.POLLUTED] += 1
+            facts[update_cpu.POLLUTED] += 1
             versions[j] += 1
             size = int64(0)
             for i in range(kept):
@@ -96,11 +97,11 @@ def renew(
                 last += 1
         coins = sample + (versions[j] << VERSION_SHIFT)
         start = head if clean else tail
-        last = cpu.search(
+        last = update_cpu.search(
             rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix, dead, living_in, raw,
             seed, tag, coins, arena, start, last, visited, stamp, scratch,
         )  # fmt: skip
-        facts[cpu.PROBES] += last - start
+        facts[update_cpu.PROBES] += last - start
         stamp += 2
         for i in range(outside):
             arena[head + i], arena[tail + kept + i] = arena[tail + kept + i], arena[head + i]

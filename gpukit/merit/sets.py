@@ -10,7 +10,7 @@ import numpy as np
 from gpukit.device.memory import check_host
 from gpukit.device.philox import Stream
 from gpukit.device.select import Device
-from gpukit.merit import cover_cpu, cpu
+from gpukit.merit import cover_cpu, update_cpu
 from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
 from gpukit.worlds.collection import check_ids
@@ -105,10 +105,10 @@ class Segment:
         self.sizes, self.roots = np.empty(64, np.int32), np.empty(64, np.int32)
         self.arena = np.empty(ROOM, np.int32)
         self.have = self.tail = 0
-        self.visited = np.where(dead != 0, cpu.DEAD, 0).astype(np.int32)
+        self.visited = np.where(dead != 0, update_cpu.DEAD, 0).astype(np.int32)
         self.stamp = 1
         self.facts = np.zeros(3, np.int64)
-        self.scratch = cpu.make_scratch()
+        self.scratch = update_cpu.make_scratch()
         self.counts = np.zeros(n, np.int32)
 
     def reserve(self, sets: int) -> None:
@@ -123,7 +123,7 @@ class Segment:
     def make_room(self, needed: int) -> None:
         """Give the arena room for ``needed`` members beyond its sets, which move together."""
         order = np.argsort(self.starts[: self.have])
-        self.tail = int(cpu.compact(self.starts, self.sizes, order, self.arena))
+        self.tail = int(update_cpu.compact(self.starts, self.sizes, order, self.arena))
         if 2 * self.tail + needed > len(self.arena):
             larger = np.empty(3 * self.tail + 2 * needed, np.int32)
             larger[: self.tail] = self.arena[: self.tail]
@@ -131,8 +131,8 @@ class Segment:
 
     def fresh_stamps(self, sets: int) -> None:
         """Begin with small stamps again if so many sets could run out of them."""
-        if self.stamp + 2 * (sets + 1) >= cpu.DEAD:
-            self.visited[self.visited != cpu.DEAD] = 0
+        if self.stamp + 2 * (sets + 1) >= update_cpu.DEAD:
+            self.visited[self.visited != update_cpu.DEAD] = 0
             self.stamp = 1
 
 
@@ -170,7 +170,7 @@ class CpuSets:
     @property
     def probes(self) -> int:
         """Vertices whose in-edges were drawn, in all."""
-        return sum(int(one.facts[cpu.PROBES]) for one in self._segments)
+        return sum(int(one.facts[update_cpu.PROBES]) for one in self._segments)
 
     def _each(self, work: Callable[[int, Segment], Any]) -> list[Any]:
         if self._pool is None:
@@ -192,7 +192,7 @@ class CpuSets:
         """Take note that vertices died: all sets must be looked at again."""
         self._valid = self._counted = 0
         for one in self._segments:
-            one.visited[vertices] = cpu.DEAD
+            one.visited[vertices] = update_cpu.DEAD
             one.counts[:] = 0
 
     def update(self, size: int) -> None:
@@ -236,7 +236,7 @@ class CpuSets:
         self._valid = max(self._valid, high)
 
     def _arguments(self, worker: int, own: Segment, begin: int, end: int) -> tuple[Any, ...]:
-        """Return what :func:`gpukit.merit.cpu.advance` takes."""
+        """Return what :func:`gpukit.merit.update_cpu.advance` takes."""
         r, rest = self.reverse, self.residual
         return (
             r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix,
@@ -248,7 +248,7 @@ class CpuSets:
 
     def _piece(self, worker: int, own: Segment, begin: int, end: int) -> int:
         """Bring sets of a segment up to date, from ``begin`` on, as far as its arena has room; return how far."""
-        done, own.tail, own.stamp = cpu.advance(*self._arguments(worker, own, begin, end))
+        done, own.tail, own.stamp = update_cpu.advance(*self._arguments(worker, own, begin, end))
         return int(done)
 
     def select(self, b: int, costs: np.ndarray, judge: "CpuSets | None") -> Selection:

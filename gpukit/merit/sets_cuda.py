@@ -10,8 +10,8 @@ from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream
 from gpukit.errors import UsageError
-from gpukit.merit import cuda as kernels
-from gpukit.merit import cuda_select, discover_cuda
+from gpukit.merit import cover_cuda, discover_cuda
+from gpukit.merit import update_cuda as kernels
 from gpukit.merit.bounds import JUDGES
 from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
@@ -87,9 +87,9 @@ class DeviceState:
         self.buried = Buffer(64, np.int32)
         self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
         self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
-        self.histogram = Buffer(cuda_select.EPOCHS * cuda_select.BUCKETS, np.int32)
-        self.candidates, self.list_fill = Buffer(cuda_select.MOST, np.int32), Buffer(cuda_select.MOST, np.int32)
-        self.list_start, self.taken = Buffer(cuda_select.MOST, np.int64), Buffer((4, cuda_select.MOST), np.int32)
+        self.histogram = Buffer(cover_cuda.EPOCHS * cover_cuda.BUCKETS, np.int32)
+        self.candidates, self.list_fill = Buffer(cover_cuda.MOST, np.int32), Buffer(cover_cuda.MOST, np.int32)
+        self.list_start, self.taken = Buffer(cover_cuda.MOST, np.int64), Buffer((4, cover_cuda.MOST), np.int32)
         self.costs = Buffer(n, np.int32)
         self.costs_of: np.ndarray | None = None
         self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
@@ -336,36 +336,36 @@ class CudaSets:
             state.costs.array[:] = xp.asarray(costs.astype(np.int32))
             state.costs_of = costs
         state.covered.reserve(self._valid, 0)
-        room = cuda_select.RESULT + 2 * b + cuda_select.MOST
+        room = cover_cuda.RESULT + 2 * b + cover_cuda.MOST
         if len(state.result) != room:
             state.result = Buffer(room, np.int64)
         while True:
             host = self._launch_select(b, judge)
-            if host[cuda_select.OVER] == 0:
+            if host[cover_cuda.OVER] == 0:
                 break
-            if host[cuda_select.OVER] & 1:
+            if host[cover_cuda.OVER] & 1:
                 self._renew()
-            if host[cuda_select.OVER] & 2 and judge is not None:
+            if host[cover_cuda.OVER] & 2 and judge is not None:
                 judge._renew()
         self._counted = self._valid
-        for sets, place in ((self, cuda_select.HELD), (judge, cuda_select.JUDGE_HELD)):
+        for sets, place in ((self, cover_cuda.HELD), (judge, cover_cuda.JUDGE_HELD)):
             if sets is not None:
                 sets._members = members = int(host[place])
                 sets.most_members = max(sets.most_members, members)
                 sets._reach = max(1.0, members / sets._valid / (self.residual.living / self.residual.eta))
-        chosen, start = int(host[cuda_select.CHOSEN]), cuda_select.RESULT
+        chosen, start = int(host[cover_cuda.CHOSEN]), cover_cuda.RESULT
         seeds, gains = host[start : start + chosen].astype(np.int32), host[start + b : start + b + chosen].copy()
-        known = int(host[cuda_select.FOUND])
+        known = int(host[cover_cuda.FOUND])
         if known >= 2 * b:
             pairs = host[start + 2 * b : start + 2 * b + known]
             leaders = lead(pairs >> 32, pairs & 0xFFFFFFFF, b)
         else:
             leaders = lead(state.counts.host(), costs, b)
-        return Selection(seeds, gains, None if judge is None else int(host[cuda_select.HITS]), leaders)
+        return Selection(seeds, gains, None if judge is None else int(host[cover_cuda.HITS]), leaders)
 
     def _launch_select(self, b: int, judge: "CudaSets | None") -> np.ndarray:
         state, other = self.state, judge or self
-        block = 32 if xp is np else cuda_select.BLOCK
+        block = 32 if xp is np else cover_cuda.BLOCK
         state.result.array.fill(0)
         if self._counted == 0:
             state.counts.array.fill(0)
@@ -379,12 +379,12 @@ class CudaSets:
                 state.histogram.view, state.candidates.view, state.list_start.view, state.list_fill.view,
                 state.inverted.view, state.taken.view, state.result.view,
             )  # fmt: skip
-            grid = cooperative_grid(cuda_select.select, block, args)
+            grid = cooperative_grid(cover_cuda.select, block, args)
             grid = max(1, grid // 2) if self._members < FEW_MEMBERS else grid
             if state.champions.array.shape[1] >= grid:
                 break
             state.champions = Buffer((3, grid), np.int64)
-        launch(cuda_select.select, grid, block, *args)
+        launch(cover_cuda.select, grid, block, *args)
         return state.result.host()
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:

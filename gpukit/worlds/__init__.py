@@ -1,8 +1,9 @@
 """Live-edge worlds: the rule (IC, LT), sampling tables, reverse sampling of RR sets, greedy coverage.
 
 ``rule.py`` decides which in-edges are live and is compiled for both devices; ``tables.py`` and ``reverse.py`` prepare
-what it reads. ``cpu.py`` and ``cuda.py`` draw the same sets, ``cover_cpu.py`` and ``cover_cuda.py`` choose the same
-seeds from them; on a GPU ``cuda_walk.py`` draws the sets of LT faster, and ``cuda_scan.py`` as the gIM paper does.
-``collection.py`` holds the sets on the CPU, ``collection_cuda.py`` on a GPU, with the graph of ``graph_cuda.py`` and,
-where they outgrow it, ``host_sets.py``; ``collection_gpus.py`` on several; ``factory.py`` picks one.
+what it reads. ``sample_cpu.py`` and ``sample_cuda.py`` draw the same sets, ``cover_cpu.py`` and ``cover_cuda.py``
+choose the same seeds from them; on a GPU ``walk_cuda.py`` draws the sets of LT faster, and ``scan_cuda.py`` as the gIM
+paper does. ``collection.py`` holds the sets on the CPU, ``collection_cuda.py`` on a GPU, within what ``room.py``
+allows, with the graph of ``graph_cuda.py`` and, where they outgrow it, ``host_sets.py``; ``collection_devices.py`` on
+several; ``factory.py`` picks one.
 """

@@ -12,7 +12,7 @@ import numpy as np
 from gpukit.device.memory import check_host
 from gpukit.device.philox import MAX_SAMPLE_ID, Stream
 from gpukit.errors import UsageError
-from gpukit.worlds import cover_cpu, cpu
+from gpukit.worlds import cover_cpu, sample_cpu
 from gpukit.worlds.reverse import Reverse
 
 TASK = 8192
@@ -118,11 +118,11 @@ class CpuCollection:
         self._members = np.empty(0, np.int32)
         self._counts = [np.zeros(reverse.elements, np.int32) for _ in range(threads)]
         self._pool: ThreadPoolExecutor | None = None
-        self._scratch = [cpu.make_scratch(reverse.rounds) for _ in range(threads)]
+        self._scratch = [sample_cpu.make_scratch(reverse.rounds) for _ in range(threads)]
 
     def _draw(self, first: int, count: int, worker: int = 0) -> tuple[np.ndarray, np.ndarray]:
         r = self.reverse
-        return cpu.sample(
+        return sample_cpu.sample(
             r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix,
             r.roots, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT), first, count,
             self._counts[worker], self._scratch[worker],
@@ -172,7 +172,7 @@ class CpuCollection:
     def _draw_parallel(self, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Draw in tasks, each worker with its own counters; an interrupt ends them at the next task."""
         count = size - self.size
-        task = min(TASK, max(cpu.BATCH, -(-count // (2 * self.threads))))
+        task = min(TASK, max(sample_cpu.BATCH, -(-count // (2 * self.threads))))
         starts = range(self.size, size, task)
         stop = Event()
 

@@ -23,8 +23,8 @@ from gpukit.device.arrays import (
 from gpukit.device.launch import launch
 from gpukit.device.philox import Stream
 from gpukit.errors import DeviceError
-from gpukit.worlds import candidates_cuda, cover_cpu, cover_cuda, cuda_scan, cuda_walk, room
-from gpukit.worlds import cuda as kernels
+from gpukit.worlds import candidates_cuda, cover_cpu, cover_cuda, room, scan_cuda, walk_cuda
+from gpukit.worlds import sample_cuda as kernels
 from gpukit.worlds.collection import Collection, Selection, check_ids
 from gpukit.worlds.graph_cuda import SAMPLERS, DeviceGraph, bytes_of
 from gpukit.worlds.host_sets import HostSets, gather
@@ -254,7 +254,7 @@ class CudaCollection:
         if control[kernels.OVERFLOW] or short:
             self._counts.array[:] = before
             self._release(self._samplers, ("visited", "found"))  # bits of elements that found no place are still set
-            if control[kernels.OVERFLOW] == cuda_walk.DEEP and walks:
+            if control[kernels.OVERFLOW] == walk_cuda.DEEP and walks:
                 self._deep = True
                 return (yield from self._drawing(low, count, pairs, target))
             return None
@@ -284,15 +284,15 @@ class CudaCollection:
     def _walk(self, low: int, count: int, pairs: int, base: int) -> None:
         r, g = self.reverse, self.graph
         assert g.hops is not None
-        block = 32 if xp is np else cuda_walk.BLOCK
-        most = 2 if xp is np else cuda_walk.BLOCKS * cuda.current_context().device.MULTIPROCESSOR_COUNT
+        block = 32 if xp is np else walk_cuda.BLOCK
+        most = 2 if xp is np else walk_cuda.BLOCKS * cuda.current_context().device.MULTIPROCESSOR_COUNT
         blocks = min(most, -(-count // block))
         places = WALK_ROOM * pairs // (blocks * block)
         work = self._samplers
         if "log" not in work or work["log"].array.shape[0] != blocks * block or work["log"].array.shape[1] < places:
             work.pop("log", None)
             work["log"] = Buffer((blocks * block, places), np.uint64)
-        launch(cuda_walk.walk, blocks, block,
+        launch(walk_cuda.walk, blocks, block,
             g.rows.view, g.hops.view, r.lt_kind, np.uint64(r.lt_constant), g.lt_prefix.view, g.roots.view, r.n,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, work["log"].view,
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view,
@@ -311,7 +311,7 @@ class CudaCollection:
             work["visited"] = Buffer((blocks, words), np.uint32, 0)
             work["found"] = Buffer((blocks, longest), np.int32)
         visited, found = work["visited"], work["found"]
-        launch(cuda_scan.sample_scan, blocks, self.shape.block,
+        launch(scan_cuda.sample_scan, blocks, self.shape.block,
             g.indptr.view, g.indices.view, g.accept.view, r.lt_kind, g.lt_prefix.view, g.roots.view, r.n, r.rounds,
             np.uint64(self.seed), int(r.stream), int(Stream.ROOT), self.first + low, count, visited.view, found.view,
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view,

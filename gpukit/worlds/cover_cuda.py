@@ -10,7 +10,7 @@ Where even that does not suffice (all sets are covered, or too many elements are
 import numba
 from numba import cuda, int32, int64, uint32, uint64
 
-from gpukit.device.scan_cuda import add_up
+from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.device.select import register_limit
 from gpukit.worlds.candidates_cuda import AT_ONCE, FREE, PACKED, gather, look, number, take
 

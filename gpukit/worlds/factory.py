@@ -43,6 +43,6 @@ def make_collection(
     graph = getattr(beside, "graph", None)
     if len(device.gpus) == 1:
         return collection_cuda.CudaCollection(reverse, seed, first, shape=shape, graph=graph)
-    from gpukit.worlds.collection_gpus import MultiCudaCollection
+    from gpukit.worlds.collection_devices import MultiCudaCollection
 
     return MultiCudaCollection(reverse, seed, first, gpus=device.gpus, shape=shape, graph=graph)

@@ -8,7 +8,7 @@ import numpy as np
 from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
-from gpukit.worlds import candidates_cuda, cover_cuda, cuda_walk, room
+from gpukit.worlds import candidates_cuda, cover_cuda, room, walk_cuda
 from gpukit.worlds.reverse import Reverse
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ class DeviceGraph:
         return (self.budget - held) // len(self.collections)
 
     def link(self) -> bool:
-        """Make ``hops`` (:func:`gpukit.worlds.cuda_walk.link`) if there are edges and room; return whether there is."""
+        """Make ``hops`` (:func:`gpukit.worlds.walk_cuda.link`) if there are edges and room; return whether there is."""
         m = len(self.indices)
         if self.hops is None and 0 < HOP_SHARE * 16 * m <= free_memory():
             self.hops = Buffer((m, 2), np.uint64)
             block = 32 if xp is np else 256
             grid = min(-(-m // block), 1 << 16)
-            launch(cuda_walk.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
+            launch(walk_cuda.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
         return self.hops is not None
 
 

@@ -10,8 +10,8 @@ from gpukit.cli.app import main
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
 from gpukit.imgpu import Params, baselines, maximise
-from gpukit.imgpu.cpu import CpuWorlds
 from gpukit.imgpu.levels_cpu import nodes_per_level
+from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 
 GROUP = ("imgpu",)

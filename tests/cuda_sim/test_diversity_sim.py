@@ -99,7 +99,7 @@ def test_no_edges(simulator, n):
 
 def test_extraction(simulator, graph):
     from gpukit.diversity.egos import extract as on_cpu
-    from gpukit.diversity.egos_gpu import extract, extract_scatter
+    from gpukit.diversity.egos_cuda import extract, extract_scatter
 
     for centres in (np.arange(graph.n), np.array([13, 0, 7]), np.empty(0, np.int32)):
         expected, found = on_cpu(graph, centres), extract(graph, centres)
@@ -143,11 +143,11 @@ def test_triangles_are_counted(simulator):
 @pytest.mark.parametrize(("strategy", "full"), [("none", False), ("dynamic", True)])
 def test_several_gpus(simulator, monkeypatch, graph, strategy, full):
     """Two networks on the one simulated GPU."""
-    from gpukit.diversity import scores_gpus
-    from gpukit.diversity.scores_gpus import MultiCudaNetwork
+    from gpukit.diversity import scores_devices
+    from gpukit.diversity.scores_devices import MultiCudaNetwork
 
-    monkeypatch.setattr(scores_gpus, "HEAD", 3)
-    monkeypatch.setattr(scores_gpus, "GROUPS", 4)
+    monkeypatch.setattr(scores_devices, "HEAD", 3)
+    monkeypatch.setattr(scores_devices, "GROUPS", 4)
     cpu, gpus = build_network(graph), MultiCudaNetwork(graph, [0, 0], strategy=strategy, fraction=0.3, full=full)
     params = Params("truss", 3)
     expected, found = search(cpu, params, 5), search(gpus, params, 5)

@@ -9,7 +9,7 @@ from gpukit.errors import DeviceError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise
-from gpukit.imgpu.cpu import CpuWorlds
+from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 
 HOW = [
@@ -22,7 +22,7 @@ HOW = [
 
 
 def check(graph, worlds, seeds=(), **how):
-    from gpukit.imgpu.cuda import CudaWorlds
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = prepare_blocks(graph)
     cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, **how)
@@ -80,7 +80,7 @@ def test_other_probabilities(simulator, random_graph, scheme):
 
 
 def test_worlds_larger_than_their_place(simulator, random_graph, monkeypatch):
-    from gpukit.imgpu.cuda import CudaWorlds
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = prepare_blocks(random_graph(20, 60, 5, Weights("const", 0.5)))
     gpu = CudaWorlds(ready, 9)
@@ -93,7 +93,7 @@ def test_worlds_larger_than_their_place(simulator, random_graph, monkeypatch):
 
 
 def test_a_world_that_does_not_fit(simulator, random_graph):
-    from gpukit.imgpu.cuda import CudaWorlds
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     with pytest.raises(DeviceError, match="one world needs .* use --device cpu"):
         CudaWorlds(prepare_blocks(random_graph(20, 60, 5, Weights("const", 0.5))), 9, memory=1000)
@@ -102,7 +102,7 @@ def test_a_world_that_does_not_fit(simulator, random_graph):
 @pytest.mark.parametrize("kind", ["directed", "undirected"])
 def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind):
     from gpukit.imgpu import fixed_cuda
-    from gpukit.imgpu.cuda import ROWS, CudaWorlds
+    from gpukit.imgpu.worlds_cuda import ROWS, CudaWorlds
 
     monkeypatch.setattr(fixed_cuda, "BLOCK", 2)
     if kind == "directed":
@@ -121,7 +121,7 @@ def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind):
 
 def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
     """More live arcs than expected, as far as memory goes: longer arrays for them, the same working space."""
-    from gpukit.imgpu.cuda import KEPT_ARC, KEPT_SLOT, CudaWorlds
+    from gpukit.imgpu.worlds_cuda import KEPT_ARC, KEPT_SLOT, CudaWorlds
 
     ready = prepare_blocks(random_graph(20, 90, 3, Weights("const", 0.9)))
     worlds = CudaWorlds(replace(ready, mean_live=1e-3), 9)

@@ -146,9 +146,9 @@ def test_selection_of_many_with_ties(simulator, monkeypatch):
 
 
 def test_rank_and_index_equal_the_cpu(simulator, graph):
-    from gpukit.kpar import index_cuda
+    from gpukit.kpar import index_cuda, rank_cuda
 
-    expected, found = rank(graph), index_cuda.rank(graph, tolerance=1e-10)
+    expected, found = rank(graph), rank_cuda.rank(graph, tolerance=1e-10)
     assert np.array_equal(expected.pagerank, found.pagerank) and np.array_equal(expected.order, found.order)
     assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
     for options in ({"hubs": True}, {"adaptive": False}, {"memory": 0, "hubs": True}):
@@ -183,12 +183,12 @@ def test_baselines_equal_the_cpu(simulator, random_graph, monkeypatch):
 
 def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatch):
     from gpukit.bench.kpar import Bench
-    from gpukit.kpar import cpu
+    from gpukit.kpar import index_cpu
 
     bench = Bench(random_graph(8, 12, 3), Params(), simulator, 3, 1.0)
     bench.preprocessing()
     # Called all the same, it fails.
-    monkeypatch.setattr(cpu, "forward_rows", None)
+    monkeypatch.setattr(index_cpu, "forward_rows", None)
     assert bench.on_threads(2, Sources.single([1]))["same_answers"]
 
 

@@ -18,11 +18,11 @@ from gpukit.worlds.reverse import prepare
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    from gpukit.merit import cuda_select, sets_cuda
+    from gpukit.merit import cover_cuda, sets_cuda
 
     monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
     for name, value in (("BLOCK", 32), ("MOST", 32), ("WANTED", 2), ("EPOCHS", 2)):
-        monkeypatch.setattr(cuda_select, name, value)
+        monkeypatch.setattr(cover_cuda, name, value)
     monkeypatch.setattr(sets_cuda, "INVERTED", 200)
 
 
@@ -58,13 +58,13 @@ def test_sets_and_seeds_through_a_history(
 
     With few marks all that is found may be a member, and has to be looked for.
     """
-    from gpukit.merit import cuda, grow_cuda, table_cuda
+    from gpukit.merit import grow_cuda, table_cuda, update_cuda
 
     for module in (grow_cuda, table_cuda):
         monkeypatch.setattr(module, "MARK_BITS", bits)
-    for module in (cuda, grow_cuda):
+    for module in (update_cuda, grow_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
-    monkeypatch.setattr(cuda, "MOST_NEW", most_new)
+    monkeypatch.setattr(update_cuda, "MOST_NEW", most_new)
     graph = random_graph(30, 90, 6, weights)
     costs = np.random.default_rng(1).integers(1, 5, 30)
     cpu, gpu, residual = pair(graph, model, 14, simulator, **options)
@@ -130,11 +130,11 @@ def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
 @pytest.mark.parametrize(("stage", "most_new"), [(256, 512), (1, 512), (256, 0)])
 def test_members_that_become_roots(make_graph, simulator, stage, most_new, monkeypatch):
     """Most of 20 vertices are in every set and 17 others die: sets gain roots that they have, few or more than fit."""
-    from gpukit.merit import cuda, grow_cuda
+    from gpukit.merit import grow_cuda, update_cuda
 
-    for module in (cuda, grow_cuda):
+    for module in (update_cuda, grow_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
-    monkeypatch.setattr(cuda, "MOST_NEW", most_new)
+    monkeypatch.setattr(update_cuda, "MOST_NEW", most_new)
     edges = [(v, (v * a + 1) % 20) for v in range(20) for a in (1, 3, 7)]
     cpu, gpu, residual = pair(make_graph(40, edges, Weights("const", 0.7)), "ic", 20, simulator)
     for one in (cpu, gpu):
@@ -149,9 +149,9 @@ def test_members_that_become_roots(make_graph, simulator, stage, most_new, monke
 
 def test_more_live_edges_than_a_block_holds(make_graph, simulator, monkeypatch):
     """A vertex whose live edges are taken in parts waits alone, also when the first part gave it company."""
-    from gpukit.merit import cuda
+    from gpukit.merit import update_cuda
 
-    monkeypatch.setattr(cuda, "STAGE", 3)
+    monkeypatch.setattr(update_cuda, "STAGE", 3)
     edges = [(leaf, 0) for leaf in range(1, 5)] + [(5, 1), (6, 2), (7, 3), (8, 4)]
     cpu, gpu, _ = pair(make_graph(9, edges, Weights("const", 1.0)), "ic", 9, simulator)
     for one in (cpu, gpu):

@@ -46,7 +46,7 @@ def drawn(first, count):
 
 def written(kernel, grid, block, *args):
     """Do what the sampler does; nothing for a selection, which then is incomplete."""
-    from gpukit.worlds import cuda as kernels
+    from gpukit.worlds import sample_cuda as kernels
 
     if kernel is not kernels.sample:
         return

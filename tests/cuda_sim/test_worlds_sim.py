@@ -96,13 +96,13 @@ def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_grap
 
 def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypatch):
     """A long path with a circle at its end, and circles; the general kernel takes over where a stack is too low."""
-    from gpukit.worlds import collection_cuda, cuda_walk
+    from gpukit.worlds import collection_cuda, walk_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE", 1)
     edges = [(v, v - 1) for v in range(1, 70)] + [(60, 69), (70, 71), (71, 72), (72, 70), (73, 73 + 1), (74, 73)]
     graph = make_graph(75, edges)
     for levels in (32, 2):
-        monkeypatch.setattr(cuda_walk, "LEVELS", levels)
+        monkeypatch.setattr(walk_cuda, "LEVELS", levels)
         cpu, gpu = pair(graph, "lt", "skip")
         gpu._mean = 1.0
         for size in (16, 40):
@@ -114,10 +114,10 @@ def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypa
 
 def test_a_stack_that_is_too_low_costs_no_memory(simulator, make_graph, monkeypatch):
     """The general kernel draws the same sets at once, in as much room as the walks had."""
-    from gpukit.worlds import collection_cuda, cuda_walk
+    from gpukit.worlds import collection_cuda, walk_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE", 4000)
-    monkeypatch.setattr(cuda_walk, "LEVELS", 2)
+    monkeypatch.setattr(walk_cuda, "LEVELS", 2)
     cpu, gpu = pair(make_graph(70, [(v, v - 1) for v in range(1, 70)] + [(60, 69)]), "lt", "skip")
     rooms = []
     for name in ("_walk", "_skip"):
@@ -168,7 +168,7 @@ def test_candidates_are_numbered_across_blocks(simulator, random_graph):
 
 
 def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
-    from gpukit.worlds.collection_gpus import MultiCudaCollection
+    from gpukit.worlds.collection_devices import MultiCudaCollection
 
     cpu, gpu = pair(random_graph(30, 120, 2), "ic", "skip", memory=600)
     split = MultiCudaCollection(cpu.reverse, 5, gpus=(0, 0))
@@ -187,7 +187,7 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
     """Where a thread reads the flag while another one may set it, the two can leave the loop at different barriers."""
     from numba.cuda.simulator import kernel, kernelapi
 
-    from gpukit.worlds import cuda as kernels
+    from gpukit.worlds import sample_cuda as kernels
 
     passed, touched, arrays = Counter(), {"read": set(), "set": set()}, {}
 

@@ -86,8 +86,8 @@ def test_search(networks, model):
 
 
 def test_egos_and_decomposition(real, gpu):
-    from gpukit.diversity.egos_gpu import extract as on_gpu
-    from gpukit.diversity.egos_gpu import extract_scatter
+    from gpukit.diversity.egos_cuda import extract as on_gpu
+    from gpukit.diversity.egos_cuda import extract_scatter
 
     expected = extract(real, np.arange(real.n), 8)
     for found in (on_gpu(real, np.arange(real.n)), extract_scatter(real)):
@@ -107,7 +107,7 @@ def random_graph(key):
 def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
     """Warp, block and team classes are all forced on small graphs, and rows with and without the second level."""
     from gpukit.diversity import scores_cuda
-    from gpukit.diversity.cuda import KERNELS
+    from gpukit.diversity.contexts_cuda import KERNELS
 
     for key in range(60):
         graph = random_graph(key)
@@ -174,7 +174,7 @@ def test_several_gpus(strategy):
 
 
 def test_several_networks_on_one_gpu(gpu):
-    from gpukit.diversity.scores_gpus import MultiCudaNetwork
+    from gpukit.diversity.scores_devices import MultiCudaNetwork
 
     graph = shipped("soc-Epinions1")
     cpu = build_network(graph, 8)
@@ -192,7 +192,7 @@ def test_several_networks_on_one_gpu(gpu):
 
 
 def test_too_little_memory(gpu):
-    from gpukit.diversity.egos_gpu import extract as on_gpu
+    from gpukit.diversity.egos_cuda import extract as on_gpu
     from gpukit.diversity.scores_cuda import CudaNetwork
 
     graph = shipped("wiki-Vote")

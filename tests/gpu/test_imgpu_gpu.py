@@ -8,7 +8,7 @@ import pytest
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise
-from gpukit.imgpu.cpu import CpuWorlds
+from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 
 HOW = [
@@ -31,7 +31,7 @@ def acyclic(make_graph, n, m, p):
 
 
 def check(ready, worlds, seeds=(), **how):
-    from gpukit.imgpu.cuda import CudaWorlds
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, **how)
     for first in (0, 2**40):
@@ -71,7 +71,7 @@ def test_undirected_graphs(gpu, pairs):
 
 
 def test_worlds_that_outgrow_what_they_are_kept_in(random_graph, gpu):
-    from gpukit.imgpu.cuda import CudaWorlds
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = prepare_blocks(random_graph(2000, 20_000, 5, Weights("const", 0.2)))
     worlds = CudaWorlds(replace(ready, mean_live=1.0), 9)
@@ -96,7 +96,7 @@ def test_seeds_equal_the_cpu(random_graph, gpu, kind, options):
 
 
 def test_worlds_larger_than_their_place(random_graph, gpu):
-    from gpukit.imgpu.cuda import CudaWorlds
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = prepare_blocks(random_graph(2000, 20_000, 5, Weights("const", 0.2)))
     found = CudaWorlds(ready, 9)

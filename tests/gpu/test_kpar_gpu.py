@@ -64,9 +64,9 @@ def test_launch_shapes_change_nothing(gpu, both, shape):
 
 
 def test_rank_and_index_equal_the_cpu(gpu, graph):
-    from gpukit.kpar import index_cuda
+    from gpukit.kpar import index_cuda, rank_cuda
 
-    expected, found = rank(graph), index_cuda.rank(graph)
+    expected, found = rank(graph), rank_cuda.rank(graph)
     assert np.array_equal(expected.pagerank, found.pagerank.get()) and np.array_equal(expected.order, found.order.get())
     assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
     names = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies")

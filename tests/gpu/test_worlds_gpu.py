@@ -98,7 +98,7 @@ def test_little_memory_spills_and_gives_the_same(random_graph, gpu):
 def test_several_gpus_give_the_same(random_graph, gpu, memory):
     """On one GPU the parts share it; with more, each has its own."""
     from gpukit.device.select import detect
-    from gpukit.worlds.collection_gpus import MultiCudaCollection
+    from gpukit.worlds.collection_devices import MultiCudaCollection
 
     reverse = prepare(random_graph(3000, 20_000, 6), "ic")
     count = len(detect()[0])

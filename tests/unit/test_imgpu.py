@@ -16,8 +16,8 @@ from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise, run
-from gpukit.imgpu.cpu import CpuWorlds
 from gpukit.imgpu.problem import ESTIMATE_FIRST
+from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 
 EDGES = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (7, 5), (2, 0)]
@@ -113,7 +113,7 @@ def test_greedy_equals_brute_force(random_graph, kind, fresh):
 def test_shards_change_nothing(random_graph, monkeypatch):
     graph = random_graph(200, 900, 1, Weights("const", 0.15))
     expected = maximise(graph, Params(6, 150))
-    monkeypatch.setattr("gpukit.imgpu.cpu.SHARD", 7)
+    monkeypatch.setattr("gpukit.imgpu.worlds_cpu.SHARD", 7)
     done = []
     found = maximise(graph, Params(6, 150), Device("cpu", "", (), 2, ""), progress=lambda *one: done.append(one))
     check_same(expected, found)

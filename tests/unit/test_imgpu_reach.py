@@ -7,9 +7,9 @@ from oracles.reach import marginal_reach
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import reach_cpu
-from gpukit.imgpu.cpu import CpuWorlds
 from gpukit.imgpu.levels_cpu import nodes_per_level
 from gpukit.imgpu.world_cpu import Arcs, draw
+from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 
 
@@ -100,7 +100,7 @@ def test_undirected_graphs(pairs, p):
 def test_every_kind_of_label_gives_the_same(random_graph, make_graph, monkeypatch, bits, split):
     """Without room for bitsets labels give way to searches; with and without a split of the world."""
     make = reach_cpu.make_labels
-    monkeypatch.setattr("gpukit.imgpu.cpu.make_labels", lambda slots: make(slots, bits))
+    monkeypatch.setattr("gpukit.imgpu.worlds_cpu.make_labels", lambda slots: make(slots, bits))
     for p in (0.05, 0.12, 0.3):
         check(random_graph(150, 900, 2, Weights("const", p)), 4, [9], split=split)
     check(acyclic(make_graph, 1, 0.9), 4, [60], split=split)

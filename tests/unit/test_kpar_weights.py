@@ -12,8 +12,8 @@ from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.kpar.baselines import fora, fora_index, monte_carlo
-from gpukit.kpar.cpu import part_of
 from gpukit.kpar.problem import ONE
+from gpukit.kpar.rule import part_of
 from gpukit.kpar.run import index_on, prepare_on, rank_on
 from gpukit.kpar.weights import edge_chances
 

@@ -201,13 +201,13 @@ def test_the_dead_may_hold_nearly_all_of_the_weight(make_graph):
 
 
 def test_arenas_move_and_stamps_start_again(random_graph, monkeypatch):
-    from gpukit.merit import cpu, sets
+    from gpukit.merit import sets, update_cpu
 
     graph = random_graph(300, 1500, 8)
     plain = Pair(graph, eta=30)
     monkeypatch.setattr(sets, "ROOM", 4)
     tight = Pair(graph, eta=30)
-    tight.sets._segments[0].stamp = cpu.DEAD - 3000
+    tight.sets._segments[0].stamp = update_cpu.DEAD - 3000
     for vertex in range(0, 60, 5):
         assert plain.bring(1000) == tight.bring(1000)
         for pair in (plain, tight):

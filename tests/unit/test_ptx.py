@@ -29,8 +29,8 @@ MODULES = modules()
 COUNTED = (9, 0)
 
 BARRIERS = {
-    "gpukit.diversity.cuda.classify": (2, 0, 0),
-    "gpukit.diversity.cuda.score_egos": (36, 0, 32),
+    "gpukit.diversity.contexts_cuda.classify": (2, 0, 0),
+    "gpukit.diversity.contexts_cuda.score_egos": (36, 0, 32),
     "gpukit.diversity.egos_cuda.aggregate": (2, 0, 0),
     "gpukit.evaluate.spread_cuda.ic_runs": (5, 0, 0),
     "gpukit.evaluate.spread_cuda.lt_runs": (5, 0, 0),
@@ -40,17 +40,17 @@ BARRIERS = {
     "gpukit.imgpu.fixed_cuda.choose": (3, 0, 0),
     "gpukit.kpar.fora_cuda.fora": (160, 0, 60),
     "gpukit.kpar.query_cuda.answer": (312, 0, 114),
-    "gpukit.merit.cuda.advance": (23, 1, 0),
-    "gpukit.merit.cuda_select.select": (41, 0, 0),
+    "gpukit.merit.update_cuda.advance": (23, 1, 0),
+    "gpukit.merit.cover_cuda.select": (41, 0, 0),
     "gpukit.merit.discover_cuda.discover": (3, 0, 0),
     "gpukit.merit.gamcss_cuda.pack": (2, 0, 0),
     "gpukit.merit.gamcss_cuda.lead": (9, 0, 0),
     "gpukit.merit.gamcss_cuda.cover": (3, 0, 0),
     "gpukit.merit.gamcss_cuda.count_hits": (3, 0, 0),
     "gpukit.worlds.cover_cuda.greedy": (27, 0, 0),
-    "gpukit.worlds.cuda.sample": (9, 0, 0),
-    "gpukit.worlds.cuda_scan.sample_scan": (6, 0, 0),
-    "gpukit.worlds.cuda_walk.walk": (3, 0, 0),
+    "gpukit.worlds.sample_cuda.sample": (9, 0, 0),
+    "gpukit.worlds.scan_cuda.sample_scan": (6, 0, 0),
+    "gpukit.worlds.walk_cuda.walk": (3, 0, 0),
 }
 """``bar.sync``, ``bar.red`` and fences of each kernel that has any. Inlined functions count wherever they are called. A
 number that changes must follow from a change of the source: look where it comes from before writing it here."""

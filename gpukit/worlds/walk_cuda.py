@@ -1,4 +1,4 @@
-"""Sampling of LT sets on a GPU: the sets of ``cpu.py``, to the bit, for one round.
+"""Sampling of LT sets on a GPU: the sets of ``sample_cpu.py``, to the bit, for one round.
 
 Under LT every vertex has one live in-edge at most, so an RR set is a walk, and since the choice of a vertex in a sample
 is a function of both, a walk that comes back to a vertex goes round in a circle from there. A thread owns a walk and
@@ -11,7 +11,7 @@ from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.device.select import for_kernels, register_limit, simulated
 from gpukit.worlds import rule
-from gpukit.worlds.cuda import MEMBER_TAIL, OVERFLOW, TICKET
+from gpukit.worlds.sample_cuda import MEMBER_TAIL, OVERFLOW, TICKET
 
 BLOCK, REGISTERS = 128, 96
 """Threads in a block, and the registers each may take."""
@@ -104,14 +104,14 @@ def walk(
     Parameters
     ----------
     rows, lt_kind … root_tag, first, count
-        As in :func:`gpukit.worlds.cpu.sample`.
+        As in :func:`gpukit.worlds.sample_cpu.sample`.
     hops : uint64 array, shape (m, 2)
         The in-edges (:func:`link`), at least one.
     log : uint64 array, shape (threads, c)
         Working space: set << 32 | vertex. A thread whose log is half full starts no further walk.
     sizes, starts, set_base, entries, entry_base, counts, control
-        As in :func:`gpukit.worlds.cuda.sample`. ``TICKET`` ends below ``count`` where the logs were too small for all
-        walks, ``OVERFLOW`` is set where one was too small for a walk, and is DEEP where a stack was.
+        As in :func:`gpukit.worlds.sample_cuda.sample`. ``TICKET`` ends below ``count`` where the logs were too small
+        for all walks, ``OVERFLOW`` is set where one was too small for a walk, and is DEEP where a stack was.
     """
     lane, width = cuda.threadIdx.x, cuda.blockDim.x
     thread = cuda.grid(1)

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 
 from gpukit.diversity.bounds import TRUSS, least_size
-from gpukit.diversity.cpu import SKEW, components, extract, fill_rows
+from gpukit.diversity.contexts_cpu import SKEW, components, extract, fill_rows
 
 
 @numba.njit(nogil=True, cache=True)

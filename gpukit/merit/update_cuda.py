@@ -1,4 +1,4 @@
-"""mRR sets on a GPU: generation and update in segments; the sets of ``cpu.py``, to the bit.
+"""mRR sets on a GPU: generation and update in segments; the sets of ``update_cpu.py``, to the bit.
 
 A segment is a ring in global memory that one block at a time writes to. A set is a record (its number, its size, its
 members), and its members are the queue of its own search. A set that changes is written again at the head; clean sets
@@ -184,7 +184,7 @@ def advance(
     Parameters
     ----------
     rows … lt_prefix, dead, living, eta, living_in, raw, seed, tag, root_tag
-        As in :func:`gpukit.merit.cpu.advance`.
+        As in :func:`gpukit.merit.update_cpu.advance`.
     first, segments : int
         Set r has the id ``first + r`` and lies in segment r mod ``segments``.
     order : int32 array

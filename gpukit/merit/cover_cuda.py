@@ -11,9 +11,9 @@ import numba
 from numba import cuda, int32, int64, uint32
 
 from gpukit.device.select import register_limit
-from gpukit.merit.cuda import OVERFLOW
 from gpukit.merit.discover_cuda import BATCH, scan_batch
 from gpukit.merit.table_cuda import AHEAD, ask, at, mark, marked, ring_of, straight
+from gpukit.merit.update_cuda import OVERFLOW
 from gpukit.worlds.candidates_cuda import AT_ONCE
 
 BLOCK = 256
@@ -145,7 +145,7 @@ def select(
     Parameters
     ----------
     starts, sizes, ring, segments, control
-        The collection (:func:`gpukit.merit.cuda.advance`).
+        The collection (:func:`gpukit.merit.update_cuda.advance`).
     low, high : int
         Sets counted already in ``counts``, and all that count.
     judge_…

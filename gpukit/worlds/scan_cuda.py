@@ -1,6 +1,7 @@
 """The sampler of the gIM paper on a GPU: a block (one warp, by default) a set, a draw an in-edge.
 
-``--sampler scan``, for comparison; ``cuda.py`` is faster. It draws the sets of ``cpu.py`` with scan tables, to the bit.
+``--sampler scan``, for comparison; ``sample_cuda.py`` is faster. It draws the sets of ``sample_cpu.py`` with scan
+tables, to the bit.
 """
 
 import numba
@@ -9,8 +10,8 @@ from numba import cuda, int32, int64, uint32
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.worlds import rule
-from gpukit.worlds.cuda import MEMBER_TAIL, OVERFLOW
 from gpukit.worlds.rule import CALLS_PER_ROW
+from gpukit.worlds.sample_cuda import MEMBER_TAIL, OVERFLOW
 from gpukit.worlds.tables import MAX_LIVE
 
 SHARED_QUEUE = 384
@@ -33,13 +34,13 @@ def sample_scan(
     Parameters
     ----------
     indptr, indices, accept, lt_kind, lt_prefix, roots, n, rounds, seed, tag, root_tag, first, count
-        As in :func:`gpukit.worlds.cuda.sample`, for tables of :func:`gpukit.worlds.tables.build_scan_tables`.
+        As in :func:`gpukit.worlds.sample_cuda.sample`, for tables of :func:`gpukit.worlds.tables.build_scan_tables`.
     visited : uint32 array, shape (blocks, ceil(n * rounds / 32))
         Bitmaps, zero at the start and at the end.
     found : int32 array, shape (blocks, c)
         The elements of a block's set in the order of discovery.
     sizes, starts, set_base, entries, entry_base, counts
-        As in :func:`gpukit.worlds.cuda.sample`.
+        As in :func:`gpukit.worlds.sample_cuda.sample`.
     control : int64 array, shape (4,)
         Zero at the start. ``OVERFLOW`` is set if a set had more than c elements or ``entries`` was too small.
     """

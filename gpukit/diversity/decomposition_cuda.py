@@ -1,10 +1,18 @@
-"""Kernels of core and truss decomposition of a whole graph on a GPU."""
+"""Core and truss decomposition of a whole graph on the current GPU: the kernels, and how they are launched."""
+
+from typing import Any
 
 import numba
+import numpy as np
 from numba import cuda, int32, int64
 
+from gpukit.device.arrays import Buffer, cooperative_grid, xp
+from gpukit.device.launch import launch
 from gpukit.device.select import register_limit
 from gpukit.diversity.network_cuda import LANES, find
+from gpukit.diversity.scores_cuda import CudaNetwork
+from gpukit.errors import DeviceError
+from gpukit.graph.csr import Graph
 
 BLOCK, REGISTERS = 256, 64
 NONE = 0x7FFFFFFF
@@ -158,3 +166,41 @@ KERNELS = {
     "arc_edges": (arc_edges, (_i64, _i32, _i32, _i64, _i32)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
+
+
+def core_on_gpu(graph: Graph) -> np.ndarray:
+    """Return the coreness (int32, n) of each vertex."""
+    degree, coreness = Buffer(np.diff(graph.indptr).astype(np.int32)), Buffer(graph.n, np.int32, -1)
+    queue = Buffer(graph.n, np.int32)
+    _cooperative(core_levels, Buffer(graph.indptr), Buffer(graph.indices), degree, coreness, queue)
+    return coreness.host()
+
+
+def truss_on_gpu(graph: Graph) -> tuple[Any, Any, Any]:
+    """Return tails, heads (internal ids) and trussness (int32) of the edges, on the GPU and in its order.
+
+    Raises
+    ------
+    DeviceError
+        If the graph does not fit.
+    """
+    if graph.m >= 2**31:
+        raise DeviceError(f"the graph has {graph.m:,} arcs, the GPU takes {2**31 - 1:,}; use --device cpu")
+    network = CudaNetwork(graph)
+    indptr, tails, heads, up, support = network.arcs
+    edge_of = Buffer(graph.m, np.int32)
+    network.over(graph.m, arc_edges, indptr, tails, heads, up, edge_of)
+    edges = Buffer(xp.flatnonzero(heads.array > tails.array).astype(np.int32))
+    gone, trussness = Buffer(graph.m, np.int32, 0), Buffer(graph.m, np.int32)
+    queue = Buffer(max(1, graph.m // 2), np.int32)
+    _cooperative(truss_levels, indptr, tails, heads, edge_of, edges, support, gone, trussness, queue)
+    order, places = network.ids.array, edges.array
+    return order[tails.array[places]], order[heads.array[places]], trussness.array[places]
+
+
+def _cooperative(kernel: Any, *buffers: Buffer) -> None:
+    control = np.full(CONTROL, NONE, np.int64)
+    control[QUEUED] = 0
+    arguments = tuple(one.view for one in (*buffers, Buffer(control)))
+    block = 32 if xp is np else BLOCK
+    launch(kernel, cooperative_grid(kernel, block, arguments), block, *arguments)

@@ -1,4 +1,4 @@
-"""IMGPU on a GPU: the sums and seeds of ``cpu.py``, to the bit."""
+"""IMGPU on a GPU: the sums and seeds of ``worlds_cpu.py``, to the bit."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ KEPT_SLOT, KEPT_ARC = 4 + 4 + 4 + 4 + 8 + 20, 4
 
 
 class CudaWorlds:
-    """The worlds of a graph on the current GPU; methods as in :class:`gpukit.imgpu.cpu.CpuWorlds`.
+    """The worlds of a graph on the current GPU; methods as in :class:`gpukit.imgpu.worlds_cpu.CpuWorlds`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""IMGPU on the CPU (Numba). ``cuda.py`` holds the same functions for GPUs.
+"""IMGPU on the CPU (Numba). ``worlds_cuda.py`` holds the same functions for GPUs.
 
 A worker takes worlds one at a time; its sums are integers, so the number of workers changes nothing.
 """

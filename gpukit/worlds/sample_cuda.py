@@ -1,4 +1,4 @@
-"""Sampling of RR sets on a GPU: the sets of ``cpu.py``, to the bit.
+"""Sampling of RR sets on a GPU: the sets of ``sample_cpu.py``, to the bit.
 
 A block advances many sets at once. Their frontier is one queue of (set, element) pairs in the block's own part of
 global memory; the block takes as many pairs as it has threads, whatever sets they belong to, and starts new sets when
@@ -76,7 +76,7 @@ def sample(
     Parameters
     ----------
     rows … root_tag, first, count
-        As in :func:`gpukit.worlds.cpu.sample`.
+        As in :func:`gpukit.worlds.sample_cpu.sample`.
     group : int
         Sets a block starts at a time.
     table : uint64 array, shape (blocks * slots,), slots a power of two

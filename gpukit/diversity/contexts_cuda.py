@@ -1,4 +1,4 @@
-"""Scores of ego-networks on a GPU: the scores of ``cpu.py``, to the bit.
+"""Scores of ego-networks on a GPU: the scores of ``contexts_cpu.py``, to the bit.
 
 A team of blocks owns one ego-network at a time and takes the next from a queue that falls by cost: one warp for the
 many small ones, a block for the middle, several blocks for hubs; the code is the same. Numba's cache notices changes of

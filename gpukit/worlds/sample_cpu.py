@@ -1,4 +1,4 @@
-"""Sampling of RR sets on the CPU (Numba). ``cuda.py`` draws the same sets on GPUs.
+"""Sampling of RR sets on the CPU (Numba). ``sample_cuda.py`` draws the same sets on GPUs.
 
 A batch of sets advances together, level by level: its frontier is one array of (set, element) pairs, so that Philox
 calls vectorise and cache misses overlap; a small hash table of pairs tells which elements a set already has. Element

@@ -1,4 +1,4 @@
-"""mRR sets on the CPU (Numba): generation and update of a segment. ``cuda.py`` makes the same sets on GPUs.
+"""mRR sets on the CPU (Numba): generation and update of a segment. ``update_cuda.py`` makes the same sets on GPUs.
 
 The sets of a segment lie in one arena in the order they were written; a set that changes is written again at the end,
 clean sets stay where they are. The members of a set, in the order of discovery, are the queue of its own search. Who is
@@ -14,8 +14,8 @@ from numba import int64, uint32, uint64
 
 from gpukit.device.philox import draw4, philox4x32
 from gpukit.merit.rule import SEQUENCE, living_choice, root_count
-from gpukit.worlds.cpu import CHILDREN, GROUP, counter_word, draw_group, quick_edges
 from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, live_edges
+from gpukit.worlds.sample_cpu import CHILDREN, GROUP, counter_word, draw_group, quick_edges
 from gpukit.worlds.tables import MAX_LIVE
 
 DEAD = 2**31 - 1
@@ -182,7 +182,7 @@ def advance(
     Parameters
     ----------
     rows … lt_prefix
-        As for :func:`gpukit.worlds.cpu.sample`.
+        As for :func:`gpukit.worlds.sample_cpu.sample`.
     dead, living, eta, living_in, raw
         The residual graph (:class:`gpukit.merit.residual.Residual`), and whether LT weights stay as they are.
     seed, tag, root_tag

@@ -1,0 +1,66 @@
+"""The rounds of PageRank on the CPU (Numba); ``rank_cuda.py`` makes the same on GPUs."""
+
+import numba
+from numba import int64, uint64
+
+from gpukit.kpar.rule import passed_on, passed_up_to
+
+
+@numba.njit(nogil=True, cache=True, parallel=True)
+def rank_round(indptr, in_indptr, in_indices, go_on, rest, share, rank):
+    """Push all mass once: add what stays to ``rank``, leave what arrives in ``rest``.
+
+    Parameters
+    ----------
+    indptr, in_indptr, in_indices
+        Row starts of the out-edges, and the transpose.
+    go_on : uint64
+        Probability of going on, in units of 2**-32.
+    rest, share, rank : uint64 arrays, shape (n,)
+        Mass to push; room for what each out-edge takes; PageRank so far.
+    """
+    n = len(indptr) - 1
+    for v in numba.prange(n):
+        degree = uint64(indptr[v + 1] - indptr[v])
+        share[v] = uint64(0)
+        if degree > 0:
+            share[v] = passed_on(rest[v], go_on) // degree
+        rank[v] += rest[v] - degree * share[v]
+    for v in numba.prange(n):
+        total = uint64(0)
+        for e in range(in_indptr[v], in_indptr[v + 1]):
+            total += share[in_indices[e]]
+        rest[v] = total
+
+
+@numba.njit(nogil=True, cache=True, parallel=True)
+def weighted_rank_round(indptr, in_indptr, places, chances, go_on, rest, flow, rank):
+    """Do what :func:`rank_round` does, along weighted edges.
+
+    Parameters
+    ----------
+    indptr, in_indptr : int64 arrays, shape (n + 1,)
+    places : uint32 array, shape (m,)
+        Where each in-edge stands among the out-edges.
+    chances : uint64 array, shape (m,)
+        See :func:`gpukit.kpar.weights.edge_chances`.
+    flow : uint64 array, shape (m,)
+        Room for what each out-edge takes.
+    go_on, rest, rank
+        As there.
+    """
+    n = len(indptr) - 1
+    for v in numba.prange(n):
+        passed = before = int64(0)
+        if indptr[v + 1] > indptr[v]:
+            passed = int64(passed_on(rest[v], go_on))
+        for e in range(indptr[v], indptr[v + 1]):
+            reach = passed_up_to(passed, chances, e, indptr[v + 1] - 1)
+            flow[e] = uint64(reach - before)
+            before = reach
+        rank[v] += rest[v] - uint64(passed)
+    for v in numba.prange(n):
+        total = uint64(0)
+        for i in range(in_indptr[v], in_indptr[v + 1]):
+            total += flow[places[i]]
+        rest[v] = total

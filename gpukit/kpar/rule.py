@@ -1,0 +1,105 @@
+"""What one step of a walk or of a push is: scalar rules, compiled for the CPU and for GPUs.
+
+All sums are of integers, so that neither order nor number of threads can change them.
+"""
+
+import numba
+from numba import int64, uint32, uint64
+
+from gpukit.device.philox import draw4
+
+_REDRAWS = 1 << 31
+
+
+@numba.njit(inline="always")
+def passed_on(amount, go_on):
+    """Return ⌊amount · go_on / 2**32⌋: what a vertex passes on of ``amount`` units, exact in 64 bits."""
+    high = (amount >> uint64(32)) * go_on
+    low = ((amount & uint64(0xFFFFFFFF)) * go_on) >> uint64(32)
+    return high + low
+
+
+@numba.njit(inline="always")
+def part_of(amount, chance):
+    """Return ⌊amount · chance / 2**64⌋ for amounts below 2**62, exact in 64 bits."""
+    low = uint64(0xFFFFFFFF)
+    amount_high, amount_low = amount >> uint64(32), amount & low
+    chance_high, chance_low = chance >> uint64(32), chance & low
+    # Below 2**30 · 2**32 + 2**32 + 2**32: no sum overflows.
+    middle = amount_high * chance_low + ((amount_low * chance_low) >> uint64(32))
+    carried = amount_low * chance_high + (middle & low)
+    return amount_high * chance_high + (middle >> uint64(32)) + (carried >> uint64(32))
+
+
+@numba.njit
+def passed_up_to(amount, chances, edge, last):
+    """Return how much of ``amount`` (int64) takes the edges of a row up to ``edge``; the last one takes the rest."""
+    if edge == last:
+        return amount
+    return int64(part_of(uint64(amount), chances[edge]))
+
+
+@numba.njit(inline="always")
+def walk_end(indptr, indices, go_on, seed, tag, walk, vertex):
+    """Return where a walk from ``vertex`` ends.
+
+    Step t uses words 2(t mod 2) and 2(t mod 2) + 1 of call t/2 at (tag, walk, vertex): one to stop, one to choose. A
+    choice that Lemire's test rejects is drawn again from calls at 2**31 + t.
+    """
+    here = int64(vertex)
+    step = 0
+    w0, w1, w2, w3 = uint32(0), uint32(0), uint32(0), uint32(0)
+    while True:
+        start = indptr[here]
+        degree = uint64(indptr[here + 1] - start)
+        if degree == 0:
+            return here
+        if step & 1 == 0:
+            w0, w1, w2, w3 = draw4(seed, tag, walk, vertex, step >> 1)
+        else:
+            w0, w1 = w2, w3
+        if uint64(w0) >= go_on:
+            return here
+        product = uint64(w1) * degree
+        low = product & uint64(0xFFFFFFFF)
+        if low < degree:
+            least = (uint64(1) << uint64(32)) % degree
+            again = 0
+            while low < least:
+                r0, r1, r2, r3 = draw4(seed, tag, walk, vertex, _REDRAWS + step + (again << 16))
+                product = uint64(r0) * degree
+                low = product & uint64(0xFFFFFFFF)
+                again += 1
+        here = int64(indices[start + int64(product >> uint64(32))])
+        step += 1
+
+
+@numba.njit
+def weighted_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex):
+    """Return where a walk from ``vertex`` along weighted edges ends: step t uses three words of call t."""
+    here = int64(vertex)
+    step = 0
+    while True:
+        first, last = indptr[here], indptr[here + 1] - 1
+        if last < first:
+            return here
+        w0, w1, w2, _ = draw4(seed, tag, walk, vertex, step)
+        if uint64(w0) >= go_on:
+            return here
+        choice = (uint64(w1) << uint64(32)) | uint64(w2)
+        while first < last:
+            middle = (first + last) >> 1
+            if choice < chances[middle]:
+                last = middle
+            else:
+                first = middle + 1
+        here = int64(indices[first])
+        step += 1
+
+
+@numba.njit
+def any_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex):
+    """Return where a walk from ``vertex`` ends; edges count alike where ``chances`` is None."""
+    if chances is None:
+        return walk_end(indptr, indices, go_on, seed, tag, walk, vertex)
+    return weighted_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex)
