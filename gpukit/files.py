@@ -39,7 +39,8 @@ def check_target(path: PathLike) -> os.stat_result | None:
     folder = Path(path).parent
     try:
         if not folder.is_dir():
-            raise InputError(f"cannot write {path}: there is no folder {folder}; create it")
+            line = f"{folder} is no folder; name one" if folder.exists() else f"there is no folder {folder}; create it"
+            raise InputError(f"cannot write {path}: {line}")
         try:
             old = os.lstat(Path(path))  # of an empty text the current folder
         except FileNotFoundError:

@@ -131,8 +131,8 @@ def test_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
 
 def test_a_missing_folder_and_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for path in (tmp_path / "no" / "x", tmp_path / "file" / "x"):
-        with pytest.raises(InputError, match="there is no folder"):
+    for path, line in ((tmp_path / "no" / "x", "there is no folder"), (tmp_path / "file" / "x", "file is no folder")):
+        with pytest.raises(InputError, match=line):
             write_text(path, "text")
 
 

@@ -147,7 +147,10 @@ def test_gpus_are_used_when_they_are_granted(tmp_path, options, expected):
 def test_warm_ups_and_papers_take_the_gpu_that_is_there(tmp_path, driver, paper):
     """To `auto` their graphs are work for the CPU; all else is left to it."""
     options = ["--configfile", str(ROOT / f"config/paper/{paper}.yaml")] if paper else []
-    shown = {"LD_LIBRARY_PATH": str(driver), "CUDA_VISIBLE_DEVICES": "0,1"}
+    (tmp_path / "packages/cupy").mkdir(parents=True)
+    (tmp_path / "packages/cupy/__init__.py").touch()  # is looked for, and not used by a plan
+    paths = os.pathsep.join([str(tmp_path / "packages"), os.environ.get("PYTHONPATH", "")])
+    shown = {"LD_LIBRARY_PATH": str(driver), "CUDA_VISIBLE_DEVICES": "0,1", "PYTHONPATH": paths}
     done = dry_run(tmp_path, "--resources", "gpu=2", *options, **shown)
     assert done.returncode == 0, done.stdout
     lines = [line for line in done.stdout.splitlines() if "--device" in line and "--device cpu" not in line]
