@@ -17,7 +17,7 @@ from gpukit.report.records import (
 from gpukit.report.style import CIRCLES, GRID, MUTED, SERIES
 
 if TYPE_CHECKING:
-    from gpukit.report.page import Parts
+    from gpukit.report.parts import Parts
 
 PHASES = ("read", "load", "triangles", "bounds", "scores", "contexts")
 SHOWN = 10

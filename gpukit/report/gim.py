@@ -21,7 +21,7 @@ from gpukit.report.records import (
 from gpukit.report.style import GRID, METHODS, MODELS, MUTED, SERIES
 
 if TYPE_CHECKING:
-    from gpukit.report.page import Parts
+    from gpukit.report.parts import Parts
 
 PHASES = ("sampling", "selection", "load")
 """The phases of a run that have a column each."""

@@ -21,7 +21,7 @@ from gpukit.report.style import SERIES, SIMULATORS, SWITCHES
 from gpukit.report.text import label
 
 if TYPE_CHECKING:
-    from gpukit.report.page import Parts
+    from gpukit.report.parts import Parts
 
 PHASES = ("read", "load", "worlds", "selection", "estimate")
 

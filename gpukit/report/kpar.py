@@ -9,7 +9,7 @@ from gpukit.report.style import MARKERS, RANKINGS, SERIES
 from gpukit.report.text import label
 
 if TYPE_CHECKING:
-    from gpukit.report.page import Parts
+    from gpukit.report.parts import Parts
 
 BEST = 10
 """Places of an answer that are shown."""

@@ -11,7 +11,7 @@ from gpukit.report.style import MODELS, POLICIES, SERIES
 from gpukit.report.text import label
 
 if TYPE_CHECKING:
-    from gpukit.report.page import Parts
+    from gpukit.report.parts import Parts
 
 PHASES = ("generate", "update", "judge", "select")
 

@@ -2,22 +2,18 @@
 
 import math
 import platform
-import re
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpukit import __version__
-from gpukit.errors import InputError, UsageError
-from gpukit.files import read_text, write_text
+from gpukit.errors import UsageError
+from gpukit.files import write_text
 from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
+from gpukit.report.parts import Parts
 from gpukit.report.records import Row, device_name
-from gpukit.report.style import VARIABLES
 from gpukit.report.text import printable
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 PACKAGES = ("numba", "numpy", "scipy", "h5py", "snakemake")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -43,36 +39,6 @@ SECTIONS = (
     ),
 )
 """Name, the table whose presence asks for the section, what fills its template, title and subtitle."""
-
-
-class Parts:
-    """The tables and figures a page is made of.
-
-    Parameters
-    ----------
-    tables : mapping of str to list of dict
-        Rows by the kind of table.
-    figures : mapping of str to str
-        Paths of SVG files by name.
-    """
-
-    def __init__(self, tables: Mapping[str, list[Row]], figures: Mapping[str, str]) -> None:
-        self.tables = tables
-        self.figures = figures
-
-    def rows(self, kind: str) -> list[Row]:
-        """Return the rows of a table; raises UsageError if it was not given."""
-        if kind not in self.tables:
-            raise UsageError(f"no table of {kind}; add --table {kind}=FILE")
-        return self.tables[kind]
-
-    def figure(self, name: str) -> "Markup":
-        """Return a figure as an element for the page; raises UsageError if it was not given."""
-        from markupsafe import Markup
-
-        if name not in self.figures:
-            raise UsageError(f"no figure for {name}; add --figure {name}=FILE")
-        return Markup(_inline(self.figures[name], f"f{list(self.figures).index(name)}"))
 
 
 def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str, str]) -> None:
@@ -154,22 +120,6 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
-
-
-def _inline(path: str, prefix: str) -> str:
-    """Return an SVG file as an element for the page: own ids, colours as CSS variables, size from the page."""
-    text = read_text(path)
-    found = re.search(r"<svg\b.*</svg>", text, flags=re.DOTALL)
-    if found is None:
-        raise InputError(f"{path} is not an SVG file; give one that `gpukit report plot` wrote")
-    svg = re.sub(r"<metadata>.*?</metadata>|<style\b.*?</style>", "", found[0], flags=re.DOTALL)
-    svg = re.sub(r'(<svg\b[^>]*?) width="[^"]*" height="[^"]*"', r'\1 aria-hidden="true"', svg, count=1)
-    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", svg)
-    svg = re.sub(r"\b(font-family:|font: [0-9.]+px) '[^;\"]*", r"\1 var(--sans)", svg)
-    for colour, variable in VARIABLES.items():
-        svg = svg.replace(colour, f"var({variable})")
-    return re.sub(r"\s*\n\s*", "\n", svg)
 
 
 def _count(value: float) -> str:

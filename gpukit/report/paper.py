@@ -18,7 +18,7 @@ from gpukit.report.style import MUTED
 from gpukit.report.text import label
 
 if TYPE_CHECKING:
-    from gpukit.report.page import Parts
+    from gpukit.report.parts import Parts
 
 COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit", "repeats", "ours", "ours_sd", "paper")
 """Columns of a rebuilt item; NA where there is no value."""
