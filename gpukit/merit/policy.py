@@ -16,9 +16,10 @@ from gpukit.device.timing import PhaseTimer
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.merit.bounds import SERVES, Plan, judging, most_covered, plan
+from gpukit.merit.factory import make_sets
 from gpukit.merit.problem import Costs, Params, Round
 from gpukit.merit.residual import Residual
-from gpukit.merit.sets import MrrSets, make_sets
+from gpukit.merit.sets import MrrSets
 from gpukit.worlds.reverse import Reverse
 
 JUDGE_FIRST = 1 << 47

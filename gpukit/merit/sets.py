@@ -9,9 +9,7 @@ import numpy as np
 
 from gpukit.device.memory import check_host
 from gpukit.device.philox import Stream
-from gpukit.device.select import Device
 from gpukit.merit import cover_cpu, update_cpu
-from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
 from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
@@ -326,29 +324,3 @@ class CpuSets:
             sets.append(np.sort(own.arena[own.starts[place] : own.starts[place] + own.sizes[place]]))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in sets], dtype=np.int64)])
         return offsets, np.concatenate([np.zeros(0, np.int32), *sets])
-
-
-def make_sets(
-    reverse: Reverse,
-    residual: Residual,
-    params: Params,
-    device: Device | None,
-    groups: int,
-    *,
-    beside: "MrrSets | None" = None,
-) -> MrrSets:
-    """Return an empty collection on a device (one CPU thread if None): one to choose from, or beside it one to judge.
-
-    The CUDA part is imported only for a GPU.
-    """
-    raw = params.lt_residual == "raw"
-    if device is None or device.kind == "cpu":
-        threads = device.threads if device is not None else 1
-        if params.update == "paper" and beside is None:
-            from gpukit.merit.printed import PrintedSets
-
-            return PrintedSets(reverse, residual, params.seed, threads=threads, raw=raw)
-        return CpuSets(reverse, residual, params.seed, threads=threads, raw=raw)
-    from gpukit.merit.sets_cuda import make_cuda_sets
-
-    return make_cuda_sets(reverse, residual, params, groups, beside)

@@ -9,11 +9,8 @@ from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, resident
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream
-from gpukit.errors import UsageError
 from gpukit.merit import cover_cuda, discover_cuda
 from gpukit.merit import update_cuda as kernels
-from gpukit.merit.bounds import JUDGES
-from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import Selection, lead
 from gpukit.worlds.collection import check_ids
@@ -416,31 +413,6 @@ class OwningSets(CudaSets):
     def planned(self) -> int:
         """Return the bytes of device memory that the budget planned for, with what collections share."""
         return super().planned() + self.state.planned
-
-
-def make_cuda_sets(reverse: Reverse, residual: Residual, params: Params, groups: int, beside: Any) -> CudaSets:
-    """Return an empty collection on the current GPU, beside another one of the campaign if given.
-
-    Raises
-    ------
-    UsageError
-        For the update as printed, which is there for comparison and runs on the CPU only.
-    DeviceError
-        If the graph does not fit.
-    """
-    if params.update == "paper":
-        raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
-    judged = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
-    share = judged if beside is None else 1 - judged
-    options: dict[str, Any] = {"raw": params.lt_residual == "raw", "groups": groups, "share": share}
-    state = DeviceState(reverse, residual) if beside is None else beside.state
-    if params.storage == "global":
-        from gpukit.merit.gamcss import GamcssSets
-
-        return GamcssSets(state, reverse, residual, params.seed, **options | {"groups": 1})
-    if beside is not None:
-        return CudaSets(state, reverse, residual, params.seed, **options)
-    return OwningSets(state, reverse, residual, params.seed, **options)
 
 
 def _graph_bytes(reverse: Reverse) -> int:

@@ -11,8 +11,9 @@ from oracles.selection import check_same_selection
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld, simulate
+from gpukit.merit.factory import make_sets
 from gpukit.merit.residual import Residual
-from gpukit.merit.sets import CpuSets, make_sets
+from gpukit.merit.sets import CpuSets
 from gpukit.worlds.reverse import prepare
 
 

@@ -12,8 +12,9 @@ from gpukit.bench.counters import RATES, SUMS, find_ncu, measure
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld, simulate
+from gpukit.merit.factory import make_sets
 from gpukit.merit.residual import Residual
-from gpukit.merit.sets import CpuSets, make_sets
+from gpukit.merit.sets import CpuSets
 from gpukit.worlds.reverse import prepare
 
 CASES = [
