@@ -4,8 +4,7 @@
 ``lock.py`` lets one process at a time bring a file up to date, ``graph.py``, ``results.py`` and ``ppr.py`` are the
 typed fronts. What is read is checked by ``precheck.py``, ``structure.py``, ``bounds.py`` and ``sums.py``, and by
 ``checks.py`` for what it means; ``remembered.py`` spares the second time. ``verify.py``,
-``diff.py`` and ``describe.py`` stand behind ``gpukit verify``,
-``diff`` and ``inspect``.
+``diff.py`` and ``describe.py`` stand behind ``gpukit verify``, ``diff`` and ``inspect``.
 """
 
 from gpukit.artifacts.artifact import Artifact, Header

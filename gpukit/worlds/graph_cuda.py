@@ -1,6 +1,6 @@
 """A graph on a GPU, ready for sampling, with what the collections of its RR sets share there."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -11,9 +11,6 @@ from gpukit.device.memory import check_budget
 from gpukit.worlds import candidates_cuda, cover_cuda, room, walk_cuda
 from gpukit.worlds.reverse import Reverse
 
-if TYPE_CHECKING:
-    from gpukit.worlds.collection_cuda import CudaCollection
-
 HOP_SHARE = 4
 """Walks are drawn where the rows beside the edges take at most this part of the free memory."""
 
@@ -22,6 +19,13 @@ SAMPLERS = ("queue", "ranks", "table", "log", "visited", "found")
 
 ELEMENT_BYTES = 10
 """Working space of selections for an element: counts (4), state (1), position (4), two words for 32 elements."""
+
+
+class Holder(Protocol):
+    """A collection, as its graph sees it."""
+
+    def held(self) -> int:
+        """Return the bytes of device memory that belong to it alone."""
 
 
 class DeviceGraph:
@@ -49,7 +53,7 @@ class DeviceGraph:
         self.hops: Buffer | None = None
         self.aside: dict[str, Buffer] = {}
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
-        self.collections: WeakSet[CudaCollection] = WeakSet()
+        self.collections: WeakSet[Holder] = WeakSet()
         self.budget = 0
         elements, most = reverse.elements, cover_cuda.MOST
         self.work: dict[str, Buffer] = {
@@ -69,7 +73,7 @@ class DeviceGraph:
             "none": Buffer(0, np.int32),
         }
 
-    def add(self, collection: "CudaCollection", memory: int | None) -> None:
+    def add(self, collection: Holder, memory: int | None) -> None:
         """Take note of a collection; the first one finds the budget, unless it is given."""
         if memory is not None or not self.budget:
             self.budget = int(room.SHARE * free_memory()) if memory is None else memory

@@ -3,6 +3,7 @@
 import ast
 from pathlib import Path
 
+import networkx
 import pytest
 
 ROOT = Path(__file__).parents[2] / "gpukit"
@@ -50,3 +51,21 @@ def test_imports_go_one_way(path):
             assert parts[1] == room or parts[1] in ALLOWED[room], f"{path} imports {name}"
         if parts[0] in OWN_LIBRARIES:
             assert room in OWN_LIBRARIES[parts[0]], f"{path} imports {name}"
+
+
+def test_no_modules_import_each_other():
+    """Wherever an import stands: in a function, or for type checkers alone."""
+    modules = {}
+    for path in ROOT.rglob("*.py"):
+        parts = ("gpukit", *path.relative_to(ROOT).with_suffix("").parts)
+        modules[".".join(parts).removesuffix(".__init__")] = path
+    graph = networkx.DiGraph()
+    for module, path in modules.items():
+        # What a package hands on is imported by its users from where it lies, or by the package itself.
+        graph.add_edges_from((module, name) for name in imported(path) if name in modules and not is_package(name))
+    circles = [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1]
+    assert circles == []
+
+
+def is_package(module):
+    return (ROOT.parent / module.replace(".", "/")).is_dir()
