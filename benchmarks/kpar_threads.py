@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.artifacts import read_graph
+from gpukit.artifacts import read_graph_file
 from gpukit.bench.kpar import random_sources
 from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
@@ -49,7 +49,7 @@ def main() -> int:
         parser.error("one pair, two threads, a query a thread and methods of kpar, fora, monte-carlo are the least")
     load, runs = os.getloadavg(), []
     for path in asked.graphs:
-        graph = read_graph(path)
+        graph, digest, _ = read_graph_file(path)
         for method in methods:
             start = time.perf_counter()
             ask = _ready(method, graph, asked.k, asked.threads)
@@ -58,7 +58,7 @@ def main() -> int:
                 sources = random_sources(graph, count, SEED)
                 found = _measure(partial(ask, sources), asked.threads, asked.pairs)
                 what = {"method": method, "k": asked.k, "queries": count, "threads": asked.threads}
-                runs.append({"graph": graph_facts(path, graph), **what, "prepare_s": prepared, **found})
+                runs.append({"graph": graph_facts(path, graph, digest), **what, "prepare_s": prepared, **found})
     record = {
         "benchmark": "kpar-threads",
         "command": command_line("python benchmarks/kpar_threads.py", sys.argv[1:]),

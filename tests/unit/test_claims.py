@@ -411,8 +411,12 @@ CLAIMS = {
             [on_two_threads("soc-Epinions1", method, 64) for method in ("kpar", "fora")],
         ),
         (
-            "8 queries {:.2f} and {:.2f} times, of web-NotreDame nothing",
-            [on_two_threads("soc-Epinions1", method, 8) for method in ("kpar", "fora")],
+            "64 queries of web-NotreDame {:.2f} and {:.2f} times",
+            [on_two_threads("web-NotreDame", method, 64) for method in ("kpar", "fora")],
+        ),
+        (
+            "8 queries {:.2f} and {:.2f} times on the one, {:.2f} and {:.2f} times on the other",
+            [on_two_threads(graph, m, 8) for graph in ("soc-Epinions1", "web-NotreDame") for m in ("kpar", "fora")],
         ),
         (
             "With its file of {:.1f} GB the index of Twitter's size takes {:.1f} s from the graph in host memory: {:.1f} s to "
