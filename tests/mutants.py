@@ -60,3 +60,12 @@ def change(path: Path, arrays: dict | None = None, attributes: dict | None = Non
             if value is not None:
                 file.attrs[name] = value
     seal(path)
+
+
+def flip(path: Path, name: str, place: int = 0) -> None:
+    """Change one bit of a dataset where it lies."""
+    with h5py.File(path) as file:
+        at = file[name].id.get_offset() + place
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)

@@ -38,15 +38,6 @@ def file(tmp_path: Path, make_graph) -> Path:
     return tmp_path / "G.h5"
 
 
-def flip(path: Path, name: str, place: int = 0) -> None:
-    """Change one bit of a dataset where it lies."""
-    with h5py.File(path) as file:
-        at = file[name].id.get_offset() + place
-    content = bytearray(path.read_bytes())
-    content[at] ^= 1
-    path.write_bytes(content)
-
-
 def refused(path: Path, word: str, read: Callable[[Path], object] = verify) -> None:
     with pytest.raises(InputError, match=word) as caught:
         read(path)

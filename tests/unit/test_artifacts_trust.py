@@ -13,7 +13,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from mutants import change, seal_header
+from mutants import change, flip, seal_header
 
 from gpukit import artifacts, pending
 from gpukit.artifacts import remembered, store, sums
@@ -55,15 +55,6 @@ def file(tmp_path: Path, make_graph) -> Path:
     graph = graph_of(make_graph, ids=True)
     artifacts.write_graph(tmp_path / "G.h5", graph, build_tables(graph))
     return tmp_path / "G.h5"
-
-
-def flip(path: Path, name: str, place: int = 0) -> None:
-    """Change one bit of a dataset where it lies."""
-    with h5py.File(path) as file:
-        at = file[name].id.get_offset() + place
-    content = bytearray(path.read_bytes())
-    content[at] ^= 1
-    path.write_bytes(content)
 
 
 def refused(path: Path, word: str, read: Callable[[Path], object] = verify) -> None:
