@@ -2,6 +2,7 @@
 
     python benchmarks/kernel_code.py > before.txt                         # in one checkout
     python benchmarks/kernel_code.py --against before.txt                 # in the other
+    python benchmarks/kernel_code.py --against before.txt --only kpar     # of one system
     PYTHONPATH=/other/checkout python benchmarks/kernel_code.py > b.txt   # or that of a checkout without this script
 
 Kernels are those that modules named ``*cuda*.py`` list in ``KERNELS``, compiled with the types that stand there. A line
@@ -120,8 +121,8 @@ def codes_of(module: str, capability: tuple[int, int]) -> dict[str, Code]:
     }
 
 
-def table(capability: str, jobs: int) -> dict[str, Code]:
-    """Compile all kernels, each module in a process of its own."""
+def table(capability: str, jobs: int, only: str = "") -> dict[str, Code]:
+    """Compile all kernels, or those of modules with ``only`` in their names, each module in a process of its own."""
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
 
     def compile_apart(module: str) -> dict[str, Code]:
@@ -132,7 +133,11 @@ def table(capability: str, jobs: int) -> dict[str, Code]:
         return {name: Code(*code) for name, code in json.loads(done.stdout).items()}
 
     with ThreadPoolExecutor(jobs) as pool:
-        return {name: code for part in pool.map(compile_apart, modules()) for name, code in part.items()}
+        return {
+            name: code
+            for part in pool.map(compile_apart, [one for one in modules() if only in one])
+            for name, code in part.items()
+        }
 
 
 def read(path: Path) -> dict[str, Code]:
@@ -171,6 +176,7 @@ def main() -> int:
     """Print the table, or what differs from another one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--against", type=Path, metavar="TABLE", help="show what differs from this table")
+    parser.add_argument("--only", default="", metavar="PART", help="kernels with this in the names of their modules")
     parser.add_argument("--capability", default="9.0", help="compute capability (9.0: H100, H200)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="modules to compile at a time")
     parser.add_argument("--module", help=argparse.SUPPRESS)
@@ -180,13 +186,14 @@ def main() -> int:
         json.dump(codes_of(arguments.module, (major, minor)), sys.stdout)
         return 0
     print(f"kernels of {ROOT}", file=sys.stderr)
-    found = table(arguments.capability, arguments.jobs)
+    found = table(arguments.capability, arguments.jobs, arguments.only)
     if arguments.against is None:
         print(*COLUMNS, sep="\t")
         for name, code in found.items():
             print(*code, name, sep="\t")
         return 0
-    changed, renamed = differences(read(arguments.against), found)
+    before = {name: code for name, code in read(arguments.against).items() if arguments.only in name.rpartition(".")[0]}
+    changed, renamed = differences(before, found)
     print(*changed, *renamed, sep="\n")
     print(f"{len(found)} kernels, {len(changed)} differences, {len(renamed)} renamed", file=sys.stderr)
     return 1 if changed else 0

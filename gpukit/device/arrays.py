@@ -45,7 +45,10 @@ class View:
 
 
 def for_numba(argument: Any) -> Any:
-    """Return an argument of a launch as Numba takes it."""
+    """Return an argument of a launch as Numba takes it; a tuple of arguments stays one, of its own type."""
+    if isinstance(argument, tuple):
+        values = [for_numba(one) for one in argument]
+        return argument._make(values) if hasattr(argument, "_make") else tuple(values)
     return argument.numba if isinstance(argument, View) else argument
 
 

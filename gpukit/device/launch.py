@@ -2,6 +2,7 @@
 
 import ctypes
 from array import array
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,8 +56,9 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     kernel : function decorated with ``cuda.jit``
     grid, block : int
         Blocks, and threads of a block.
-    *args : scalar or array on the device
-        Of arrays, the views of :class:`gpukit.device.arrays.Buffer` are quick.
+    *args : scalar, array on the device, or a tuple of them, named or not
+        Of arrays, the views of :class:`gpukit.device.arrays.Buffer` are quick. A kernel takes the values of a tuple as
+        if they stood one by one.
 
     Raises
     ------
@@ -96,16 +98,34 @@ def _launch_slowly(key: tuple[Any, int], shape: tuple[int, int, Any], args: tupl
     _compiled.pop(key, None)
     if len(kernel.overloads) == 1:
         ((signature, overload),) = kernel.overloads.items()
-        kinds = tuple((one, SCALARS.get(one)) for one in signature)
+        kinds = tuple((one, SCALARS.get(one)) for one in _flat_types(signature))
         if all(scalar is not None or isinstance(one, types.Array) for one, scalar in kinds):
             handle = overload._codelibrary.get_cufunc().handle
             _compiled[key] = _Compiled(handle, overload.cooperative, kinds)
 
 
+def _flat_types(signature: Iterable[Any]) -> Iterator[Any]:
+    """Give the types that a kernel takes, those in tuples one by one."""
+    for one in signature:
+        if isinstance(one, types.BaseTuple):
+            yield from _flat_types(one.types)
+        else:
+            yield one
+
+
+def _flat(args: Iterable[Any]) -> Iterator[Any]:
+    """Give the arguments of a launch, those in tuples one by one."""
+    for arg in args:
+        if isinstance(arg, tuple):
+            yield from _flat(arg)
+        else:
+            yield arg
+
+
 def _pack(signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, list] | None:
     """Return where each value that the kernel takes lies, and what keeps it there; None if a type is another one."""
     addresses, keep = array("Q"), []
-    for (kind, scalar), arg in zip(signature, args, strict=True):
+    for (kind, scalar), arg in zip(signature, _flat(args), strict=True):
         if scalar is not None:
             if type(arg) not in HOST or HOST[type(arg)] is not scalar:
                 return None

@@ -2,6 +2,7 @@
 
 import ctypes
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,9 +13,9 @@ VALUES = (-7, np.uint64(2**64 - 5), 2.5, True, np.int32(-3))
 
 
 def packed(simulator, kinds, values):
-    from gpukit.device.launch import SCALARS, _pack
+    from gpukit.device.launch import SCALARS, _flat_types, _pack
 
-    return _pack(tuple((kind, SCALARS.get(kind)) for kind in kinds), values)
+    return _pack(tuple((kind, SCALARS.get(kind)) for kind in _flat_types(kinds)), values)
 
 
 def on_device(array):
@@ -48,6 +49,35 @@ def test_arrays_are_laid_out_as_kernels_take_them(simulator):
         addresses, _keep = packed(simulator, (types.int32[::1], types.int64[:, ::1]), views)
         found = [ctypes.c_int64.from_address(address).value for address in addresses]
         assert found == [0, 0, 6, 4, flat.ctypes.data, 6, 4, 0, 0, 6, 8, square.ctypes.data, 2, 3, 24, 8]
+
+
+class Csr(NamedTuple):
+    """Arrays that travel together."""
+
+    indptr: object
+    indices: object
+
+
+def test_tuples_are_laid_out_as_if_their_values_stood_alone(simulator):
+    csr = Csr(on_device(np.arange(4)), on_device(np.arange(3, dtype=np.int32)))
+    kind = types.NamedTuple((types.int64[::1], types.int32[::1]), Csr)
+    inner = types.UniTuple(types.int64, 2)
+    alone = packed(simulator, (types.int64[::1], types.int32[::1], *[types.int64] * 3), (*csr, 5, 6, 7))
+    nested = packed(simulator, (kind, types.Tuple((inner, types.int64))), (csr, ((5, 6), 7)))
+    values = [[ctypes.c_int64.from_address(address).value for address in found[0]] for found in (alone, nested)]
+    assert len(values[0]) == 17
+    assert values[0] == values[1]
+
+
+def test_numba_gets_tuples_of_their_own_type(simulator):
+    from gpukit.device.arrays import View, for_numba
+
+    first, second = View(np.arange(2)), View(np.arange(3))
+    first._numba, second._numba = "first", "second"
+    csr = for_numba(Csr(first, second))
+    assert type(csr) is Csr
+    assert csr == ("first", "second")
+    assert for_numba((first, (3, second))) == ("first", (3, "second"))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Quick launches give kernels what Numba's give them."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 from numba import cuda
@@ -25,8 +27,29 @@ def _expected(flat, square, seed, real, flag, whole):
     return np.stack([flat.astype(np.int64), square[1] + n, *(np.full(n, value) for value in fixed)])
 
 
+class Inputs(NamedTuple):
+    """Arrays that travel together."""
+
+    flat: Any
+    square: Any
+
+
+@cuda.jit
+def _collect_grouped(inputs, scalars, out):
+    i = cuda.grid(1)
+    seed, real, flag, whole = scalars
+    if i < out.shape[1]:
+        out[0, i] = inputs.flat[i]
+        out[1, i] = inputs.square[1, i] + inputs.square.shape[1]
+        out[2, i] = np.int64(seed >> np.uint64(1))
+        out[3, i] = np.int64(real * 2)
+        out[4, i] = 1 if flag else 0
+        out[5, i] = whole + len(inputs.flat)
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["flat", "grouped"])
 @pytest.mark.parametrize("n", [1, 100, 1000])
-def test_arguments_arrive(gpu, n):
+def test_arguments_arrive(gpu, n, grouped):
     """The first launch goes through Numba, the others do not; arrays change from one to the next."""
     from gpukit.device.arrays import Buffer
     from gpukit.device.launch import _compiled, launch
@@ -34,10 +57,11 @@ def test_arguments_arrive(gpu, n):
     for turn in range(4):
         flat, square = np.arange(n, dtype=np.int32) + turn, np.arange(2 * n).reshape(2, n) * (turn + 1)
         scalars = (*SCALARS[:3], SCALARS[3] * turn)
-        views, out = (Buffer(flat).view, Buffer(square).view), Buffer((6, n), np.int64, 0)
-        launch(_collect, -(-n // 64), 64, *views, *scalars, out.view)
+        views, out = Inputs(Buffer(flat).view, Buffer(square).view), Buffer((6, n), np.int64, 0)
+        kernel, given = (_collect_grouped, (views, scalars)) if grouped else (_collect, (*views, *scalars))
+        launch(kernel, -(-n // 64), 64, *given, out.view)
         assert np.array_equal(out.host(), _expected(flat, square, *scalars))
-    assert any(key[0] is _collect for key in _compiled)
+    assert any(key[0] is kernel for key in _compiled)
 
 
 def test_arrays_of_another_type_go_through_numba(gpu):
