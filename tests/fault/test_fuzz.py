@@ -5,9 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import pytest
 
 from fault.fuzz import FUZZERS
+from fault.fuzz_artifacts import _read_in_child, judge
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,3 +22,16 @@ def test_fuzz(name: str) -> None:
     command = [sys.executable, "-m", "fault.fuzz", name, "--minutes", "0.05", "--examples", examples]
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_verify_may_refuse_what_only_other_programs_read(tmp_path: Path) -> None:
+    path = tmp_path / "G.h5"
+    command = ["gpukit", "graph", "generate", "er", "--vertices", "30", "--edges", "90", "--out", str(path)]
+    subprocess.run(command, check=True, capture_output=True)
+    with h5py.File(path, "r+") as file:
+        del file["transpose"].attrs["binsparse"]
+    judge(path, "without a descriptor")
+    with h5py.File(path, "r+") as file:
+        del file.attrs["binsparse"], file["indices_1"]
+    judge(path, "without indices")
+    assert "indices_1" in _read_in_child(path, "read")[1]
