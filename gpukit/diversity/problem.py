@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gpukit import settings
 from gpukit.diversity.bounds import CODES, SMALLEST_K
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph
@@ -35,8 +36,8 @@ class Params:
         If one is out of range.
     """
 
-    model: str = "truss"
-    k: int = 4
+    model: str = settings.DIVERSITY_MODEL
+    k: int = settings.DIVERSITY_K
 
     def __post_init__(self) -> None:
         if self.model not in CODES:

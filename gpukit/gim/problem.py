@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpukit import settings
 from gpukit.errors import InputError, UsageError
 from gpukit.gim.bounds import BUDGET_RATIO, GREEDY_RATIO, ROUNDS_RATIO, Family
 from gpukit.graph.csr import Graph
@@ -16,11 +17,11 @@ from gpukit.worlds.bounds import CONTEXT, log_choose
 MAX_COST = 2**31 - 1
 
 _CHOICES = {
-    "model": ("ic", "lt"),
-    "bound": ("opim", "imm"),
-    "sampler": ("skip", "scan"),
-    "samples": ("grid", "fresh", "original"),
-    "selection": ("index", "scan"),
+    "model": settings.choices(settings.Model),
+    "bound": settings.choices(settings.Bound),
+    "sampler": settings.choices(settings.Sampler),
+    "samples": settings.choices(settings.Samples),
+    "selection": settings.choices(settings.Selection),
 }
 
 
@@ -62,14 +63,14 @@ class Params:
     """
 
     k: int | None = None
-    epsilon: float = 0.1
-    model: str = "ic"
-    bound: str = "opim"
-    sampler: str = "skip"
-    samples: str = "grid"
-    selection: str = "index"
+    epsilon: float = settings.GIM_EPSILON
+    model: str = settings.default(settings.Model)
+    bound: str = settings.default(settings.Bound)
+    sampler: str = settings.default(settings.Sampler)
+    samples: str = settings.default(settings.Samples)
+    selection: str = settings.default(settings.Selection)
     rounds: int = 1
-    min_sets: int = 200_000
+    min_sets: int = settings.GIM_MIN_SETS
     seed: int = 0
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()

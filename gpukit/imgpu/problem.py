@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpukit import settings
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
 
@@ -34,7 +35,7 @@ class Params:
     """
 
     k: int
-    worlds: int = 20_000
+    worlds: int = settings.IMGPU_WORLDS
     fresh: bool = False
     seed: int = 0
 

@@ -7,6 +7,7 @@ from decimal import Context, Decimal, localcontext
 
 import numpy as np
 
+from gpukit import settings
 from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
 
@@ -47,8 +48,8 @@ class Params:
         If a number is out of range.
     """
 
-    alpha: float = 0.2
-    epsilon: float = 0.5
+    alpha: float = settings.KPAR_ALPHA
+    epsilon: float = settings.KPAR_EPSILON
     weighted: bool = False
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gpukit import settings
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import check_lt
@@ -13,12 +14,12 @@ from gpukit.graph.probabilities import check_lt
 MAX_COST = 2**31 - 1
 
 _CHOICES = {
-    "model": ("ic", "lt"),
-    "update": ("coupled", "paper", "regenerate"),
-    "ids": ("kept", "fresh"),
-    "storage": ("segments", "global"),
-    "certificate": ("fresh", "paper"),
-    "lt_residual": ("renormalised", "raw"),
+    "model": settings.choices(settings.Model),
+    "update": settings.choices(settings.Update),
+    "ids": settings.choices(settings.Ids),
+    "storage": settings.choices(settings.Storage),
+    "certificate": settings.choices(settings.Certificate),
+    "lt_residual": settings.choices(settings.Residual),
 }
 
 
@@ -103,15 +104,15 @@ class Params:
     """
 
     eta: int
-    batch: int = 16
-    model: str = "ic"
-    epsilon: float = 0.5
-    update: str = "coupled"
-    ids: str = "kept"
-    certificate: str = "fresh"
-    lt_residual: str = "renormalised"
+    batch: int = settings.MERIT_BATCH
+    model: str = settings.default(settings.Model)
+    epsilon: float = settings.MERIT_EPSILON
+    update: str = settings.default(settings.Update)
+    ids: str = settings.default(settings.Ids)
+    certificate: str = settings.default(settings.Certificate)
+    lt_residual: str = settings.default(settings.Residual)
     costs: Costs | None = None
-    storage: str = "segments"
+    storage: str = settings.default(settings.Storage)
     seed: int = 0
 
     def __post_init__(self) -> None:

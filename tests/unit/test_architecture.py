@@ -8,9 +8,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "gpukit"
 SYSTEMS = {"gim", "imgpu", "kpar", "merit", "diversity"}
-BASE = {"errors", "files", "graph", "device", "worlds"}
+BASE = {"errors", "settings", "files", "graph", "device", "worlds"}
 ALLOWED = {
     "errors": set(),
+    "settings": set(),
     "files": {"errors", "pending"},
     "pending": {"errors"},
     "device": {"errors", "files"},

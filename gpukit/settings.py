@@ -1,0 +1,54 @@
+"""What may be asked of the systems: the choices, and the defaults that more than one place needs.
+
+`Params` of each system checks against this table, and the options of the command line are made from it. It imports
+nothing, so that help is quick, and so that a command can set its threads before numba is imported. A choice is a plain
+string everywhere, also in an artifact; the first one is the default where no constant says otherwise.
+"""
+
+from typing import Any, Literal, get_args
+
+# Spread of influence: gim, imgpu, merit
+Model = Literal["ic", "lt"]
+"""Independent cascade or linear threshold."""
+
+# gim.Params
+Bound = Literal["opim", "imm"]
+Sampler = Literal["skip", "scan"]
+Samples = Literal["grid", "fresh", "original"]
+Selection = Literal["index", "scan"]
+GIM_EPSILON = 0.1
+GIM_MIN_SETS = 200_000
+
+# imgpu.Params
+IMGPU_WORLDS = 20_000
+
+# kpar.Params, and the length of an answer
+KPAR_ALPHA = 0.2
+KPAR_EPSILON = 0.5
+KPAR_K = 100
+
+# merit.Params
+Update = Literal["coupled", "paper", "regenerate"]
+Ids = Literal["kept", "fresh"]
+Storage = Literal["segments", "global"]
+Certificate = Literal["fresh", "paper"]
+Residual = Literal["renormalised", "raw"]
+MERIT_EPSILON = 0.5
+MERIT_BATCH = 16
+
+# diversity.Params, and the length of an answer
+Context = Literal["comp", "core", "truss"]
+"""What counts as a social context: components, cores or trusses of an ego-network."""
+DIVERSITY_MODEL: Context = "truss"
+DIVERSITY_K = 4
+DIVERSITY_T = 100
+
+
+def choices(kind: Any) -> tuple[str, ...]:
+    """Return the values of a choice, the default first."""
+    return get_args(kind)
+
+
+def default(kind: Any) -> Any:
+    """Return the default of a choice: its first value."""
+    return get_args(kind)[0]
