@@ -3,29 +3,29 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from gpukit.cli.common import JsonOption, VerboseOption, print_json, set_logging
+from gpukit.cli.command import with_run
+from gpukit.cli.common import Run, print_json
+from gpukit.cli.options import argument, option
 from gpukit.errors import ComparisonFailed, InputError, UsageError
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Artifacts.")]
+Files = Annotated[list[Path], argument("FILE", "Artifacts.")]
 
 
-def inspect(files: Files, as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
+@with_run()
+def inspect(run: Run, files: Files) -> None:
     """Show what artifacts hold: header, attributes, datasets with types and shapes."""
-    set_logging(verbose)
     from gpukit.artifacts.describe import describe, tree
 
     found = [describe(path) for path in files]
-    if as_json:
+    if run.as_json:
         print_json({"files": found})
     else:
         print("\n".join(line for one in found for line in tree(one)))
 
 
-def verify(files: Files, as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
+@with_run()
+def verify(run: Run, files: Files) -> None:
     """Check artifacts in full: structure, every checksum, what the numbers mean. Exit code 3 if one is broken."""
-    set_logging(verbose)
     from gpukit.artifacts.verify import verify as check
 
     results, broken = [], []
@@ -37,9 +37,9 @@ def verify(files: Files, as_json: JsonOption = False, verbose: VerboseOption = 0
             results.append({"file": str(path), "ok": False, "error": str(error)})
         else:
             results.append({"file": str(path), "ok": True, "kind": header.kind, "payload": header.payload})
-            if not as_json:
+            if not run.as_json:
                 print(f"{path}: ok ({header.kind}, payload {header.payload[:12]}…)")
-    if as_json:
+    if run.as_json:
         print_json({"ok": not broken, "files": results})
     if len(broken) == 1:
         raise InputError(broken[0])
@@ -47,23 +47,20 @@ def verify(files: Files, as_json: JsonOption = False, verbose: VerboseOption = 0
         raise InputError(f"{len(broken)} of {len(files)} files are broken: " + " | ".join(broken))
 
 
+@with_run()
 def diff(
-    first: Annotated[Path, typer.Argument(metavar="A", help="An artifact.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="An artifact of the same kind.")],
-    rtol: Annotated[
-        float, typer.Option("--rtol", metavar="R", help="Relative tolerance of floating-point numbers.")
-    ] = 0.0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+    run: Run,
+    first: Annotated[Path, argument("A", "An artifact.")],
+    second: Annotated[Path, argument("B", "An artifact of the same kind.")],
+    rtol: Annotated[float, option("--rtol R", "Relative tolerance of floating-point numbers.")] = 0.0,
 ) -> None:
     """Compare two artifacts by content; one line for each difference. Exit code 0 equal, 1 different."""
-    set_logging(verbose)
     if not 0 <= rtol < 1:
         raise UsageError(f"--rtol is {rtol}; [0, 1) is allowed")
     from gpukit.artifacts.diff import diff as compare
 
     lines = compare(first, second, rtol)
-    if as_json:
+    if run.as_json:
         print_json({"equal": not lines, "differences": lines})
     elif lines:
         print("\n".join(lines))

@@ -4,20 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from gpukit.cli.bench_record import CompareOption, GraphsArgument, Record, RecordOption, graph_facts, named
-from gpukit.cli.common import (
-    DeviceChoice,
-    DeviceOption,
-    GpusOption,
-    JsonOption,
-    Run,
-    SeedOption,
-    ThreadsOption,
-    VerboseOption,
-)
-from gpukit.cli.numbers import number
+from gpukit import settings
+from gpukit.cli.bench_record import Record, each_graph
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.options import GraphsArgument, Kept, RelativeErrorOption, argument, option
+from gpukit.cli.vertices import number
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,41 +19,35 @@ KS, QUALITY_KS = "100,1000", "10,100,1000"
 """Lengths of answers by default, where the graph has as many vertices."""
 
 
+@with_run("device", "threads", seed=1)
 def kpar(
-    context: typer.Context,
-    graphs: Annotated[list[Path] | None, typer.Argument(metavar="G.h5…", help="Graphs to run on.")] = None,
+    run: Run,
+    graphs: Annotated[list[Path] | None, argument("G.h5…", "Graphs to run on.")] = None,
+    *,
     rmat: Annotated[
-        list[str] | None,
-        typer.Option("--rmat", metavar="SCALE:DRAWS[:N]", help="R-MAT graphs made on the GPU; N cuts vertices off."),
+        list[str] | None, option("--rmat SCALE:DRAWS[:N]", "R-MAT graphs made on the GPU; N cuts vertices off.")
     ] = None,
     ks: Annotated[
-        str | None,
-        typer.Option("-k", help="Lengths of answers, with commas between them; 100,1000 up to n by default."),
+        str | None, option("-k", "Lengths of answers, with commas between them; 100,1000 up to n by default.")
     ] = None,
-    epsilon: Annotated[float, typer.Option("--epsilon", help="Relative error, in (0, 0.5].")] = 0.5,
-    queries: Annotated[int, typer.Option("--queries", min=1, help="Queries asked one at a time.")] = 100,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Queries asked in one call.")] = 1000,
+    epsilon: RelativeErrorOption = settings.KPAR_EPSILON,
+    queries: Annotated[int, option("--queries", "Queries asked one at a time.", min=1)] = 100,
+    batch: Annotated[int, option("--batch", "Queries asked in one call.", min=1)] = 1000,
     any_source: Annotated[
-        bool, typer.Option("--any-source", help="Ask from any vertex; otherwise from those with out-edges.")
+        bool, option("--any-source", "Ask from any vertex; otherwise from those with out-edges.")
     ] = False,
-    fora: Annotated[int, typer.Option("--fora", min=0, help="Queries asked of FORA+ on the same device.")] = 20,
+    fora: Annotated[int, option("--fora", "Queries asked of FORA+ on the same device.", min=0)] = 20,
     on_threads: Annotated[
-        int, typer.Option("--on-threads", min=0, help="Queries of kPAR and FORA+ on CPU threads; give one a thread.")
+        int, option("--on-threads", "Queries of kPAR and FORA+ on CPU threads; give one a thread.", min=0)
     ] = 0,
-    out: RecordOption = None,
-    compare: CompareOption = None,
-    device: DeviceOption = DeviceChoice.auto,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 1,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+    kept: Kept,
 ) -> None:
     """Time top-k personalised PageRank, warm: ranking, index, single queries, batches, and FORA+ beside it."""
     asked_ks = KS if ks is None else ks
-    run = Run({"k": asked_ks, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    run.params = {"k": asked_ks, "epsilon": epsilon}
     if not graphs and not rmat:
         raise UsageError("give a graph file, or --rmat SCALE:DRAWS for one made on the GPU")
-    where = run.use_device(device.value, 1, threads)
+    where = run.use_device()
     if rmat and where.kind != "cuda":
         raise UsageError("--rmat graphs are made on a GPU, and this runs on the CPU; give graph files instead")
     from gpukit.bench.kpar import Bench, random_sources
@@ -69,13 +55,13 @@ def kpar(
     from gpukit.kpar import Params
 
     wanted = [number(word, "-k", int) for word in asked_ks.split(",")]
-    record = Record("kpar", context, run, compare)
+    record = Record("kpar", run, kept.compare)
     bandwidth = record.copy_bandwidth()
-    for name, facts, graph in _graphs(graphs or [], rmat or [], seed):
+    for name, facts, graph in _graphs(graphs or [], rmat or [], run.seed):
         lengths = _lengths(wanted, graph.n, default=ks is None)
-        many = random_sources(graph, batch, seed, any_source=any_source)
-        bench = Bench(graph, Params(epsilon=epsilon), where, seed, bandwidth)
-        found: dict[str, Any] = {"params": {"epsilon": epsilon, "seed": seed, "any_source": any_source}}
+        many = random_sources(graph, batch, run.seed, any_source=any_source)
+        bench = Bench(graph, Params(epsilon=epsilon), where, run.seed, bandwidth)
+        found: dict[str, Any] = {"params": {"epsilon": epsilon, "seed": run.seed, "any_source": any_source}}
         found |= {"preprocessing": bench.preprocessing(), "latency": [], "batch": []}
         for k in lengths:
             one, all_ = bench.latency(k, many.part(0, min(queries, batch))), bench.throughput(k, many)
@@ -94,39 +80,31 @@ def kpar(
     record.finish()
 
 
+@with_run(*DEVICE, seed=1)
 def kpar_quality(
-    context: typer.Context,
+    run: Run,
     graphs: GraphsArgument,
+    *,
     ks: Annotated[
-        str | None,
-        typer.Option("-k", help="Lengths of answers, with commas between them; 10,100,1000 up to n by default."),
+        str | None, option("-k", "Lengths of answers, with commas between them; 10,100,1000 up to n by default.")
     ] = None,
-    epsilon: Annotated[float, typer.Option("--epsilon", help="Relative error, in (0, 0.5].")] = 0.5,
-    queries: Annotated[int, typer.Option("--queries", min=1, help="Random queries of each kind.")] = 100,
-    out: RecordOption = None,
-    compare: CompareOption = None,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 1,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+    epsilon: RelativeErrorOption = settings.KPAR_EPSILON,
+    queries: Annotated[int, option("--queries", "Random queries of each kind.", min=1)] = 100,
+    kept: Kept,
 ) -> None:
     """Judge top-k personalised PageRank by the power method: precision, NDCG, violations of Definition 1."""
     asked_ks = QUALITY_KS if ks is None else ks
-    run = Run({"k": asked_ks, "epsilon": epsilon}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    where = run.use_device(device.value, gpus, threads)
-    from gpukit.artifacts import read_graph_file
+    run.params = {"k": asked_ks, "epsilon": epsilon}
+    where = run.use_device()
     from gpukit.bench.kpar_quality import measure
     from gpukit.kpar import Params
 
     wanted = [number(word, "-k", int) for word in asked_ks.split(",")]
-    asked = {"alpha": 0.2, "epsilon": epsilon, "queries": queries, "seed": seed}
-    record = Record("kpar-quality", context, run, compare, {"params": asked})
-    for name, path in named(graphs):
-        graph, digest, _ = read_graph_file(path, transpose=False)
-        facts, lengths = graph_facts(path, graph, digest), _lengths(wanted, graph.n, default=ks is None)
-        for found in measure(graph, Params(epsilon=epsilon), where, ks=lengths, queries=queries, seed=seed):
+    asked = {"alpha": settings.KPAR_ALPHA, "epsilon": epsilon, "queries": queries, "seed": run.seed}
+    record = Record("kpar-quality", run, kept.compare, {"params": asked})
+    for name, facts, graph, _ in each_graph(graphs, transpose=False):
+        lengths = _lengths(wanted, graph.n, default=ks is None)
+        for found in measure(graph, Params(epsilon=epsilon), where, ks=lengths, queries=queries, seed=run.seed):
             record.add(facts, found)
             record.lines[f"{name} {found['sources']} k = {found['k']} {found['depth']}"] = (
                 f"precision {found['precision']:.4f}, NDCG {found['ndcg']:.6f}, "
@@ -142,11 +120,8 @@ def _lengths(wanted: list[int], n: int, *, default: bool) -> list[int]:
 
 def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[str, dict[str, Any], Graph]]":
     """Yield what people read as the name of each graph, what is known of it, and the graph."""
-    from gpukit.artifacts import read_graph_file
-
-    for name, path in named(files):
-        graph, digest, _ = read_graph_file(path)
-        yield name, graph_facts(path, graph, digest), graph
+    for name, facts, graph, _ in each_graph(files):
+        yield name, facts, graph
     for word in rmat:
         try:
             scale, draws, *rest = (int(part) for part in word.split(":"))

@@ -4,9 +4,9 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer.main import get_current_context
 
 from gpukit.cli.common import Run
 from gpukit.device.select import Device
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from gpukit.bench.compare import Comparison
     from gpukit.graph.csr import Graph
 
-GraphsArgument = Annotated[list[Path], typer.Argument(metavar="G.h5…", help="Graphs to run on.")]
-RecordOption = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Where to keep the record (JSON), from run to run.")
-]
-CompareOption = Annotated[
-    Path | None,
-    typer.Option("--compare", metavar="OLD.json", help="An older record; exit code 1 if a time grew beyond noise."),
-]
-
 
 class Record:
     """The record of a benchmark. Its file holds what is measured so far, also when the rest is interrupted.
@@ -34,8 +25,6 @@ class Record:
     ----------
     benchmark : str
         Name of the command.
-    context : typer.Context
-        Of the command; holds the words of the command line.
     run : Run
         With the output, and the device in use.
     compare : path, optional
@@ -50,19 +39,15 @@ class Record:
     """
 
     def __init__(
-        self,
-        benchmark: str,
-        context: typer.Context,
-        run: Run,
-        compare: Path | None,
-        header: Mapping[str, Any] | None = None,
+        self, benchmark: str, run: Run, compare: Path | None = None, header: Mapping[str, Any] | None = None
     ) -> None:
         from gpukit.cli.doctor import versions
 
         assert run.device is not None
         self.run, self.device, self.compare = run, run.device, compare
         self.old = None if compare is None else _read_old(compare, benchmark, run.device)
-        self.header: dict[str, Any] = {"benchmark": benchmark, "command": command_line("gpukit", context.obj)}
+        words = get_current_context().obj  # of the command line
+        self.header: dict[str, Any] = {"benchmark": benchmark, "command": command_line("gpukit", words)}
         self.header |= {"device": run.device.record(), "versions": versions(), **(header or {})}
         self.runs: list[dict[str, Any]] = []
         self.lines: dict[str, str] = {}
@@ -94,12 +79,12 @@ class Record:
             If something became slower or worse.
         """
         if self.old is None:
-            self.run.finish(record=self.content, summary=self.lines)
+            self.run.finish(self.content, self.lines)
             return
         from gpukit.bench.compare import compare
 
         found = compare(self.old, self.content)
-        self.run.finish(record={**self.content, "comparison": vars(found)}, summary=self.lines | _table(found))
+        self.run.finish({**self.content, "comparison": vars(found)}, self.lines | _table(found))
         if found.regressions:
             raise ComparisonFailed(
                 f"{found.regressions} of {len(found.rows)} figures are slower or worse than in {self.compare}; "
@@ -111,6 +96,17 @@ def named(graphs: Sequence[Path]) -> list[tuple[str, Path]]:
     """Return what people read as the name of each graph, with its file: the path where two have one name."""
     stems = [path.stem for path in graphs]
     return [(stem if stems.count(stem) == 1 else str(path), path) for stem, path in zip(stems, graphs, strict=True)]
+
+
+def each_graph(
+    paths: Sequence[Path], **how: bool
+) -> "Iterator[tuple[str, dict[str, Any], Graph, dict[str, Any] | None]]":
+    """Yield name, facts, graph and sampling tables of graph files; ``how`` says what is read of them."""
+    from gpukit.artifacts import read_graph_file
+
+    for name, path in named(paths):
+        graph, digest, tables = read_graph_file(path, **how)
+        yield name, graph_facts(path, graph, digest), graph, tables
 
 
 def graph_facts(path: Path, graph: "Graph", digest: str) -> dict[str, Any]:
@@ -149,6 +145,11 @@ def _place(device: Mapping[str, Any]) -> str:
     if device["kind"] == "cpu":
         return f"{int(device['threads'])} thread(s) of {device['name']}"
     return f"{len(device['gpus'])} × {device['name']}"
+
+
+def milliseconds(spent: Mapping[str, float]) -> str:
+    """Return the median of times for people, with the range."""
+    return f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f})"
 
 
 def _table(found: "Comparison") -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What every command shares: the common options, and one run from its checks to its record."""
+"""What every command shares: one run from its checks to its record, and how results are printed."""
 
 import json
 import logging
@@ -8,49 +8,24 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from gpukit.device import lease
 from gpukit.device.memory import check_start, limit_data
 from gpukit.device.probe import start_contexts
-from gpukit.device.select import Device, choose, look_for_gpus
+from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.graph.csr import Graph
 
 MAX_SEED = 2**64 - 1
 
 _log = logging.getLogger("gpukit")
-
-
-class DeviceChoice(StrEnum):
-    """Values of ``--device``."""
-
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-
-
-def _look_ahead(device: DeviceChoice) -> DeviceChoice:
-    """Look for GPUs while the command reads its files."""
-    if device is not DeviceChoice.cpu:
-        look_for_gpus()
-    return device
-
-
-DeviceOption = Annotated[DeviceChoice, typer.Option("--device", help="Where to run.", callback=_look_ahead)]
-GpusOption = Annotated[int, typer.Option("--gpus", metavar="N", help="Number of GPUs; 0 means the CPU.")]
-ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", metavar="N", help="CPU threads; all available by default.")
-]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="S", help="Seed of all random numbers, 0 to 2^64 - 1.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-VerboseOption = Annotated[int, typer.Option("-v", "--verbose", count=True, help="More on standard error; -vv for all.")]
-OutOption = Annotated[Path, typer.Option("--out", metavar="FILE", help="The artifact to write.")]
-CompressOption = Annotated[bool, typer.Option("--compress", help="Compress the artifact (needs hdf5plugin).")]
 
 
 def set_logging(verbose: int) -> None:
@@ -63,20 +38,35 @@ def set_logging(verbose: int) -> None:
 
 
 class Run:
-    """One run of a command: log, device and lease, phases, and the record at the end.
+    """One run of a command: log, device and lease, inputs, phases, and the record at the end.
 
     Parameters
     ----------
-    params : mapping
-        What decides the result, for the record and the artifact: no paths, no device, no threads.
-    seed : int, optional
-        The user's seed.
     out : path, optional
         The artifact that will be written; checked before by :mod:`gpukit.cli.outputs`.
+    device : str, optional
+        ``auto``, ``cpu`` or ``cuda``; None for a command that knows the CPU alone.
+    gpus : int
+        Number of GPUs that were asked for.
+    threads : int, optional
+        Number of CPU threads that were asked for.
+    seed : int, optional
+        The user's seed.
     as_json : bool
         Whether to print the record as JSON instead of a summary.
     verbose : int
         Number of ``-v``.
+
+    Attributes
+    ----------
+    params : dict
+        What decides the result, for the record and the artifact: no paths, no device, no threads. The command fills it.
+    inputs : dict of str to str
+        The digest of each input, by what it is to the command.
+    graph : object with n and m, or None
+        The graph the run is about.
+    device : Device or None
+        What the run uses, once it was chosen.
 
     Raises
     ------
@@ -86,40 +76,58 @@ class Run:
 
     def __init__(
         self,
-        params: Mapping[str, Any] | None = None,
         *,
-        seed: int | None = None,
         out: Path | None = None,
+        device: str | None = None,
+        gpus: int = 1,
+        threads: int | None = None,
+        seed: int | None = None,
         as_json: bool = False,
         verbose: int = 0,
     ) -> None:
         set_logging(verbose)
         if seed is not None and not 0 <= seed <= MAX_SEED:
             raise UsageError(f"--seed is {seed}; 0 to {MAX_SEED} are allowed")
-        self.params = dict(params or {})
-        self.seed = seed
-        self.out = out
+        self.out, self.requested, self.gpus, self.threads = out, device, gpus, threads
+        self.seed: Any = seed
         self.as_json = as_json
+        self.params: dict[str, Any] = {}
+        self.inputs: dict[str, str] = {}
+        self.graph: Any = None
         self.timer = PhaseTimer()
         self.device: Device | None = None
         self.phase = self.timer.phase
         self._lease: lease.Lease | None = None
 
+    @property
+    def target(self) -> Path:
+        """The artifact to write, of a command that must have one."""
+        assert self.out is not None
+        return self.out
+
+    def read_graph(
+        self, path: Path, *, transpose: bool = True, tables: bool = False
+    ) -> "tuple[Graph, dict[str, np.ndarray] | None]":
+        """Return a graph and its sampling tables; arguments are those of :func:`gpukit.artifacts.read_graph_file`."""
+        with self.phase("read"):
+            from gpukit.artifacts import read_graph_file
+
+            self.graph, self.inputs["graph"], found = read_graph_file(path, transpose=transpose, tables=tables)
+            return self.graph, found
+
     def use_device(
-        self,
-        requested: str | None = None,
-        gpus: int = 1,
-        threads: int | None = None,
-        *,
-        work: float | None = None,
+        self, requested: str | None = None, *, threads: int | None = None, work: float | None = None
     ) -> Device:
         """Choose the device, lease its GPUs, set the threads, and say what and why.
 
         Call it before a system is imported: threads beyond the available ones and the choice of GPUs take effect only
-        before numba starts. Arguments and errors are those of :func:`gpukit.device.select.choose`, but a command that
-        requests nothing knows the CPU alone.
+        before numba starts. ``requested`` and ``threads`` take the place of what was asked for, where a command knows
+        better; ``work`` and the errors are those of :func:`gpukit.device.select.choose`, but a command that requests
+        nothing knows the CPU alone.
         """
-        device, self._lease = lease.take(choose(str(requested or "cpu"), gpus, threads, work=work))
+        requested = requested or self.requested
+        threads = self.threads if threads is None else threads
+        device, self._lease = lease.take(choose(requested or "cpu", self.gpus, threads, work=work))
         if requested is None:
             device = replace(device, reason="this command runs on the CPU")
         if device.pool:
@@ -151,20 +159,32 @@ class Run:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
-    def finish(
-        self, graph: Any = None, record: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None
-    ) -> None:
+    def save_seeds(self, seeds: "np.ndarray", method: str, **known: Any) -> list[int]:
+        """Write the seeds (internal ids) that a method chose, and return them as original ids.
+
+        ``known`` is what is known of them: further arguments of :func:`gpukit.artifacts.write_seeds`.
+        """
+        with self.phase("write"):
+            from gpukit.artifacts import write_seeds
+
+            original = self.graph.original(seeds)
+            write_seeds(
+                self.target, original, seeds, n=self.graph.n, method=method, graph=self.inputs["graph"], seed=self.seed,
+                params=self.params, inputs=self.inputs, **known,
+            )  # fmt: skip
+            return original.tolist()
+
+    def finish(self, record: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
         """Print the record (with ``--json``) or a summary.
 
         Parameters
         ----------
-        graph : object with n and m, optional
-            The graph the run was about.
         record : mapping
             The keys of this command, beside params, graph, device, seed and time_s.
         summary : mapping, optional
             What people read, by title; ``record`` by default.
         """
+        graph = self.graph
         seconds = {name: round(value, 6) for name, value in self.timer.seconds().items()}
         record = dict(record or {})
         if self.as_json:

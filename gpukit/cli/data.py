@@ -7,19 +7,21 @@ from typing import Annotated
 
 import typer
 
-from gpukit.cli.common import JsonOption, Run, VerboseOption, print_json, set_logging
+from gpukit.cli.command import with_run
+from gpukit.cli.common import Run, print_json
+from gpukit.cli.options import argument, option
 
 app = typer.Typer(help="List and fetch data sets.", no_args_is_help=True, add_completion=False)
 
 
 @app.command("list")
-def list_datasets(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
+@with_run()
+def list_datasets(run: Run) -> None:
     """List the graphs that the papers use: size, direction, where they are."""
-    set_logging(verbose)
     from gpukit.datasets import load_catalogue
 
     catalogue = load_catalogue().values()
-    if as_json:
+    if run.as_json:
         print_json({"datasets": [asdict(dataset) for dataset in catalogue]})
         return
     rows = [("name", "vertices", "edge lines", "directed", "available", "used by")]
@@ -35,14 +37,14 @@ def list_datasets(as_json: JsonOption = False, verbose: VerboseOption = 0) -> No
 
 
 @app.command("fetch")
+@with_run()
 def fetch_dataset(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `gpukit data list`.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The edge list to write.")],
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+    run: Run,
+    name: Annotated[str, argument("NAME", "A name from `gpukit data list`.")],
+    out: Annotated[Path, option("--out FILE", "The edge list to write.")],
 ) -> None:
     """Copy a shipped graph, or download one; a download that broke off goes on where it stopped."""
-    run = Run({"name": name}, out=out, as_json=as_json, verbose=verbose)
+    run.params = {"name": name}
     from gpukit.datasets import fetch, find_dataset
 
     dataset = find_dataset(name)
@@ -52,8 +54,8 @@ def fetch_dataset(
     options = ["--dataset", dataset.name]
     checked = got.sha256 if got.verified else f"{got.sha256} (not known before; recorded for later)"
     run.finish(
-        record={**record, "import_options": options},
-        summary={
+        {**record, "import_options": options},
+        {
             "data set": f"{dataset.name}: {dataset.title}",
             "source": got.source,
             "SHA-256": checked,

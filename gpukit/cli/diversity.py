@@ -1,26 +1,17 @@
 """``gpukit diversity``: ego-networks, the vertices with the most social contexts, cores and trusses."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gpukit.cli.common import (
-    CompressOption,
-    DeviceChoice,
-    DeviceOption,
-    GpusOption,
-    JsonOption,
-    OutOption,
-    Run,
-    ThreadsOption,
-    VerboseOption,
-)
+from gpukit import settings
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
 from gpukit.cli.diversity_gather import gather
-from gpukit.cli.numbers import at_most
-from gpukit.cli.parts import PartOption, part_of
-from gpukit.cli.vertices import vertex_list
+from gpukit.cli.options import CompressOption, GraphArgument, PartOption, TOption, UndirectedOption, ablation, option
+from gpukit.cli.parts import part_of
+from gpukit.cli.vertices import at_most, vertex_list
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,44 +22,18 @@ app = typer.Typer(
     help="Structural diversity: vertices with many social contexts.", no_args_is_help=True, add_completion=False
 )
 
-GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
-TOption = Annotated[
-    int | None, typer.Option("-t", metavar="T", help="Number of vertices to find; 100, or n if smaller, by default.")
-]
-DEFAULT_T = 100
-UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Ignore the directions of a directed graph.")]
-
-
-class Model(StrEnum):
-    """Values of ``--model``."""
-
-    comp = "comp"
-    core = "core"
-    truss = "truss"
-
-
-class Balance(StrEnum):
-    """Values of ``--balance``."""
-
-    none = "none"
-    pack = "pack"
-    random = "random"
-    exhausted = "exhausted"
-    dynamic = "dynamic"
-
-
 VISITS_PER_ARC = 8
 """Steps of the search for an arc at least, by which ``auto`` chooses the device."""
 
 
-def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", str, bool]:
-    """Return the graph, undirected, the digest of its file, and whether directions were ignored for that."""
+def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", bool]:
+    """Return the graph, undirected, and whether directions were ignored for that."""
     with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
         from gpukit.diversity import as_undirected
 
-        given, source, _ = read_graph_file(graph_file, transpose=False)
-        return as_undirected(given, undirected), source, not given.undirected
+        given, _ = run.read_graph(graph_file, transpose=False)
+        run.graph = as_undirected(given, undirected)
+        return run.graph, not given.undirected
 
 
 def _told(symmetrised: bool) -> dict[str, str]:
@@ -76,36 +41,32 @@ def _told(symmetrised: bool) -> dict[str, str]:
     return {"directions": "ignored: the graph is directed, every edge counts both ways"} if symmetrised else {}
 
 
-def _device(run: Run, graph: "Graph", device: DeviceChoice, gpus: int, threads: int | None) -> "Device":
-    return run.use_device(device.value, gpus, threads, work=VISITS_PER_ARC * graph.m)
+def _device(run: Run) -> "Device":
+    """Choose the device for a graph that was read."""
+    return run.use_device(work=VISITS_PER_ARC * run.graph.m)
 
 
-def _one_gpu(gpus: int, command: str) -> None:
-    if gpus > 1:
-        raise UsageError(f"--gpus is {gpus}; diversity {command} uses one GPU")
+def _one_gpu(run: Run, command: str) -> None:
+    """Refuse several GPUs; raises UsageError."""
+    if run.gpus > 1:
+        raise UsageError(f"--gpus is {run.gpus}; diversity {command} uses one GPU")
 
 
 @app.command("egos")
+@with_run("out", *DEVICE)
 def egos(
+    run: Run,
     graph_file: GraphArgument,
-    out: OutOption,
-    vertices: Annotated[
-        str | None, typer.Option("--vertices", metavar="A,B,…|FILE", help="The centres; all vertices by default.")
-    ] = None,
+    vertices: Annotated[str | None, option("--vertices A,B,…|FILE", "The centres; all vertices by default.")] = None,
     undirected: UndirectedOption = False,
     compress: CompressOption = False,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
 ) -> None:
     """Write ego-networks in CSR, in ascending order of their centres."""
-    run = Run({"undirected": undirected}, out=out, as_json=as_json, verbose=verbose)
-    _one_gpu(gpus, "egos")
-    graph, source, symmetrised = _read(run, graph_file, undirected)
+    run.params = {"undirected": undirected}
+    _one_gpu(run, "egos")
+    graph, symmetrised = _read(run, graph_file, undirected)
     centres = sorted(vertex_list(vertices, "--vertices", graph)) if vertices is not None else range(graph.n)
-    where = _device(run, graph, device, gpus, threads)
+    where = _device(run)
     with run.phase("extract"):
         import numpy as np
 
@@ -128,48 +89,46 @@ def egos(
             "indptr": found.indptr,
             "indices": found.indices,
         }
-        attributes = {"n": graph.n, "count": len(found.centres), "graph": source}
-        write(out, "egonets", arrays, attributes, params=run.params, inputs={"graph": source}, compress=compress)
+        attributes = {"n": graph.n, "count": len(found.centres), **run.inputs}
+        write(run.target, "egonets", arrays, attributes, params=run.params, inputs=run.inputs, compress=compress)
     record = {"egos": len(found.centres), "nodes": len(found.nodes), "edges": len(found.indices) // 2}
-    run.finish(graph, record | {"symmetrised": symmetrised}, record | _told(symmetrised))
+    run.finish(record | {"symmetrised": symmetrised}, record | _told(symmetrised))
 
 
 @app.command("search")
+@with_run("out", *DEVICE)
 def search_(
+    run: Run,
     graph_file: GraphArgument,
-    out: OutOption,
-    model: Annotated[Model, typer.Option("--model", help="What counts as a social context.")] = Model.truss,
-    k: Annotated[int, typer.Option("-k", metavar="K", help="Threshold of the model.")] = 4,
+    model: Annotated[
+        settings.Context, option("--model", "What counts as a social context.")
+    ] = settings.DIVERSITY_MODEL,
+    k: Annotated[int, option("-k K", "Threshold of the model.")] = settings.DIVERSITY_K,
     t: TOption = None,
     undirected: UndirectedOption = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Decompose every ego-network, as the paper does; the same answer, slower.")
+        bool, ablation("--full", "Decompose every ego-network, as the paper does; the same answer, slower.")
     ] = False,
     part: PartOption = None,
     balance: Annotated[
-        Balance, typer.Option("--balance", help="How several GPUs share the work; the same answer.")
-    ] = Balance.dynamic,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+        Literal["none", "pack", "random", "exhausted", "dynamic"],
+        ablation("--balance", "How several GPUs share the work; the same answer."),
+    ] = "dynamic",
 ) -> None:
     """Find the t vertices with the most social contexts, and these contexts."""
-    params = {"model": model.value, "k": k, "t": t, "undirected": undirected}
-    run = Run(params, out=out, as_json=as_json, verbose=verbose)
-    graph, source, symmetrised = _read(run, graph_file, undirected)
+    run.params = {"model": model, "k": k, "t": t, "undirected": undirected}
+    graph, symmetrised = _read(run, graph_file, undirected)
     from gpukit.diversity import Params, make_network, search
     from gpukit.diversity.problem import check_t
 
-    asked = Params(model.value, k)
-    t = run.params["t"] = at_most(t, DEFAULT_T, graph.n)
+    asked = Params(model, k)
+    t = run.params["t"] = at_most(t, settings.DIVERSITY_T, graph.n)
     check_t(t, graph.n)
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part
-    where = _device(run, graph, device, gpus, threads)
+    where = _device(run)
     with run.phase("triangles"):
-        network = make_network(graph, where, strategy=balance.value, full=full)
+        network = make_network(graph, where, strategy=balance, full=full)
     with run.progress("ego-networks") as update:
         result = search(network, asked, t, among=range(first, last), timer=run.timer, progress=update)
     with run.phase("write"):
@@ -179,8 +138,8 @@ def search_(
         arrays = {"vertices": vertices, "internal": result.vertices, "scores": result.scores}
         arrays |= {"first": result.contexts.first, "offsets": result.contexts.offsets}
         arrays["members"] = graph.original(result.contexts.members)
-        attributes = {"n": graph.n, "model": model.value, "k": k, "graph": source}
-        write(out, "diversity", arrays, attributes, params=run.params, inputs={"graph": source})
+        attributes = {"n": graph.n, "model": model, "k": k, **run.inputs}
+        write(run.target, "diversity", arrays, attributes, params=run.params, inputs=run.inputs)
     top = [
         {
             "vertex": int(vertex),
@@ -193,29 +152,25 @@ def search_(
     if shares := getattr(network, "shares", []):  # of several GPUs
         record["shares"] = [vars(share) for share in shares]
     shown = {f"vertex {one['vertex']}": f"{one['score']} contexts" for one in top[:10]}
-    run.finish(graph, record, {**shown, "scored": f"{result.scored:,}", **_told(symmetrised)})
+    run.finish(record, {**shown, "scored": f"{result.scored:,}", **_told(symmetrised)})
 
 
 @app.command("decompose")
+@with_run("out", *DEVICE)
 def decompose_(
+    run: Run,
     graph_file: GraphArgument,
-    out: OutOption,
     undirected: UndirectedOption = False,
     egos: Annotated[
-        bool, typer.Option("--egos", help="Also the triangles, and the largest trussness inside ego-networks.")
+        bool, option("--egos", "Also the triangles, and the largest trussness inside ego-networks.")
     ] = False,
     compress: CompressOption = False,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
 ) -> None:
     """Compute the coreness of every vertex and the trussness of every edge of the whole graph."""
-    run = Run({"undirected": undirected}, out=out, as_json=as_json, verbose=verbose)
-    _one_gpu(gpus, "decompose")
-    graph, source, symmetrised = _read(run, graph_file, undirected)
-    where = _device(run, graph, device, gpus, threads)
+    run.params = {"undirected": undirected}
+    _one_gpu(run, "decompose")
+    graph, symmetrised = _read(run, graph_file, undirected)
+    where = _device(run)
     with run.phase("decompose"):
         from gpukit.diversity import decompose
 
@@ -239,10 +194,10 @@ def decompose_(
             "heads": graph.original(found.heads),
             "trussness": found.trussness,
         }
-        attributes = {"n": graph.n, "graph": source}
-        write(out, "decomposition", arrays, attributes, params=run.params, inputs={"graph": source}, compress=compress)
+        attributes = {"n": graph.n, **run.inputs}
+        write(run.target, "decomposition", arrays, attributes, params=run.params, inputs=run.inputs, compress=compress)
     shown = {f"largest {name.replace('_', ' ')}": value for name, value in largest.items()}
-    run.finish(graph, record, shown | _told(symmetrised))
+    run.finish(record, shown | _told(symmetrised))
 
 
 app.command("gather")(gather)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gpukit import __version__
-from gpukit.cli.common import JsonOption, VerboseOption, check_compiler, print_json, set_logging
+from gpukit.cli.command import with_run
+from gpukit.cli.common import Run, check_compiler, print_json
 from gpukit.device import select
 from gpukit.device.memory import host_free_bytes, readable
 from gpukit.errors import ComparisonFailed
@@ -28,12 +29,12 @@ PACKAGES = (
 )
 
 
-def doctor(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
+@with_run()
+def doctor(run: Run) -> None:
     """Say what is here: devices, versions, and a self-test of each backend. Exit code 1 if a test fails."""
-    set_logging(verbose)
     check_compiler(select.available_threads())
     report: dict[str, Any] = {"devices": devices(), "versions": versions(), "checks": checks()}
-    if as_json:
+    if run.as_json:
         print_json(report)
     else:
         _print(report)

@@ -1,50 +1,23 @@
 """``gpukit gim``: influence maximisation, in one step or in shards, and simple seeds to compare with."""
 
-import hashlib
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gpukit.cli.common import (
-    DeviceChoice,
-    DeviceOption,
-    GpusOption,
-    JsonOption,
-    OutOption,
-    Run,
-    SeedOption,
-    ThreadsOption,
-    VerboseOption,
-)
-from gpukit.cli.gim_options import (
-    MEMBERS_PER_SET,
-    BlockOption,
-    Bound,
-    GraphArgument,
-    GridOption,
-    KOption,
-    Method,
-    Model,
-    ModelOption,
-    RoundsOption,
-    Sampler,
-    SamplerOption,
-    Samples,
-    Selecting,
-    launch_shape,
-    need_edges,
-    record_of,
-    stored,
-    summary_of,
-)
+from gpukit import settings
+from gpukit.cli import options
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.gim_common import MEMBERS_PER_SET, known_of, launch_shape, need_edges, record_of, summary_of
 from gpukit.cli.gim_shards import sample, select
 from gpukit.cli.loading import one_edge
-from gpukit.cli.numbers import in_units
-from gpukit.cli.vertices import vertex_list, vertex_numbers
+from gpukit.cli.options import ablation, option
+from gpukit.cli.vertices import COST_DECIMALS, in_units, read_once, vertex_costs, vertex_list, vertex_numbers
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
 
@@ -52,176 +25,120 @@ if TYPE_CHECKING:
     from gpukit.gim import Params
     from gpukit.graph.csr import Graph
 
-COST_DECIMALS = 6
-_UNIT = 10**COST_DECIMALS
-
 app = typer.Typer(help="Influence maximisation by reverse-reachable sets.", no_args_is_help=True, add_completion=False)
 
 
-@app.command("run")
-def run_(
-    graph_file: GraphArgument,
-    out: OutOption,
-    k: Annotated[
-        int | None, typer.Option("-k", metavar="K", help="Number of seeds (of each round); or give --budget.")
-    ] = None,
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", metavar="E", help="Accuracy of the guarantee, in [1e-6, 1).")
-    ] = 0.1,
-    model: ModelOption = Model.ic,
-    bound: Annotated[Bound, typer.Option("--bound", help="How many RR sets are enough: OPIM-C or IMM.")] = Bound.opim,
-    sampler: SamplerOption = Sampler.skip,
+@dataclass(frozen=True)
+class Wanted:
+    """How good the seeds shall be, and how that is found out."""
+
+    k: Annotated[int | None, option("-k K", "Number of seeds (of each round); or give --budget.")] = None
+    epsilon: Annotated[float, option("--epsilon E", "Accuracy of the guarantee, in [1e-6, 1).")] = settings.GIM_EPSILON
+    model: options.ModelOption = options.MODEL
+    bound: Annotated[settings.Bound, option("--bound", "How many RR sets are enough: OPIM-C or IMM.")] = (
+        settings.default(settings.Bound)
+    )
+    sampler: options.SamplerOption = options.SAMPLER
     samples: Annotated[
-        Samples, typer.Option("--samples", help="IMM: re-use the search phase's sets soundly, not, or as printed.")
-    ] = Samples.grid,
+        settings.Samples, ablation("--samples", "IMM: re-use the search phase's sets soundly, not, or as printed.")
+    ] = settings.default(settings.Samples)
     selection: Annotated[
-        Selecting, typer.Option("--selection", help="Choose seeds by an index, or by a scan of all sets a seed.")
-    ] = Selecting.by_index,
-    rounds: RoundsOption = 1,
-    min_sets: Annotated[
-        int, typer.Option("--min-sets", metavar="N", help="Fewest RR sets, all collections together.")
-    ] = 200_000,
-    include: Annotated[
-        str | None, typer.Option("--include", metavar="A,B,…|FILE", help="Vertices that must be seeds.")
-    ] = None,
-    exclude: Annotated[
-        str | None, typer.Option("--exclude", metavar="A,B,…|FILE", help="Vertices that cannot be seeds.")
-    ] = None,
+        settings.Selection, ablation("--selection", "Choose seeds by an index, or by a scan of all sets a seed.")
+    ] = settings.default(settings.Selection)
+    rounds: options.RoundsOption = 1
+    min_sets: Annotated[int, option("--min-sets N", "Fewest RR sets, all collections together.")] = (
+        settings.GIM_MIN_SETS
+    )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which vertices can be seeds at what cost, and what each counts for."""
+
+    include: Annotated[str | None, option("--include A,B,…|FILE", "Vertices that must be seeds.")] = None
+    exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
     targets: Annotated[
-        Path | None,
-        typer.Option("--targets", metavar="FILE", help="Lines `id weight`: what a vertex counts for; 0 if not named."),
-    ] = None,
-    costs: Annotated[
-        Path | None, typer.Option("--costs", metavar="FILE", help="Lines `id cost`: what a seed costs; 1 if not named.")
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option("--budget", metavar="B", help="What the seeds may cost together, instead of -k.")
-    ] = None,
-    block: BlockOption = None,
-    grid: GridOption = None,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
-) -> None:
+        Path | None, option("--targets FILE", "Lines `id weight`: what a vertex counts for; 0 if not named.")
+    ] = None
+    costs: Annotated[Path | None, option("--costs FILE", "Lines `id cost`: what a seed costs; 1 if not named.")] = None
+    budget: Annotated[str | None, option("--budget B", "What the seeds may cost together, instead of -k.")] = None
+
+
+@app.command("run")
+@with_run("out", *DEVICE, "seed")
+def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Limits, scan: options.ScanShape) -> None:
     """Find k seeds, or seeds within a budget, of large expected spread, and say how good they are."""
-    params: dict[str, Any] = {
-        "k": k,
-        "epsilon": epsilon,
-        "model": model.value,
-        "bound": bound.value,
-        "sampler": sampler.value,
-        "samples": samples.value,
-        "rounds": rounds,
-        "min_sets": min_sets,
-        "budget": budget,
-    }
-    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    if k is None and budget is None:
+    asked = vars(wanted)
+    run.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": limits.budget}
+    if wanted.k is None and limits.budget is None:
         raise UsageError("give the number of seeds by -k, or what they may cost by --budget")
-    budget_units = None if budget is None else _budget(budget)
-    if not 1e-6 <= epsilon < 1:
-        raise UsageError(f"--epsilon is {epsilon}; it must lie in [1e-6, 1): less would take over 10^12 RR sets")
+    budget = None if limits.budget is None else _budget(limits.budget)
+    if not 1e-6 <= wanted.epsilon < 1:
+        raise UsageError(f"--epsilon is {wanted.epsilon}; it must lie in [1e-6, 1): less would take over 10^12 RR sets")
+    skipping = wanted.model == "ic" and wanted.sampler == "skip"
+    graph, tables = run.read_graph(graph_file, tables=skipping)
     with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
-
-        skipping = model == Model.ic and sampler == Sampler.skip
-        graph, source, tables = read_graph_file(graph_file, tables=skipping)
-        inputs = {"graph": source}
-        forced, barred = vertex_list(include, "--include", graph), vertex_list(exclude, "--exclude", graph)
-        for name, vertices in (("include", forced), ("exclude", barred)):
-            if vertices:
-                run.params[name] = graph.original(vertices).tolist()
-        weights = prices = None
-        if targets is not None:
-            content = targets.read_bytes()
-            weights = vertex_numbers(
-                targets, content, graph, default=0, decimals=0, low=Decimal(0), high=Decimal(2**53)
-            )
-            inputs["targets"] = hashlib.sha256(content).hexdigest()
-        if costs is not None:
-            low, high = Decimal(1) / _UNIT, Decimal(2**31 - 1) / _UNIT
-            content = costs.read_bytes()
-            prices = vertex_numbers(costs, content, graph, default=_UNIT, decimals=COST_DECIMALS, low=low, high=high)
-            inputs["costs"] = hashlib.sha256(content).hexdigest()
-        elif budget is not None:
-            import numpy as np
-
-            prices = np.full(graph.n, _UNIT)
-    work = _work(graph, k or 50, epsilon, bound, sampler, min_sets) * rounds
-    chosen = run.use_device(device.value, gpus, threads, work=work)
+        given = _read_limits(run, graph, limits)
+    device = run.use_device(work=_work(graph, wanted))
     with run.phase("load"):
         from gpukit.gim import Params, maximise
 
-        asked = Params(
-            k=k,
-            epsilon=epsilon,
-            model=model.value,
-            bound=bound.value,
-            sampler=sampler.value,
-            samples=samples.value,
-            selection=selection.value,
-            rounds=rounds,
-            min_sets=min_sets,
-            seed=seed,
-            include=forced,
-            exclude=barred,
-            root_weights=weights,
-            costs=prices,
-            budget=budget_units,
-        )
-        _load(graph, asked, chosen)
-    shape = launch_shape(block, grid, chosen.kind)
+        params = Params(**asked, **given, budget=budget, seed=run.seed)
+        _load(graph, params, device)
+    shape = launch_shape(scan, device.kind)
     with run.progress("RR sets") as update:
-        result = maximise(graph, asked, chosen, tables=tables, shape=shape, timer=run.timer, progress=update)
-    with run.phase("write"):
-        from gpukit.artifacts import write_seeds
-
-        method = f"gim {bound.value}"
-        original = graph.original(result.seeds)
-        known = stored(run, inputs, result)
-        write_seeds(out, original, result.seeds, n=graph.n, method=method, inputs=inputs, **known)
-    record = record_of(original.tolist(), result)
-    run.finish(graph, {**record, "selection": selection.value}, summary_of(record, graph.n))
+        result = maximise(graph, params, device, tables=tables, shape=shape, timer=run.timer, progress=update)
+    seeds = run.save_seeds(result.seeds, f"gim {wanted.bound}", **known_of(result))
+    record = record_of(seeds, result)
+    run.finish({**record, "selection": wanted.selection}, summary_of(record, graph.n))
 
 
 @app.command("baseline")
+@with_run("out", "seed")
 def baseline(
-    graph_file: GraphArgument,
-    out: OutOption,
-    k: KOption,
-    method: Annotated[Method, typer.Option("--method", help="By out-degree, by degree discount, or at random.")],
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+    run: Run,
+    graph_file: options.GraphArgument,
+    k: options.RoundSeedsOption,
+    method: Annotated[
+        Literal["degree", "degree-discount", "random"],
+        option("--method", "By out-degree, by degree discount, or at random."),
+    ],
 ) -> None:
     """Choose k seeds without RR sets and without a guarantee, to compare with."""
-    run = Run({"method": method.value, "k": k}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
-
-        graph, source, _ = read_graph_file(graph_file)
-        inputs = {"graph": source}
+    run.params = {"method": method, "k": k}
+    graph, _ = run.read_graph(graph_file)
     need_edges(graph)
     run.use_device(threads=1)
     with run.phase("load"):
         from gpukit.gim import baselines
 
-        ranked = {Method.degree: baselines.degree, Method.degree_discount: baselines.degree_discount}
-        choose = ranked.get(method) or partial(baselines.random, seed=seed)
+        ranked = {"degree": baselines.degree, "degree-discount": baselines.degree_discount}
+        choose = ranked.get(method) or partial(baselines.random, seed=run.seed)
         choose(one_edge(graph), 1)  # compiled code, before what people compare
     with run.phase("selection"):
         seeds = choose(graph, k)
-    with run.phase("write"):
-        from gpukit.artifacts import write_seeds
+    run.finish({"seeds": run.save_seeds(seeds, method)})
 
-        original = graph.original(seeds)
-        write_seeds(
-            out, original, seeds, n=graph.n, method=method.value, graph=inputs["graph"], seed=seed, params=run.params
+
+def _read_limits(run: Run, graph: "Graph", limits: Limits) -> dict[str, Any]:
+    """Return the arguments of ``Params`` that stand for vertices; ids given join the parameters, files the inputs."""
+    given: dict[str, Any] = {}
+    for name in ("include", "exclude"):
+        given[name] = vertex_list(getattr(limits, name), f"--{name}", graph)
+        if given[name]:
+            run.params[name] = graph.original(given[name]).tolist()
+    if limits.targets is not None:
+        content = read_once(limits.targets, "targets", run.inputs)
+        given["root_weights"] = vertex_numbers(
+            limits.targets, content, graph, default=0, decimals=0, low=Decimal(0), high=Decimal(2**53)
         )
-    run.finish(graph, {"seeds": original.tolist()})
+    if limits.costs is not None:
+        given["costs"] = vertex_costs(limits.costs, graph, run.inputs, default=10**COST_DECIMALS)
+    elif limits.budget is not None:
+        import numpy as np
+
+        given["costs"] = np.full(graph.n, 10**COST_DECIMALS)
+    return given
 
 
 def _load(graph: "Graph", asked: "Params", device: Device) -> None:
@@ -241,17 +158,17 @@ def _budget(text: str) -> int:
     return units
 
 
-def _work(graph: "Graph", k: int, epsilon: float, bound: Bound, sampler: Sampler, min_sets: int) -> float:
+def _work(graph: "Graph", wanted: Wanted) -> float:
     """Estimate the vertex and edge visits of a run, for the choice of the device only: 20 members a set.
 
     OPIM-C stops after about 16 · (0.05/ε)² times its first size; IMM needs about what an optimum of 0.15 n asks for.
     """
-    k = max(1, min(k, graph.n))
-    log_sets = math.lgamma(graph.n + 1) - math.lgamma(k + 1) - math.lgamma(graph.n - k + 1)
-    first = 2 * (0.64 * math.sqrt(math.log(6 * graph.n)) + math.sqrt(0.64 * (log_sets + math.log(6 * graph.n)))) ** 2
-    sets = first / (0.15 * epsilon**2) if bound == Bound.imm else 2 * first * max(1.0, 16 * (0.05 / epsilon) ** 2)
-    scanned = graph.m / graph.n if sampler == Sampler.scan else 1.0
-    return max(sets, min_sets) * MEMBERS_PER_SET * scanned
+    k, n, epsilon = max(1, min(wanted.k or 50, graph.n)), graph.n, wanted.epsilon
+    log_sets = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    first = 2 * (0.64 * math.sqrt(math.log(6 * n)) + math.sqrt(0.64 * (log_sets + math.log(6 * n)))) ** 2
+    sets = first / (0.15 * epsilon**2) if wanted.bound == "imm" else 2 * first * max(1.0, 16 * (0.05 / epsilon) ** 2)
+    scanned = graph.m / n if wanted.sampler == "scan" else 1.0
+    return max(sets, wanted.min_sets) * MEMBERS_PER_SET * scanned * wanted.rounds
 
 
 app.command("sample")(sample)

@@ -4,80 +4,44 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated
 
-import typer
-
-from gpukit.cli.common import (
-    CompressOption,
-    DeviceChoice,
-    DeviceOption,
-    GpusOption,
-    JsonOption,
-    OutOption,
-    Run,
-    SeedOption,
-    ThreadsOption,
-    VerboseOption,
-)
-from gpukit.cli.gim_options import (
-    MEMBERS_PER_SET,
-    BlockOption,
-    GraphArgument,
-    GridOption,
-    KOption,
-    Model,
-    ModelOption,
-    RoundsOption,
-    Sampler,
-    SamplerOption,
-    launch_shape,
-    need_edges,
-    record_of,
-    stored,
-    summary_of,
-)
+from gpukit.cli import options
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.gim_common import MEMBERS_PER_SET, known_of, launch_shape, need_edges, record_of, summary_of
+from gpukit.cli.options import option
 from gpukit.errors import UsageError
 
 MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed")
 """What RR sets that are joined, or judge one another, must have in common."""
 
 
+@with_run("out", *DEVICE, "seed")
 def sample(
-    graph_file: GraphArgument,
-    out: OutOption,
-    count: Annotated[int, typer.Option("--count", metavar="N", help="Number of sets.")],
-    first: Annotated[int, typer.Option("--first", metavar="I", help="Sample id of the first set.")] = 0,
-    model: ModelOption = Model.ic,
-    sampler: SamplerOption = Sampler.skip,
-    rounds: RoundsOption = 1,
-    block: BlockOption = None,
-    grid: GridOption = None,
-    compress: CompressOption = False,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+    run: Run,
+    graph_file: options.GraphArgument,
+    count: Annotated[int, option("--count N", "Number of sets.")],
+    *,
+    first: Annotated[int, option("--first I", "Sample id of the first set.")] = 0,
+    model: options.ModelOption = options.MODEL,
+    sampler: options.SamplerOption = options.SAMPLER,
+    rounds: options.RoundsOption = 1,
+    scan: options.ScanShape,
+    compress: options.CompressOption = False,
 ) -> None:
     """Draw the RR sets of a range of sample ids. A set depends on its id, not on the range, so ranges fit together."""
-    params = {"first": first, "count": count, "model": model.value, "sampler": sampler.value, "rounds": rounds}
-    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    run.params = {"first": first, "count": count, "model": model, "sampler": sampler, "rounds": rounds}
     if count < 1 or first < 0 or first + count > 1 << 48:
         raise UsageError(f"sample ids {first} to {first + count - 1}: give --count >= 1 within 0 to 2^48 - 1")
-    with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
-
-        skipping = model == Model.ic and sampler == Sampler.skip
-        graph, source, tables = read_graph_file(graph_file, tables=skipping)
+    graph, tables = run.read_graph(graph_file, tables=model == "ic" and sampler == "skip")
     need_edges(graph)
-    work = float(MEMBERS_PER_SET) * count * rounds * (graph.m / graph.n if sampler == Sampler.scan else 1)
-    chosen = run.use_device(device.value, gpus, threads, work=work)
+    work = float(MEMBERS_PER_SET) * count * rounds * (graph.m / graph.n if sampler == "scan" else 1)
+    device = run.use_device(work=work)
     from gpukit.worlds.factory import make_collection
     from gpukit.worlds.reverse import prepare
 
-    reverse = prepare(graph, model.value, sampler.value, tables=tables, rounds=rounds)
+    reverse = prepare(graph, model, sampler, tables=tables, rounds=rounds)
     with run.phase("transfer"):
-        sets = make_collection(reverse, seed, first, chosen, shape=launch_shape(block, grid, chosen.kind))
+        sets = make_collection(reverse, run.seed, first, device, shape=launch_shape(scan, device.kind))
     with run.phase("sampling"):
         sets.extend(count)
     with run.phase("transfer"):
@@ -86,70 +50,49 @@ def sample(
         from gpukit.artifacts import write_rrsets
 
         write_rrsets(
-            out,
-            offsets,
-            members,
-            n=graph.n,
-            m=graph.m,
-            ids=graph.ids,
-            first=first,
-            stream=reverse.stream.name,
-            model=model.value,
-            sampler=sampler.value,
-            graph=source,
-            seed=seed,
-            rounds=rounds,
-            params=run.params,
+            run.target, offsets, members, n=graph.n, m=graph.m, ids=graph.ids, first=first, stream=reverse.stream.name,
+            model=model, sampler=sampler, graph=run.inputs["graph"], seed=run.seed, rounds=rounds, params=run.params,
             compress=compress,
-        )
+        )  # fmt: skip
     record = {"rr_sets": count, "members": len(members), "mean_size": len(members) / count}
     summary = {"RR sets": f"{count:,}", "members": f"{len(members):,}, {len(members) / count:.3f} a set"}
-    run.finish(graph, record, summary)
+    run.finish(record, summary)
 
 
+@with_run("out", *DEVICE)
 def select(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="RR.h5…", help="RR sets with sample ids that follow each other.")
-    ],
-    out: OutOption,
-    k: KOption,
+    run: Run,
+    files: Annotated[list[Path], options.argument("RR.h5…", "RR sets with sample ids that follow each other.")],
+    k: options.RoundSeedsOption,
     judge: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--judge", metavar="RR.h5", help="Other RR sets, drawn alike, to estimate the spread with; once a file."
-        ),
+        option("--judge RR.h5", "Other RR sets, drawn alike, to estimate the spread with; once a file."),
     ] = None,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
 ) -> None:
     """Choose k seeds out of RR sets in files, in whatever order they are given; the CPU does it.
 
     Without --judge what they cover of the very sets they were chosen from is all that is known of their spread, and it
     is too high. There is no guarantee, because nothing says why there are as many sets as there are.
     """
-    run = Run(out=out, as_json=as_json, verbose=verbose)
-    if device == DeviceChoice.cuda:
+    if run.requested == "cuda":
         from gpukit.device.select import choose
 
-        choose("cuda", gpus, threads)  # fails where there is none, as everywhere
-    run.use_device("cpu" if device == DeviceChoice.cpu else None, gpus, threads)
+        choose("cuda", run.gpus, run.threads)  # fails where there is none, as everywhere
+    run.requested = "cpu" if run.requested == "cpu" else None
+    run.use_device()
     with run.phase("read"):
         from gpukit.artifacts import read_rrsets
         from gpukit.gim.shards import Shard, join, separate
         from gpukit.gim.shards import select as choose_seeds
 
         shards: dict[str, list[Shard]] = {"rrsets": [], "judge": []}
-        inputs: dict[str, str] = {}
         for what, paths in (("rrsets", files), ("judge", judge or [])):
             for path in paths:
                 sets = read_rrsets(path)
                 same = {name: getattr(sets, name) for name in MADE_FROM}
                 shards[what].append(Shard(str(path), sets.first, sets.offsets, sets.members, tuple(same.items())))
-                inputs[what if len(paths) == 1 else f"{what}_{sets.first}"] = sets.digest
-        inputs["graph"] = sets.graph
+                run.inputs[what if len(paths) == 1 else f"{what}_{sets.first}"] = sets.digest
+        run.inputs["graph"] = sets.graph
         joined = {what: join(found) for what, found in shards.items() if found}
         separate(shards["rrsets"], shards["judge"])
         run.seed, run.params = sets.seed, {"k": k}
@@ -164,7 +107,10 @@ def select(
         from gpukit.artifacts import write_seeds
 
         original = result.seeds if sets.ids is None else sets.ids[result.seeds]
-        known = stored(run, inputs, result)
-        write_seeds(out, original, result.seeds, n=sets.n, method="gim select", inputs=inputs, **known)
+        write_seeds(
+            run.target, original, result.seeds, n=sets.n, method="gim select", graph=sets.graph, seed=run.seed,
+            params=run.params, inputs=run.inputs, **known_of(result),
+        )  # fmt: skip
+    run.graph = SimpleNamespace(n=sets.n, m=sets.m)
     record = record_of(original.tolist(), result)
-    run.finish(SimpleNamespace(n=sets.n, m=sets.m), record, summary_of(record, sets.n))
+    run.finish(record, summary_of(record, sets.n))

@@ -2,32 +2,16 @@
 
 import hashlib
 import logging
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from gpukit.cli.common import (
-    CompressOption,
-    JsonOption,
-    OutOption,
-    Run,
-    SeedOption,
-    ThreadsOption,
-    VerboseOption,
-    print_json,
-    set_logging,
-)
+from gpukit.cli.command import with_run
+from gpukit.cli.common import Run, print_json
 from gpukit.cli.generate import generate
-from gpukit.cli.graph_output import (
-    TransposeOption,
-    UndirectedOption,
-    WeightsOption,
-    graph_facts,
-    shown,
-    write_graph_file,
-)
+from gpukit.cli.graph_common import graph_facts, shown, write_graph_file
+from gpukit.cli.options import BothWaysOption, CompressOption, TransposeOption, WeightsOption, argument, option
 from gpukit.errors import UsageError
 
 app = typer.Typer(help="Import, generate and describe graphs.", no_args_is_help=True, add_completion=False)
@@ -36,36 +20,23 @@ app.add_typer(generate, name="generate")
 _log = logging.getLogger("gpukit")
 
 
-class Parallel(StrEnum):
-    """Values of ``--parallel-edges``."""
-
-    merge = "merge"
-    combine = "combine"
-
-
 @app.command("import")
+@with_run("out", "threads", "seed")
 def import_graph(
-    edges: Annotated[Path, typer.Argument(metavar="EDGES", help="Text, CSV or Matrix Market, also gzipped.")],
-    out: OutOption,
-    undirected: UndirectedOption = False,
+    run: Run,
+    edges: Annotated[Path, argument("EDGES", "Text, CSV or Matrix Market, also gzipped.")],
+    undirected: BothWaysOption = False,
     weights: WeightsOption = "wc",
     parallel: Annotated[
-        Parallel,
-        typer.Option("--parallel-edges", help="Count a repeated edge once, or as that many independent chances."),
-    ] = Parallel.merge,
-    vertices: Annotated[
-        int | None, typer.Option("--vertices", metavar="N", help="The ids are 0 … N-1, also those without edges.")
-    ] = None,
+        Literal["merge", "combine"],
+        option("--parallel-edges", "Count a repeated edge once, or as that many independent chances."),
+    ] = "merge",
+    vertices: Annotated[int | None, option("--vertices N", "The ids are 0 … N-1, also those without edges.")] = None,
     dataset: Annotated[
-        str | None,
-        typer.Option("--dataset", metavar="NAME", help="The file is this one of `gpukit data list`; it says the rest."),
+        str | None, option("--dataset NAME", "The file is this one of `gpukit data list`; it says the rest.")
     ] = None,
     transpose: TransposeOption = True,
     compress: CompressOption = False,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
 ) -> None:
     """Import an edge list: drop self-loops, merge parallel edges, sort, keep the original ids.
 
@@ -79,20 +50,19 @@ def import_graph(
         if vertices not in (None, known.vertices):
             raise UsageError(f"--vertices {vertices} contradicts --dataset {known.name}, which says it; leave it out")
         undirected, vertices = undirected or known.undirected, known.vertices
-    params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel.value, "vertices": vertices}
-    params |= {"dataset": known.name} if known is not None else {}
-    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    run.use_device(threads=threads)
+    run.params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel, "vertices": vertices}
+    run.params |= {"dataset": known.name} if known is not None else {}
+    run.use_device()
     from gpukit.graph.build import build_graph
     from gpukit.graph.probabilities import parse_weights
     from gpukit.graph.readers import read_edges
 
-    scheme = parse_weights(weights, seed)
+    scheme = parse_weights(weights, run.seed)
     if vertices is not None and vertices < 1:
         raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
     with run.phase("read"), run.progress("read") as update:
         listed = read_edges(edges, scheme.scheme == "file", update)
-        inputs = {"edges": _file_digest(edges)} if edges.is_file() else {}
+        run.inputs = {"edges": _file_digest(edges)} if edges.is_file() else {}
     if listed.columns > 2 and scheme.scheme != "file":
         _log.info("the lines have %d columns, the third is not used; --weights file reads it", listed.columns)
     if listed.ids is not None and vertices is not None:
@@ -105,7 +75,7 @@ def import_graph(
             w=listed.w,
             weights=scheme,
             undirected=undirected or listed.undirected,
-            parallel=parallel.value,
+            parallel=parallel,
             ids=listed.ids if listed.ids is not None else vertices is None,
             n=vertices,
             transpose=transpose,
@@ -115,7 +85,7 @@ def import_graph(
         known.check_sizes(edges, graph.n, lines)
         if known.approximate:
             _log.info("the sizes of %s are known roughly only, and not compared", known.name)
-    write_graph_file(run, graph, compress, inputs, seed if scheme.scheme == "trivalency" else None)
+    write_graph_file(run, graph, compress, run.seed if scheme.scheme == "trivalency" else None)
 
 
 def _file_digest(path: Path) -> str:
@@ -124,15 +94,11 @@ def _file_digest(path: Path) -> str:
 
 
 @app.command("info")
-def info(
-    graph_file: Annotated[Path, typer.Argument(metavar="G.h5", help="A graph.")],
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
-) -> None:
+@with_run()
+def info(run: Run, graph_file: Annotated[Path, argument("G.h5", "A graph.")]) -> None:
     """Show what a graph file holds and what import did to the edge list."""
-    set_logging(verbose)
     record = graph_facts(graph_file)
-    if as_json:
+    if run.as_json:
         print_json(record)
         return
     from rich.console import Console

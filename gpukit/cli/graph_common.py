@@ -1,9 +1,7 @@
-"""What ``graph import`` and ``graph generate`` share: options, writing the artifact, the record of a graph."""
+"""What ``graph import`` and ``graph generate`` share: writing the artifact, and the record of a graph."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from gpukit.cli.common import Run
 from gpukit.errors import InputError
@@ -11,22 +9,10 @@ from gpukit.errors import InputError
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
-WeightsOption = Annotated[
-    str,
-    typer.Option(
-        "--weights",
-        metavar="wc|const:P|trivalency|file|none",
-        help="Edge probabilities: 1/in-degree, constant, 0.1/0.01/0.001 by chance, third column, none.",
-    ),
-]
-TransposeOption = Annotated[
-    bool, typer.Option("--transpose/--no-transpose", help="Keep the in-edges and the sampling tables too.")
-]
-UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Each edge stands for both directions.")]
 
-
-def write_graph_file(run: Run, graph: "Graph", compress: bool, inputs: dict[str, str], seed: int | None) -> None:
-    """Build the sampling tables, write the artifact and print the record."""
+def write_graph_file(run: Run, graph: "Graph", compress: bool, seed: int | None) -> None:
+    """Build the sampling tables, write the artifact and print the record; ``seed`` is that of the graph, if any."""
+    run.graph = graph
     if not graph.m:
         raise InputError(
             f"the graph has no edges: {graph.facts['self_loops_dropped']} self-loops and "
@@ -41,10 +27,9 @@ def write_graph_file(run: Run, graph: "Graph", compress: bool, inputs: dict[str,
     with run.phase("write"):
         from gpukit.artifacts import write_graph
 
-        assert run.out is not None
-        write_graph(run.out, graph, tables, compress=compress, inputs=inputs, params=run.params, seed=seed)
-    record = graph_facts(run.out)
-    run.finish(graph, record, {name: shown(value) for name, value in record.items() if name not in ("n", "m")})
+        write_graph(run.target, graph, tables, compress=compress, inputs=run.inputs, params=run.params, seed=seed)
+    record = graph_facts(run.target)
+    run.finish(record, {name: shown(value) for name, value in record.items() if name not in ("n", "m")})
 
 
 def graph_facts(path: Path) -> dict[str, Any]:

@@ -1,23 +1,16 @@
 """``gpukit imgpu``: greedy influence maximisation over Monte-Carlo worlds, and what vertices reach in them."""
 
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gpukit.cli.common import (
-    DeviceChoice,
-    DeviceOption,
-    GpusOption,
-    JsonOption,
-    OutOption,
-    Run,
-    SeedOption,
-    ThreadsOption,
-    VerboseOption,
-)
-from gpukit.cli.imgpu_shape import shape
+from gpukit import settings
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.imgpu_shape import check_worlds, shape
+from gpukit.cli.loading import one_edge
+from gpukit.cli.options import GraphArgument, SeedsOption, WorldsOption, ablation, option
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -37,138 +30,92 @@ app = typer.Typer(
 )
 
 
-class Method(StrEnum):
-    """Values of ``--method``."""
-
-    celf = "celf"
-    newgreedy = "newgreedy"
-    mixgreedy = "mixgreedy"
-    esmce = "esmce"
-    pmia = "pmia"
+Method = Literal["celf", "newgreedy", "mixgreedy", "esmce", "pmia"]
 
 
-class Sampler(StrEnum):
-    """Values of ``--sampler``."""
+@dataclass(frozen=True)
+class Optimisations:
+    """The paper's optimisations of a pass over a world; none changes an answer."""
 
-    skip = "skip"
-    scan = "scan"
+    combine: Annotated[bool, ablation("--combine", "Optimisation K: adjacent small levels at once. Same answer.")] = (
+        False
+    )
+    reorder: Annotated[bool, ablation("--reorder", "Optimisation R: vertices by level and degree. Same answer.")] = (
+        False
+    )
+    unroll: Annotated[int, ablation("--unroll U", "Optimisation U: children read at a time. Same answer.")] = 16
+    by_level: Annotated[
+        bool, ablation("--by-level", "Count level by level on the CPU too, as the paper. Same answer.")
+    ] = False
 
-
-GraphArgument = Annotated[Path, typer.Argument(metavar="G.h5", help="The graph.")]
-WorldsOption = Annotated[int, typer.Option("--worlds", metavar="R", help="Number of live-edge worlds.")]
+    def on(self, kind: str) -> dict[str, Any]:
+        """Return the arguments of ``maximise`` on a kind of device."""
+        how: dict[str, Any] = {"combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
+        return how | ({"by_level": self.by_level or self.combine or self.reorder} if kind == "cpu" else {})
 
 
 @app.command("run")
+@with_run("out", *DEVICE, "seed")
 def run_(
+    run: Run,
     graph_file: GraphArgument,
-    out: OutOption,
-    k: Annotated[int, typer.Option("-k", metavar="K", help="Number of seeds.")],
-    worlds: WorldsOption = 20_000,
-    fresh: Annotated[
-        bool, typer.Option("--fresh/--fixed", help="New worlds for every seed, or the same worlds for all.")
-    ] = False,
-    combine: Annotated[
-        bool, typer.Option("--combine", help="Optimisation K: adjacent small levels at once. Same answer.")
-    ] = False,
-    reorder: Annotated[
-        bool, typer.Option("--reorder", help="Optimisation R: vertices by level and degree. Same answer.")
-    ] = False,
-    unroll: Annotated[
-        int, typer.Option("--unroll", metavar="U", help="Optimisation U: children read at a time. Same answer.")
-    ] = 16,
-    by_level: Annotated[
-        bool, typer.Option("--by-level", help="Count level by level on the CPU too, as the paper. Same answer.")
-    ] = False,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+    k: SeedsOption,
+    *,
+    worlds: WorldsOption = settings.IMGPU_WORLDS,
+    fresh: Annotated[bool, option("--fresh/--fixed", "New worlds for every seed, or the same worlds for all.")] = False,
+    optimisations: Optimisations,
 ) -> None:
     """Find k seeds, each the vertex that adds most to the spread over the worlds (independent cascade)."""
-    run = Run({"k": k, "worlds": worlds, "fresh": fresh}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    if not 1 <= unroll <= 128:
-        raise UsageError(f"--unroll is {unroll}; 1 to 128 are allowed")
-    with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
-
-        graph, source, _ = read_graph_file(graph_file)
-        inputs = {"graph": source}
-    chosen = run.use_device(device.value, gpus, threads, work=_work(graph, worlds, k if fresh else 2))
-    how: dict[str, Any] = {"combine": combine, "reorder": reorder, "unroll": unroll}
-    if chosen.kind == "cpu":
-        how["by_level"] = by_level or combine or reorder
-    if len(chosen.gpus) > 1:
-        raise UsageError(f"--gpus is {gpus}; imgpu runs on one GPU")
+    run.params = {"k": k, "worlds": worlds, "fresh": fresh}
+    if not 1 <= optimisations.unroll <= 128:
+        raise UsageError(f"--unroll is {optimisations.unroll}; 1 to 128 are allowed")
+    graph, _ = run.read_graph(graph_file)
+    device = _use_device(run, worlds, k if fresh else 2)
+    how = optimisations.on(device.kind)
     with run.phase("load"):
         from dataclasses import replace
 
         from gpukit.imgpu import Params, maximise
         from gpukit.imgpu.problem import check
 
-        asked = Params(k=k, worlds=worlds, fresh=fresh, seed=seed)
+        asked = Params(k=k, worlds=worlds, fresh=fresh, seed=run.seed)
         check(graph, k)
-        maximise(graph, replace(asked, k=1, worlds=2), chosen, **how)  # compiled code, before what people compare
+        maximise(graph, replace(asked, k=1, worlds=2), device, **how)  # compiled code, before what people compare
     start = run.timer.seconds()["total"]
     with run.progress("worlds") as update:
-        result = maximise(graph, asked, chosen, timer=run.timer, progress=update, **how)
-    with run.phase("write"):
-        from gpukit.artifacts import write_seeds
-
-        original = graph.original(result.seeds)
-        write_seeds(
-            out, original, result.seeds, n=graph.n, method="imgpu", gains=result.gains, graph=inputs["graph"],
-            spread_estimate=result.spread_estimate, seed=seed, params=run.params, inputs=inputs,
-        )  # fmt: skip
-    record = {
-        "seeds": original.tolist(),
-        **result.facts(),
-        "gains": result.gains.tolist(),
-        "choice_s": _laps(run, start),
-    }
+        result = maximise(graph, asked, device, timer=run.timer, progress=update, **how)
+    seeds = run.save_seeds(result.seeds, "imgpu", gains=result.gains, spread_estimate=result.spread_estimate)
+    record = {"seeds": seeds, **result.facts(), "gains": result.gains.tolist(), "choice_s": _laps(run, start)}
     lines = {
-        "seeds": record["seeds"],
+        "seeds": seeds,
         "spread": f"{result.spread_estimate:,.2f} ± {result.stderr:.2g} (in {worlds:,} independent worlds)",
         "worlds": f"{result.drawn:,}" + (", drawn again for each seed" if result.streamed else ""),
     }
-    run.finish(graph, record, lines)
+    run.finish(record, lines)
 
 
 @app.command("reach")
+@with_run("out", *DEVICE, "seed")
 def reach(
+    run: Run,
     graph_file: GraphArgument,
-    out: OutOption,
     worlds: WorldsOption = 1000,
-    first: Annotated[int, typer.Option("--first", metavar="W", help="Number of the first world.")] = 0,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+    first: Annotated[int, option("--first W", "Number of the first world.")] = 0,
 ) -> None:
     """Count what every vertex reaches in worlds W … W + R - 1; with one world, its reach there."""
-    run = Run({"worlds": worlds, "first": first}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    if not 1 <= worlds < 2**31:
-        raise UsageError(f"--worlds is {worlds}; 1 to 2^31 - 1 are allowed")
+    run.params = {"worlds": worlds, "first": first}
+    check_worlds(worlds)
     if not 0 <= first < 2**47:
         raise UsageError(f"--first is {first}; 0 to 2^47 - 1 are allowed")
-    with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
-
-        graph, source, _ = read_graph_file(graph_file)
-        inputs = {"graph": source}
+    graph, _ = run.read_graph(graph_file)
     if graph.n == 0:
         raise InputError("the graph has no vertices, so there is nothing to count")
-    chosen = run.use_device(device.value, gpus, threads, work=_work(graph, worlds, 1))
-    if len(chosen.gpus) > 1:
-        raise UsageError(f"--gpus is {gpus}; imgpu runs on one GPU")
+    device = _use_device(run, worlds, 1)
     with run.phase("load"):
         from gpukit.imgpu.run import make_worlds
         from gpukit.worlds.blocks import prepare_blocks
 
-        counter = make_worlds(prepare_blocks(graph), seed, chosen)
+        counter = make_worlds(prepare_blocks(graph), run.seed, device)
     with run.phase("worlds"), run.progress("worlds") as update:
         totals = counter.gains(first, worlds, [], update)
     with run.phase("write"):
@@ -178,83 +125,60 @@ def reach(
 
         original = graph.original(np.arange(graph.n))
         columns = {"vertex": original, "total": totals, "mean": totals / worlds}
-        write_metrics(
-            out, columns, {"metric": "reach", "graph": inputs["graph"], "n": graph.n, "worlds": worlds, "first": first},
-            params=run.params, seed=seed, inputs=inputs,
-        )  # fmt: skip
+        about = {"metric": "reach", "graph": run.inputs["graph"], "n": graph.n, "worlds": worlds, "first": first}
+        write_metrics(run.target, columns, about, params=run.params, seed=run.seed, inputs=run.inputs)
     with run.phase("levels"):
         from gpukit.imgpu.levels_cpu import nodes_per_level
 
-        levels = nodes_per_level(graph, seed, first, min(worlds, LEVEL_WORLDS))
+        levels = nodes_per_level(graph, run.seed, first, min(worlds, LEVEL_WORLDS))
     best = np.argsort(-totals, kind="stable")[:10]
     mean = float(totals.mean() / worlds)
     largest = [{"vertex": int(original[v]), "reach": float(totals[v] / worlds)} for v in best]
     lines = {f"vertex {one['vertex']}": f"{one['reach']:,.3f}" for one in largest}
     record = {"mean": mean, "largest": largest, "nodes_per_level": levels.tolist()}
-    run.finish(graph, record, {**lines, "mean": f"{mean:,.3f}", "levels": len(levels)})
+    run.finish(record, {**lines, "mean": f"{mean:,.3f}", "levels": len(levels)})
 
 
 @app.command("baseline")
+@with_run("out", "seed", threads=1)
 def baseline(
+    run: Run,
     graph_file: GraphArgument,
-    out: OutOption,
-    k: Annotated[int, typer.Option("-k", metavar="K", help="Number of seeds.")],
-    method: Annotated[Method, typer.Option("--method", help="How to choose; see docs/imgpu.md.")],
-    worlds: Annotated[int, typer.Option("--worlds", metavar="R", help="Simulations of an estimate.")] = 20_000,
+    k: SeedsOption,
+    method: Annotated[Method, option("--method", "How to choose; see docs/imgpu.md.")],
+    worlds: Annotated[int, option("--worlds R", "Simulations of an estimate.")] = settings.IMGPU_WORLDS,
     sampler: Annotated[
-        Sampler, typer.Option("--sampler", help="newgreedy, mixgreedy: a draw an arc, or dead arcs skipped.")
-    ] = Sampler.scan,
-    threads: ThreadsOption = 1,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
+        settings.Sampler, option("--sampler", "newgreedy, mixgreedy: a draw an arc, or dead arcs skipped.")
+    ] = "scan",
 ) -> None:
     """Choose k seeds by what IMGPU is compared with, on the CPU."""
-    params = {"method": method.value, "k": k, "worlds": worlds, "sampler": sampler.value}
-    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    if not 2 <= worlds < 2**31:
-        raise UsageError(f"--worlds is {worlds}; 2 to 2^31 - 1 are allowed")
-    with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
-
-        graph, source, _ = read_graph_file(graph_file)
-        inputs = {"graph": source}
-    device = run.use_device(threads=threads)
+    run.params = {"method": method, "k": k, "worlds": worlds, "sampler": sampler}
+    check_worlds(worlds, fewest=2)
+    graph, _ = run.read_graph(graph_file)
+    device = run.use_device()
+    asked = {"method": method, "sampler": sampler, "seed": run.seed, "device": device}
     with run.phase("load"):
-        import numpy as np
-
-        from gpukit.graph.build import build_graph
-        from gpukit.graph.csr import Weights
-
-        edge = build_graph(np.zeros(1, np.int64), np.ones(1, np.int64), weights=Weights())
-        _choose(edge, method, 1, 2, sampler, seed, device)  # compiled code, before what people compare
+        _choose(one_edge(graph), 1, 2, **asked)  # compiled code, before what people compare
     start = run.timer.seconds()["total"]
     with run.phase("selection"), run.progress("seeds") as update:
-        seeds = _choose(graph, method, k, worlds, sampler, seed, device, timer=run.timer, progress=update)
-    with run.phase("write"):
-        from gpukit.artifacts import write_seeds
-
-        original = graph.original(seeds)
-        write_seeds(
-            out, original, seeds, n=graph.n, method=method.value, graph=inputs["graph"], seed=seed, params=run.params,
-            inputs=inputs,
-        )  # fmt: skip
-    run.finish(graph, {"seeds": original.tolist(), "choice_s": _laps(run, start)}, {"seeds": original.tolist()})
+        seeds = _choose(graph, k, worlds, **asked, timer=run.timer, progress=update)
+    original = run.save_seeds(seeds, method)
+    run.finish({"seeds": original, "choice_s": _laps(run, start)}, {"seeds": original})
 
 
 def _choose(
-    graph: "Graph", method: Method, k: int, worlds: int, sampler: Sampler, seed: int, device: "Device", **told: Any
+    graph: "Graph", k: int, worlds: int, *, method: Method, sampler: str, seed: int, device: "Device", **told: Any
 ) -> "np.ndarray":
     """Return the seeds of a baseline; ``told`` is its timer and its progress."""
     from gpukit.imgpu import baselines
 
-    if method in (Method.celf, Method.esmce):
-        choose = baselines.celf if method == Method.celf else baselines.esmce
+    if method in ("celf", "esmce"):
+        choose = baselines.celf if method == "celf" else baselines.esmce
         return choose(graph, k, worlds, seed, device=device, **told)
-    if method == Method.pmia:
+    if method == "pmia":
         return baselines.pmia(graph, k, **told)
-    greedy = baselines.new_greedy if method == Method.newgreedy else baselines.mix_greedy
-    return greedy(graph, k, worlds, seed, skip=sampler == Sampler.skip, **told)
+    greedy = baselines.new_greedy if method == "newgreedy" else baselines.mix_greedy
+    return greedy(graph, k, worlds, seed, skip=sampler == "skip", **told)
 
 
 def _laps(run: Run, start: float) -> list[float]:
@@ -262,11 +186,15 @@ def _laps(run: Run, start: float) -> list[float]:
     return [round(lap - start, 6) for lap in run.timer.laps]
 
 
-def _work(graph: "Graph", worlds: int, passes: int) -> float:
-    """Estimate the vertex and edge visits of a run, for the choice of the device only."""
+def _use_device(run: Run, worlds: int, passes: int) -> "Device":
+    """Choose the device, one GPU at most, by the vertex and edge visits of a run, roughly."""
+    graph = run.graph
     scheme, p = graph.weights.scheme, graph.weights.p
     live = graph.m * p if p is not None else graph.n if scheme == "wc" else 0.04 * graph.m
-    return live * max(worlds, 1) * passes * VISITS
+    device = run.use_device(work=live * max(worlds, 1) * passes * VISITS)
+    if len(device.gpus) > 1:
+        raise UsageError(f"--gpus is {run.gpus}; imgpu runs on one GPU")
+    return device
 
 
 app.command("shape")(shape)

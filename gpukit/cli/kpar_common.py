@@ -1,15 +1,34 @@
-"""What commands of ``gpukit kpar`` write and print: answers, their sources, and what each step did."""
+"""What the commands of ``gpukit kpar`` share: how queries are read, and answers written and printed."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpukit import settings
 from gpukit.cli.common import Run, cut_list
+from gpukit.cli.options import Queries
+from gpukit.cli.vertices import at_most, read_sources
+from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from gpukit.graph.csr import Graph
     from gpukit.kpar.problem import Result, Sources
+
+
+def device_for(requested: str | None, weighted: bool) -> str | None:
+    """Return the device to ask for; raises UsageError for weighted edges on a GPU."""
+    if weighted and requested == "cuda":
+        raise UsageError("weighted edges run on the CPU; use --device cpu")
+    return "cpu" if weighted else requested
+
+
+def read_queries(run: Run, graph_file: Path, asked: Queries) -> "tuple[Graph, Sources, int]":
+    """Return the graph, the sources of the queries, and the length of an answer, which joins the parameters."""
+    graph, _ = run.read_graph(graph_file, transpose=False)
+    k = run.params["k"] = at_most(asked.k, settings.KPAR_K, graph.n)
+    return graph, read_sources(graph, asked, run.seed, k, run.inputs), k
 
 
 def explained(result: "Result") -> list[list[dict[str, Any]]]:
@@ -27,16 +46,15 @@ def explained(result: "Result") -> list[list[dict[str, Any]]]:
 
 def finish(
     run: Run,
-    graph: "Graph",
     sources: "Sources",
     result: Any,
     method: str,
-    inputs: dict[str, str],
     *,
     epsilon: float | None = None,
     extra: dict[str, Any] | None = None,
 ) -> None:
     """Write the answers where asked for, and print the record."""
+    graph, extra = run.graph, extra or {}
     if run.out is not None:
         with run.phase("write"):
             from gpukit.artifacts import write_topk
@@ -50,10 +68,11 @@ def finish(
                 "sources": sources.vertices,
                 "source_mass": sources.mass,
             }
-            facts: dict[str, Any] = {"n": graph.n, "k": run.params["k"], "alpha": run.params["alpha"]}
-            facts |= {"method": method, "graph": inputs["graph"], "epsilon": epsilon}
-            facts["weighted"] = run.params["weighted"]
-            write_topk(run.out, arrays, seed=run.seed, params=run.params, inputs=inputs, **facts)
+            write_topk(
+                run.out, arrays, n=graph.n, k=run.params["k"], alpha=run.params["alpha"], method=method,
+                graph=run.inputs["graph"], epsilon=epsilon, weighted=run.params["weighted"], seed=run.seed,
+                params=run.params, inputs=run.inputs,
+            )  # fmt: skip
     names = [_name(graph, sources, q) for q in range(len(sources))]
     results: list[dict[str, Any]] = []
     lines: dict[str, Any] = {}
@@ -70,12 +89,11 @@ def finish(
             stays = "" if (graph.indptr[own + 1] > graph.indptr[own]).any() else "; no edge leads away from there"
             lines[titles[q]] = cut_list(best, len(nodes)) + stays
     lines |= {"queries": len(sources)}
-    record = {"results": results, **(extra or {})}
-    for q, steps in enumerate((extra or {}).get("explain", [])[:10]):
+    for q, steps in enumerate(extra.get("explain", [])[:10]):
         for number, step in enumerate(steps, 1):
             told = ", ".join(f"{name} {value:.3g}" for name, value in step.items())
             lines[f"{titles[q]}, step {number}"] = told
-    run.finish(graph, record, lines)
+    run.finish({"results": results, **extra}, lines)
 
 
 def _name(graph: "Graph", sources: "Sources", q: int) -> int | list[list[float]]:

@@ -1,77 +1,36 @@
 """``gpukit kpar truth`` and ``baseline``: exact answers, and those of the methods that the paper compares with."""
 
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-import typer
-
-from gpukit.cli.common import (
-    DeviceChoice,
-    DeviceOption,
-    GpusOption,
-    JsonOption,
-    Run,
-    SeedOption,
-    ThreadsOption,
-    VerboseOption,
-)
-from gpukit.cli.kpar_options import (
-    DEFAULT_K,
-    AlphaOption,
-    EpsilonOption,
-    GraphArgument,
-    KOption,
-    RandomOption,
-    SourceOption,
-    SourcesOption,
-    WeightedOption,
-    device_for,
-)
-from gpukit.cli.kpar_output import finish, packed
+from gpukit import settings
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.kpar_common import device_for, finish, packed, read_queries
 from gpukit.cli.loading import one_edge
-from gpukit.cli.numbers import at_most
-from gpukit.cli.sources import read_sources
+from gpukit.cli.options import AlphaOption, AnswersOption, EpsilonOption, GraphArgument, Queries, WeightedOption, option
 from gpukit.errors import DeviceError
 
 
-class Baseline(StrEnum):
-    """Values of ``--method``."""
-
-    monte_carlo = "monte-carlo"
-    fora = "fora"
-
-
+@with_run(*DEVICE, "seed")
 def truth(
+    run: Run,
     graph_file: GraphArgument,
-    k: KOption = None,
-    source: SourceOption = None,
-    sources_file: SourcesOption = None,
-    random: RandomOption = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
-    alpha: AlphaOption = 0.2,
+    queries: Queries,
+    out: AnswersOption = None,
+    alpha: AlphaOption = settings.KPAR_ALPHA,
     weighted: WeightedOption = False,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
 ) -> None:
     """Find the exact answers, by the power method until a mass of 1e-10 is left."""
-    run = Run({"k": k, "alpha": alpha, "weighted": weighted}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    if device is DeviceChoice.cuda:
+    run.params = {"k": queries.k, "alpha": alpha, "weighted": weighted}
+    if run.requested == "cuda":
         raise DeviceError("kpar truth runs on the CPU; use --device cpu")
-    run.use_device("cpu" if device is DeviceChoice.cpu else None, gpus, threads)
+    run.requested = "cpu" if run.requested == "cpu" else None
+    run.use_device()
     with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
         from gpukit.kpar.problem import ONE, Params
 
         Params(alpha=alpha)
-        graph, name, _ = read_graph_file(graph_file, transpose=False)
-        inputs = {"graph": name}
-        k = run.params["k"] = at_most(k, DEFAULT_K, graph.n)
-        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
+        graph, sources, k = read_queries(run, graph_file, queries)
     with run.phase("power"), run.progress("queries") as update:
         from gpukit.evaluate.ppr import power_method, top
 
@@ -80,63 +39,53 @@ def truth(
             weighted=weighted, progress=update,
         )  # fmt: skip
         answers = [(best := top(vector, k), vector[best]) for vector in vectors]
-    finish(run, graph, sources, packed(answers), "truth", inputs)
+    finish(run, sources, packed(answers), "truth")
 
 
+@with_run(*DEVICE, "seed")
 def baseline(
+    run: Run,
     graph_file: GraphArgument,
-    method: Annotated[Baseline, typer.Option("--method", help="Monte Carlo walks, or FORA+.")] = Baseline.monte_carlo,
-    k: KOption = None,
-    source: SourceOption = None,
-    sources_file: SourcesOption = None,
-    random: RandomOption = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="T.h5", help="The answers to write.")] = None,
-    alpha: AlphaOption = 0.2,
-    epsilon: EpsilonOption = 0.5,
+    *,
+    method: Annotated[
+        Literal["monte-carlo", "fora"], option("--method", "Monte Carlo walks, or FORA+.")
+    ] = "monte-carlo",
+    queries: Queries,
+    out: AnswersOption = None,
+    alpha: AlphaOption = settings.KPAR_ALPHA,
+    epsilon: EpsilonOption = settings.KPAR_EPSILON,
     weighted: WeightedOption = False,
-    device: DeviceOption = DeviceChoice.auto,
-    gpus: GpusOption = 1,
-    threads: ThreadsOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = 0,
 ) -> None:
     """Answer by a method the paper compares with."""
-    params = {"k": k, "alpha": alpha, "epsilon": epsilon, "method": method.value, "weighted": weighted}
-    run = Run(params, seed=seed, out=out, as_json=as_json, verbose=verbose)
+    run.params = {"k": queries.k, "alpha": alpha, "epsilon": epsilon, "method": method, "weighted": weighted}
     with run.phase("read"):
-        from gpukit.artifacts import read_graph_file
         from gpukit.kpar.problem import Params
 
-        settings = Params(alpha, epsilon, weighted)
-        graph, name, _ = read_graph_file(graph_file, transpose=False)
-        inputs = {"graph": name}
-        k = run.params["k"] = at_most(k, DEFAULT_K, graph.n)
-        sources = read_sources(graph, source, sources_file, random, seed, k, inputs)
-    where = device_for(device, weighted)
-    chosen = run.use_device(where, gpus, threads, work=10.0 * graph.m * len(sources))
-    on_gpu = chosen.kind == "cuda"
-    extra: dict[str, int] = {}
+        asked = Params(alpha, epsilon, weighted)
+        graph, sources, k = read_queries(run, graph_file, queries)
+    device = run.use_device(device_for(run.requested, weighted), work=10.0 * graph.m * len(sources))
+    on_gpu = device.kind == "cuda"
     if on_gpu:
         from gpukit.kpar import baselines_cuda as baselines
     else:
         from gpukit.kpar import baselines  # type: ignore[no-redef]
-    placed = {"gpu": chosen.gpus[0]} if on_gpu else {"threads": chosen.threads}
+    placed = {"gpu": device.gpus[0]} if on_gpu else {"threads": device.threads}
     with run.phase("load"):
         from gpukit.kpar.problem import Sources
 
         edge, zero = one_edge(graph), Sources.single([0])
-        if method is Baseline.fora:
-            baselines.fora(edge, baselines.fora_index(edge, settings, seed=seed, **placed), zero, 1, **placed)
+        if method == "fora":
+            baselines.fora(edge, baselines.fora_index(edge, asked, seed=run.seed, **placed), zero, 1, **placed)
         else:
-            baselines.monte_carlo(edge, zero, 1, settings, seed=seed, **placed)
-    if method is Baseline.fora:
+            baselines.monte_carlo(edge, zero, 1, asked, seed=run.seed, **placed)
+    extra: dict[str, int] = {}
+    if method == "fora":
         with run.phase("index"):
-            found = baselines.fora_index(graph, settings, seed=seed, **placed)
+            found = baselines.fora_index(graph, asked, seed=run.seed, **placed)
         extra = {"index_bytes": int(found.places.nbytes + found.ends.nbytes)}
         with run.phase("query"):
             result = baselines.fora(graph, found, sources, k, **placed)
     else:
         with run.phase("query"):
-            result = baselines.monte_carlo(graph, sources, k, settings, seed=seed, **placed)
-    finish(run, graph, sources, result, method.value, inputs, epsilon=epsilon, extra=extra)
+            result = baselines.monte_carlo(graph, sources, k, asked, seed=run.seed, **placed)
+    finish(run, sources, result, method, epsilon=epsilon, extra=extra)

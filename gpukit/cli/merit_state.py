@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.artifacts import Artifact, read, write
+from gpukit.cli.common import Run
 from gpukit.errors import InputError, UsageError
 from gpukit.merit import Costs, Params, Round
 from gpukit.merit.problem import check
@@ -20,17 +21,9 @@ _NUMBERS = ("cost", "sets", "covered", "most", "refused", "judged")
 _SETTINGS = ("eta", "batch", "model", "epsilon", "update", "ids", "certificate", "lt_residual")
 
 
-def save(
-    path: Path,
-    graph: "Graph",
-    digest: str,
-    asked: Params,
-    costs: Costs,
-    campaigns: Sequence[tuple[int, Sequence[Round]]],
-    params: dict[str, Any],
-    inputs: dict[str, str],
-) -> None:
+def save(run: Run, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, Sequence[Round]]]) -> None:
     """Write campaigns, each with the number of its world (-1: observed), as an artifact of kind ``campaign``."""
+    graph = run.graph
     rounds = [one for _, listed in campaigns for one in listed]
     outcomes = [one.activated if one.activated is not None else np.zeros(0, np.int32) for one in rounds]
     arrays = {
@@ -47,9 +40,9 @@ def save(
     if costs.scheme == "file":
         arrays["prices"] = costs.values
     attributes = {name: getattr(asked, name) for name in _SETTINGS}
-    attributes |= {"n": graph.n, "costs": costs.scheme, "unit": str(costs.unit), "graph": digest}
+    attributes |= {"n": graph.n, "costs": costs.scheme, "unit": str(costs.unit), "graph": run.inputs["graph"]}
     attributes["pending"] = bool(rounds) and rounds[-1].activated is None
-    write(path, "campaign", arrays, attributes, params=params, seed=asked.seed, inputs=inputs)
+    write(run.target, "campaign", arrays, attributes, params=run.params, seed=asked.seed, inputs=run.inputs)
 
 
 def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], Artifact]:

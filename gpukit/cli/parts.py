@@ -1,20 +1,15 @@
-"""One answer in several files, each of an equal range of ids: ``--part``, and what ``gather`` asks of the files."""
+"""One answer in several files, each of an equal range of ids: what ``--part`` says, what ``gather`` asks of them."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from gpukit.artifacts import Artifact
+    import numpy as np
 
-PartOption = Annotated[
-    str | None, typer.Option("--part", metavar="I/N", help="The I-th of N ranges of ids alone, for `gather`.")
-]
-PartsArgument = Annotated[list[Path], typer.Argument(metavar="PART.h5…", help="All the parts, in any order.")]
+    from gpukit.artifacts import Artifact
 
 
 def part_of(text: str | None, total: int, what: str) -> tuple[dict[str, Any], int, int]:
@@ -81,3 +76,11 @@ def read_parts(files: Sequence[Path], kind: str) -> "tuple[list[Artifact], dict[
         raise InputError(f"part {missing[0]} of {count} is missing; give all of them")
     ordered = sorted(parts, key=lambda one: one.params["part"][0])
     return ordered, {name: value for name, value in ordered[0].params.items() if name != "part"}
+
+
+def join_offsets(parts: "Sequence[Artifact]", name: str) -> "np.ndarray":
+    """Return the offsets of the parts as those of the whole."""
+    import numpy as np
+
+    sizes = np.concatenate([np.diff(part.arrays[name]) for part in parts])
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])

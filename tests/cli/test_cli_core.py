@@ -17,6 +17,7 @@ import typer
 import gpukit
 from gpukit import artifacts
 from gpukit.cli import app, common, outputs
+from gpukit.cli.command import DEVICE, with_run
 from gpukit.errors import ComparisonFailed, DeviceError, InputError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
@@ -86,7 +87,8 @@ def test_errors_of_the_gpu_library_are_device_errors() -> None:
 
 
 def test_traceback_of_a_defect_on_request(command) -> None:
-    def fail(verbose: common.VerboseOption = 0) -> None:
+    @with_run()
+    def fail(run: common.Run) -> None:
         raise ZeroDivisionError("here")
 
     code, _, err = command(fail, "-v")
@@ -219,23 +221,15 @@ def test_thread_counts_of_zero_go(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- the common run --------------------------------------------------------------------------------------------------
 
 
-def sample(
-    out: common.OutOption,
-    k: int = 3,
-    device: common.DeviceOption = common.DeviceChoice.auto,
-    gpus: common.GpusOption = 1,
-    threads: common.ThreadsOption = None,
-    seed: common.SeedOption = 0,
-    as_json: common.JsonOption = False,
-    verbose: common.VerboseOption = 0,
-) -> None:
+@with_run("out", *DEVICE, "seed")
+def sample(run: common.Run, k: int = 3) -> None:
     """Behave like a command that does nothing."""
-    run = common.Run({"k": k}, seed=seed, out=out, as_json=as_json, verbose=verbose)
-    run.use_device(device, gpus, threads)
+    run.params = {"k": k}
+    run.use_device()
     with run.phase("work"), run.progress("working") as update:
         update(1, 2)
-    graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32))
-    run.finish(graph, {"spread": np.float64(1.5), "ids": np.arange(2), "none": float("nan")})
+    run.graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32))
+    run.finish({"spread": np.float64(1.5), "ids": np.arange(2), "none": float("nan")})
 
 
 def test_json_is_one_object_with_the_common_keys(command, tmp_path: Path) -> None:
@@ -302,7 +296,7 @@ def test_an_output_folder_without_permission(tmp_path: Path, monkeypatch: pytest
 
 def test_more_threads_than_cores_are_possible() -> None:
     script = (
-        "from gpukit.cli.common import Run; d = Run().use_device('cpu', threads=7); import numba; "
+        "from gpukit.cli.common import Run; d = Run(device='cpu', threads=7).use_device(); import numba; "
         "print(d.threads, numba.get_num_threads())"
     )
     done = subprocess.run(

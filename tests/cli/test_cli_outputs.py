@@ -2,7 +2,6 @@
 
 import os
 import stat
-from enum import Enum
 
 import pytest
 
@@ -28,9 +27,8 @@ def complete(words, command, given):
         if one.name in given:
             words = [*words, one.opts[0], str(given[one.name])]
         elif one.required:
-            kind = one.type_descriptor.annotation
-            listed = isinstance(kind, type) and issubclass(kind, Enum)
-            value = next(iter(kind)).value if listed else WORDS.get(one.name, "1")
+            listed = one.type_descriptor.choices
+            value = listed[0] if listed else WORDS.get(one.name, "1")
             words = [*words, value] if one.param_type_name == "argument" else [*words, one.opts[0], value]
     return words
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpukit.cli.numbers import in_units, number
-from gpukit.cli.vertices import text_lines, words_of
+from gpukit.cli.vertices import in_units, number, text_lines, words_of
 from gpukit.errors import InputError, UsageError
 
 

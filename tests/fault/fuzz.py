@@ -92,7 +92,6 @@ def cover(name: str, budget_s: float, folder: Path) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["gpukit"]):
-        import gpukit.cli.sources
         import gpukit.cli.vertices
         import gpukit.graph.readers  # noqa: F401
     strategy, check = FUZZERS[name](folder)

@@ -329,7 +329,8 @@ def costs(folder: Path) -> tuple[Any, Any]:
 
 def sources(folder: Path) -> tuple[Any, Any]:
     """Return the fuzzer of files of sources: a query a line, of words ID or ID:WEIGHT."""
-    from gpukit.cli.sources import read_sources
+    from gpukit.cli.options import Queries
+    from gpukit.cli.vertices import read_sources
 
     graph, path = people(), folder / "sources"
     weighted = st.tuples(st.integers(98, 141), st.integers(0, 10)).map("%d:%d".__mod__)
@@ -340,7 +341,7 @@ def sources(folder: Path) -> tuple[Any, Any]:
         path.write_bytes(content)
 
         def call() -> Any:
-            return len(read_sources(graph, None, path, None, 1, 5, {}))
+            return len(read_sources(graph, Queries(sources_file=path), 1, 5, {}))
 
         def plain() -> int:
             rows = plain_lines(content)
