@@ -226,6 +226,11 @@ def _drop_unwritable_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Say whether an exception tells of too little memory, on this machine or on a GPU."""
+    return isinstance(error, MemoryError) or any(sign in " ".join(str(error).split()) for sign in _NO_MEMORY)
+
+
 def explain(error: BaseException) -> tuple[int, str]:
     """Return the exit code and the line for people of an exception."""
     text = " ".join(str(error).split())
@@ -237,7 +242,7 @@ def explain(error: BaseException) -> tuple[int, str]:
     # rich, which draws the help and some tables, ends the program where nobody reads on.
     if isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
         return INTERRUPTED, ""
-    if isinstance(error, MemoryError) or any(sign in text for sign in _NO_MEMORY):
+    if lacks_memory(error):
         return 4, f"error: out of memory ({text or 'on this machine'}); use a smaller problem or a larger machine"
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)

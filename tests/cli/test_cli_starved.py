@@ -1,5 +1,6 @@
 """Commands where memory is short, and where the environment is odd: they do their work, or end with one line."""
 
+import json
 import os
 import resource
 import subprocess
@@ -87,6 +88,31 @@ def test_too_little_memory_is_one_line(folder: Path, words: str, limit: tuple[st
     if run.returncode == 4:
         assert len(lines) == 1 and lines[0].startswith("gpukit: error: the work needs "), run.stderr
         assert run.stdout == "" and not (folder / "OUT").exists()
+
+
+@pytest.mark.parametrize("limit", [("AS", 400), ("AS", 800), ("DATA", 250)], ids=lambda limit: f"{limit[0]}-{limit[1]}")
+def test_doctor_says_what_it_had_no_memory_to_test(folder: Path, limit: tuple[str, int]) -> None:
+    run = gpukit_with("doctor --json", folder, limit)
+    assert (run.returncode, run.stderr) == (0, "")
+    checks = {check["name"].partition(":")[0]: check for check in json.loads(run.stdout)["checks"]}
+    assert [checks[name]["status"] for name in ("cpu", "hdf5")] == ["skipped", "ok"]
+    assert checks["cuda"]["status"] == "skipped"
+    assert checks["cpu"]["detail"].startswith("not tested: the work needs ")
+    assert "--threads" not in checks["cpu"]["detail"]  # which doctor does not have
+
+
+def test_doctor_tells_a_test_without_memory_from_a_broken_one(monkeypatch, capsys) -> None:
+    from gpukit.cli.app import main
+
+    def take_much() -> bool:
+        raise MemoryError
+
+    monkeypatch.setattr("gpukit.cli.doctor._philox_cpu", take_much)
+    assert main(["doctor"]) == 0
+    assert (
+        "  skipped  cpu: Philox known answers (not tested: out of memory (on this machine))\n"
+        in capsys.readouterr().out
+    )
 
 
 LARGE = """

@@ -193,7 +193,10 @@ def _timeless(value: Any) -> Any:
 
 
 def same_print(command: Command, one: bytes, other: bytes) -> bool:
-    """Return whether two prints are equal but for times; of people's summaries the lines without times are compared."""
+    """Return whether two prints are equal but for times and free memory, which other processes change.
+
+    Of people's summaries the lines without them are compared.
+    """
     if command.timed:
         return True
     if "--json" in command.words:
@@ -201,5 +204,5 @@ def same_print(command: Command, one: bytes, other: bytes) -> bool:
             return bool(_timeless(json.loads(one)) == _timeless(json.loads(other)))
         except ValueError:
             return False
-    plain = [[line for line in text.splitlines() if not re.search(rb"\btime\b", line)] for text in (one, other)]
+    plain = [[line for line in text.splitlines() if not re.search(rb"\btime\b|\bfree$", line)] for text in (one, other)]
     return plain[0] == plain[1]
