@@ -1,6 +1,5 @@
 """``gpukit graph``: edge lists and random graphs into graph artifacts, and what such a file holds."""
 
-import hashlib
 import logging
 from pathlib import Path
 from typing import Annotated, Literal
@@ -62,7 +61,7 @@ def import_graph(
         raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
     with run.phase("read"), run.progress("read") as update:
         listed = read_edges(edges, scheme.scheme == "file", update)
-        run.inputs = {"edges": _file_digest(edges)} if edges.is_file() else {}
+        run.inputs = {} if listed.digest is None else {"edges": listed.digest}
     if listed.columns > 2 and scheme.scheme != "file":
         _log.info("the lines have %d columns, the third is not used; --weights file reads it", listed.columns)
     if listed.ids is not None and vertices is not None:
@@ -86,11 +85,6 @@ def import_graph(
         if known.approximate:
             _log.info("the sizes of %s are known roughly only, and not compared", known.name)
     write_graph_file(run, graph, compress, run.seed if scheme.scheme == "trivalency" else None)
-
-
-def _file_digest(path: Path) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @app.command("info")

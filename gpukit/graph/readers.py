@@ -1,14 +1,17 @@
 """Edge lists in text: whitespace or comma separated, gzipped or not, and Matrix Market files."""
 
 import gzip
+import hashlib
 import io
 import os
 import re
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +48,8 @@ class EdgeList:
         Vertex ids that the file declares, with or without edges (Matrix Market: 1 … n).
     undirected : bool
         Whether the file says that each edge stands for both directions (Matrix Market ``symmetric``).
+    digest : str or None
+        SHA-256 of the file as it is stored, of the very bytes that the edges came from; None for a pipe.
     """
 
     u: np.ndarray
@@ -53,6 +58,31 @@ class EdgeList:
     columns: int = 2
     ids: np.ndarray | None = None
     undirected: bool = False
+    digest: str | None = None
+
+
+class _Digested(io.FileIO):
+    """A file that digests what is read of it: another process may replace it at any time."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self.sha256 = hashlib.sha256()
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read as any file does, by which :class:`io.BufferedReader` gets all it gets."""
+        count = super().readinto(buffer)
+        if count:
+            self.sha256.update(memoryview(buffer)[:count])
+        return count
+
+    def digest(self) -> str | None:
+        """Return the digest of the file, with what was not read for the edges; None where it is none but a pipe."""
+        if not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
+            return None
+        rest = bytearray(1 << 16)
+        while self.readinto(rest):
+            pass
+        return self.sha256.hexdigest()
 
 
 def read_edges(
@@ -85,7 +115,8 @@ def read_edges(
     name = str(path)
     with ExitStack() as stack:
         try:
-            raw = stack.enter_context(open(path, "rb"))
+            file = _Digested(path)
+            raw: Any = stack.enter_context(io.BufferedReader(file))
             stream = _decompressed(name, raw, stack)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}; give a readable edge list") from None
@@ -96,14 +127,15 @@ def read_edges(
         if first is None:
             raise InputError(f"{name} is empty; an edge list has one 'u v' line an edge")
         if first[1].startswith(b"%%MatrixMarket"):
-            return _read_matrix_market(name, first[1], blocks, weights)
+            return replace(_read_matrix_market(name, first[1], blocks, weights), digest=file.digest())
         if name.removesuffix(".gz").endswith(".mtx"):
             raise InputError(f"{name}, line 1: no '%%MatrixMarket' header; add it, or name the file .txt")
         chunks, columns = parse_all(Format(name, weights), first, blocks)
+        digest = file.digest()
     u, v, w = join(chunks, weights)
     if not len(u):
         raise InputError(f"{name} has no edges, only comments or blank lines; it needs one 'u v' line an edge")
-    return EdgeList(u, v, w, columns)
+    return EdgeList(u, v, w, columns, digest=digest)
 
 
 def _decompressed(name: str, raw: io.BufferedReader, stack: ExitStack) -> io.BufferedIOBase:

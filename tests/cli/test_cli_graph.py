@@ -1,6 +1,7 @@
 """``gpukit graph`` and ``gpukit data`` from the command line to the file."""
 
 import gzip
+import hashlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 
 from gpukit.artifacts import read_graph, read_graph_file, read_header
 from gpukit.cli.app import main
+from gpukit.graph import readers
 
 PROJECT = Path(__file__).resolve().parents[2]
 COMMON = {"params", "graph", "device", "seed", "time_s"}
@@ -77,6 +79,20 @@ def test_import_and_info(gpukit, edges, tmp_path):
     assert graph.ids.tolist() == [7, 10, 20, 30, 40]
     assert graph.in_indptr is not None
     assert read_graph_file(tmp_path / "g.h5", tables=True).tables is not None
+
+
+def test_the_artifact_names_the_edges_it_was_made_of(gpukit, edges, tmp_path, monkeypatch):
+    """Not those that another process puts in their place."""
+    content, read = edges.read_bytes(), readers.read_edges
+
+    def read_and_replace(path, *more):
+        listed = read(path, *more)
+        path.write_text("1 2\n")
+        return listed
+
+    monkeypatch.setattr(readers, "read_edges", read_and_replace)
+    assert gpukit("graph", "import", edges, "--out", tmp_path / "g.h5")[0] == 0
+    assert read_header(tmp_path / "g.h5").inputs == {"edges": hashlib.sha256(content).hexdigest()}
 
 
 def test_info_for_people(gpukit, edges, tmp_path):

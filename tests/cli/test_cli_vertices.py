@@ -1,10 +1,14 @@
 """Files that name vertices: one reader of lines, and numbers in ASCII digits, for every option that takes one."""
 
+import hashlib
+import os
+import threading
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from gpukit.artifacts import read_header
 from gpukit.cli.vertices import in_units, number, text_lines, words_of
 from gpukit.errors import InputError, UsageError
 
@@ -51,6 +55,25 @@ def test_only_line_feeds_end_a_line(run, graph, tmp_path, option, end):
     where = 2 if end == "\u2028" else 1
     assert code == 3 and f"f.txt, line {where}: " in err and err.splitlines()[-1].startswith("gpukit: error: "), err
     assert not (tmp_path / "o.h5").exists()
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_file_is_read_once(run, graph, tmp_path, option):
+    """So the digest in the artifact is of what was read: a pipe, which holds everything only once, will do."""
+    lines = ("1 1", "2 1", "3 1", "4 1") if "costs" in option or option == "targets" else ("1",)
+    content = "".join(f"{line}\n" for line in lines).encode()
+    pipe, out = tmp_path / "pipe", tmp_path / "o.h5"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,), daemon=True)
+    writer.start()
+    code, _, err = run(*commands(graph, pipe, out)[option])
+    assert code == 0 or (option == "replay" and "of the record does not hold the seeds" in err), err
+    writer.join(10)
+    assert not writer.is_alive()
+    name = option.rpartition(" ")[2]
+    if out.exists() and name not in ("include", "exclude", "vertices"):  # these are ids in the parameters
+        inputs = read_header(out).inputs
+        assert inputs["sources" if name == "truth" else name] == hashlib.sha256(content).hexdigest()
 
 
 def test_a_line_of_commas_holds_nothing():

@@ -1,6 +1,7 @@
 """Edge-list readers: what they take, what they refuse and how they say it."""
 
 import gzip
+import hashlib
 import os
 import re
 
@@ -98,6 +99,36 @@ def test_a_pipe_can_be_read():
     os.write(write_end, b"1 2\n")
     os.close(write_end)
     assert pairs(read_edges(f"/dev/fd/{read_end}", progress=lambda done, size: None)) == [(1, 2)]
+    os.close(read_end)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("e.txt", b"1 2\n" * 9),
+        ("e.gz", gzip.compress(b"1 2\n" * 9) + gzip.compress(b"3 4\n")),
+        ("e.gz", gzip.compress(b"1 2\n" * 9) + bytes(20)),
+        ("e.mtx", b"%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"),
+    ],
+)
+def test_the_digest_is_of_the_bytes_that_were_read(edge_file, monkeypatch, name, content):
+    """Whatever becomes of the file meanwhile."""
+    monkeypatch.setattr(readers, "BLOCK_BYTES", 8)
+    path = edge_file(content, name)
+
+    def replace_it(done, size):
+        path.with_name("other").write_bytes(b"5 6\n")
+        path.with_name("other").replace(path)
+
+    assert read_edges(path, progress=replace_it).digest == hashlib.sha256(content).hexdigest()
+    assert path.read_bytes() == b"5 6\n"
+
+
+def test_a_pipe_has_no_digest():
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"1 2\n")
+    os.close(write_end)
+    assert read_edges(f"/dev/fd/{read_end}").digest is None
     os.close(read_end)
 
 
