@@ -2,36 +2,29 @@
 
 from typing import Annotated
 
+from gpukit.cli import options
 from gpukit.cli.bench_record import Record, each_graph, milliseconds
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import (
-    SEEDS_TIMED,
-    DiffusionOption,
-    GraphsArgument,
-    Kept,
-    RepeatOption,
-    SeedsTimedOption,
-    option,
-)
+from gpukit.cli.options import option
 from gpukit.cli.vertices import at_most
 
 
 @with_run(*DEVICE, seed=1)
 def gim(
     run: Run,
-    graphs: GraphsArgument,
+    graphs: options.GraphsArgument,
     *,
-    models: DiffusionOption = "ic,lt",
+    models: options.DiffusionOption = "ic,lt",
     bounds: Annotated[str, option("--bounds", "Of opim, imm, imm-fresh; with commas between them.")] = "opim,imm",
-    k: SeedsTimedOption = None,
+    k: options.SeedsTimedOption = None,
     epsilon: Annotated[float, option("--epsilon", "Approximation error, in (0, 1).")] = 0.05,
     min_sets: Annotated[int, option("--min-sets", "Least number of RR sets.")] = 0,
-    repeat: RepeatOption = 7,
-    kept: Kept,
+    repeat: options.RepeatOption = 7,
+    kept: options.Kept,
 ) -> None:
     """Time influence maximisation, warm: every model and bound on every graph."""
-    run.params = {"k": SEEDS_TIMED if k is None else k, "epsilon": epsilon}
+    run.params = {"k": options.SEEDS_TIMED if k is None else k, "epsilon": epsilon}
     where = run.use_device()
     from gpukit.bench.gim import measure
     from gpukit.bench.machine import peak_memory
@@ -40,7 +33,7 @@ def gim(
     record = Record("gim", run, kept.compare)
     bandwidth = record.copy_bandwidth()
     for name, facts, graph, tables in each_graph(graphs, tables=True):
-        size = at_most(k, SEEDS_TIMED, graph.n)
+        size = at_most(k, options.SEEDS_TIMED, graph.n)
         for model in models.split(","):
             for bound in bounds.split(","):
                 params = Params(

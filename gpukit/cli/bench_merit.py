@@ -4,20 +4,12 @@ from itertools import product
 from typing import Annotated, Any
 
 from gpukit import settings
+from gpukit.cli import options
 from gpukit.cli.bench_record import Record, each_graph, named
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.merit_common import check_groups
-from gpukit.cli.options import (
-    ETA_TIMED,
-    BatchOption,
-    CampaignsOption,
-    DiffusionOption,
-    GraphsArgument,
-    Kept,
-    RecordOption,
-    option,
-)
+from gpukit.cli.options import option
 from gpukit.cli.vertices import at_most, number
 from gpukit.device.select import choose
 from gpukit.errors import UsageError
@@ -26,18 +18,18 @@ from gpukit.errors import UsageError
 @with_run(*DEVICE, seed=1)
 def merit(
     run: Run,
-    graphs: GraphsArgument,
+    graphs: options.GraphsArgument,
     *,
-    etas: CampaignsOption = None,
-    batch: BatchOption = None,
-    models: DiffusionOption = "ic,lt",
+    etas: options.CampaignsOption = None,
+    batch: options.BatchOption = None,
+    models: options.DiffusionOption = "ic,lt",
     methods: Annotated[
         str, option("--methods", "Of merit, printed, redrawn, segmented, gamcss, pasti, asti; with commas.")
     ] = "merit,segmented",
     certificates: Annotated[str, option("--certificates", "Of fresh, paper; with commas.")] = "fresh",
     groups: Annotated[str, option("--groups", "β of the update, with commas between them.")] = "1",
     worlds: Annotated[int, option("--worlds", "Hidden worlds, a campaign each.", min=1)] = 3,
-    kept: Kept,
+    kept: options.Kept,
 ) -> None:
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
     run.params = {"batch": settings.MERIT_BATCH if batch is None else batch, "worlds": worlds}
@@ -53,12 +45,9 @@ def merit(
     bandwidth = record.copy_bandwidth()
     for name, facts, graph, tables in each_graph(graphs, tables=True):
         fitting = at_most(batch, settings.MERIT_BATCH, graph.n)
+        aims = targets or [at_most(None, options.ETA_TIMED, graph.n)]
         for model, eta, certificate, method, beta in product(
-            models.split(","),
-            targets or [at_most(None, ETA_TIMED, graph.n)],
-            certificates.split(","),
-            methods.split(","),
-            betas,
+            models.split(","), aims, certificates.split(","), methods.split(","), betas
         ):
             params = Params(eta, fitting, model, certificate=certificate, seed=run.seed)
             found = measure(
@@ -75,14 +64,14 @@ def merit(
 @with_run(*DEVICE, device="cuda", seed=1)
 def counters(
     run: Run,
-    graphs: GraphsArgument,
+    graphs: options.GraphsArgument,
     *,
-    etas: CampaignsOption = None,
-    batch: BatchOption = None,
-    models: DiffusionOption = "ic",
+    etas: options.CampaignsOption = None,
+    batch: options.BatchOption = None,
+    models: options.DiffusionOption = "ic",
     methods: Annotated[str, option("--methods", "Of merit, redrawn, segmented, gamcss; with commas.")] = "merit,gamcss",
     launches: Annotated[int, option("--launches", "Launches of a campaign to count at most.", min=1)] = 200,
-    out: RecordOption = None,
+    out: options.RecordOption = None,
 ) -> None:
     """Count atomics, occupancy and more in a campaign of each method, by NVIDIA's profiler ncu (Nsight Compute)."""
     run.params = {"batch": settings.MERIT_BATCH if batch is None else batch, "launches": launches}
@@ -95,7 +84,7 @@ def counters(
     from gpukit.merit.baselines import equip
 
     ncu = find_ncu()
-    targets = [str(ETA_TIMED)] if etas is None else etas.split(",")
+    targets = [str(options.ETA_TIMED)] if etas is None else etas.split(",")
     campaigns = list(product(models.split(","), targets, methods.split(",")))
     for model, eta, method in campaigns:
         params = Params(number(eta, "--eta", int), run.params["batch"], model, seed=run.seed)

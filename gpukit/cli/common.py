@@ -159,6 +159,26 @@ class Run:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
+    def save(
+        self, kind: str, arrays: "Mapping[str, np.ndarray]", attributes: Mapping[str, Any], *, compress: bool = False
+    ) -> None:
+        """Write an artifact; arguments are those of :func:`gpukit.artifacts.write`, and the run knows the rest."""
+        with self.phase("write"):
+            from gpukit.artifacts import write
+
+            write(
+                self.target, kind, arrays, attributes, params=self.params, seed=self.seed, inputs=self.inputs,
+                compress=compress,
+            )  # fmt: skip
+
+    def save_metrics(self, columns: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+        """Write a table of numbers, if the command was given a place for it."""
+        if self.out is not None:
+            with self.phase("write"):
+                from gpukit.artifacts import write_metrics
+
+                write_metrics(self.out, columns, attributes, params=self.params, seed=self.seed, inputs=self.inputs)
+
     def save_seeds(self, seeds: "np.ndarray", method: str, **known: Any) -> list[int]:
         """Write the seeds (internal ids) that a method chose, and return them as original ids.
 

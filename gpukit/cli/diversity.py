@@ -15,7 +15,6 @@ from gpukit.cli.vertices import at_most, vertex_list
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpukit.device.select import Device
     from gpukit.graph.csr import Graph
 
 app = typer.Typer(
@@ -41,11 +40,6 @@ def _told(symmetrised: bool) -> dict[str, str]:
     return {"directions": "ignored: the graph is directed, every edge counts both ways"} if symmetrised else {}
 
 
-def _device(run: Run) -> "Device":
-    """Choose the device for a graph that was read."""
-    return run.use_device(work=VISITS_PER_ARC * run.graph.m)
-
-
 def _one_gpu(run: Run, command: str) -> None:
     """Refuse several GPUs; raises UsageError."""
     if run.gpus > 1:
@@ -66,7 +60,7 @@ def egos(
     _one_gpu(run, "egos")
     graph, symmetrised = _read(run, graph_file, undirected)
     centres = sorted(vertex_list(vertices, "--vertices", graph)) if vertices is not None else range(graph.n)
-    where = _device(run)
+    where = run.use_device(work=VISITS_PER_ARC * graph.m)
     with run.phase("extract"):
         import numpy as np
 
@@ -79,18 +73,15 @@ def egos(
             from gpukit.diversity import egos_cuda as on_gpu
 
             found = on_gpu.extract(graph, chosen)
-    with run.phase("write"):
-        from gpukit.artifacts import write
-
-        arrays = {
-            "centres": graph.original(found.centres),
-            "node_begin": found.node_begin,
-            "nodes": graph.original(found.nodes),
-            "indptr": found.indptr,
-            "indices": found.indices,
-        }
-        attributes = {"n": graph.n, "count": len(found.centres), **run.inputs}
-        write(run.target, "egonets", arrays, attributes, params=run.params, inputs=run.inputs, compress=compress)
+    arrays = {
+        "centres": graph.original(found.centres),
+        "node_begin": found.node_begin,
+        "nodes": graph.original(found.nodes),
+        "indptr": found.indptr,
+        "indices": found.indices,
+    }
+    attributes = {"n": graph.n, "count": len(found.centres), **run.inputs}
+    run.save("egonets", arrays, attributes, compress=compress)
     record = {"egos": len(found.centres), "nodes": len(found.nodes), "edges": len(found.indices) // 2}
     run.finish(record | {"symmetrised": symmetrised}, record | _told(symmetrised))
 
@@ -126,20 +117,17 @@ def search_(
     check_t(t, graph.n)
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part
-    where = _device(run)
+    where = run.use_device(work=VISITS_PER_ARC * graph.m)
     with run.phase("triangles"):
         network = make_network(graph, where, strategy=balance, full=full)
     with run.progress("ego-networks") as update:
         result = search(network, asked, t, among=range(first, last), timer=run.timer, progress=update)
-    with run.phase("write"):
-        from gpukit.artifacts import write
-
-        vertices = graph.original(result.vertices)
-        arrays = {"vertices": vertices, "internal": result.vertices, "scores": result.scores}
-        arrays |= {"first": result.contexts.first, "offsets": result.contexts.offsets}
-        arrays["members"] = graph.original(result.contexts.members)
-        attributes = {"n": graph.n, "model": model, "k": k, **run.inputs}
-        write(run.target, "diversity", arrays, attributes, params=run.params, inputs=run.inputs)
+    vertices = graph.original(result.vertices)
+    arrays = {"vertices": vertices, "internal": result.vertices, "scores": result.scores}
+    arrays |= {"first": result.contexts.first, "offsets": result.contexts.offsets}
+    arrays["members"] = graph.original(result.contexts.members)
+    attributes = {"n": graph.n, "model": model, "k": k, **run.inputs}
+    run.save("diversity", arrays, attributes)
     top = [
         {
             "vertex": int(vertex),
@@ -170,7 +158,7 @@ def decompose_(
     run.params = {"undirected": undirected}
     _one_gpu(run, "decompose")
     graph, symmetrised = _read(run, graph_file, undirected)
-    where = _device(run)
+    where = run.use_device(work=VISITS_PER_ARC * graph.m)
     with run.phase("decompose"):
         from gpukit.diversity import decompose
 
@@ -185,17 +173,14 @@ def decompose_(
             largest["degree"] = int((graph.indptr[1:] - graph.indptr[:-1]).max())
             largest["ego_trussness"] = ego_trussness(network, largest["trussness"])
             record["triangles"] = network.ego_edges // 3
-    with run.phase("write"):
-        from gpukit.artifacts import write
-
-        arrays = {
-            "coreness": found.coreness,
-            "tails": graph.original(found.tails),
-            "heads": graph.original(found.heads),
-            "trussness": found.trussness,
-        }
-        attributes = {"n": graph.n, **run.inputs}
-        write(run.target, "decomposition", arrays, attributes, params=run.params, inputs=run.inputs, compress=compress)
+    arrays = {
+        "coreness": found.coreness,
+        "tails": graph.original(found.tails),
+        "heads": graph.original(found.heads),
+        "trussness": found.trussness,
+    }
+    attributes = {"n": graph.n, **run.inputs}
+    run.save("decomposition", arrays, attributes, compress=compress)
     shown = {f"largest {name.replace('_', ' ')}": value for name, value in largest.items()}
     run.finish(record, shown | _told(symmetrised))
 

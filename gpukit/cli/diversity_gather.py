@@ -9,12 +9,10 @@ from gpukit.cli.parts import join_offsets, read_parts
 @with_run("out")
 def gather(run: Run, files: PartsArgument) -> None:
     """Choose the best out of what `diversity search --part` found: the same file as of one search over all vertices."""
-    with run.phase("read"):
-        parts, run.params = read_parts(files, "diversity")
+    parts = read_parts(run, files, "diversity")
     with run.phase("write"):
         import numpy as np
 
-        from gpukit.artifacts import write
         from gpukit.diversity.problem import take_contexts
 
         whole = {
@@ -26,7 +24,7 @@ def gather(run: Run, files: PartsArgument) -> None:
         arrays = {name: whole[name][best] for name in ("vertices", "internal", "scores")}
         found = take_contexts(whole["first"], whole["offsets"], whole["members"], best)
         arrays |= {"first": found.first, "offsets": found.offsets, "members": found.members}
-        write(run.target, "diversity", arrays, parts[0].attributes, params=run.params, inputs=parts[0].inputs)
+        run.save("diversity", arrays, parts[0].attributes)
     top = [
         {"vertex": int(vertex), "score": int(score)}
         for vertex, score in zip(arrays["vertices"], arrays["scores"], strict=True)

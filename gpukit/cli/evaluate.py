@@ -4,7 +4,7 @@ import hashlib
 import logging
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,6 @@ from gpukit.cli.common import Run
 from gpukit.cli.options import MODEL, GraphArgument, MetricsOption, ModelOption, argument, option
 from gpukit.cli.vertices import is_vertex_id, listed_ids
 from gpukit.errors import ComparisonFailed, InputError, UsageError
-
-if TYPE_CHECKING:
-    from gpukit.evaluate import SpreadEstimate
 
 app = typer.Typer(help="Check results by independent methods.", no_args_is_help=True, add_completion=False)
 
@@ -65,15 +62,13 @@ def spread(
         else:
             sizes = sorted({*sizes, len(rounds[0])})
             curve = forward_curve(graph, rounds[0], sizes, **settings)
-    if out is not None:
-        with run.phase("write"):
-            from gpukit.artifacts import write_metrics
-
-            columns = {"k": sizes, "spread": [one.spread for one in curve], "stderr": [one.stderr for one in curve]}
-            columns |= {"runs": [runs] * len(sizes)}
-            attributes = {"model": model, "rounds": len(rounds)}
-            write_metrics(out, columns, attributes, params=run.params, seed=run.seed, inputs=run.inputs)
-    _report(run, sizes, curve)
+    columns = {"k": sizes, "spread": [one.spread for one in curve], "stderr": [one.stderr for one in curve]}
+    columns |= {"runs": [runs] * len(sizes)}
+    run.save_metrics(columns, {"model": model, "rounds": len(rounds)})
+    points = [{"k": k, "spread": one.spread, "stderr": one.stderr} for k, one in zip(sizes, curve, strict=True)]
+    shown = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {p['stderr']:.2f}" for p in points}
+    last = curve[-1].runs
+    run.finish({**points[-1], "runs": last, "curve": points}, {**shown, "runs": f"{last:,}"})
 
 
 @app.command("ppr")
@@ -116,12 +111,8 @@ def ppr(
         truths = power_method(graph, *starts, a["alpha"], weighted=a.get("weighted", False), progress=update)
         answers = (arrays["offsets"], arrays["internal"], arrays["scores"] * unit)
         quality = judge(truths, *answers, k, epsilon=epsilon, delta=delta)
-    if out is not None:
-        with run.phase("write"):
-            from gpukit.artifacts import write_metrics
-
-            columns = dict(zip(("precision", "ndcg", "violations"), zip(*quality.each, strict=True), strict=True))
-            write_metrics(out, columns, {"method": a["method"]}, params=run.params, inputs=run.inputs)
+    columns = dict(zip(("precision", "ndcg", "violations"), zip(*quality.each, strict=True), strict=True))
+    run.save_metrics(columns, {"method": a["method"]})
     record = {name: value for name, value in vars(quality).items() if name != "each"}
     shown = {"precision": f"{quality.precision:.4f}", "NDCG": f"{quality.ndcg:.6f}"}
     shown["Definition 1 broken"] = f"{quality.violations} of {quality.positions} positions above {delta:.3g}"
@@ -178,15 +169,6 @@ def diversity(
     if verdict.wrong:
         first = graph.original(verdict.wrong[:1])[0]
         raise ComparisonFailed(f"{answers_file} is wrong about {len(verdict.wrong)} vertices, vertex {first} for one")
-
-
-def _report(run: Run, sizes: list[int], curve: "list[SpreadEstimate]") -> None:
-    """Print the record of a spread evaluation."""
-    last = curve[-1]
-    points = [{"k": k, "spread": one.spread, "stderr": one.stderr} for k, one in zip(sizes, curve, strict=True)]
-    record = {"k": sizes[-1], "spread": last.spread, "stderr": last.stderr, "runs": last.runs, "curve": points}
-    summary = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {p['stderr']:.2f}" for p in points}
-    run.finish(record, {**summary, "runs": f"{last.runs:,}"})
 
 
 def _numbers(text: str, option: str) -> list[int]:

@@ -118,15 +118,11 @@ def reach(
         counter = make_worlds(prepare_blocks(graph), run.seed, device)
     with run.phase("worlds"), run.progress("worlds") as update:
         totals = counter.gains(first, worlds, [], update)
-    with run.phase("write"):
-        import numpy as np
+    import numpy as np
 
-        from gpukit.artifacts import write_metrics
-
-        original = graph.original(np.arange(graph.n))
-        columns = {"vertex": original, "total": totals, "mean": totals / worlds}
-        about = {"metric": "reach", "graph": run.inputs["graph"], "n": graph.n, "worlds": worlds, "first": first}
-        write_metrics(run.target, columns, about, params=run.params, seed=run.seed, inputs=run.inputs)
+    original = graph.original(np.arange(graph.n))
+    about = {"metric": "reach", "graph": run.inputs["graph"], "n": graph.n, "worlds": worlds, "first": first}
+    run.save_metrics({"vertex": original, "total": totals, "mean": totals / worlds}, about)
     with run.phase("levels"):
         from gpukit.imgpu.levels_cpu import nodes_per_level
 

@@ -9,13 +9,9 @@ from gpukit.cli.parts import join_offsets, read_parts
 @with_run("out")
 def gather(run: Run, files: PartsArgument) -> None:
     """Join answers that `kpar query --part` wrote: the same file as of one run over all queries."""
-    with run.phase("read"):
-        parts, run.params = read_parts(files, "topk")
-        run.seed = parts[0].seed
+    parts = read_parts(run, files, "topk")
     with run.phase("write"):
         import numpy as np
-
-        from gpukit.artifacts import write
 
         arrays = {}
         # In the order in which `kpar query` writes them: the bytes of a file follow it.
@@ -24,5 +20,5 @@ def gather(run: Run, files: PartsArgument) -> None:
                 arrays[name] = join_offsets(parts, name)
             else:
                 arrays[name] = np.concatenate([part.arrays[name] for part in parts])
-        write(run.target, "topk", arrays, parts[0].attributes, params=run.params, seed=run.seed, inputs=parts[0].inputs)
+        run.save("topk", arrays, parts[0].attributes)
     run.finish({"queries": len(arrays["offsets"]) - 1, "nodes": len(arrays["nodes"])})

@@ -83,9 +83,9 @@ def run_(
             found.append((-1 if record else number, result))
             after_it = run.timer.seconds()
             spent.append({phase: round(after_it.get(phase, 0.0) - before_it.get(phase, 0.0), 6) for phase in PHASES})
-    with run.phase("write"):
-        from gpukit.cli.merit_state import save
+    from gpukit.cli.merit_state import save
 
+    with run.phase("write"):
         save(run, params, found[0][1].costs, [(number, result.rounds) for number, result in found])
     first = found[0][1]
     if record and len(record) > len(first.rounds):

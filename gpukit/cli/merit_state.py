@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpukit.artifacts import Artifact, read, write
+from gpukit.artifacts import Artifact, read
 from gpukit.cli.common import Run
 from gpukit.errors import InputError, UsageError
 from gpukit.merit import Costs, Params, Round
@@ -42,7 +42,7 @@ def save(run: Run, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, S
     attributes = {name: getattr(asked, name) for name in _SETTINGS}
     attributes |= {"n": graph.n, "costs": costs.scheme, "unit": str(costs.unit), "graph": run.inputs["graph"]}
     attributes["pending"] = bool(rounds) and rounds[-1].activated is None
-    write(run.target, "campaign", arrays, attributes, params=run.params, seed=asked.seed, inputs=run.inputs)
+    run.save("campaign", arrays, attributes)
 
 
 def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], Artifact]:

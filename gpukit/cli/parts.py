@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpukit.cli.common import Run
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -40,17 +41,18 @@ def part_of(text: str | None, total: int, what: str) -> tuple[dict[str, Any], in
     return {"part": [i, n, total]}, total * (i - 1) // n, total * i // n
 
 
-def read_parts(files: Sequence[Path], kind: str) -> "tuple[list[Artifact], dict[str, Any]]":
-    """Return the parts of one answer in the order of their ids, and the parameters of the whole.
+def read_parts(run: Run, files: Sequence[Path], kind: str) -> "list[Artifact]":
+    """Return the parts of one answer in the order of their ids; the run gets to know what the whole is of.
 
     Raises
     ------
     InputError
         If a file is no part, two are not of one answer, or a part is missing or given twice.
     """
-    from gpukit.artifacts import read
+    with run.phase("read"):
+        from gpukit.artifacts import read
 
-    parts = [read(path, kind) for path in files]
+        parts = [read(path, kind) for path in files]
     for path, part in zip(files, parts, strict=True):
         if "part" not in part.params:
             raise InputError(f"{path} is not a part of an answer; make parts with --part I/N")
@@ -75,7 +77,9 @@ def read_parts(files: Sequence[Path], kind: str) -> "tuple[list[Artifact], dict[
     if missing := sorted(set(range(1, count + 1)) - set(numbers)):
         raise InputError(f"part {missing[0]} of {count} is missing; give all of them")
     ordered = sorted(parts, key=lambda one: one.params["part"][0])
-    return ordered, {name: value for name, value in ordered[0].params.items() if name != "part"}
+    run.params = {name: value for name, value in ordered[0].params.items() if name != "part"}
+    run.seed, run.inputs = ordered[0].seed, ordered[0].inputs
+    return ordered
 
 
 def join_offsets(parts: "Sequence[Artifact]", name: str) -> "np.ndarray":
