@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
-from gpukit.kpar.threads import over_threads, workers_for
+from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class Prepared:
         Vertices by falling ω_I, then by id.
     chances : uint64 array, shape (m,), or None
         Of edges, where they are weighted (:func:`gpukit.kpar.weights.edge_chances`).
-    spaces : list of Workspace
-        Clean workspaces of threads, kept from one batch to the next; for one batch at a time.
+    spaces : dict of Workspace
+        Clean workspaces by thread, kept from one batch to the next.
     schedules : dict
         Schedules that were asked for, which take long beside a query.
     """
@@ -44,7 +45,7 @@ class Prepared:
     constants: Constants
     by_arrivals: np.ndarray
     chances: np.ndarray | None = None
-    spaces: "list[Workspace]" = field(default_factory=list, repr=False)
+    spaces: "dict[int, Workspace]" = field(default_factory=dict, repr=False)
     schedules: dict[tuple[int, bool, bool, bool], Schedule] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -132,17 +133,16 @@ def query(
     settings = (k, *per_step, *ablations, float(constants.delta_min), index.params.epsilon, watch)
     outputs = (nodes, scores, lengths, steps, traces)
     spaces = prepared.spaces
-    while len(spaces) < workers_for(count, threads):
-        spaces.append(workspace(index.walks, index.arrivals))
     done = 0
 
     def work(first: int, last: int) -> None:
         nonlocal done
-        space = spaces.pop()
+        # Taken out until it is clean again.
+        space = spaces.pop(get_ident(), None) or workspace(index.walks, index.arrivals)
         wrong = answer(*inputs, first, last, *settings, space, *outputs)
         if wrong:
             raise RuntimeError(f"{wrong} rounds of the queries {first} to {last - 1} lost or gained mass")
-        spaces.append(space)
+        spaces[get_ident()] = space
         done += last - first
         if progress is not None:
             progress(done, count)

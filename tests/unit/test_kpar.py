@@ -3,7 +3,7 @@
 import math
 from decimal import Decimal
 from functools import partial
-from threading import Barrier
+from threading import Barrier, get_ident
 
 import numpy as np
 import pytest
@@ -401,3 +401,25 @@ def test_ranges_make_up_the_whole_in_order(threads, count):
     assert max(len(part) for part in parts) <= 4 and len(parts) >= min(threads, count)
     with pytest.raises(ZeroDivisionError):
         over_threads(lambda first, last: 1 // (count - last), count, threads)
+
+
+def test_a_batch_meets_the_threads_of_the_last_one():
+    """The calling thread and its helpers, which keep their workspaces; also after a batch that failed."""
+
+    def batch(wrong=None):
+        all_there, at_work = Barrier(3, timeout=20), set()
+
+        def work(first, last):
+            at_work.add(get_ident())
+            all_there.wait()
+            return 1 // (first != wrong)
+
+        over_threads(work, 3, 3)
+        return at_work
+
+    threads = batch()
+    assert len(threads) == 3 and get_ident() in threads
+    for place in range(3):
+        with pytest.raises(ZeroDivisionError):
+            batch(place)
+    assert batch() == threads
