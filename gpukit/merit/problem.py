@@ -84,7 +84,7 @@ class Params:
     model : str
         ``ic`` (independent cascade) or ``lt`` (linear threshold).
     epsilon : float
-        Accuracy of each round's choice, in (0, 1).
+        Accuracy of each round's choice, in [1e-6, 1).
     update : str
         What happens to the sets when the graph shrinks: ``coupled`` keeps their coins (unbiased, the default),
         ``paper`` as printed (biased), ``regenerate`` draws all of them again.
@@ -120,8 +120,8 @@ class Params:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise UsageError(f"{name} {getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
-        if not 0 < self.epsilon < 1:
-            raise UsageError(f"epsilon is {self.epsilon}; it must lie in (0, 1)")
+        if not 1e-6 <= self.epsilon < 1:
+            raise UsageError(f"epsilon is {self.epsilon}; it must lie in [1e-6, 1): less takes over 2^48 mRR sets")
         if not 0 <= self.seed < 2**64:
             raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
         if self.storage == "global" and self.update != "regenerate":

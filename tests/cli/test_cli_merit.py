@@ -139,6 +139,7 @@ def test_costs_from_a_file(record, folder, graph):
         (["--eta", "1000"], 2, "eta is 1000"),
         (["--eta", "5", "-b", "1000"], 2, "batch is 1000"),
         (["--eta", "5", "--epsilon", "2"], 2, "epsilon"),
+        (["--eta", "5", "--epsilon", "1e-300"], 2, "epsilon is 1e-300"),
         (["--eta", "5", "--costs", "absent.txt"], 2, "neither degree nor uniform"),
         (["--eta", "5", "--costs", "missing.txt"], 3, "does not name vertex"),
         (["--eta", "5", "--costs", "zero.txt"], 3, "is not a number in"),

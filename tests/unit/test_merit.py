@@ -74,6 +74,13 @@ def test_sizes_are_the_printed_ones_with_the_square(n, b, epsilon, sums, certifi
         assert found.accepts(size, most, 900) == (low * judged > float(found.target) * high)
 
 
+def test_no_smaller_epsilon_than_the_least_could_be_met():
+    """Without a certificate, even the smallest graphs would take more sets than there are sample ids."""
+    for n in range(2, 12):
+        for b in range(1, n):
+            assert plan(n, b, 1e-6, "fresh", 1).sizes[-1] > 1 << 48
+
+
 def test_smallest_graphs_have_finite_sizes():
     for n in range(2, 12):
         for b in range(1, n):
@@ -403,8 +410,9 @@ def test_refusals(graph):
     ):
         with pytest.raises(UsageError, match=message):
             Campaign(graph, Params(**params))
-    with pytest.raises(UsageError, match="epsilon"):
-        Params(5, epsilon=1.0)
+    for epsilon in (1.0, 9e-7, 1e-300, 0.0, float("nan")):
+        with pytest.raises(UsageError, match=r"epsilon is .* \[1e-6, 1\)"):
+            Params(5, epsilon=epsilon)
     with pytest.raises(UsageError, match="update"):
         Params(5, update="none")
     with pytest.raises(InputError, match="vertex 3 costs"):

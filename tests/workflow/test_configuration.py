@@ -77,6 +77,7 @@ def test_defaults_are_what_is_in_force(config):
         ("", {"baselines": ["pagerank"]}, "'pagerank' is not one of"),
         ("", {"graphs": [{"name": "x", "edges": "x.txt", "systems": ["pagerank"]}]}, "'pagerank' is not one of"),
         ("kpar", {"epsilon": 0.6}, "0.6 is greater than the maximum of 0.5"),
+        ("merit", {"epsilon": 1e-7}, "1e-07 is less than the minimum of 1e-06"),
         ("kpar", {"k": []}, "should be non-empty"),
         ("kpar", {"source": 5}, "'source' was unexpected"),
         ("diversity", {"models": ["clique"]}, "'clique' is not one of"),

@@ -107,7 +107,7 @@ class Merit(Section):
         description="Vertices to activate; no graph may have fewer.",
     )
     batch: Positive = Field(default=16, description="Seeds of a round at most.")
-    epsilon: float = Field(default=0.5, gt=0, lt=1, description="Accuracy of a round's choice.")
+    epsilon: float = Field(default=0.5, ge=1e-6, lt=1, description="Accuracy of a round's choice.")
     worlds: Annotated[int, Field(ge=1, le=10**6)] = Field(
         default=3, description="Hidden worlds, each with a campaign for every target."
     )
