@@ -11,7 +11,7 @@ from gpukit.device.select import Device
 from gpukit.device.timing import synchroniser
 from gpukit.diversity import Params, build_network, make_network, search
 from gpukit.diversity.balance import makespan
-from gpukit.diversity.baselines import EgoByEgo
+from gpukit.diversity.paper.baselines import EgoByEgo
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 
@@ -157,18 +157,14 @@ class Bench:
             from gpukit.diversity.egos import extract
 
             return warm(lambda: extract(graph, everyone, self.device.threads), self.repeat, self.device)[0]
-        from gpukit.diversity import baselines_cuda, egos_cuda
+        from gpukit.diversity import egos_cuda
+        from gpukit.diversity.paper import baselines_cuda, scatter_cuda
 
         if method == "no-gpu-ego":
             given = baselines_cuda.NoGpuEgo(graph, full=True)
-
-            def run() -> Any:
-                given.forget()
-                return given.scores(everyone, params)
-
-            return warm(run, self.repeat, self.device)[0]
+            return warm(lambda: given.scores(everyone, params), self.repeat, self.device)[0]
         if method == "scatter":
-            return warm(lambda: egos_cuda.extract_scatter(graph), self.repeat, self.device)[0]
+            return warm(lambda: scatter_cuda.extract_scatter(graph), self.repeat, self.device)[0]
         return warm(lambda: egos_cuda.extract(graph, everyone), self.repeat, self.device)[0]
 
     def _steal(self) -> float:

@@ -1,4 +1,4 @@
-"""How many contexts an ego-network can have at most: scalar rules for CPU and GPU (ALGORITHMS.md, section 5)."""
+"""How many contexts an ego-network can have at most: scalar rules for CPU and GPU."""
 
 import numba
 
@@ -16,6 +16,12 @@ def least_degree(model, k):
     if model == COMP:
         return 1 if k > 1 else 0
     return k if model == CORE else k - 1
+
+
+@numba.njit(nogil=True, cache=True)
+def least_support(model, k):
+    """Return the support in the whole graph that every edge of a context has: one triangle more than inside it."""
+    return k - 1 if model == TRUSS else 1
 
 
 @numba.njit(nogil=True, cache=True)
@@ -39,7 +45,7 @@ def upper_bound(model, k, members, degree_sum):
         Sum of their degrees in the ego-network: at least twice the edges between them.
     """
     size = least_size(model, k)
-    most = members // size
+    by_members = members // size
     # Twice the edges that a context needs: those of a tree, or a degree of k or k - 1 at each member.
     edges = 2 * (k - 1) if model == COMP else size * least_degree(model, k)
-    return min(most, degree_sum // edges) if edges > 0 else most
+    return min(by_members, degree_sum // edges) if edges > 0 else by_members

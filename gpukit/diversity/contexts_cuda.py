@@ -5,86 +5,204 @@ many small ones, a block for the middle, several blocks for hubs; the code is th
 this file alone: touch it after a change of the files that its kernel's parts are in.
 """
 
+from typing import Any, NamedTuple
+
 import numba
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.select import register_limit
+from gpukit.diversity import cores_cuda as cores
+from gpukit.diversity import matrix_cuda as matrices
+from gpukit.diversity import teams_cuda as teams
+from gpukit.diversity import truss_cuda as trusses
 from gpukit.diversity.bounds import COMP, CORE, least_size
-from gpukit.diversity.cores_cuda import core, h_index, join_core
-from gpukit.diversity.matrix_cuda import extract_edges, list_edges, survey
-from gpukit.diversity.teams_cuda import (
-    FLAGS,
-    FOUND,
-    GOING,
-    NODE_ARRAYS,
-    NONE,
-    PER_TEAM,
-    PLACE,
-    QUEUE,
-    ROOT,
-    ROW,
-    SIZE,
-    TEAMS,
-    join,
-    root_of,
-    running_sum,
-    team_sync,
-)
-from gpukit.diversity.truss_cuda import full_truss, lazy_truss
 
 BLOCK, REGISTERS = 512, 64
 """Most threads in a block, and the registers each may take."""
 
-
-FACTS, ALL_FACTS = 4, 20
+PER_CLASS, CLASS_TABLE = 4, 20
 """Numbers that :func:`classify` finds out about a class, and about all five."""
 
 COPIES = 32
-"""Copies of the facts in a block, so that the threads of a warp do not wait for one another."""
+"""Copies of these numbers in a block, so that the threads of a warp do not wait for one another."""
 
-MOST_MEMBERS = 1 << 16
+MAX_MEMBERS = 1 << 16
 """An edge of a bit matrix is two 16-bit places."""
 
 SCORE, LABEL, FULL = 0, 1, 2
 """What is wanted: scores, or also the part of every member, or also the trussness of every edge."""
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
-def score_egos(
-    egos, outs, first, count, model, k, wanted, kept_begin, kept, up_begin, up, team, matrices, lists, numbers,
-    bits, edges, nodes, control, scores, values,
-):  # fmt: skip
-    """Score ego-networks; cooperative, a multiple of ``team`` blocks of at most ``BLOCK`` threads, ``LANES`` at least.
+class Limits(NamedTuple):
+    """Largest sizes of the classes 3 (a warp), 2 and 1 (a small and a large block).
 
-    A team takes the next ego of the queue, finds its edges (a binary search for each neighbour of higher rank of each
-    member, two atomic ORs for each edge), lists them, removes what is in no context, joins the ends of what is left and
-    counts the parts. All it keeps is in its own part of global memory, which it uses again and again: a bit for each
-    pair of members, 4 bytes an edge, 16 bytes a member.
+    What is larger is of class 0 (many blocks), what is not worth a look of class 4.
+    """
 
-    Parameters
+    warp_members: int
+    small_edges: int
+    small_words: int
+    block_edges: int
+    block_words: int
+
+
+class Queue(NamedTuple):
+    """The ego-networks of a launch.
+
+    Attributes
     ----------
     egos : int32 array
         Ranks of centres, by falling cost.
     outs : int64 array
         First place in ``values`` of each; unused with ``SCORE``.
-    first, count : int
+    first, length : int
         Which of them to score.
-    model, k : int
-    wanted : int
-        ``SCORE``, ``LABEL`` or ``FULL``. ``FULL`` decomposes: trussness of every edge (truss), coreness by H-index
-        (core).
+    """
+
+    egos: Any
+    outs: Any
+    first: int
+    length: int
+
+
+class Query(NamedTuple):
+    """Model, k, and what is wanted: ``SCORE``, ``LABEL`` or ``FULL``.
+
+    ``FULL`` decomposes: trussness of every edge (truss), coreness by H-index (core).
+    """
+
+    model: int
+    k: int
+    wanted: int
+
+
+class Lists(NamedTuple):
+    """What ego-networks are made of, for one least degree; by rank.
+
+    Attributes
+    ----------
     kept_begin, kept : int64 (n + 1,) and int32 arrays
         Possible members of each ego-network, ranks ascending.
     up_begin, up : int64 (n + 1,) and int32 arrays
         Neighbours of higher rank of each vertex, over edges that may be in a context.
-    team : int
+    """
+
+    kept_begin: Any
+    kept: Any
+    up_begin: Any
+    up: Any
+
+
+class Space(NamedTuple):
+    """Working space of the teams; need not be cleared, but for ``control``.
+
+    Attributes
+    ----------
+    blocks : int
         Blocks of a team.
-    matrices, lists, numbers : int
+    bits_each, edges_each, nodes_each : int
         Length of a team's part of ``bits``, ``edges`` and ``nodes``.
     bits, edges, nodes : uint32, uint32 and int32 arrays
-        Working space of the teams; need not be cleared.
     control : int64 array, shape (>= TEAMS + PER_TEAM * teams,)
         Zeros at the start. ``TRIANGLES`` grows by thrice the triangles that ``FULL`` sees.
+    """
+
+    blocks: int
+    bits_each: int
+    edges_each: int
+    nodes_each: int
+    bits: Any
+    edges: Any
+    nodes: Any
+    control: Any
+
+
+@cuda.jit(device=True, inline="always")
+def _next_ego(queue, query, team, turn):
+    """Take the next ego-network of the queue; returns its place, or ``length`` or more, and the next barrier."""
+    if team.rank == 0:
+        team.control[team.home + teams.PLACE] = cuda.atomic.add(team.control, teams.QUEUE, 1)
+        team.control[team.home + teams.FOUND] = 0
+        for r in range(3):
+            lowest = teams.NONE if query.wanted == FULL and query.model > CORE else 0
+            team.control[team.home + teams.FLAGS + r] = lowest
+            team.control[team.home + teams.GOING + r] = 0
+    turn = teams.team_barrier(team, turn)
+    return team.control[team.home + teams.PLACE], turn
+
+
+@cuda.jit(device=True, inline="always")
+def _clear(model, ego, team):
+    """Empty the matrix; every member is a part of its own."""
+    if model != COMP:
+        for x in range(team.rank, ego.size * ego.words, team.members):
+            ego.bits[ego.matrix + x] = uint32(0)
+    for i in range(team.rank, ego.size, team.members):
+        ego.nodes[ego.stamp + i] = 0
+        ego.nodes[ego.root + i] = i
+        ego.nodes[ego.part + i] = 0
+
+
+@cuda.jit(device=True)
+def _join_core(query, ego, team, turn):
+    """Peel or decompose, and join what is in the k-core (algorithm 4); returns the next barrier."""
+    if query.wanted == FULL:
+        turn = cores.decompose_cores(ego, team, turn)
+    else:
+        turn = cores.peel_core(query.k, ego, team, turn)
+    cores.join_core(query.k, ego, team)
+    return turn
+
+
+@cuda.jit(device=True)
+def _join_truss(query, ego, values, outs, place, partial, team, turn):
+    """List the edges, remove those outside the k-truss or decompose, and join the rest (algorithm 5)."""
+    matrices.survey(ego, team)
+    turn = teams.team_barrier(team, turn)
+    if team.rank < cuda.blockDim.x:
+        teams.running_sum(ego.nodes, ego.row, ego.size, partial)
+    turn = teams.team_barrier(team, turn)
+    count = int64(ego.nodes[ego.row + ego.size])
+    matrices.list_edges(ego, team)
+    turn = teams.team_barrier(team, turn)
+    out = outs[place]
+    if query.wanted == FULL:
+        turn = trusses.decompose_truss(count, ego, values, out, team, turn)
+    elif query.k > 2:
+        turn = trusses.lazy_truss(query.k, count, ego, team, turn)
+    for e in range(team.rank, count, team.members):
+        pair = int64(ego.edges[ego.listed + e])
+        if (values[out + e] >= query.k) if query.wanted == FULL else pair != 0:
+            teams.join(ego, pair >> 16, pair & 0xFFFF)
+    return turn
+
+
+@cuda.jit(device=True)
+def _count_contexts(least, query, ego, values, outs, place, team):
+    """Count the parts that are large enough (algorithm 3, lines 5-6), and label the members."""
+    for i in range(team.rank, ego.size, team.members):
+        top = teams.root_of(ego, int64(i))
+        if query.wanted == LABEL:
+            values[outs[place] + i] = top
+        if cuda.atomic.add(ego.nodes, ego.part + top, 1) == least - 1:
+            cuda.atomic.add(team.control, team.home + teams.FOUND, 1)
+
+
+@cuda.jit(cache=True, **register_limit(REGISTERS))
+def score_egos(queue, query, lists, space, scores, values):
+    """Score ego-networks; cooperative, whole teams of blocks of at most ``BLOCK`` threads, ``ROW_THREADS`` at least.
+
+    A team takes the next ego of the queue, finds its edges (a binary search for each neighbour of higher rank of each
+    member, two atomic ORs for each edge), lists them, removes what is in no context, joins the ends of what is left and
+    counts the parts. All it keeps is in its own part of global memory, which it uses again and again: a bit for each
+    pair of members, 4 bytes per edge, 16 bytes per member.
+
+    Parameters
+    ----------
+    queue : Queue
+    query : Query
+    lists : Lists
+    space : Space
     scores : int32 array, shape (n,)
         Receives the number of contexts, by rank.
     values : int32 array
@@ -92,186 +210,121 @@ def score_egos(
         member. Else unused.
     """
     cuda.cg.this_grid().sync()
-    mine = cuda.blockIdx.x // team
-    own = int64(TEAMS + PER_TEAM * mine)
-    lane = int64(cuda.blockIdx.x % team * cuda.blockDim.x + cuda.threadIdx.x)
-    width = int64(team * cuda.blockDim.x)
-    matrix, list_ = int64(mine) * matrices, int64(mine) * lists
-    room = numbers // NODE_ARRAYS
-    stamp = int64(mine) * numbers
-    root, size, row = stamp + ROOT * room, stamp + SIZE * room, stamp + ROW * room
+    number = cuda.blockIdx.x // space.blocks
+    home = int64(teams.TEAMS + teams.PER_TEAM * number)
+    rank = int64(cuda.blockIdx.x % space.blocks * cuda.blockDim.x + cuda.threadIdx.x)
+    team = teams.Team(space.control, home, space.blocks, rank, int64(space.blocks * cuda.blockDim.x))
+    matrix, listed = int64(number) * space.bits_each, int64(number) * space.edges_each
+    room = space.nodes_each // teams.NODE_ARRAYS
+    stamp = int64(number) * space.nodes_each
+    root, part, row = stamp + teams.ROOT * room, stamp + teams.SIZE * room, stamp + teams.ROW * room
     partial = cuda.shared.array(BLOCK, int32)
-    least = least_size(model, k)
+    least = least_size(query.model, query.k)
     turn = int64(1)
     while True:
-        if lane == 0:
-            control[own + PLACE] = cuda.atomic.add(control, QUEUE, 1)
-            control[own + FOUND] = 0
-            for r in range(3):
-                control[own + FLAGS + r] = NONE if wanted == FULL and model > CORE else 0
-                control[own + GOING + r] = 0
-        turn = team_sync(team, control, own, turn)
-        place = control[own + PLACE]
-        if place >= count:
+        place, turn = _next_ego(queue, query, team, turn)
+        if place >= queue.length:
             break
-        place += first
-        v = egos[place]
-        start = kept_begin[v]
-        members = kept_begin[v + 1] - start
-        words = (members + 31) >> 5
-        if model != COMP:
-            for x in range(lane, members * words, width):
-                bits[matrix + x] = uint32(0)
-        for i in range(lane, members, width):
-            nodes[stamp + i] = 0
-            nodes[root + i] = i
-            nodes[size + i] = 0
-        turn = team_sync(team, control, own, turn)
-        extract_edges(model, kept, start, members, up_begin, up, bits, matrix, words, nodes, root, lane, width)
-        turn = team_sync(team, control, own, turn)
-        if model == CORE:
-            if wanted == FULL:
-                turn = h_index(bits, matrix, members, words, nodes, stamp, team, control, own, turn, lane, width)
-            else:
-                turn = core(k, bits, matrix, members, words, nodes, stamp, team, control, own, turn, lane, width)
-            join_core(bits, matrix, members, words, nodes, stamp, root, k, lane, width)
-        elif model > CORE:
-            survey(bits, matrix, members, words, nodes, row, lane, width)
-            turn = team_sync(team, control, own, turn)
-            if lane < cuda.blockDim.x:
-                running_sum(nodes, row, members, partial)
-            turn = team_sync(team, control, own, turn)
-            listed = int64(nodes[row + members])
-            list_edges(bits, matrix, members, words, nodes, row, edges, list_, lane, width)
-            turn = team_sync(team, control, own, turn)
-            out = outs[place]
-            if wanted == FULL:
-                turn = full_truss(
-                    bits, matrix, members, words, nodes, stamp, edges, list_, listed, values, out,
-                    team, control, own, turn, lane, width,
-                )  # fmt: skip
-            elif k > 2:
-                turn = lazy_truss(
-                    k, bits, matrix, members, words, nodes, stamp, edges, list_, listed,
-                    team, control, own, turn, lane, width,
-                )  # fmt: skip
-            for e in range(lane, listed, width):
-                pair = int64(edges[list_ + e])
-                if (values[out + e] >= k) if wanted == FULL else pair != 0:
-                    join(nodes, root, pair >> 16, pair & 0xFFFF)
-        turn = team_sync(team, control, own, turn)
-        for i in range(lane, members, width):
-            top = root_of(nodes, root, int64(i))
-            if wanted == LABEL:
-                values[outs[place] + i] = top
-            if cuda.atomic.add(nodes, size + top, 1) == least - 1:
-                cuda.atomic.add(control, own + FOUND, 1)
-        turn = team_sync(team, control, own, turn)
-        if lane == 0:
-            scores[v] = control[own + FOUND]
+        place += queue.first
+        v = queue.egos[place]
+        start = lists.kept_begin[v]
+        size = lists.kept_begin[v + 1] - start
+        words = (size + 31) >> 5
+        ego = teams.Ego(
+            start, size, words, space.bits, matrix, space.edges, listed, space.nodes, stamp, root, part, row
+        )
+        _clear(query.model, ego, team)
+        turn = teams.team_barrier(team, turn)
+        matrices.extract_edges(query.model, lists, ego, team)
+        turn = teams.team_barrier(team, turn)
+        if query.model == CORE:
+            turn = _join_core(query, ego, team, turn)
+        elif query.model > CORE:
+            turn = _join_truss(query, ego, values, queue.outs, place, partial, team, turn)
+        turn = teams.team_barrier(team, turn)
+        _count_contexts(least, query, ego, values, queue.outs, place, team)
+        turn = teams.team_barrier(team, turn)
+        if team.rank == 0:
+            scores[v] = team.control[team.home + teams.FOUND]
 
 
 @cuda.jit(cache=True)
-def classify(
-    ranks, count, kept_begin, room, matrices, least, by_edges, warp_members, small_edges, small_words, block_edges,
-    block_words, keys, facts, scores,
-):  # fmt: skip
-    """Sort ego-networks into classes by size, for :func:`score_egos`; any grid, a thread an ego-network.
+def classify(ranks, count, kept_begin, ego_edges, matrix, least, by_edges, limits, keys, classes, scores):
+    """Sort ego-networks into classes by size, for :func:`score_egos`; any grid, a thread per ego-network.
 
     Parameters
     ----------
     ranks : int32 array
         The centres, the first ``count`` of them.
-    kept_begin, room : int64 arrays, shapes (n + 1,) and (n,)
-        First possible member, and most edges, of each.
-    matrices : bool
+    kept_begin, ego_edges : int64 arrays, shapes (n + 1,) and (n,)
+        First possible member, and the number of edges at most, of each.
+    matrix : bool
         Whether the model needs bit matrices.
     least : int
         Fewest members that are worth a look.
     by_edges : bool
         Whether an ego-network must have an edge to be worth it.
-    warp_members, small_edges, small_words, block_edges, block_words : int
-        Largest sizes of the classes 3 (a warp), 2 and 1 (a small and a large block); the rest is 0 (many blocks), and 4
-        is not worth it.
+    limits : Limits
     keys : int64 array, shape (>= ranks,)
         The result: ascending by class, and in it by falling cost.
-    facts : int64 array, shape (ALL_FACTS,)
-        Zeros at the start; for each class its number of ego-networks, and their most members, edges and words of a
-        matrix with its second level.
+    classes : int64 array, shape (CLASS_TABLE,)
+        Zeros at the start; for each class its number of ego-networks, and the largest numbers of members, of edges and
+        of words of a matrix with its second level.
     scores : int32 array, shape (n,)
         0 for those that are not worth it.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    own = lane % COPIES
-    local = cuda.shared.array((ALL_FACTS, COPIES), int64)
-    for x in range(lane, ALL_FACTS * COPIES, width):
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    copy = tid % COPIES
+    local = cuda.shared.array((CLASS_TABLE, COPIES), int64)
+    for x in range(tid, CLASS_TABLE * COPIES, block_size):
         local[x // COPIES, x % COPIES] = 0
     cuda.syncthreads()
     for x in range(cuda.grid(1), count, cuda.gridsize(1)):
         v = ranks[x]
-        members, edges = kept_begin[v + 1] - kept_begin[v], room[v]
+        members, edges = kept_begin[v + 1] - kept_begin[v], ego_edges[v]
         words = int64(0)
-        if matrices:
+        if matrix:
             words = (members + 31) >> 5
             words = members * (words + ((words + 31) >> 5))
         kind = 0
         if members < least or (by_edges and edges == 0):
             kind = 4
             scores[v] = 0
-        elif members <= warp_members:
+        elif members <= limits.warp_members:
             kind = 3
-        elif edges <= small_edges and words <= small_words:
+        elif edges <= limits.small_edges and words <= limits.small_words:
             kind = 2
-        elif edges <= block_edges and words <= block_words:
+        elif edges <= limits.block_edges and words <= limits.block_words:
             kind = 1
         keys[x] = (int64(kind + 1) << 56) - edges - members
-        cuda.atomic.add(local, (kind * FACTS, own), 1)
-        cuda.atomic.max(local, (kind * FACTS + 1, own), members)
-        cuda.atomic.max(local, (kind * FACTS + 2, own), edges)
-        cuda.atomic.max(local, (kind * FACTS + 3, own), words)
+        cuda.atomic.add(local, (kind * PER_CLASS, copy), 1)
+        cuda.atomic.max(local, (kind * PER_CLASS + 1, copy), members)
+        cuda.atomic.max(local, (kind * PER_CLASS + 2, copy), edges)
+        cuda.atomic.max(local, (kind * PER_CLASS + 3, copy), words)
     cuda.syncthreads()
-    for x in range(lane, ALL_FACTS, width):
-        total, most = int64(0), int64(0)
+    for x in range(tid, CLASS_TABLE, block_size):
+        total, largest = int64(0), int64(0)
         for c in range(COPIES):
             total += local[x, c]
-            most = max(most, local[x, c])
-        if x % FACTS == 0:
-            cuda.atomic.add(facts, x, total)
+            largest = max(largest, local[x, c])
+        if x % PER_CLASS == 0:
+            cuda.atomic.add(classes, x, total)
         else:
-            cuda.atomic.max(facts, x, most)
+            cuda.atomic.max(classes, x, largest)
 
 
 _u32, _i32, _i64, _int = numba.uint32[::1], numba.int32[::1], numba.int64[::1], numba.int64
 
 _bool = numba.boolean
 
+_QUEUE = types.NamedTuple((_i32, _i64, _int, _int), Queue)
+_QUERY = types.NamedUniTuple(_int, 3, Query)
+_LISTS = types.NamedTuple((_i64, _i32, _i64, _i32), Lists)
+_SPACE = types.NamedTuple((*4 * (_int,), _u32, _u32, _i32, _i64), Space)
+_LIMITS = types.NamedUniTuple(_int, 5, Limits)
+
 KERNELS = {
-    "classify": (classify, (_i32, _int, _i64, _i64, _bool, _int, _bool, *5 * (_int,), _i64, _i64, _i32)),
-    "score_egos": (
-        score_egos,
-        (
-            _i32,
-            _i64,
-            _int,
-            _int,
-            _int,
-            _int,
-            _int,
-            _i64,
-            _i32,
-            _i64,
-            _i32,
-            _int,
-            _int,
-            _int,
-            _int,
-            _u32,
-            _u32,
-            _i32,
-            _i64,
-            _i32,
-            _i32,
-        ),
-    ),
+    "classify": (classify, (_i32, _int, _i64, _i64, _bool, _int, _bool, _LIMITS, _i64, _i64, _i32)),
+    "score_egos": (score_egos, (_QUEUE, _QUERY, _LISTS, _SPACE, _i32, _i32)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -1,89 +1,91 @@
-"""Cores of ego-networks by a team of blocks: for one k, and all by H-index."""
+"""Cores of ego-networks by a team of blocks: for one k, and all by H-index (algorithm 4 of the paper)."""
 
 from numba import cuda, int32, int64, uint32
 
-from gpukit.diversity.teams_cuda import FLAGS, join, team_sync
+from gpukit.diversity.teams_cuda import join, next_bit, open_round, team_barrier
 
 
 @cuda.jit(device=True)
-def core(k, bits, matrix, members, words, nodes, degree, team, control, own, turn, lane, width):
-    """Remove members of degree < k until none is left: their degree becomes negative. A thread owns one."""
-    for i in range(lane, members, width):
+def _count_degrees(ego, team):
+    """Write the degree of each member (lines 2-3); a thread per member."""
+    for i in range(team.rank, ego.size, team.members):
         count = int32(0)
-        for w in range(words):
-            count += int32(cuda.popc(bits[matrix + i * words + w]))
-        nodes[degree + i] = count
-    turn = team_sync(team, control, own, turn)
+        for w in range(ego.words):
+            count += int32(cuda.popc(ego.bits[ego.matrix + i * ego.words + w]))
+        ego.nodes[ego.stamp + i] = count
+
+
+@cuda.jit(device=True)
+def peel_core(k, ego, team, turn):
+    """Remove members of degree < k until none is left: their degree becomes negative. A thread per member."""
+    _count_degrees(ego, team)
+    turn = team_barrier(team, turn)
     round_ = int32(1)
     while True:
-        flag = own + FLAGS + round_ % 3
-        if lane == 0:
-            control[own + FLAGS + (round_ + 1) % 3] = 0
-        for i in range(lane, members, width):
-            if 0 <= nodes[degree + i] < k:
+        flag = open_round(team, round_)
+        for i in range(team.rank, ego.size, team.members):
+            if 0 <= ego.nodes[ego.stamp + i] < k:
                 # Neighbours may be counting it down at this moment; far below zero it stays dead.
-                cuda.atomic.add(nodes, degree + i, -(1 << 20))
-                for w in range(words):
-                    word = uint32(bits[matrix + i * words + w])
+                cuda.atomic.add(ego.nodes, ego.stamp + i, -(1 << 20))
+                for w in range(ego.words):
+                    word = uint32(ego.bits[ego.matrix + i * ego.words + w])
                     while word != uint32(0):
-                        j = (w << 5) + int64(cuda.ffs(word)) - 1
-                        word = uint32(word & uint32(word - uint32(1)))
-                        cuda.atomic.add(nodes, degree + j, -1)
-                control[flag] = 1
-        turn = team_sync(team, control, own, turn)
-        if control[flag] == 0:
+                        j, word = next_bit(w, word)
+                        cuda.atomic.add(ego.nodes, ego.stamp + j, -1)
+                team.control[flag] = 1
+        turn = team_barrier(team, turn)
+        if team.control[flag] == 0:
             return turn
         round_ += 1
 
 
 @cuda.jit(device=True)
-def h_index(bits, matrix, members, words, nodes, value, team, control, own, turn, lane, width):
-    """Write the coreness of each member: the fixed point of h(u) ← H-index of the neighbours' values (algorithm 4)."""
-    for i in range(lane, members, width):
-        count = int32(0)
-        for w in range(words):
-            count += int32(cuda.popc(bits[matrix + i * words + w]))
-        nodes[value + i] = count
-    turn = team_sync(team, control, own, turn)
+def _count_reaching(i, value, ego):
+    """Return how many neighbours of member i have the value or more."""
+    reaching = int32(0)
+    for w in range(ego.words):
+        word = uint32(ego.bits[ego.matrix + i * ego.words + w])
+        while word != uint32(0):
+            j, word = next_bit(w, word)
+            reaching += int32(ego.nodes[ego.stamp + j] >= value)
+    return reaching
+
+
+@cuda.jit(device=True)
+def decompose_cores(ego, team, turn):
+    """Write the coreness of each member: the fixed point of c(u) ← H-index of the neighbours' c (lines 5-11)."""
+    _count_degrees(ego, team)
+    turn = team_barrier(team, turn)
     round_ = int32(1)
     while True:
-        flag = own + FLAGS + round_ % 3
-        if lane == 0:
-            control[own + FLAGS + (round_ + 1) % 3] = 0
-        for i in range(lane, members, width):
-            before = nodes[value + i]
+        flag = open_round(team, round_)
+        for i in range(team.rank, ego.size, team.members):
+            before = ego.nodes[ego.stamp + i]
+            # The largest h such that h neighbours have values >= h, by bisection: at most what it was before.
             h, high = int32(0), before
             while h < high:
                 middle = (h + high + 1) >> 1
-                reaching = int32(0)
-                for w in range(words):
-                    word = uint32(bits[matrix + i * words + w])
-                    while word != uint32(0):
-                        j = (w << 5) + int64(cuda.ffs(word)) - 1
-                        word = uint32(word & uint32(word - uint32(1)))
-                        reaching += int32(nodes[value + j] >= middle)
-                if reaching >= middle:
+                if _count_reaching(i, middle, ego) >= middle:
                     h = middle
                 else:
                     high = middle - 1
             if h < before:
-                nodes[value + i] = h
-                control[flag] = 1
-        turn = team_sync(team, control, own, turn)
-        if control[flag] == 0:
+                ego.nodes[ego.stamp + i] = h
+                team.control[flag] = 1
+        turn = team_barrier(team, turn)
+        if team.control[flag] == 0:
             return turn
         round_ += 1
 
 
 @cuda.jit(device=True)
-def join_core(bits, matrix, members, words, nodes, degree, root, k, lane, width):
-    """Join the ends of the edges between members of degree k or more; a thread owns a word of the matrix."""
-    for x in range(lane, members * words, width):
-        i, w = x // words, x % words
-        if w >= i >> 5 and nodes[degree + i] >= k:
-            word = uint32(bits[matrix + x])
+def join_core(k, ego, team):
+    """Join the ends of the edges between members of degree k or more (line 12); a thread per word of the matrix."""
+    for x in range(team.rank, ego.size * ego.words, team.members):
+        i, w = x // ego.words, x % ego.words
+        if w >= i >> 5 and ego.nodes[ego.stamp + i] >= k:
+            word = uint32(ego.bits[ego.matrix + x])
             while word != uint32(0):
-                j = (w << 5) + int64(cuda.ffs(word)) - 1
-                word = uint32(word & uint32(word - uint32(1)))
-                if j > i and nodes[degree + j] >= k:
-                    join(nodes, root, int64(i), j)
+                j, word = next_bit(w, word)
+                if j > i and ego.nodes[ego.stamp + j] >= k:
+                    join(ego, int64(i), j)

@@ -9,7 +9,7 @@ from numba import cuda, int32, int64
 from gpukit.device.arrays import Buffer, cooperative_grid, xp
 from gpukit.device.launch import launch
 from gpukit.device.select import register_limit
-from gpukit.diversity.network_cuda import LANES, find
+from gpukit.diversity.network_cuda import ROW_THREADS, find, over, views
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
@@ -24,9 +24,9 @@ QUEUED, LEAST, CONTROL = 0, 1, 8
 def core_levels(indptr, indices, degree, coreness, queue, control):
     """Write the coreness of each vertex; cooperative, any grid.
 
-    Level by level and round by round: a thread owns a vertex and queues it if its degree has fallen to the level, then
-    ``LANES`` threads own a queued vertex and count its neighbours down. Each round reads all degrees, 8 bytes a vertex;
-    all rounds together make an atomic add an arc.
+    Level by level and round by round: a thread per vertex queues it if its degree has fallen to the level, then
+    ``ROW_THREADS`` threads per queued vertex count its neighbours down. Each round reads all degrees, 8 bytes per
+    vertex; all rounds together make an atomic add per arc.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def core_levels(indptr, indices, degree, coreness, queue, control):
         if end == done:
             level = max(level, control[LEAST + round_ % 3])
         else:
-            for q in range(done + thread // LANES, end, threads // LANES):
+            for q in range(done + thread // ROW_THREADS, end, threads // ROW_THREADS):
                 v = queue[q]
-                for p in range(indptr[v] + thread % LANES, indptr[v + 1], LANES):
+                for p in range(indptr[v] + thread % ROW_THREADS, indptr[v + 1], ROW_THREADS):
                     cuda.atomic.add(degree, indices[p], -1)
             done = end
         if thread == 0:
@@ -80,7 +80,7 @@ def _lose(support, edge):
 def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness, queue, control):
     """Write the trussness of each edge; cooperative, any grid (PKT: Kabir and Madduri, 2017).
 
-    A round as in :func:`core_levels`, with edges and supports: ``LANES`` threads own a queued edge and look for its
+    A round as in :func:`core_levels`, with edges and supports: ``ROW_THREADS`` threads per queued edge look for its
     triangles, the shorter row in the longer one. Of two queued edges of a triangle the lower one takes it from the
     third. A triangle costs up to two atomic adds, once.
 
@@ -124,13 +124,13 @@ def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness,
         if end == done:
             level = max(level, control[LEAST + round_ % 3])
         else:
-            for x in range(done + thread // LANES, end, threads // LANES):
+            for x in range(done + thread // ROW_THREADS, end, threads // ROW_THREADS):
                 e = queue[x]
                 u, w = tails[e], heads[e]
                 a, a_end, b, b_end = indptr[u], indptr[u + 1], indptr[w], indptr[w + 1]
                 if a_end - a > b_end - b:
                     a, a_end, b, b_end = b, b_end, a, a_end
-                for p in range(a + thread % LANES, a_end, LANES):
+                for p in range(a + thread % ROW_THREADS, a_end, ROW_THREADS):
                     f = edge_of[p]
                     if f != e and (gone[f] == 0 or gone[f] == round_):
                         place = find(heads, b, b_end, heads[p])
@@ -152,7 +152,7 @@ def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness,
 
 @cuda.jit(cache=True)
 def arc_edges(indptr, tails, heads, up, edge_of):
-    """Write the edge of each arc, the place of the arc from its lower end; any grid, a thread an arc."""
+    """Write the edge of each arc, the place of the arc from its lower end; any grid, a thread per arc."""
     for p in range(cuda.grid(1), len(heads), cuda.gridsize(1)):
         u = heads[p]
         edge_of[p] = p if u > tails[p] else find(heads, up[u], indptr[u + 1], tails[p])
@@ -189,7 +189,7 @@ def truss_on_gpu(graph: Graph) -> tuple[Any, Any, Any]:
     network = CudaNetwork(graph)
     indptr, tails, heads, up, support = network.arcs
     edge_of = Buffer(graph.m, np.int32)
-    network.over(graph.m, arc_edges, indptr, tails, heads, up, edge_of)
+    over(graph.m, arc_edges, indptr, tails, heads, up, edge_of)
     edges = Buffer(xp.flatnonzero(heads.array > tails.array).astype(np.int32))
     gone, trussness = Buffer(graph.m, np.int32, 0), Buffer(graph.m, np.int32)
     queue = Buffer(max(1, graph.m // 2), np.int32)
@@ -201,6 +201,6 @@ def truss_on_gpu(graph: Graph) -> tuple[Any, Any, Any]:
 def _cooperative(kernel: Any, *buffers: Buffer) -> None:
     control = np.full(CONTROL, NONE, np.int64)
     control[QUEUED] = 0
-    arguments = tuple(one.view for one in (*buffers, Buffer(control)))
+    arguments = views((*buffers, Buffer(control)))
     block = 32 if xp is np else BLOCK
     launch(kernel, cooperative_grid(kernel, block, arguments), block, *arguments)

@@ -1,12 +1,38 @@
-"""The network of :mod:`gpukit.diversity.scores` on a GPU: vertices by rank, and the support of every edge."""
+"""The network of :mod:`gpukit.diversity.scores` on a GPU: vertices by rank, the support of every edge, launches."""
+
+from typing import Any, NamedTuple
 
 import numba
-from numba import cuda, int64
+import numpy as np
+from numba import cuda, int64, types
 
+from gpukit.device.arrays import Buffer, xp
+from gpukit.device.launch import launch
 from gpukit.diversity.bounds import upper_bound
 
-LANES = 8
+ROW_THREADS = 8
 """Threads that share a row or an edge."""
+
+
+class Arcs(NamedTuple):
+    """An undirected graph with its vertices by rank.
+
+    Attributes
+    ----------
+    indptr : int64 array, shape (n + 1,)
+    tails, heads : int32 arrays, shape (m,)
+        Ascending by tail, then head.
+    up : int64 array, shape (n,)
+        Place of the first neighbour of higher rank of each vertex.
+    support : int32 array, shape (m,)
+        Triangles of each arc.
+    """
+
+    indptr: Any
+    tails: Any
+    heads: Any
+    up: Any
+    support: Any
 
 
 @cuda.jit(device=True)
@@ -23,18 +49,21 @@ def find(values, low, high, wanted):
 
 
 @cuda.jit(cache=True)
-def arc_keys(indptr, indices, rank, keys):
-    """Write rank of tail << 32 | rank of head for each arc; any grid. ``LANES`` threads own a row: 16 bytes an arc."""
-    lane = cuda.threadIdx.x % LANES
-    for u in range(cuda.grid(1) // LANES, len(rank), cuda.gridsize(1) // LANES):
-        tail = int64(rank[u]) << 32
-        for p in range(indptr[u] + lane, indptr[u + 1], LANES):
-            keys[p] = tail | int64(rank[indices[p]])
+def arc_keys(indptr, indices, ranks, keys):
+    """Write rank of tail << 32 | rank of head for each arc; any grid, ``ROW_THREADS`` threads per row.
+
+    16 bytes per arc.
+    """
+    rank = cuda.threadIdx.x % ROW_THREADS
+    for u in range(cuda.grid(1) // ROW_THREADS, len(ranks), cuda.gridsize(1) // ROW_THREADS):
+        tail = int64(ranks[u]) << 32
+        for p in range(indptr[u] + rank, indptr[u + 1], ROW_THREADS):
+            keys[p] = tail | int64(ranks[indices[p]])
 
 
 @cuda.jit(cache=True)
 def first_higher(indptr, heads, up):
-    """Write the place of the first neighbour of higher rank of each vertex; any grid, a thread a vertex."""
+    """Write the place of the first neighbour of higher rank of each vertex; any grid, a thread per vertex."""
     for r in range(cuda.grid(1), len(up), cuda.gridsize(1)):
         low, high = indptr[r], indptr[r + 1]
         while low < high:
@@ -47,54 +76,44 @@ def first_higher(indptr, heads, up):
 
 
 @cuda.jit(cache=True)
-def count_triangles(indptr, tails, heads, up, support):
-    """Add the triangles of each edge to ``support``, at its place in the row of its lower end; any grid.
+def count_triangles(arcs):
+    """Add the triangles of each edge to ``arcs.support``, at its place in the row of its lower end; any grid.
 
-    ``LANES`` threads own an edge (u, w), u < w: they look for the neighbours of higher rank of one end among those of
-    the other, the shorter list in the longer one. A triangle is found once, at its lowest edge: 3 atomic adds, and a
-    binary search an entry of the shorter list.
-
-    Parameters
-    ----------
-    indptr : int64 array, shape (n + 1,)
-    tails, heads : int32 arrays, shape (m,)
-        Arcs by rank, ascending.
-    up : int64 array, shape (n,)
-        See :func:`first_higher`.
-    support : int32 array, shape (m,)
-        Zeros at the start.
+    ``ROW_THREADS`` threads share an edge (u, w), u < w: they look for the neighbours of higher rank of one end among
+    those of the other, the shorter list in the longer one. A triangle is found once, at its lowest edge: 3 atomic adds,
+    and a binary search for each entry of the shorter list. The support must be 0 at the start.
     """
-    lane = cuda.threadIdx.x % LANES
-    for p in range(cuda.grid(1) // LANES, len(heads), cuda.gridsize(1) // LANES):
-        u, w = tails[p], heads[p]
+    rank = cuda.threadIdx.x % ROW_THREADS
+    for p in range(cuda.grid(1) // ROW_THREADS, len(arcs.heads), cuda.gridsize(1) // ROW_THREADS):
+        u, w = arcs.tails[p], arcs.heads[p]
         if w > u:
-            a, a_end = int64(p + 1), indptr[u + 1]
-            b, b_end = up[w], indptr[w + 1]
+            a, a_end = int64(p + 1), arcs.indptr[u + 1]
+            b, b_end = arcs.up[w], arcs.indptr[w + 1]
             if a_end - a > b_end - b:
                 a, a_end, b, b_end = b, b_end, a, a_end
             found = 0
-            for q in range(a + lane, a_end, LANES):
-                place = find(heads, b, b_end, heads[q])
+            for q in range(a + rank, a_end, ROW_THREADS):
+                place = find(arcs.heads, b, b_end, arcs.heads[q])
                 if place >= 0:
                     found += 1
-                    cuda.atomic.add(support, q, 1)
-                    cuda.atomic.add(support, place, 1)
+                    cuda.atomic.add(arcs.support, q, 1)
+                    cuda.atomic.add(arcs.support, place, 1)
             if found > 0:
-                cuda.atomic.add(support, p, found)
+                cuda.atomic.add(arcs.support, p, found)
 
 
 @cuda.jit(cache=True)
-def mirror(indptr, tails, heads, up, support):
-    """Copy the support of each edge to the row of its higher end; any grid, a thread an arc, a search each."""
-    for p in range(cuda.grid(1), len(heads), cuda.gridsize(1)):
-        u = heads[p]
-        if u < tails[p]:
-            support[p] = support[find(heads, up[u], indptr[u + 1], tails[p])]
+def mirror(arcs):
+    """Copy the support of each edge to the row of its higher end; any grid, a thread per arc, a search each."""
+    for p in range(cuda.grid(1), len(arcs.heads), cuda.gridsize(1)):
+        u = arcs.heads[p]
+        if u < arcs.tails[p]:
+            arcs.support[p] = arcs.support[find(arcs.heads, arcs.up[u], arcs.indptr[u + 1], arcs.tails[p])]
 
 
 @cuda.jit(cache=True)
 def upper_bounds(model, k, indptr, members, degrees, bounds):
-    """Write the upper bound of each score; any grid, a thread a vertex.
+    """Write the upper bound of each score; any grid, a thread per vertex.
 
     Parameters
     ----------
@@ -113,11 +132,28 @@ def upper_bounds(model, k, indptr, members, degrees, bounds):
 
 _i32, _i64, _int = numba.int32[::1], numba.int64[::1], numba.int64
 
+_ARCS = types.NamedTuple((_i64, _i32, _i32, _i64, _i32), Arcs)
+
 KERNELS = {
     "arc_keys": (arc_keys, (_i64, _i32, _i32, _i64)),
     "first_higher": (first_higher, (_i64, _i32, _i64)),
-    "count_triangles": (count_triangles, (_i64, _i32, _i32, _i64, _i32)),
-    "mirror": (mirror, (_i64, _i32, _i32, _i64, _i32)),
+    "count_triangles": (count_triangles, (_ARCS,)),
+    "mirror": (mirror, (_ARCS,)),
     "upper_bounds": (upper_bounds, (_int, _int, _i64, _i64, _i64, _i32)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
+
+
+def views(group: Any) -> Any:
+    """Return what :func:`gpukit.device.launch.launch` takes for arguments that may be buffers, alone or in tuples."""
+    if isinstance(group, tuple):
+        values = map(views, group)
+        return group._make(values) if hasattr(group, "_make") else tuple(values)
+    return group.view if isinstance(group, Buffer) else group
+
+
+def over(threads: int, kernel: Any, *arguments: Any, block: int = 256) -> None:
+    """Launch a kernel with about so many threads; arguments as for :func:`views`."""
+    if threads:
+        blocks = 1 if xp is np else min(-(-threads // block), 128 * block)
+        launch(kernel, blocks, 32 if xp is np else block, *views(arguments))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -75,16 +75,20 @@ class Contexts:
         return [self.members[self.offsets[row] : self.offsets[row + 1]] for row in rows]
 
 
+def running(numbers: Any, xp: Any = np) -> Any:
+    """Return 0 and the running sums of a list, or of an array of ``xp`` (int64, one longer)."""
+    sums = xp.zeros(len(numbers) + 1, np.int64)
+    xp.cumsum(numbers, out=sums[1:])
+    return sums
+
+
 def take_contexts(first: np.ndarray, offsets: np.ndarray, members: np.ndarray, places: np.ndarray) -> Contexts:
     """Return the contexts of the vertices at some places, in that order; the arrays are those of :class:`Contexts`."""
     found = Contexts(first, offsets, members)
     each = [found.of(place) for place in places]
     rows = [context for contexts in each for context in contexts]
-    return Contexts(
-        np.cumsum([0, *map(len, each)]).astype(np.int64),
-        np.cumsum([0, *map(len, rows)]).astype(np.int64),
-        np.concatenate(rows) if rows else members[:0],
-    )
+    taken, offsets = (running([len(one) for one in group]) for group in (each, rows))
+    return Contexts(taken, offsets, np.concatenate(rows) if rows else members[:0])
 
 
 def group_members(
@@ -107,20 +111,14 @@ def group_members(
     """
     by_part = np.lexsort((members, labels, owners))
     owners, labels, members = owners[by_part], labels[by_part], members[by_part]
-    first = np.ones(len(members), np.bool_)
-    first[1:] = (owners[1:] != owners[:-1]) | (labels[1:] != labels[:-1])
-    starts = np.flatnonzero(first)
+    starts = np.flatnonzero((np.diff(owners, prepend=-1) != 0) | (np.diff(labels, prepend=-1) != 0))
     sizes = np.diff(starts, append=len(members))
-    chosen = starts[sizes >= smallest]
-    sizes = sizes[sizes >= smallest]
-    order = np.lexsort((members[chosen], owners[chosen]))
-    chosen, sizes = chosen[order], sizes[order]
-    offsets = np.zeros(len(chosen) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    places = np.arange(offsets[-1]) + np.repeat(chosen - offsets[:-1], sizes)
-    begin = np.zeros(vertices + 1, np.int64)
-    np.cumsum(np.bincount(owners[chosen], minlength=vertices), out=begin[1:])
-    return Contexts(begin, offsets, members[places])
+    starts, sizes = starts[sizes >= smallest], sizes[sizes >= smallest]
+    order = np.lexsort((members[starts], owners[starts]))
+    starts, sizes = starts[order], sizes[order]
+    offsets = running(sizes)
+    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+    return Contexts(running(np.bincount(owners[starts], minlength=vertices)), offsets, members[places])
 
 
 @dataclass(frozen=True, eq=False)

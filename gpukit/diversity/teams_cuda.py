@@ -1,6 +1,8 @@
 """What a team of blocks that owns an ego-network has in common: its barrier, its counters, its union-find."""
 
-from numba import cuda, int32
+from typing import Any, NamedTuple
+
+from numba import cuda, int32, int64, uint32
 
 from gpukit.device.prefix_sum_cuda import add_up
 
@@ -12,21 +14,76 @@ PLACE, ARRIVED, FOUND, FLAGS, GOING = 0, 1, 2, 4, 8
 turn."""
 
 STAMP, ROOT, SIZE, ROW, NODE_ARRAYS = 0, 1, 2, 3, 4
-"""Arrays of a team with a number for each member: round of the last loss (with ``FULL``: edges lost; core: degree),
-parent, size, first edge."""
+"""Arrays of a team with a number for each member of its ego-network: see :class:`Ego`."""
 
 NONE, DOOMED = 0x7FFFFFFF, -0x7FFFFFFF
 
 
+class Team(NamedTuple):
+    """The team of blocks that a thread belongs to.
+
+    Attributes
+    ----------
+    control : int64 array
+        Counters of the grid, then of each team.
+    home : int
+        Place of this team's counters.
+    blocks : int
+        Blocks of the team.
+    rank, members : int
+        Number of the thread in the team, and threads of the team.
+    """
+
+    control: Any
+    home: int
+    blocks: int
+    rank: int
+    members: int
+
+
+class Ego(NamedTuple):
+    """The ego-network that a team is at, and where its part of the working space begins.
+
+    Attributes
+    ----------
+    start, size : int
+        First possible member in ``kept``, and their number.
+    words : int
+        Words in a row of the bit matrix.
+    bits, matrix : uint32 array, int
+        Matrices of all teams, and the first word of this team's.
+    edges, listed : uint32 array, int
+        Edge lists of all teams, and the first place of this team's.
+    nodes : int32 array
+        Numbers of the members, of all teams; the others say where each array of this team begins.
+    stamp, root, part, row : int
+        Round of a member's last loss (when decomposed: edges lost; core: degree or coreness); its parent in the
+        union-find; size of the part that it is the root of; first edge of its row in the list.
+    """
+
+    start: int
+    size: int
+    words: int
+    bits: Any
+    matrix: int
+    edges: Any
+    listed: int
+    nodes: Any
+    stamp: int
+    root: int
+    part: int
+    row: int
+
+
 @cuda.jit(device=True)
-def team_sync(team, control, own, turn):
+def team_barrier(team, turn):
     """Wait for all blocks of a team, see what they wrote, and return the number of the next barrier."""
     cuda.syncthreads()
-    if team > 1:
+    if team.blocks > 1:
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
-            cuda.atomic.add(control, own + ARRIVED, 1)
-            while cuda.atomic.add(control, own + ARRIVED, 0) < team * turn:
+            cuda.atomic.add(team.control, team.home + ARRIVED, 1)
+            while cuda.atomic.add(team.control, team.home + ARRIVED, 0) < team.blocks * turn:
                 pass
             cuda.threadfence()
         cuda.syncthreads()
@@ -34,47 +91,62 @@ def team_sync(team, control, own, turn):
 
 
 @cuda.jit(device=True)
-def root_of(nodes, base, x):
-    """Return the root of x and halve the path to it."""
-    parent = nodes[base + x]
+def open_round(team, round_):
+    """Return the place of this round's flag. Three take turns: the next round's is cleared while nobody reads it."""
+    flag = team.home + FLAGS + round_ % 3
+    if team.rank == 0:
+        team.control[team.home + FLAGS + (round_ + 1) % 3] = 0
+    return flag
+
+
+@cuda.jit(device=True)
+def next_bit(w, word):
+    """Return the place of the lowest bit set in word w of a row, and the word without it."""
+    return (w << 5) + int64(cuda.ffs(word)) - 1, uint32(word & uint32(word - uint32(1)))
+
+
+@cuda.jit(device=True)
+def root_of(ego, x):
+    """Return the root of member x and halve the path to it."""
+    parent = ego.nodes[ego.root + x]
     while parent != x:
-        above = nodes[base + parent]
-        nodes[base + x] = above
+        above = ego.nodes[ego.root + parent]
+        ego.nodes[ego.root + x] = above
         x = parent
         parent = above
     return x
 
 
 @cuda.jit(device=True)
-def join(nodes, base, a, b):
-    """Join the parts of a and b; roots are lowest members at the end."""
+def join(ego, a, b):
+    """Join the parts of members a and b; roots are lowest members at the end."""
     while True:
-        a, b = root_of(nodes, base, a), root_of(nodes, base, b)
+        a, b = root_of(ego, a), root_of(ego, b)
         if a == b:
             return
         if a < b:
             a, b = b, a
-        if cuda.atomic.cas(nodes, base + a, int32(a), int32(b)) == a:
+        if cuda.atomic.cas(ego.nodes, ego.root + a, int32(a), int32(b)) == a:
             return
 
 
 @cuda.jit(device=True)
 def running_sum(nodes, base, count, partial):
     """Replace numbers by the sums before them, and write the total after them; one block."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    chunk = (count + width - 1) // width
-    low = min(count, lane * chunk)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    chunk = (count + block_size - 1) // block_size
+    low = min(count, tid * chunk)
     high = min(count, low + chunk)
-    own = int32(0)
+    total = int32(0)
     for x in range(low, high):
-        own += nodes[base + x]
-    partial[lane] = own
+        total += nodes[base + x]
+    partial[tid] = total
     add_up(partial)
-    total = partial[lane] - own
+    before = partial[tid] - total
     for x in range(low, high):
         number = nodes[base + x]
-        nodes[base + x] = total
-        total += number
-    if lane == width - 1:
-        nodes[base + count] = total
+        nodes[base + x] = before
+        before += number
+    if tid == block_size - 1:
+        nodes[base + count] = before
     cuda.syncthreads()

@@ -29,6 +29,8 @@ ALLOWED = {
 OWN_LIBRARIES = {"h5py": {"artifacts"}, "typer": {"cli"}, "snakemake": set()}
 """Libraries that only some rooms may import."""
 
+WINGS_MAY_BE_USED_BY = {"cli", "bench", "report"}
+
 FILES = sorted(path for path in ROOT.rglob("*.py") if not path.name.startswith("__") or path.parent != ROOT)
 
 
@@ -52,6 +54,14 @@ def test_imports_go_one_way(path):
             assert parts[1] == room or parts[1] in ALLOWED[room], f"{path} imports {name}"
         if parts[0] in OWN_LIBRARIES:
             assert room in OWN_LIBRARIES[parts[0]], f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_system_imports_its_wing(path):
+    """What only rebuilds a paper, in a folder ``paper`` of the system, is for what compares, shows and dispatches."""
+    room, *folders = path.relative_to(ROOT).parts
+    if room not in WINGS_MAY_BE_USED_BY and "paper" not in folders:
+        assert [name for name in imported(path) if "paper" in name.split(".")] == []
 
 
 def test_no_modules_import_each_other():

@@ -8,8 +8,8 @@ import pytest
 from oracles import diversity as oracle
 
 from gpukit.diversity import Params, as_undirected, build_network, ego_trussness, search
-from gpukit.diversity.baselines import EgoByEgo
 from gpukit.diversity.decomposition import decompose
+from gpukit.diversity.paper.baselines import EgoByEgo
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights

@@ -31,7 +31,7 @@ COUNTED = (9, 0)
 BARRIERS = {
     "gpukit.diversity.contexts_cuda.classify": (2, 0, 0),
     "gpukit.diversity.contexts_cuda.score_egos": (36, 0, 32),
-    "gpukit.diversity.egos_cuda.aggregate": (2, 0, 0),
+    "gpukit.diversity.paper.scatter_cuda.aggregate": (2, 0, 0),
     "gpukit.evaluate.spread_cuda.ic_runs": (5, 0, 0),
     "gpukit.evaluate.spread_cuda.lt_runs": (5, 0, 0),
     "gpukit.imgpu.count_cuda.count_worlds": (70, 9, 0),
