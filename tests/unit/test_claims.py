@@ -508,7 +508,7 @@ CLAIMS = {
             [seconds("merit-h200-lt", "soc-Epinions1", eta, m) for eta in (1000, 3000) for m in ("merit", "gamcss")],
         ),
         (
-            "LiveJournal's campaign takes {:,} rounds, {:,.0f},000 sets a round, {:.1f} G members at most, and {:.0f} GB",
+            "LiveJournal's campaign takes {:,} rounds, {:,.0f},000 sets per round, {:.1f} G members at most, and {:.0f} GB",
             [
                 (run["rounds"], run["sets"] / run["rounds"] / 1e3, run["members"] / 1e9, run["memory"] / 1e9)
                 for run in record("merit-h200-livejournal-size")["runs"]
