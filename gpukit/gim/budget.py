@@ -44,7 +44,7 @@ def choose(
     -------
     seeds : int32 array, gains : int64 array
         In order of choice; vertices that cover nothing new are not bought.
-    most : int
+    coverage_upper : int
         Upper bound on what any allowed set covers: the least, over greedy prefixes S_i that hold the forced vertices,
         of Λ(S_i) + the fractional knapsack of the marginal counts given S_i.
     """
@@ -57,7 +57,7 @@ def choose(
     open_ = ~barred & (costs <= budget)
     single = int(np.where(open_, counts, -1).argmax()) if open_.any() else -1
     single_gain = int(counts[single]) if single >= 0 else 0
-    most = min(len(offsets) - 1, after_forced + _knapsack(counts, costs, open_, budget))
+    coverage_upper = min(len(offsets) - 1, after_forced + _knapsack(counts, costs, open_, budget))
     seeds: list[int] = []
     gains: list[int] = []
     left, total, spacing = budget, after_forced, 1
@@ -73,12 +73,13 @@ def choose(
         total += gain
         # Early prefixes are near each other's bound; later ones are tried at growing distances.
         if len(seeds) % spacing == 0:
-            most = min(most, total + _knapsack(counts, costs, open_ & ~barred, budget))
+            coverage_upper = min(coverage_upper, total + _knapsack(counts, costs, open_ & ~barred, budget))
             if len(seeds) >= BOUNDED_PREFIXES // 2 * spacing:
                 spacing *= 2
     if single_gain > sum(gains):
         seeds, gains = [single], [single_gain]
-    return np.concatenate([forced, np.array(seeds, np.int32)]), np.concatenate([base, np.array(gains, np.int64)]), most
+    chosen = np.concatenate([forced, np.array(seeds, np.int32)])
+    return chosen, np.concatenate([base, np.array(gains, np.int64)]), coverage_upper
 
 
 @numba.njit(cache=True)

@@ -58,16 +58,17 @@ def opim(
         assert choice.hit is not None
         hit = choice.hit
         with timer.phase("bounds"):
-            own = problem.own_weight(choice.seeds)
+            own = problem.self_spread(choice.seeds)
             lower = opim_lower(hit, size, family.mass, plan.a, own)
             # No bound on the best coverage is below the seeds' own; if that rules a certificate out, so does the bound.
-            doubtful = choice.most is None
-            upper = opim_upper(choice.covered if choice.most is None else choice.most, size, family.mass, plan.a)
+            doubtful = choice.coverage_upper is None
+            bound = choice.covered if choice.coverage_upper is None else choice.coverage_upper
+            upper = opim_upper(bound, size, family.mass, plan.a)
         if doubtful and (problem.unique or lower >= plan.target * upper or size >= plan.cap):
             choice = choose(selecting, problem, timer, bounds=True)
-            assert choice.most is not None
+            assert choice.coverage_upper is not None
             doubtful = False
-            upper = opim_upper(choice.most, size, family.mass, plan.a)
+            upper = opim_upper(choice.coverage_upper, size, family.mass, plan.a)
         history.append(Step("opim", size, choice.covered, float(lower), None if doubtful else float(upper)))
         ratio = Decimal(1) if problem.unique or lower >= upper else lower / upper
         if ratio >= plan.target:

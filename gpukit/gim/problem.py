@@ -45,7 +45,7 @@ class Params:
     samples : str
         With ``imm``: how the last phase uses the search phase's sets; ``grid``, ``fresh`` or ``original`` (unsound).
     selection : str
-        ``index``, or ``scan`` for one pass over all sets a seed (the paper's algorithm 7); the seeds are the same.
+        ``index``, or ``scan`` for one pass over all sets per seed (the paper's algorithm 7); the seeds are the same.
     rounds : int
         Rounds T of multi-round influence maximisation, in [1, 255].
     min_sets : int
@@ -99,7 +99,7 @@ class Params:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A question about a graph, checked; see :func:`pose`.
+    """A question about a graph, checked; see :func:`validate`.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Problem:
         What each vertex counts for.
     costs : int64 array, shape (n,), or None
         Cost of each vertex; None without a budget.
-    most : int
+    k_max : int
         Most seeds of a round: k, or what the budget can buy.
     """
 
@@ -123,12 +123,12 @@ class Problem:
     blocked: np.ndarray | None
     weights: np.ndarray | None
     costs: np.ndarray | None
-    most: int
+    k_max: int
 
     @property
     def unique(self) -> bool:
         """Whether only one set can be chosen, which then is the best."""
-        return self.costs is None and self.most - len(self.forced) in (0, self._free)
+        return self.costs is None and self.k_max - len(self.forced) in (0, self._free)
 
     @property
     def _free(self) -> int:
@@ -139,7 +139,7 @@ class Problem:
     @cached_property
     def family(self) -> Family:
         """Return what the sample sizes need; L is what the k·T heaviest distinct vertices count for as seeds."""
-        free, further = self._free, self.most - len(self.forced)
+        free, further = self._free, self.k_max - len(self.forced)
         rounds = self.params.rounds
         with localcontext(CONTEXT):
             if self.costs is None:
@@ -156,10 +156,10 @@ class Problem:
         """Return what some set that may be chosen reaches at least: its own members."""
         rounds = self.params.rounds
         if self.weights is None:
-            return min(len(self.forced) + self._free, self.most * rounds)
+            return min(len(self.forced) + self._free, self.k_max * rounds)
         open_ = np.ones(self.graph.n, np.bool_) if self.blocked is None else ~self.blocked[: self.graph.n]
         open_[self.forced] = False
-        further = self.most * rounds - len(self.forced)
+        further = self.k_max * rounds - len(self.forced)
         heaviest = np.flatnonzero(open_)
         if self.costs is None:
             heaviest = heaviest[np.argsort(-self.weights[heaviest], kind="stable")][:further]
@@ -180,13 +180,13 @@ class Problem:
         assert self.costs is not None and self.params.budget is not None
         return self.params.budget - int(self.costs[self.forced].sum())
 
-    def own_weight(self, elements: np.ndarray) -> int:
+    def self_spread(self, elements: np.ndarray) -> int:
         """Return what seeds count for by themselves, each vertex once."""
         vertices = np.unique(elements % self.graph.n)
         return len(vertices) if self.weights is None else int(self.weights[vertices].sum())
 
 
-def pose(graph: Graph, params: Params) -> Problem:
+def validate(graph: Graph, params: Params) -> Problem:
     """Check the parameters against a graph.
 
     Raises

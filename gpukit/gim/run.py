@@ -21,7 +21,7 @@ from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.gim.imm import imm
 from gpukit.gim.opim import Progress, opim
-from gpukit.gim.problem import Params, Problem, Result, Step, pose
+from gpukit.gim.problem import Params, Problem, Result, Step, validate
 from gpukit.gim.selection import Choice
 from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT
@@ -78,7 +78,7 @@ def maximise(
     DeviceError
         If the work does not fit on the device.
     """
-    problem = pose(graph, params)
+    problem = validate(graph, params)
     timer = timer or PhaseTimer()
     progress = progress or (lambda done, total: None)
     reverse = prepare(
@@ -92,16 +92,16 @@ def maximise(
     with timer.phase("transfer"):
         first = make_collection(reverse, params.seed, 0, device, shape=shape)
 
-    def beside(first_id: int) -> Collection:
-        return make_collection(reverse, params.seed, first_id, device, shape=shape, beside=first)
+    def another(first_id: int) -> Collection:
+        return make_collection(reverse, params.seed, first_id, device, shape=shape, share_graph_with=first)
 
     with localcontext(CONTEXT):
         if params.bound == "opim":
-            choice, hit, ratio, certified, history = opim(problem, first, beside(JUDGE_FIRST), timer, progress)
+            choice, hit, ratio, certified, history = opim(problem, first, another(JUDGE_FIRST), timer, progress)
             size = history[-1].sets
             kind = "certified" if certified else "a priori"
             return _result(problem, choice, hit, size, 2 * size, float(ratio), kind, history)
-        choice, last, drawn, history = imm(problem, first, lambda: beside(FRESH_FIRST), timer, progress)
+        choice, last, drawn, history = imm(problem, first, lambda: another(FRESH_FIRST), timer, progress)
         aim = problem.family.ratio - Decimal(repr(params.epsilon))
         sound = params.samples != "original"
         guarantee = (1.0 if problem.unique else max(0.0, float(aim))) if sound else None

@@ -19,7 +19,7 @@ class Choice:
         Elements ``round * n + v`` in order of choice.
     gains : int64 array, shape (s,)
         Sets each newly covered.
-    most : int or None
+    coverage_upper : int or None
         Upper bound Λ₁ᵘ on what any allowed set covers, where asked for.
     hit : int or None
         Sets of the judging collection that the seeds cover.
@@ -27,7 +27,7 @@ class Choice:
 
     seeds: np.ndarray
     gains: np.ndarray
-    most: int | None
+    coverage_upper: int | None
     hit: int | None = None
 
     @property
@@ -49,13 +49,13 @@ def choose(
     if problem.costs is None and params.selection == "index":
         with timer.phase("selection"):
             found = collection.select(
-                problem.most, forced=problem.forced, blocked=problem.blocked, bounds=bounds, judge=judge
+                problem.k_max, forced=problem.forced, blocked=problem.blocked, bounds=bounds, judge=judge
             )
-            most = None
+            coverage_upper = None
             if bounds:
                 assert found.largest is not None
-                most = _least_bound(found.gains, found.largest, len(problem.forced))
-            return Choice(found.seeds, found.gains, most, found.hit)
+                coverage_upper = _least_bound(found.gains, found.largest, len(problem.forced))
+            return Choice(found.seeds, found.gains, coverage_upper, found.hit)
     with timer.phase("transfer"):
         offsets, members = collection.export()
     n, rounds = collection.reverse.n, collection.reverse.rounds
@@ -65,17 +65,17 @@ def choose(
         if problem.costs is not None:
             from gpukit.gim import budget
 
-            seeds, gains, most = budget.choose(
+            seeds, gains, coverage_upper = budget.choose(
                 offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left
             )
         else:
             from gpukit.gim import scan
 
             seeds, gains, largest = scan.greedy(
-                offsets, members, counts, n, rounds, problem.most, problem.forced, blocked.copy(), bounds
+                offsets, members, counts, n, rounds, problem.k_max, problem.forced, blocked.copy(), bounds
             )
-            most = _least_bound(gains, largest, len(problem.forced)) if bounds else None
-        return Choice(seeds, gains, most, None if judge is None else int(judge.coverage(seeds)[-1]))
+            coverage_upper = _least_bound(gains, largest, len(problem.forced)) if bounds else None
+        return Choice(seeds, gains, coverage_upper, None if judge is None else int(judge.coverage(seeds)[-1]))
 
 
 def _least_bound(gains: np.ndarray, largest: np.ndarray, forced: int) -> int:

@@ -9,7 +9,7 @@ expected live arcs (at most 64 possible), whatever vertices they belong to. Each
 - Other probabilities: classes ``2**-b >= p > 2**-(b+1)``, sampled at ``2**-b``, an arc accepted with ``p * 2**b``.
 
 Source of the skipping: Nobari, Lu, Karras, Bressan, "Fast random graph generation" (PPreZER), EDBT 2011, which IMGPU
-(section 3.2.2) takes; here the number of live arcs of a block comes from a table instead of a logarithm an arc, so that
+(section 3.2.2) takes; here the number of live arcs of a block comes from a table, not from a logarithm per arc, so that
 it is the same on every device.
 """
 
@@ -74,7 +74,7 @@ def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> Ar
     graph : Graph
         With edge probabilities.
     skip : bool
-        False: one draw an arc, no arc skipped; other worlds of the same distribution.
+        False: one draw per arc, no arc skipped; other worlds of the same distribution.
     pairs : bool
         Whether one coin decides both directions of an undirected edge where their probabilities are equal.
 

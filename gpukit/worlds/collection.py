@@ -57,8 +57,8 @@ class Collection(Protocol):
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
 
-    def extending(self, size: int, aside: bool = False) -> Iterator[None]:
-        """Do the same, with stops where the host would wait for the device; ``aside``: beside another's launches."""
+    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
+        """Do the same, with stops where the host would wait for the device; ``on_side``: beside another's launches."""
 
     def members(self) -> int:
         """Return the number of members of all sets."""
@@ -150,7 +150,7 @@ class CpuCollection:
         self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
         self.size = size
 
-    def extending(self, size: int, aside: bool = False) -> Iterator[None]:
+    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Do the same; there is nothing to wait for."""
         self.extend(size)
         return iter(())
@@ -242,5 +242,5 @@ def extend_both(first: Collection, second: Collection, size: int) -> None:
         other.result()
     else:
         # The one on a stream of its own begins, so that what it waits for is not the other's launch.
-        for _ in zip_longest(second.extending(size, aside=True), first.extending(size)):
+        for _ in zip_longest(second.extending(size, on_side=True), first.extending(size)):
             pass

@@ -30,29 +30,29 @@ from gpukit.worlds.graph_cuda import SAMPLERS, DeviceGraph, bytes_of
 from gpukit.worlds.host_sets import HostSets, gather
 from gpukit.worlds.reverse import Reverse
 
-AHEAD = 1 << 15
+MIN_LAUNCH_SETS = 1 << 15
 """Sets drawn at least: a launch costs as much as these, and later requests find them there."""
 
-FEW = 1 << 16
+SIDE_LAUNCH_SETS = 1 << 16
 """Sets of a launch that leaves room for another one beside it."""
 
-SPARE = 1 << 22
+SPARE_PAIRS = 1 << 22
 """Pairs the queue holds beyond what is expected."""
 
 SMALL_GRID = 132
 """Blocks of the selection at least: few make its barriers cheap, a large collection gets more."""
 
-WANTED, MANY = 1024, 1 << 23
+TARGET_CANDIDATES, LARGE_COLLECTION = 1024, 1 << 23
 """Candidates that the selection aims at, and the members from which it takes as many as there is room for: choosing
 them again costs a pass over the members."""
 
-WALK_ROOM = room.PAIR // 8
+WALK_PLACES = room.PAIR // 8
 """Places in the logs of walks for an expected member."""
 
-FEWEST = 1 << 10
+MIN_PAIRS = 1 << 10
 """Pairs of a batch, whatever is left."""
 
-LITTLE = 16
+SPILL_SHARE = 16
 """A collection moves to the host when a batch may take less than one of so many parts of its memory."""
 
 
@@ -118,21 +118,21 @@ class CudaCollection:
         for _ in self.extending(size):
             pass
 
-    def extending(self, size: int, aside: bool = False) -> Iterator[None]:
+    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Draw sets until there are ``size``, and stop after each launch, when the host could do something else.
 
-        ``aside``: few sets, which leave much of the GPU idle, are drawn on a stream of their own.
+        ``on_side``: few sets, which leave much of the GPU idle, are drawn on a stream of their own.
         """
         check_ids(self.first, size)
         if size > self._drawn:
-            count = max(size, AHEAD) - self._drawn
+            count = max(size, MIN_LAUNCH_SETS) - self._drawn
             turns = self._appending(self._drawn, count)
-            yield from self._aside(turns) if aside and count <= FEW else turns
+            yield from self._on_side_stream(turns) if on_side and count <= SIDE_LAUNCH_SETS else turns
         self.size = max(self.size, size)
 
-    def _aside(self, turns: Iterator[None]) -> Iterator[None]:
+    def _on_side_stream(self, turns: Iterator[None]) -> Iterator[None]:
         """Take turns on a stream, and in working space for samplers, of their own."""
-        self._samplers, stream = self.graph.aside, side_stream()
+        self._samplers, stream = self.graph.side_work, side_stream()
         more = True
         try:
             while more:
@@ -153,7 +153,7 @@ class CudaCollection:
         batch, limit = count, 2**31 - 1
         while count > 0:
             batch = min(batch, count)
-            expected = int(1.25 * self._mean * batch * self.reverse.rounds) + SPARE
+            expected = int(1.25 * self._mean * batch * self.reverse.rounds) + SPARE_PAIRS
             most = min(self._room(count), limit)
             if expected > most and batch > 1:
                 batch = max(1, int(batch * most / expected))
@@ -166,12 +166,12 @@ class CudaCollection:
                 self._release(self._samplers)
                 if self._used and self._host is None:
                     self._spill()
-                elif pairs > FEWEST:
-                    limit = max(FEWEST, pairs // 4)
+                elif pairs > MIN_PAIRS:
+                    limit = max(MIN_PAIRS, pairs // 4)
                 else:
                     raise DeviceError(
-                        f"a batch of {FEWEST} pairs finds no room on the GPU, {self.graph.budget / 2**20:.0f} MiB of "
-                        "which were for RR sets at first; end what else runs there, or use --device cpu"
+                        f"a batch of {MIN_PAIRS} pairs finds no room on the GPU, {self.graph.budget / 2**20:.0f} MiB "
+                        "of which were for RR sets at first; end what else runs there, or use --device cpu"
                     ) from None
                 continue
             if done is None:
@@ -200,10 +200,10 @@ class CudaCollection:
     def _room(self, count: int) -> int:
         """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
         most = self._most_pairs(count)
-        if self._used and self._host is None and most * room.PAIR < self._memory() // LITTLE:
+        if self._used and self._host is None and most * room.PAIR < self._memory() // SPILL_SHARE:
             self._spill()
             most = self._most_pairs(count)
-        most = max(FEWEST, min(most, 2**31 - 1))
+        most = max(MIN_PAIRS, min(most, 2**31 - 1))
         if bytes_of(self._samplers) > room.PAIR * most:
             self._release(self._samplers)
         return most
@@ -287,7 +287,7 @@ class CudaCollection:
         block = 32 if xp is np else walk_cuda.BLOCK
         most = 2 if xp is np else walk_cuda.BLOCKS * cuda.current_context().device.MULTIPROCESSOR_COUNT
         blocks = min(most, -(-count // block))
-        places = WALK_ROOM * pairs // (blocks * block)
+        places = WALK_PLACES * pairs // (blocks * block)
         work = self._samplers
         if "log" not in work or work["log"].array.shape[0] != blocks * block or work["log"].array.shape[1] < places:
             work.pop("log", None)
@@ -364,7 +364,7 @@ class CudaCollection:
         picks = k * r.rounds
         work = self._work
         if "snapshot" not in work or len(work["snapshot"]) < picks + 1:
-            work["snapshot"] = Buffer((picks + 1, cover_cuda.MOST), np.int32)
+            work["snapshot"] = Buffer((picks + 1, cover_cuda.MAX_CANDIDATES), np.int32)
         work["inverted"].reserve(self._used, 0, self._used)
         work["covered"].reserve(self._drawn, 0, self._drawn)
         if blocked is not None or len(forced) or "restricted" in work:
@@ -383,7 +383,7 @@ class CudaCollection:
         result = work["result"]
         result.array.fill(0)
         wanted = work["none"] if len(forced) == 0 else Buffer(forced.astype(np.int32))
-        aim = max(WANTED if self._used < MANY else cover_cuda.MOST, 16 * picks)
+        aim = max(TARGET_CANDIDATES if self._used < LARGE_COLLECTION else cover_cuda.MAX_CANDIDATES, 16 * picks)
         args = (
             self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
             self._counts.view, self.size == self._drawn, r.n, r.rounds, k, wanted.view,
@@ -504,7 +504,7 @@ class CudaCollection:
         self._give_back()
 
     def _give_back(self) -> None:
-        self._starts, self._sizes = Buffer(AHEAD, np.int64), Buffer(AHEAD, np.int32)
+        self._starts, self._sizes = Buffer(MIN_LAUNCH_SETS, np.int64), Buffer(MIN_LAUNCH_SETS, np.int32)
         self._entries = Buffer(1, np.int64)
 
     def gathered(self, piece: "Piece") -> tuple[np.ndarray, np.ndarray]:

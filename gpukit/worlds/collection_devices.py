@@ -45,7 +45,7 @@ class MultiCudaCollection:
         self.reverse, self.first, self.size = reverse, first, 0
         self.gpus = tuple(gpus)
         self.graph: dict[int, DeviceGraph] = {} if graph is None else graph
-        # A thread a GPU: parts on one share its working space. The simulator runs one kernel at a time.
+        # A thread per GPU: parts on one share its working space. The simulator runs one kernel at a time.
         self._pool = ThreadPoolExecutor(1 if xp is np else len(set(self.gpus)))
 
         def build(gpu: int) -> CudaCollection:
@@ -59,7 +59,7 @@ class MultiCudaCollection:
         self._drawn = 0
 
     def _on_each(self, function: Callable, *arguments: Sequence) -> list:
-        """Call ``function`` once a GPU, in a thread where that GPU is current."""
+        """Call ``function`` once per GPU, in a thread where that GPU is current."""
 
         def call(gpu: int, *rest: Any) -> Any:
             with on_gpu(gpu):
@@ -73,7 +73,7 @@ class MultiCudaCollection:
         """Draw sets until there are ``size``."""
         check_ids(self.first, size)
         if size > self._drawn:
-            target = max(size, collection_cuda.AHEAD)
+            target = max(size, collection_cuda.MIN_LAUNCH_SETS)
             bounds = np.linspace(self._drawn, target, len(self.gpus) + 1).astype(np.int64).tolist()
             pieces = self._on_each(
                 lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:]
@@ -82,7 +82,7 @@ class MultiCudaCollection:
             self._drawn = target
         self.size = max(self.size, size)
 
-    def extending(self, size: int, aside: bool = False) -> Iterator[None]:
+    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Do the same at once: every GPU is busy with one collection already."""
         self.extend(size)
         return iter(())

@@ -18,7 +18,7 @@ BLOCK = 512
 BUCKETS = 256
 """Buckets of counts: exact below 8, eight to a power of two above."""
 
-MOST = 8192
+MAX_CANDIDATES = 8192
 """Most candidates at a time: their counts lie in a block's shared memory, of which there are 48 KiB."""
 
 LOSSES = 8
@@ -57,18 +57,18 @@ def _largest(snapshot, row, candidates, total, n, round_, k, histogram, shared):
 
     Radix selection finds the k-th largest value 8 bits at a time, then one pass adds up the larger ones.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     prefix, rest = int64(0), int64(k)
     for shift in (24, 16, 8, 0):
-        for b in range(lane, 256, width):
+        for b in range(tid, 256, block_size):
             histogram[b] = 0
         cuda.syncthreads()
-        for c in range(lane, total, width):
+        for c in range(tid, total, block_size):
             value = int64(snapshot[row, c])
             if candidates[c] // n == round_ and value >> (shift + 8) == prefix >> (shift + 8):
                 cuda.atomic.add(histogram, (value >> shift) & 255, 1)
         cuda.syncthreads()
-        if lane == 0:
+        if tid == 0:
             digit, above = 255, int64(0)
             while digit > 0 and above + histogram[digit] < rest:
                 above += histogram[digit]
@@ -84,11 +84,11 @@ def _largest(snapshot, row, candidates, total, n, round_, k, histogram, shared):
         if short:
             prefix = int64(-1)
             break
-    if lane == 0:
+    if tid == 0:
         shared[0] = 0
     cuda.syncthreads()
     part, more = int64(0), int64(0)
-    for c in range(lane, total, width):
+    for c in range(tid, total, block_size):
         if candidates[c] // n == round_ and int64(snapshot[row, c]) > prefix:
             part += int64(snapshot[row, c])
             more += 1
@@ -141,12 +141,12 @@ def greedy(
         Whether to fill ``largest``.
     work : int32 array, shape (n * rounds,)
     marks, parts : int64 arrays, shape (⌈n * rounds / 32⌉,)
-    candidates : int32 array, list_start, list_end : int64 arrays, shape (MOST,)
+    candidates : int32 array, list_start, list_end : int64 arrays, shape (MAX_CANDIDATES,)
     histogram : int32 array, shape (256 * EPOCHS,)
     inverted : int32 array, shape (used,)
     covered : int32 array, shape (>= sets,)
-    taken : int32 array, shape (4, MOST)
-    snapshot : int32 array, shape (k * rounds + 1, MOST)
+    taken : int32 array, shape (4, MAX_CANDIDATES)
+    snapshot : int32 array, shape (k * rounds + 1, MAX_CANDIDATES)
         Working space; need not be cleared.
     seeds, gains : int64 arrays, shape (k * rounds,)
     largest : int64 array, shape (k * rounds + 1,)
@@ -156,8 +156,8 @@ def greedy(
     """
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
-    lane, width, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
-    current = cuda.shared.array(MOST, int32)
+    tid, block_size, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
+    current = cuda.shared.array(MAX_CANDIDATES, int32)
     local = cuda.shared.array(BUCKETS, int32)
     room = cuda.shared.array(BUCKETS, int32)
     best = cuda.shared.array(BLOCK, int64)
@@ -173,7 +173,7 @@ def greedy(
         s += threads
     for b in range(thread, BUCKETS * EPOCHS, threads):
         histogram[b] = 0
-    for b in range(lane, BUCKETS, width):
+    for b in range(tid, BUCKETS, block_size):
         room[b] = k
     picks = k * rounds
     step, epoch, status = 0, 0, RUNNING
@@ -193,7 +193,7 @@ def greedy(
                     cuda.atomic.add(work, entries[i] & 0xFFFFFFFF, 1)
                 i += threads
             grid.sync()
-        for b in range(lane, BUCKETS, width):
+        for b in range(tid, BUCKETS, block_size):
             local[b] = 0
         cuda.syncthreads()
         e = thread
@@ -202,18 +202,18 @@ def greedy(
                 cuda.atomic.add(local, _bucket(work[e]), 1)
             e += threads
         cuda.syncthreads()
-        for b in range(lane, BUCKETS, width):
+        for b in range(tid, BUCKETS, block_size):
             if local[b] > 0:
                 cuda.atomic.add(histogram, epoch * BUCKETS + b, local[b])
         grid.sync()
-        for b in range(lane, BUCKETS, width):
+        for b in range(tid, BUCKETS, block_size):
             local[b] = histogram[epoch * BUCKETS + b]
         cuda.syncthreads()
-        if lane == 0:
+        if tid == 0:
             lower, reached = BUCKETS, int64(len(forced))
             while lower > 1 and (lower >= bucket or reached < wanted << epoch):
                 more = local[lower - 1]
-                if reached + more > MOST:
+                if reached + more > MAX_CANDIDATES:
                     break
                 lower -= 1
                 reached += more
@@ -226,37 +226,37 @@ def greedy(
         limit = _bucket_floor(bucket)
         candidates_at = CONTROL_EPOCH + epoch
         part = block
-        while part * width < words:
-            word = part * width + lane
+        while part * block_size < words:
+            word = part * block_size + tid
             bits, sums = int64(0), int64(0)
             if word < words:
                 bits, sums = gather(work, state, limit, word)
                 marks[word] = bits
-            best[lane] = sums
+            best[tid] = sums
             add_up(best)
-            if lane == width - 1:
-                parts[part] = best[lane]
+            if tid == block_size - 1:
+                parts[part] = best[tid]
             cuda.syncthreads()
             part += blocks
-        for c in range(thread, 4 * MOST, threads):
-            taken[c // MOST, c % MOST] = 0
+        for c in range(thread, 4 * MAX_CANDIDATES, threads):
+            taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
         grid.sync()
         part = block
-        while part * width < words:
-            word = part * width + lane
-            if lane == 0:
+        while part * block_size < words:
+            word = part * block_size + tid
+            if tid == 0:
                 shared[0] = 0
             cuda.syncthreads()
             before = int64(0)
-            for other in range(lane, part, width):
+            for other in range(tid, part, block_size):
                 before += parts[other]
             cuda.atomic.add(shared, 0, before)
             bits, sums = int64(0), int64(0)
             if word < words and marks[word] > 0:
                 bits, sums = gather(work, state, limit, word)
-            best[lane] = sums
+            best[tid] = sums
             add_up(best)
-            before = shared[0] + best[lane] - sums
+            before = shared[0] + best[tid] - sums
             c, start = before >> PACKED, before & ((1 << PACKED) - 1)
             if bits > 0:
                 marks[word] = bits | c << 32
@@ -274,7 +274,7 @@ def greedy(
             part += blocks
         grid.sync()
         total = int(control[candidates_at])
-        for c in range(lane, total, width):
+        for c in range(tid, total, block_size):
             current[c] = work[candidates[c]]
         at = thread
         while at < used:
@@ -287,22 +287,22 @@ def greedy(
         grid.sync()
         epoch_first = step
         while True:
-            b = lane
+            b = tid
             while b < rounds:
                 local[b] = 0
-                b += width
+                b += block_size
             cuda.syncthreads()
             row = taken[(step - 1) & 3]
-            base = lane
+            base = tid
             while base < total:
                 for i in range(LOSSES):
-                    less[i] = row[min(base + i * width, total - 1)]
+                    less[i] = row[min(base + i * block_size, total - 1)]
                 for i in range(LOSSES):
-                    if base + i * width < total:
-                        current[base + i * width] -= less[i]
-                base += LOSSES * width
+                    if base + i * block_size < total:
+                        current[base + i * block_size] -= less[i]
+                base += LOSSES * block_size
             mine, reaching = int64(0), 0
-            c = lane
+            c = tid
             while c < total:
                 count, free = current[c], True
                 if block == 0:
@@ -317,8 +317,8 @@ def greedy(
                 reaching += count >= limit
                 if free:
                     mine = max(mine, int64(count) << 32 | (0xFFFFFFFF - c))
-                c += width
-            best[lane] = mine
+                c += block_size
+            best[tid] = mine
             if rounds == 1 and reaching > 0:
                 cuda.atomic.add(local, 0, reaching)
             begin, end = int64(0), int64(0)
@@ -326,12 +326,12 @@ def greedy(
                 c = 0xFFFFFFFF - (mine & 0xFFFFFFFF)
                 begin, end = list_start[c], list_end[c]
             cuda.syncthreads()
-            left = width
+            left = block_size
             while left > 1:
                 quarter = (left + 3) // 4
                 for i in range(1, 4):
-                    if lane < quarter and lane + i * quarter < left:
-                        best[lane] = max(best[lane], best[lane + i * quarter])
+                    if tid < quarter and tid + i * quarter < left:
+                        best[tid] = max(best[tid], best[tid + i * quarter])
                 cuda.syncthreads()
                 left = quarter
             c = 0xFFFFFFFF - (best[0] & 0xFFFFFFFF)
@@ -342,7 +342,7 @@ def greedy(
             if step < len(forced):
                 c = int64(number(marks[forced[step] >> 5], forced[step] & 31))
                 enough = True
-                if lane == 0:
+                if tid == 0:
                     shared[BEGIN], shared[END] = list_start[c], list_end[c]
             elif mine == best[0]:
                 shared[BEGIN], shared[END] = begin, end
@@ -355,15 +355,15 @@ def greedy(
             if thread == 0:
                 seeds[step] = candidates[c]
                 gains[step] = current[c]
-            if rounds > 1 and lane == 0:
+            if rounds > 1 and tid == 0:
                 room[candidates[c] // n] -= 1
             base, end = shared[BEGIN], shared[END]
             while base < end:
-                if lane == 0:
+                if tid == 0:
                     shared[SMALL] = 0
                     shared[LARGE] = 0
                 cuda.syncthreads()
-                i = base + int64(lane) * blocks + block
+                i = base + int64(tid) * blocks + block
                 if i < end:
                     s = inverted[i]
                     before, start, size = covered[s], starts[s], sizes[s]
@@ -372,17 +372,17 @@ def greedy(
                         if size <= LARGE_SET:
                             place = cuda.atomic.add(shared, SMALL, 1)
                         else:
-                            place = width - 1 - cuda.atomic.add(shared, LARGE, 1)
+                            place = block_size - 1 - cuda.atomic.add(shared, LARGE, 1)
                         todo_start[place] = start
                         todo_size[place] = size
                 cuda.syncthreads()
-                q = lane // 32
+                q = tid // 32
                 while q < shared[SMALL]:
-                    take(entries, todo_start[q], todo_start[q] + todo_size[q], lane % 32, 32, marks, taken[step & 3])
-                    q += (width + 31) // 32
-                q = width - shared[LARGE]
-                while q < width:
-                    take(entries, todo_start[q], todo_start[q] + todo_size[q], lane, width, marks, taken[step & 3])
+                    take(entries, todo_start[q], todo_start[q] + todo_size[q], tid % 32, 32, marks, taken[step & 3])
+                    q += (block_size + 31) // 32
+                q = block_size - shared[LARGE]
+                while q < block_size:
+                    take(entries, todo_start[q], todo_start[q] + todo_size[q], tid, block_size, marks, taken[step & 3])
                     q += 1
                 cuda.syncthreads()
                 base += threads
@@ -396,7 +396,7 @@ def greedy(
                 sum_ = int64(0)
                 for t in range(rounds):
                     sum_ += _largest(snapshot, row, candidates, total, n, t, k, local, shared)
-                if lane == 0:
+                if tid == 0:
                     largest[row] = sum_
         epoch += 1
         if status == RUNNING:

@@ -17,7 +17,7 @@ def make_collection(
     device: Device | None = None,
     *,
     shape: "Shape | None" = None,
-    beside: Collection | None = None,
+    share_graph_with: Collection | None = None,
 ) -> Collection:
     """Return an empty RR collection.
 
@@ -33,14 +33,14 @@ def make_collection(
         Where the sets are drawn and kept; one CPU thread if not given. The CUDA part is imported only for a GPU.
     shape : Shape, optional
         Launch shape of the scan sampler on a GPU.
-    beside : Collection, optional
+    share_graph_with : Collection, optional
         A collection of the same graph on the same device, whose copy of the graph is used again.
     """
     if device is None or device.kind == "cpu":
         return CpuCollection(reverse, seed, first, device.threads if device is not None else 1)
     from gpukit.worlds import collection_cuda
 
-    graph = getattr(beside, "graph", None)
+    graph = getattr(share_graph_with, "graph", None)
     if len(device.gpus) == 1:
         return collection_cuda.CudaCollection(reverse, seed, first, shape=shape, graph=graph)
     from gpukit.worlds.collection_devices import MultiCudaCollection

@@ -31,8 +31,8 @@ class Holder(Protocol):
 class DeviceGraph:
     """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
 
-    ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``aside`` is working space of samplers
-    for a collection that is drawn while another one is.
+    ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``side_work`` is working space of
+    samplers for a collection that is drawn while another one is.
 
     Raises
     ------
@@ -51,11 +51,11 @@ class DeviceGraph:
         self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
         self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
         self.hops: Buffer | None = None
-        self.aside: dict[str, Buffer] = {}
+        self.side_work: dict[str, Buffer] = {}
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
         self.collections: WeakSet[Holder] = WeakSet()
         self.budget = 0
-        elements, most = reverse.elements, cover_cuda.MOST
+        elements, most = reverse.elements, cover_cuda.MAX_CANDIDATES
         self.work: dict[str, Buffer] = {
             "work": Buffer(elements, np.int32),
             "marks": Buffer((elements + 31) // 32, np.int64),
@@ -81,7 +81,7 @@ class DeviceGraph:
 
     def spare(self, samplers: dict[str, Buffer]) -> int:
         """Return the bytes that a collection which uses these samplers may take beyond what it holds (``room.py``)."""
-        other = self.work if samplers is self.aside else self.aside
+        other = self.work if samplers is self.side_work else self.side_work
         held = sum(one.held() for one in self.collections) + bytes_of(other)
         return (self.budget - held) // len(self.collections)
 

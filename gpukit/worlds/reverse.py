@@ -100,7 +100,7 @@ def prepare(
     model : str
         ``ic`` or ``lt``.
     sampler : str
-        ``skip`` draws how many in-edges are live, ``scan`` one number an edge (IC) or a search in prefix sums (LT).
+        ``skip`` draws how many in-edges are live, ``scan`` one number per edge (IC) or a search in prefix sums (LT).
     tables : dict of arrays, optional
         The result of :func:`gpukit.worlds.tables.build_tables`, if at hand.
     rounds : int

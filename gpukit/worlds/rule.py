@@ -19,11 +19,11 @@ _LOW32 = 0xFFFFFFFF
 
 
 @numba.njit
-def word_of(words, lane):
-    """Return word ``lane`` (0 to 3) of a tuple of four."""
-    if lane < 2:
-        return words[0] if lane == 0 else words[1]
-    return words[2] if lane == 2 else words[3]
+def word_of(words, i):
+    """Return word i (0 to 3) of a tuple of four."""
+    if i < 2:
+        return words[0] if i == 0 else words[1]
+    return words[2] if i == 2 else words[3]
 
 
 @numba.njit
@@ -55,7 +55,7 @@ def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample,
     seed, tag, sample, vertex
         The key of the draws (see :func:`gpukit.device.philox.draw4`).
     words : tuple of 4 uint32
-        The draw at ``base``, which every row needs; a caller may make it for many rows at once.
+        The draw at ``base``, word every row needs; a caller may make it for many rows at once.
     out : uint32 array, shape (64,)
         Receives the positions, in no particular order.
 
@@ -87,17 +87,17 @@ def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample,
     chosen = 1
     while chosen < kind and thresholds[offset + uint32(chosen)] <= uniform:
         chosen += 1
-    lane = 2
+    word = 2
     call = base
     distinct = 0
     accepted = uint64(0)
     while distinct < chosen:
-        if lane == 4:
+        if word == 4:
             call += 1
-            lane = 0
+            word = 0
             words = draw4(seed, tag, sample, vertex, call)
-        product = uint64(word_of(words, lane)) * uint64(size)
-        lane += 1
+        product = uint64(word_of(words, word)) * uint64(size)
+        word += 1
         if biased(product, size):
             continue
         position = uint32(product >> uint64(32))
@@ -109,13 +109,13 @@ def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample,
             continue
         out[distinct] = position
         if len(accept) > 1:
-            if lane == 4:
+            if word == 4:
                 call += 1
-                lane = 0
+                word = 0
                 words = draw4(seed, tag, sample, vertex, call)
-            if word_of(words, lane) <= accept[uint64(start) + uint64(position)]:
+            if word_of(words, word) <= accept[uint64(start) + uint64(position)]:
                 accepted |= uint64(1) << uint64(distinct)
-            lane += 1
+            word += 1
         distinct += 1
     if len(accept) <= 1:
         return distinct
@@ -156,15 +156,15 @@ def lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex, 
     if kind == 0:
         size = uint64(degree)
         call = draw
-        lane = 0
+        word = 0
         product = uint64(words[0]) * size
         while biased(product, size):
-            lane += 1
-            if lane == 4:
+            word += 1
+            if word == 4:
                 call += 1
-                lane = 0
+                word = 0
                 words = draw4(seed, tag, sample, vertex, call)
-            product = uint64(word_of(words, lane)) * size
+            product = uint64(word_of(words, word)) * size
         return int64(product >> uint64(32))
     uniform = words[0]
     if kind == 1:
@@ -202,15 +202,15 @@ def draw_root(n, cumulative, seed, tag, sample):
     call = 0
     if len(cumulative) == 0:
         size = uint64(n)
-        lane = 0
+        word = 0
         product = uint64(words[0]) * size
         while biased(product, size):
-            lane += 1
-            if lane == 4:
+            word += 1
+            if word == 4:
                 call += 1
-                lane = 0
+                word = 0
                 words = draw4(seed, tag, sample, 0, call)
-            product = uint64(word_of(words, lane)) * size
+            product = uint64(word_of(words, word)) * size
         return int64(product >> uint64(32))
     total = uint64(cumulative[n - 1])
     mask = total - uint64(1)

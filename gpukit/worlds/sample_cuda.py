@@ -95,7 +95,7 @@ def sample(
         Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
         too small: then neither entries nor counters are of use.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     capacity = ranks.shape[1]
     queue_base = int64(cuda.blockIdx.x) * capacity
     slots = len(table) // cuda.gridDim.x
@@ -106,22 +106,22 @@ def sample(
     stage_owner = cuda.shared.array(STAGE, int32)
     stage_shift = cuda.shared.array(STAGE, int32)
     live = cuda.local.array(64, uint32)
-    for i in range(lane, slots, width):
+    for i in range(tid, slots, block_size):
         table[table_base + i] = uint64(0)
-    if lane < 8:
-        shared[lane] = 0
+    if tid < 8:
+        shared[tid] = 0
     cuda.syncthreads()
     head, used = int64(0), int64(0)
     exhausted, full = False, False
     while True:
-        if not exhausted and used - head < width:
-            if lane == 0:
+        if not exhausted and used - head < block_size:
+            if tid == 0:
                 shared[GOT] = cuda.atomic.add(control, TICKET, group)
             cuda.syncthreads()
             ticket = shared[GOT]
             got = min(int64(group), int64(count) - ticket)
             exhausted = got < group
-            for i in range(lane, got, width):
+            for i in range(tid, got, block_size):
                 root = int64(draw_root(n, roots, seed, root_tag, first + ticket + i))
                 sizes[set_base + ticket + i] = rounds
                 for t in range(rounds):
@@ -133,18 +133,18 @@ def sample(
                     if _insert(table, table_base, mask, key) < 0:
                         shared[FULL] = 1
             used += max(got, 0) * rounds
-        if lane == 0:
+        if tid == 0:
             shared[USED] = used
             shared[KIDS] = 0
         cuda.syncthreads()
         if used > capacity or full:
-            if lane == 0:
+            if tid == 0:
                 control[OVERFLOW] = 1
             break
         if exhausted and head == used:
             break
-        if lane < used - head:
-            key = queue[queue_base + head + lane]
+        if tid < used - head:
+            key = queue[queue_base + head + tid]
             owner = int64(key >> uint64(32))
             element = int64(key & uint64(0xFFFFFFFF)) - 1
             t = 0 if rounds == 1 else element // n
@@ -186,28 +186,28 @@ def sample(
                     break
                 draw += CALLS_PER_ROW
         cuda.syncthreads()
-        for j in range(lane, min(shared[KIDS], STAGE), width):
+        for j in range(tid, min(shared[KIDS], STAGE), block_size):
             _follow(
                 indices, int64(stage_edge[j]), int64(stage_owner[j]), int64(stage_shift[j]), table, table_base, mask,
                 queue, ranks, queue_base, sizes, set_base, shared,
             )  # fmt: skip
         cuda.syncthreads()
-        head = min(head + width, used)
+        head = min(head + block_size, used)
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
         used, full = shared[USED], shared[FULL] > 0
         cuda.syncthreads()
     cuda.syncthreads()
     used = min(used, capacity)
-    if lane == 0:
+    if tid == 0:
         shared[OFFSET] = 0
         shared[BASE] = int64(entry_base) + cuda.atomic.add(control, MEMBER_TAIL, used)
     cuda.syncthreads()
-    for i in range(lane, used, width):
+    for i in range(tid, used, block_size):
         if ranks[cuda.blockIdx.x, i] == 0:
             s = set_base + int64(queue[queue_base + i] >> uint64(32))
             starts[s] = shared[BASE] + cuda.atomic.add(shared, OFFSET, int64(sizes[s]))
     cuda.syncthreads()
-    for i in range(lane, used, width):
+    for i in range(tid, used, block_size):
         key = queue[queue_base + i]
         s = set_base + int64(key >> uint64(32))
         element = int64(key & uint64(0xFFFFFFFF)) - 1

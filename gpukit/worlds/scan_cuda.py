@@ -1,4 +1,4 @@
-"""The sampler of the gIM paper on a GPU: a block (one warp, by default) a set, a draw an in-edge.
+"""The sampler of the gIM paper on a GPU: a block (one warp, by default) per set, a draw per in-edge.
 
 ``--sampler scan``, for comparison; ``sample_cuda.py`` is faster. It draws the sets of ``sample_cpu.py`` with scan
 tables, to the bit.
@@ -29,7 +29,7 @@ def sample_scan(
 
     A block owns one set at a time (gIM: one warp). Its threads share the in-edges of one frontier vertex: under IC each
     draws for its edges, under LT each looks for the drawn number among its prefix sums. The first 384 elements of the
-    frontier are in shared memory, the rest in global memory. Reads 8 bytes an in-edge; two barriers a vertex.
+    frontier are in shared memory, the rest in global memory. Reads 8 bytes per in-edge; two barriers per vertex.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def sample_scan(
     control : int64 array, shape (4,)
         Zero at the start. ``OVERFLOW`` is set if a set had more than c elements or ``entries`` was too small.
     """
-    block, lane, width = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
+    block, tid, block_size = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
     queue = cuda.shared.array(SHARED_QUEUE, int32)
     shared = cuda.shared.array(4, int64)
     capacity = found.shape[1]
@@ -55,7 +55,7 @@ def sample_scan(
             shift = int64(t) * int64(n)
             head = used
             cuda.syncthreads()
-            if lane == 0:
+            if tid == 0:
                 element = int64(root) + shift
                 cuda.atomic.or_(visited, (block, element >> 5), uint32(1) << uint32(element & 31))
                 if used < SHARED_QUEUE:
@@ -72,7 +72,7 @@ def sample_scan(
                 start, stop = int64(indptr[v]), int64(indptr[v + 1])
                 uniform = draw4(seed, tag + (t << 8), first + owner, v, 0)[0]
                 cuda.syncthreads()
-                for e in range(start + lane, stop, width):
+                for e in range(start + tid, stop, block_size):
                     j = e - start
                     if lt_kind >= 0:
                         hit = uniform <= lt_prefix[e] and (j == 0 or uniform > lt_prefix[e - 1])
@@ -104,7 +104,7 @@ def sample_scan(
                 cuda.syncthreads()
                 used = int(shared[0])
         kept = min(used, capacity)
-        if lane == 0:
+        if tid == 0:
             shared[1] = int64(entry_base) + cuda.atomic.add(control, MEMBER_TAIL, kept)
             sizes[set_base + owner] = kept
             starts[set_base + owner] = shared[1]
@@ -112,7 +112,7 @@ def sample_scan(
                 control[OVERFLOW] = 1
         cuda.syncthreads()
         place = shared[1]
-        for j in range(lane, kept, width):
+        for j in range(tid, kept, block_size):
             element = found[block, j]
             visited[block, element >> 5] = 0
             if place + kept <= len(entries):

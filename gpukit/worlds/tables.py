@@ -6,11 +6,10 @@ has its own draws, so rows can be sampled in any order and by different threads.
 - Equal probabilities (weighted cascade, constant): one row a vertex, or blocks of ``floor(8 / p)`` edges when more than
   8 live edges are expected.
 - Unequal probabilities: in-edges are grouped into classes ``2**-b >= p > 2**-(b+1)``; a class is sampled at ``2**-b``
-and
-  an edge accepted with ``p * 2**b``.
+  and an edge accepted with ``p * 2**b``.
 
-A row of at most 4 edges, or with p >= 1/4, is *direct*: one 32-bit draw an edge. Any other row draws its number of live
-edges by comparing one 64-bit draw with the cumulative binomial distribution, then that many distinct positions.
+A row of at most 4 edges, or with p >= 1/4, is *direct*: one 32-bit draw per edge. Any other row draws its number of
+live edges by comparing one 64-bit draw with the cumulative binomial distribution, then that many distinct positions.
 """
 
 import numba
@@ -282,7 +281,7 @@ def build_tables(graph: Graph) -> dict[str, np.ndarray]:
 
 
 def build_scan_tables(graph: Graph) -> dict[str, np.ndarray]:
-    """Return tables in which every row is direct: one 32-bit draw an edge, as the papers' samplers do.
+    """Return tables in which every row is direct: one 32-bit draw per edge, as the papers' samplers do.
 
     Same arrays as :func:`build_tables`; the in-edges keep their order and ``accept`` is their probability minus one.
     """

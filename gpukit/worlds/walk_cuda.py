@@ -31,9 +31,9 @@ PROBES = 8
 LEVELS = 24
 """Height of a stack; a walk of t steps needs about ln t."""
 
-SHARED, LENT = 4, 3
-"""The part of the walks that belongs to no block, one in SHARED, so that all end at about the same time, and the place
-in ``control`` that counts those taken."""
+SHARED_PART, SHARED_TAKEN = 4, 3
+"""The part of the walks that belongs to no block, one in SHARED_PART, so that all end at about the same time, and the
+place in ``control`` that counts those taken."""
 
 DEEP = 2
 """``OVERFLOW`` where a stack was too low."""
@@ -44,14 +44,14 @@ draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice)
 if simulated():
 
     @cuda.jit(device=True)
-    def meet_warp():
+    def warp_barrier():
         """Wait for the other threads of a warp, here those of a block of one warp."""
         cuda.syncthreads()
 
 else:
 
     @cuda.jit(device=True)
-    def meet_warp():
+    def warp_barrier():
         """Wait for the other threads of a warp, and see what they wrote."""
         cuda.syncwarp()
 
@@ -70,7 +70,7 @@ def link(rows, indices, hops):
 
 
 @cuda.jit(device=True)
-def _entry(log, thread, begin, last, circle):
+def _circle_entry(log, thread, begin, last, circle):
     """Return where a walk enters its circle: the first of places 0 … last that is visited again a turn later.
 
     The last place is; whether those before it are, the log tells, a few places at a time.
@@ -113,7 +113,7 @@ def walk(
         As in :func:`gpukit.worlds.sample_cuda.sample`. ``TICKET`` ends below ``count`` where the logs were too small
         for all walks, ``OVERFLOW`` is set where one was too small for a walk, and is DEEP where a stack was.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     thread = cuda.grid(1)
     capacity = log.shape[1]
     least = cuda.shared.array((LEVELS, BLOCK), uint32)
@@ -126,14 +126,14 @@ def walk(
     ticket_of = cuda.shared.array(BLOCK, int64)
     used_by = cuda.shared.array(BLOCK, int64)
     base_of = cuda.shared.array(BLOCK, int64)
-    owned = int64(count) - int64(count) // SHARED
+    owned = int64(count) - int64(count) // SHARED_PART
     low = owned * cuda.blockIdx.x // cuda.gridDim.x
     part = owned * (cuda.blockIdx.x + 1) // cuda.gridDim.x - low
-    warp, rank = lane // WARP, lane % WARP
-    if lane == 0:
+    warp, lane = tid // WARP, tid % WARP
+    if tid == 0:
         taken[0] = 0
         drawn[0] = 0
-    if rank == 0:
+    if lane == 0:
         walking[warp] = WARP
     cuda.syncthreads()
     used, begin, depth, circle = int64(0), int64(0), 0, int64(0)
@@ -143,12 +143,12 @@ def walk(
         if ready and not going:
             if ticket >= 0:
                 if circle > 0:
-                    used = begin + circle + _entry(log, thread, begin, used - begin - circle, circle)
+                    used = begin + circle + _circle_entry(log, thread, begin, used - begin - circle, circle)
                 sizes[set_base + ticket] = int32(used - begin)
             ready = 2 * used <= capacity
             if ready:
                 ticket = int64(cuda.atomic.add(taken, 0, 1))
-                ticket = low + ticket if ticket < part else owned + cuda.atomic.add(control, LENT, 1)
+                ticket = low + ticket if ticket < part else owned + cuda.atomic.add(control, SHARED_TAKEN, 1)
                 ready = ticket < count
             if ready:
                 cuda.atomic.add(drawn, 0, 1)
@@ -164,47 +164,47 @@ def walk(
             edge = start + chosen if going else int64(0)
             tail, onward = hops[edge, 0], hops[edge, 1]
             mixed = uint32(uint64(v) * uint64(0x9E3779B1))
-            while depth > 0 and least[depth - 1, lane] > mixed:
+            while depth > 0 and least[depth - 1, tid] > mixed:
                 depth -= 1
-            if depth > 0 and least[depth - 1, lane] == mixed:
-                circle = used + step - begin - int64(when[depth - 1, lane])
+            if depth > 0 and least[depth - 1, tid] == mixed:
+                circle = used + step - begin - int64(when[depth - 1, tid])
                 going = False
             elif depth == LEVELS or used + step == capacity:
                 control[OVERFLOW] = DEEP if depth == LEVELS else 1
                 going = False
             else:
-                least[depth, lane] = mixed
-                when[depth, lane] = int32(used + step - begin)
+                least[depth, tid] = mixed
+                when[depth, tid] = int32(used + step - begin)
                 depth += 1
-                met[step, lane] = uint32(v)
+                met[step, tid] = uint32(v)
                 step += 1
             v, degree, start = int64(tail & uint64(0xFFFFFFFF)), int64(tail >> uint64(32)), int64(onward)
-        met_by[lane], ticket_of[lane], used_by[lane] = step, ticket, used
+        met_by[tid], ticket_of[tid], used_by[tid] = step, ticket, used
         used += step
-        meet_warp()
+        warp_barrier()
         more = walking[warp] > 0
-        i = rank % STEPS
-        for j in range(rank // STEPS, WARP, WARP // STEPS):
+        i = lane % STEPS
+        for j in range(lane // STEPS, WARP, WARP // STEPS):
             owner = warp * WARP + j
             if i < met_by[owner]:
                 found = uint64(ticket_of[owner]) << uint64(32) | uint64(met[i, owner])
-                log[thread - lane + owner, used_by[owner] + i] = found
-        meet_warp()
-    used_by[lane] = used
+                log[thread - tid + owner, used_by[owner] + i] = found
+        warp_barrier()
+    used_by[tid] = used
     cuda.syncthreads()
-    if lane == 0:
+    if tid == 0:
         total = int64(0)
-        for i in range(width):
+        for i in range(block_size):
             base_of[i] = total
             total += used_by[i]
         total = int64(entry_base) + cuda.atomic.add(control, MEMBER_TAIL, total)
         cuda.atomic.add(control, TICKET, int64(drawn[0]))
-        for i in range(width):
+        for i in range(block_size):
             base_of[i] += total
     cuda.syncthreads()
-    for owner in range(lane // 32, width, (width + 31) // 32):
-        row = thread - lane + owner
-        for i in range(lane % 32, used_by[owner], 32):
+    for owner in range(tid // WARP, block_size, (block_size + 31) // 32):
+        row = thread - tid + owner
+        for i in range(tid % WARP, used_by[owner], 32):
             found = log[row, i]
             s = set_base + int64(found >> uint64(32))
             v = int64(found & uint64(0xFFFFFFFF))

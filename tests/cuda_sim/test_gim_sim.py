@@ -18,9 +18,9 @@ CASES = [
 def small(monkeypatch):
     from gpukit.worlds import collection_cuda, cover_cuda
 
-    monkeypatch.setattr(collection_cuda, "AHEAD", 64)
-    monkeypatch.setattr(collection_cuda, "SPARE", 1000)
-    monkeypatch.setattr(cover_cuda, "MOST", 256)
+    monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 64)
+    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1000)
+    monkeypatch.setattr(cover_cuda, "MAX_CANDIDATES", 256)
 
 
 @pytest.mark.parametrize("params", CASES, ids=range(len(CASES)))

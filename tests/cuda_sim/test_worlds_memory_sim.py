@@ -71,7 +71,7 @@ def pool(monkeypatch):
     pool, put = Pool(), Buffer._set
     monkeypatch.setattr(Buffer, "_set", lambda self, array: (pool.take(array), put(self, array)) and None)
     monkeypatch.setattr(collection_cuda, "launch", written)
-    monkeypatch.setattr(collection_cuda, "SPARE", 2000)
+    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 2000)
     return pool
 
 

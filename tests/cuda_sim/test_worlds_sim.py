@@ -21,9 +21,9 @@ def _small(monkeypatch):
     """Launch little: the simulator runs about 10,000 threads a second."""
     from gpukit.worlds import collection_cuda, cover_cuda
 
-    monkeypatch.setattr(collection_cuda, "AHEAD", 16)
-    monkeypatch.setattr(collection_cuda, "SPARE", 500)
-    monkeypatch.setattr(cover_cuda, "MOST", 128)
+    monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 16)
+    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 500)
+    monkeypatch.setattr(cover_cuda, "MAX_CANDIDATES", 128)
 
 
 def pair(graph, model, sampler, rounds=1, **options):
@@ -66,7 +66,7 @@ def test_arrays_that_grow_on_another_stream_stay_until_it_was_waited_for(simulat
     _, gpu = pair(random_graph(20, 60, 1), "ic", "skip")
     gpu.extend(16)
     old = [weakref.ref(one.array) for one in (gpu._starts, gpu._sizes, gpu._entries)]
-    turns = gpu.extending(300, aside=True)
+    turns = gpu.extending(300, on_side=True)
     next(turns)
     gc.collect()
     assert not any(ref() is None or any(ref() is one.array for one in (gpu._starts, gpu._sizes)) for ref in old)
@@ -81,7 +81,7 @@ def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_grap
     """The second has working space of its own while few sets are drawn, and not afterwards."""
     from gpukit.worlds import collection_cuda
 
-    monkeypatch.setattr(collection_cuda, "FEW", 20)
+    monkeypatch.setattr(collection_cuda, "SIDE_LAUNCH_SETS", 20)
     cpu, gpu = pair(random_graph(40, 200, 1), model, "skip")
     other = collection_cuda.CudaCollection(cpu.reverse, 5, 1000, graph=gpu.graph)
     judge = CpuCollection(cpu.reverse, 5, 1000)
@@ -89,7 +89,7 @@ def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_grap
         extend_both(gpu, other, size)
         extend_both(cpu, judge, size)
         assert other._samplers is gpu.graph.work
-    assert gpu.graph.aside.keys() >= ({"queue"} if model == "ic" else {"log"})
+    assert gpu.graph.side_work.keys() >= ({"queue"} if model == "ic" else {"log"})
     check_equal(cpu, gpu)
     check_equal(judge, other)
 
@@ -98,7 +98,7 @@ def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypa
     """A long path with a circle at its end, and circles; the general kernel takes over where a stack is too low."""
     from gpukit.worlds import collection_cuda, walk_cuda
 
-    monkeypatch.setattr(collection_cuda, "SPARE", 1)
+    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1)
     edges = [(v, v - 1) for v in range(1, 70)] + [(60, 69), (70, 71), (71, 72), (72, 70), (73, 73 + 1), (74, 73)]
     graph = make_graph(75, edges)
     for levels in (32, 2):
@@ -116,7 +116,7 @@ def test_a_stack_that_is_too_low_costs_no_memory(simulator, make_graph, monkeypa
     """The general kernel draws the same sets at once, in as much room as the walks had."""
     from gpukit.worlds import collection_cuda, walk_cuda
 
-    monkeypatch.setattr(collection_cuda, "SPARE", 4000)
+    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 4000)
     monkeypatch.setattr(walk_cuda, "LEVELS", 2)
     cpu, gpu = pair(make_graph(70, [(v, v - 1) for v in range(1, 70)] + [(60, 69)]), "lt", "skip")
     rooms = []

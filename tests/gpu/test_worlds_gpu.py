@@ -144,7 +144,7 @@ def test_two_collections_stay_within_the_budget(random_graph, limited, monkeypat
     from gpukit.worlds import collection_cuda
     from gpukit.worlds.collection_cuda import CudaCollection
 
-    monkeypatch.setattr(collection_cuda, "SPARE", 20_000)
+    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 20_000)
     monkeypatch.setattr(collection_cuda, "wait_for_stream", lambda: pytest.fail("memory ran out"))
     reverse = prepare(random_graph(3000, 20_000, 6), model)
     first, second = CpuCollection(reverse, 5, threads=4), CpuCollection(reverse, 5, 1 << 47, threads=4)
@@ -188,7 +188,7 @@ def test_arrays_that_grow_on_the_side_stream_stay(random_graph, gpu):
     for size in (100, 60_000):
         cpu.extend(size)
         lengths = [len(one) for one in (cuda._starts, cuda._sizes, cuda._entries)]
-        turns = cuda.extending(size, aside=size > 100)
+        turns = cuda.extending(size, on_side=size > 100)
         if size > 100:
             with side_stream():
                 spin((1,), (1,), (300_000_000,))

@@ -54,32 +54,32 @@ def test_choice_and_bound(key):
     costs = generator.integers(1, 8, n).tolist()
     forced, barred = ([4, 2], [7]) if key % 3 == 0 else ((), ())
     limit = int(generator.integers(1, 20))
-    seeds, gains, most = run(sets, costs, limit, forced, barred)
+    seeds, gains, coverage_upper = run(sets, costs, limit, forced, barred)
     assert seeds.tolist() == plain(sets, costs, limit, forced, barred)
     assert gains.sum() == covered(sets, seeds)
     free = [v for v in range(n) if v not in forced and v not in barred]
     allowed = [s for size in range(n) for s in combinations(free, size) if sum(costs[v] for v in s) <= limit]
     best = max(covered(sets, [*forced, *s]) for s in allowed)
     assert covered(sets, seeds) >= 0.316 * best
-    assert best <= most <= len(sets)
+    assert best <= coverage_upper <= len(sets)
 
 
 def test_one_dear_vertex_beats_cheap_ones():
     sets = [[0]] + [[1]] * 10
-    seeds, gains, most = run(sets, [1, 20], 20)
+    seeds, gains, coverage_upper = run(sets, [1, 20], 20)
     assert (seeds.tolist(), gains.tolist()) == ([1], [10])
-    assert 10 <= most <= 11
+    assert 10 <= coverage_upper <= 11
 
 
 def test_many_seeds_and_a_bound_at_growing_distances():
     sets = [[v] for v in range(300)]
-    seeds, _, most = run(sets, [2] * 300, 401)
+    seeds, _, coverage_upper = run(sets, [2] * 300, 401)
     assert seeds.tolist() == list(range(200))
-    assert most == 200
+    assert coverage_upper == 200
 
 
 def test_large_costs_do_not_overflow():
     top = 2**31 - 1
-    seeds, _, most = run([[0], [1], [2]] * 50, [top, top, top - 1], 2 * top - 1)
+    seeds, _, coverage_upper = run([[0], [1], [2]] * 50, [top, top, top - 1], 2 * top - 1)
     assert seeds.tolist() == [2, 0]
-    assert most == 100
+    assert coverage_upper == 100
