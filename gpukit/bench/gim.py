@@ -9,8 +9,8 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer, synchroniser
+from gpukit.gim.paper import maximise
 from gpukit.gim.problem import Params
-from gpukit.gim.run import maximise
 from gpukit.graph.csr import Graph
 
 BYTES_PER_MEMBER = 16 + 32 + 64 + 8

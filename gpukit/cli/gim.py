@@ -81,7 +81,8 @@ def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Li
         given = _read_limits(run, graph, limits)
     device = run.use_device(work=_work(graph, wanted))
     with run.phase("load"):
-        from gpukit.gim import Params, maximise
+        from gpukit.gim import Params
+        from gpukit.gim.paper import maximise
 
         params = Params(**asked, **given, budget=budget, seed=run.seed)
         _load(graph, params, device)
@@ -143,7 +144,8 @@ def _read_limits(run: Run, graph: "Graph", limits: Limits) -> dict[str, Any]:
 
 def _load(graph: "Graph", asked: "Params", device: Device) -> None:
     """Load compiled code with a run on one edge, before the phases that people compare."""
-    from gpukit.gim import Params, maximise
+    from gpukit.gim import Params
+    from gpukit.gim.paper import maximise
 
     same = ("model", "bound", "sampler", "selection", "rounds")
     trifle = Params(k=1, epsilon=0.9, min_sets=0, **{name: getattr(asked, name) for name in same})

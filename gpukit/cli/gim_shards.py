@@ -40,8 +40,9 @@ def sample(
     from gpukit.worlds.reverse import prepare
 
     reverse = prepare(graph, model, sampler, tables=tables, rounds=rounds)
+    shape = launch_shape(scan, device.kind)
     with run.phase("transfer"):
-        sets = make_collection(reverse, run.seed, first, device, shape=launch_shape(scan, device.kind))
+        sets = make_collection(reverse, run.seed, first, device, sampler=shape if sampler == "scan" else None)
     with run.phase("sampling"):
         sets.extend(count)
     with run.phase("transfer"):

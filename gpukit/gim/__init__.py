@@ -6,16 +6,16 @@ Transactions on Parallel and Distributed Systems, 2021.
 ==========================  ==================================================================================
 part of the paper           file
 ==========================  ==================================================================================
-2.4, algorithms 1 and 2     ``imm.py`` (sizes in ``bounds.py``); ``opim.py`` does with far fewer sets
-3.2 to 3.6, algorithms 3-6  :mod:`gpukit.worlds`: ``scan_cuda.py`` as printed; ``cuda.py``, ``cpu.py`` skip dead edges
+2.5, algorithms 1 and 2     ``imm.py`` (sizes in ``bounds.py``); ``opim.py`` does with far fewer sets
+3.2 to 3.6, algorithms 3-6  :mod:`gpukit.worlds.sample_cpu` and ``sample_cuda``, which skip dead edges
 3.7 (LT)                    :mod:`gpukit.worlds.rule`
-3.8, algorithm 7            ``scan.py`` as printed; :mod:`gpukit.worlds.cover_cpu` and ``cover_cuda`` by an index
+3.8, algorithm 7            :mod:`gpukit.worlds.cover_cpu` and ``cover_cuda``, by an index
 4.8 (several rounds)        ``rounds`` of :class:`Params`, everywhere
 ==========================  ==================================================================================
 
 Beyond it: weighted roots, forced and forbidden seeds (``problem.py``), a budget (``budget.py``), shards
 (``shards.py``), simple seed sets to compare with (``baselines.py``). ``run.py`` puts the parts together; docs/gim.md
-has the proofs.
+has the proofs. What the paper does and this does better is in :mod:`gpukit.gim.paper`, which nothing here imports.
 """
 
 from gpukit.gim.problem import Params, Result, Step

@@ -10,16 +10,31 @@ from gpukit.gim.selection import Choice, choose
 from gpukit.worlds.collection import Collection
 
 
+def attempts(
+    problem: Problem, timer: PhaseTimer, progress: Progress, history: list[Step]
+) -> Callable[[Collection, str, int], Choice]:
+    """Return a function that draws a collection up to a size, chooses seeds from it, and notes that as a phase."""
+
+    def attempt(source: Collection, phase: str, size: int) -> Choice:
+        progress(source.size, size)
+        with timer.phase("sampling"):
+            source.extend(size)
+        choice = choose(source, problem, timer, bounds=False)
+        history.append(Step(phase, size, choice.covered))
+        return choice
+
+    return attempt
+
+
 def imm(
     problem: Problem, collection: Collection, fresh: Callable[[], Collection], timer: PhaseTimer, progress: Progress
 ) -> tuple[Choice, Collection, int, list[Step]]:
     """Run IMM (Tang, Shi, Xiao, SIGMOD 2015; algorithms 1 and 2 of gIM).
 
-    ``params.samples`` says which sets the seeds are chosen from. ``original`` halves the bound until it is proved, and
-    re-uses those sets as printed, which voids the proof (Chen, "An issue in the martingale analysis of the influence
-    maximization algorithm IMM", 2018). ``grid`` and ``fresh`` guess a level, a power of 1.01, from a few sets, and go
-    down until one is proved. ``grid`` tries each level with so many sets that they are enough to choose from if it is
-    proved, so that one selection does both; the failures of all levels are added up. ``fresh`` chooses from new sets.
+    A level, a power of 1.01, is guessed from a few sets, and then the next lower one, until one is proved.
+    ``params.samples`` says which sets the seeds are chosen from. ``grid`` tries each level with so many sets that they
+    are enough to choose from if it is proved, so that one selection does both; the failures of all levels are added
+    up. ``fresh`` chooses from new sets. (``original`` is :func:`gpukit.gim.paper.imm.imm`.)
 
     Parameters
     ----------
@@ -45,28 +60,9 @@ def imm(
     """
     samples, least = problem.params.samples, problem.params.min_sets
     history: list[Step] = []
+    attempt = attempts(problem, timer, progress, history)
     with timer.phase("bounds"):
         plan = imm_plan(problem.family, problem.params.epsilon)
-
-    def attempt(source: Collection, phase: str, size: int) -> Choice:
-        progress(source.size, size)
-        with timer.phase("sampling"):
-            source.extend(size)
-        choice = choose(source, problem, timer, bounds=False)
-        history.append(Step(phase, size, choice.covered))
-        return choice
-
-    if samples == "original":
-        lower = plan.lower(0, 1)
-        for i, size in enumerate(plan.search, 1):
-            choice = attempt(collection, "search", size)
-            if plan.found(i, choice.covered, size):
-                lower = plan.lower(choice.covered, size)
-                break
-        size = max(plan.last(lower), least)
-        if size > collection.size:
-            choice = attempt(collection, "last", size)
-        return choice, collection, collection.size, history
     level, size = plan.top + 1, plan.pilot
     choice = attempt(collection, "pilot", size)
     proved = False

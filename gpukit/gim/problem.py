@@ -1,6 +1,6 @@
 """What is asked of influence maximisation (Params), the checked question (Problem), and the answer (Result)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from functools import cached_property
@@ -15,6 +15,9 @@ from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT, log_choose
 
 MAX_COST = 2**31 - 1
+
+Greedy = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""Greedy choice from sets in host memory, with the arguments and results of :func:`gpukit.worlds.cover_cpu.greedy`."""
 
 _CHOICES = {
     "model": settings.choices(settings.Model),
@@ -115,6 +118,8 @@ class Problem:
         Cost of each vertex; None without a budget.
     k_max : int
         Most seeds of a round: k, or what the budget can buy.
+    greedy : Greedy or None
+        What chooses from sets in host memory; the collections choose if there is none.
     """
 
     graph: Graph
@@ -124,6 +129,7 @@ class Problem:
     weights: np.ndarray | None
     costs: np.ndarray | None
     k_max: int
+    greedy: Greedy | None = None
 
     @property
     def unique(self) -> bool:

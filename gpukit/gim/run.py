@@ -11,29 +11,49 @@ first id       collection
 =============  ====================================================================
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
+from gpukit.errors import UsageError
 from gpukit.gim.imm import imm
 from gpukit.gim.opim import Progress, opim
-from gpukit.gim.problem import Params, Problem, Result, Step, validate
+from gpukit.gim.problem import Greedy, Params, Problem, Result, Step, validate
 from gpukit.gim.selection import Choice
 from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT
-from gpukit.worlds.collection import Collection
+from gpukit.worlds.collection import Collection, Sampler
 from gpukit.worlds.factory import make_collection
 from gpukit.worlds.reverse import prepare
 
-if TYPE_CHECKING:
-    from gpukit.worlds.collection_cuda import Shape
-
 FRESH_FIRST = 1 << 46
 JUDGE_FIRST = 1 << 47
+
+
+class Methods(NamedTuple):
+    """Parts of a run that can be exchanged; :mod:`gpukit.gim.paper` has others.
+
+    Attributes
+    ----------
+    sampler : Sampler, optional
+        What draws sets on a GPU in place of the samplers of ``worlds``.
+    greedy : Greedy, optional
+        What chooses from sets in host memory in place of the index, for ``selection="scan"``.
+    imm : function
+        IMM (:func:`gpukit.gim.imm.imm`).
+    """
+
+    sampler: Sampler | None = None
+    greedy: Greedy | None = None
+    imm: Callable[..., tuple[Choice, Collection, int, list[Step]]] = imm
+
+
+DEFAULT = Methods()
 
 
 def maximise(
@@ -42,7 +62,7 @@ def maximise(
     device: Device | None = None,
     *,
     tables: Mapping[str, np.ndarray] | None = None,
-    shape: "Shape | None" = None,
+    methods: Methods = DEFAULT,
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -58,8 +78,8 @@ def maximise(
         Where to run; one CPU thread if not given. The result does not depend on it.
     tables : mapping of arrays, optional
         Sampling tables of the graph (:func:`gpukit.worlds.tables.build_tables`), if at hand.
-    shape : Shape, optional
-        Launch shape of the scan sampler on a GPU.
+    methods : Methods, optional
+        What is done in another way; the default does everything but ``selection="scan"`` and ``samples="original"``.
     timer : PhaseTimer, optional
         Charged with the phases ``transfer``, ``sampling``, ``selection`` and ``bounds``.
     progress : callable, optional
@@ -72,13 +92,17 @@ def maximise(
     Raises
     ------
     UsageError
-        If a parameter is out of range for this graph.
+        If a parameter is out of range for this graph, or asks for what only the paper does.
     InputError
         If the graph has no edges, no transpose, no probabilities, or breaks the condition of LT.
     DeviceError
         If the work does not fit on the device.
     """
-    problem = validate(graph, params)
+    problem = replace(validate(graph, params), greedy=methods.greedy)
+    if params.selection == "scan" and methods.greedy is None:
+        raise UsageError("selection 'scan' is the paper's; gpukit.gim.paper.maximise does it")
+    if params.samples == "original" and methods.imm is imm:
+        raise UsageError("samples 'original' are the paper's; gpukit.gim.paper.maximise does it")
     timer = timer or PhaseTimer()
     progress = progress or (lambda done, total: None)
     reverse = prepare(
@@ -90,10 +114,10 @@ def maximise(
         root_weights=problem.weights,
     )
     with timer.phase("transfer"):
-        first = make_collection(reverse, params.seed, 0, device, shape=shape)
+        first = make_collection(reverse, params.seed, 0, device, sampler=methods.sampler)
 
     def another(first_id: int) -> Collection:
-        return make_collection(reverse, params.seed, first_id, device, shape=shape, share_graph_with=first)
+        return make_collection(reverse, params.seed, first_id, device, sampler=methods.sampler, share_graph_with=first)
 
     with localcontext(CONTEXT):
         if params.bound == "opim":
@@ -101,7 +125,7 @@ def maximise(
             size = history[-1].sets
             kind = "certified" if certified else "a priori"
             return _result(problem, choice, hit, size, 2 * size, float(ratio), kind, history)
-        choice, last, drawn, history = imm(problem, first, lambda: another(FRESH_FIRST), timer, progress)
+        choice, last, drawn, history = methods.imm(problem, first, lambda: another(FRESH_FIRST), timer, progress)
         aim = problem.family.ratio - Decimal(repr(params.epsilon))
         sound = params.samples != "original"
         guarantee = (1.0 if problem.unique else max(0.0, float(aim))) if sound else None

@@ -1,4 +1,4 @@
-"""Choosing seeds from a collection: by index, by the paper's scans, or under a budget."""
+"""Choosing seeds from a collection: by its index, under a budget, or by a function for sets in host memory."""
 
 from dataclasses import dataclass
 
@@ -45,8 +45,7 @@ def choose(
     round), for every greedy prefix S_i that holds the forced vertices; the least of these is the bound. Source: Tang et
     al., SIGMOD 2018, section 5; under a budget see :func:`gpukit.gim.budget.choose`.
     """
-    params = problem.params
-    if problem.costs is None and params.selection == "index":
+    if problem.costs is None and problem.greedy is None:
         with timer.phase("selection"):
             found = collection.select(
                 problem.k_max, forced=problem.forced, blocked=problem.blocked, bounds=bounds, judge=judge
@@ -69,9 +68,8 @@ def choose(
                 offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left
             )
         else:
-            from gpukit.gim import scan
-
-            seeds, gains, largest = scan.greedy(
+            assert problem.greedy is not None
+            seeds, gains, largest = problem.greedy(
                 offsets, members, counts, n, rounds, problem.k_max, problem.forced, blocked.copy(), bounds
             )
             coverage_upper = _least_bound(gains, largest, len(problem.forced)) if bounds else None

@@ -2,8 +2,8 @@
 
 ``rule.py`` decides which in-edges are live and is compiled for both devices; ``tables.py`` and ``reverse.py`` prepare
 what it reads. ``sample_cpu.py`` and ``sample_cuda.py`` draw the same sets, ``cover_cpu.py`` and ``cover_cuda.py``
-choose the same seeds from them; on a GPU ``walk_cuda.py`` draws the sets of LT faster, and ``scan_cuda.py`` as the gIM
-paper does. ``collection.py`` holds the sets on the CPU, ``collection_cuda.py`` on a GPU, within what ``room.py``
-allows, with the graph of ``graph_cuda.py`` and, where they outgrow it, ``host_sets.py``; ``collection_devices.py`` on
-several; ``factory.py`` picks one.
+choose the same seeds from them; on a GPU ``walk_cuda.py`` draws the sets of LT faster. ``collection.py`` holds the sets
+on the CPU, ``collection_cuda.py`` on a GPU, within what ``room.py`` allows, with the graph of ``graph_cuda.py`` and,
+where they outgrow it, ``host_sets.py``; its kernels are started by ``samplers_cuda.py`` and ``select_cuda.py``.
+``collection_devices.py`` holds them on several GPUs; ``factory.py`` picks one.
 """

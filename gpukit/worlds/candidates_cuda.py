@@ -17,7 +17,7 @@ FREE, BLOCKED, FORCED = 0, 1, 2
 
 
 @cuda.jit(device=True)
-def gather(work, state, limit, word):
+def candidate_bits(work, state, limit, word):
     """Return the bits of the candidates among 32 elements, and 1 << PACKED for each plus all their occurrences."""
     bits, sums = int64(0), int64(0)
     for i in range(32):
@@ -29,13 +29,13 @@ def gather(work, state, limit, word):
 
 
 @cuda.jit(device=True)
-def number(word, bit):
+def candidate_number(word, bit):
     """Return the number of the candidate that has a bit in a word of marks."""
     return int32(word >> 32) + int32(cuda.popc(uint32(word & ((int64(1) << bit) - 1))))
 
 
 @cuda.jit(device=True)
-def look(entries, at, stride, end, marks, names, places):
+def find(entries, at, stride, end, marks, names, places):
     """Find the candidates that AT_ONCE entries name: from ``at`` on, each ``stride``-th, below ``end``.
 
     ``names`` gets the entries, ``places`` the candidates' numbers, -1 for another element. The sign bits, all 0, make
@@ -56,16 +56,16 @@ def look(entries, at, stride, end, marks, names, places):
     for i in range(AT_ONCE):
         bit = uint32(names[i] & 31)
         marked = (uint32(words[i] & 0xFFFFFFFF) >> bit) & uint32(1) & uint32(int32(i * stride) < left)
-        places[i] = int32(number(words[i], bit) + int32(zero)) if marked else int32(-1)
+        places[i] = int32(candidate_number(words[i], bit) + int32(zero)) if marked else int32(-1)
 
 
 @cuda.jit(device=True)
-def take(entries, start, end, lane, stride, marks, taken):
+def count_candidates(entries, start, end, rank, stride, marks, taken):
     """Count the candidates in entries start … end - 1 in ``taken``; ``stride`` threads, AT_ONCE entries each a turn."""
     names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
-    at = start + lane
+    at = start + rank
     while at < end:
-        look(entries, at, stride, end, marks, names, places)
+        find(entries, at, stride, end, marks, names, places)
         for i in range(AT_ONCE):
             if places[i] >= 0:
                 cuda.atomic.add(taken, uint32(places[i]), 1)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from threading import Event
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from gpukit.device.memory import check_host
-from gpukit.device.philox import MAX_SAMPLE_ID, Stream
+from gpukit.device.philox import MAX_SAMPLE_ID
 from gpukit.errors import UsageError
 from gpukit.worlds import cover_cpu, sample_cpu
 from gpukit.worlds.reverse import Reverse
@@ -81,6 +81,38 @@ class Collection(Protocol):
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
 
 
+class Sampler(Protocol):
+    """What draws batches (:class:`gpukit.worlds.graph_cuda.Batch`) on a GPU; it may fill all the room they have."""
+
+    def __call__(self, batch: Any) -> None:
+        """Launch the kernel."""
+
+
+def select_from(
+    reverse: Reverse,
+    offsets: np.ndarray,
+    members: np.ndarray,
+    counts: np.ndarray,
+    k: int,
+    forced: np.ndarray,
+    blocked: np.ndarray | None,
+    bounds: bool,
+) -> Selection:
+    """Choose k elements a round from sets in host memory; ``counts`` are taken over."""
+    barred = np.zeros(reverse.elements, np.bool_) if blocked is None else blocked.copy()
+    seeds, gains, largest = cover_cpu.greedy(
+        offsets, members, counts, reverse.n, reverse.rounds, k, forced.astype(np.int32), barred, bounds
+    )
+    return Selection(seeds, gains, largest if bounds else None)
+
+
+def coverage_of(reverse: Reverse, offsets: np.ndarray, members: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """Return, as int64 (len(seeds) + 1,), how many sets in host memory the first i seeds cover."""
+    position = np.full(reverse.elements, len(seeds), np.int32)
+    position[seeds] = np.arange(len(seeds), dtype=np.int32)
+    return cover_cpu.coverage(offsets, members, position, len(seeds))
+
+
 def check_ids(first: int, size: int) -> None:
     """Refuse sample ids of 2**48 and more.
 
@@ -118,15 +150,12 @@ class CpuCollection:
         self._members = np.empty(0, np.int32)
         self._counts = [np.zeros(reverse.elements, np.int32) for _ in range(threads)]
         self._pool: ThreadPoolExecutor | None = None
+        self._tables = reverse.tables
         self._scratch = [sample_cpu.make_scratch(reverse.rounds) for _ in range(threads)]
 
     def _draw(self, first: int, count: int, worker: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        r = self.reverse
-        return sample_cpu.sample(
-            r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix,
-            r.roots, r.n, r.rounds, np.uint64(self.seed), int(r.stream), int(Stream.ROOT), first, count,
-            self._counts[worker], self._scratch[worker],
-        )  # fmt: skip
+        samples = self.reverse.samples(self.seed, first, count)
+        return sample_cpu.sample(self._tables, samples, self._counts[worker], self._scratch[worker])
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
@@ -205,23 +234,15 @@ class CpuCollection:
         judge: "Collection | None" = None,
     ) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
-        r = self.reverse
-        barred = np.zeros(r.elements, np.bool_) if blocked is None else blocked.copy()
         counts = self._counts[0].copy()
         for more in self._counts[1:]:
             counts += more
-        seeds, gains, largest = cover_cpu.greedy(
-            self._offsets, self._members, counts, r.n, r.rounds, k, forced.astype(np.int32), barred, bounds
-        )
-        return Selection(
-            seeds, gains, largest if bounds else None, None if judge is None else int(judge.coverage(seeds)[-1])
-        )
+        chosen = select_from(self.reverse, self._offsets, self._members, counts, k, forced, blocked, bounds)
+        return chosen if judge is None else replace(chosen, hit=int(judge.coverage(chosen.seeds)[-1]))
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
-        position = np.full(self.reverse.elements, len(seeds), np.int32)
-        position[seeds] = np.arange(len(seeds), dtype=np.int32)
-        return cover_cpu.coverage(self._offsets, self._members, position, len(seeds))
+        return coverage_of(self.reverse, self._offsets, self._members, seeds)
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32), members of a set ascending."""

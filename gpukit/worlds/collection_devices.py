@@ -9,8 +9,8 @@ from numba import cuda
 
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.worlds import collection_cuda
-from gpukit.worlds.collection import Collection, Selection, check_ids
-from gpukit.worlds.collection_cuda import CudaCollection, Piece, Shape
+from gpukit.worlds.collection import Collection, Sampler, Selection, check_ids
+from gpukit.worlds.collection_cuda import CudaCollection, Piece
 from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
@@ -23,7 +23,7 @@ class MultiCudaCollection:
 
     Parameters
     ----------
-    reverse, seed, first, shape, memory
+    reverse, seed, first, sampler, memory
         As for :class:`CudaCollection`; ``memory`` counts for each GPU.
     gpus : sequence of int
         CUDA device numbers, at least one; the first must be current.
@@ -38,7 +38,7 @@ class MultiCudaCollection:
         first: int = 0,
         *,
         gpus: Sequence[int],
-        shape: Shape | None = None,
+        sampler: Sampler | None = None,
         memory: int | None = None,
         graph: "dict[int, DeviceGraph] | None" = None,
     ) -> None:
@@ -51,7 +51,7 @@ class MultiCudaCollection:
         def build(gpu: int) -> CudaCollection:
             if gpu not in self.graph:
                 self.graph[gpu] = DeviceGraph(reverse)
-            return CudaCollection(reverse, seed, first, shape=shape, memory=memory, graph=self.graph[gpu])
+            return CudaCollection(reverse, seed, first, sampler=sampler, memory=memory, graph=self.graph[gpu])
 
         self._parts = self._on_each(build, self.gpus)
         self._whole = build(self.gpus[0])

@@ -1,20 +1,30 @@
 """Greedy maximum coverage over an RR collection on a GPU: the seeds of ``cover_cpu.py``, in one launch.
 
-The same idea: only *candidates*, elements in many sets, can be chosen, and an inverted index of them finds the sets
-that a seed covers; when counts have fallen so far that another element could matter, the candidates are chosen again.
-Where even that does not suffice (all sets are covered, or too many elements are equally frequent) the kernel says
-``INCOMPLETE`` and the host chooses instead. Numba's cache notices changes of this file alone: touch it after one of
-``candidates_cuda.py``.
+The same idea and the same steps: only *candidates*, elements in many sets, can be chosen, and an inverted index of them
+finds the sets that a seed covers; when counts have fallen so far that another element could matter, the candidates are
+chosen again, and a new *epoch* begins. Where even that does not suffice (all sets are covered, or too many elements are
+equally frequent) the kernel says ``INCOMPLETE`` and the host chooses instead. Numba's cache notices changes of this
+file alone: touch it after one of ``candidates_cuda.py``.
 """
 
-import numba
-from numba import cuda, int32, int64, uint32, uint64
+from typing import Any, NamedTuple
+
+from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.device.select import register_limit
-from gpukit.worlds.candidates_cuda import AT_ONCE, FREE, PACKED, gather, look, number, take
+from gpukit.worlds.candidates_cuda import (
+    AT_ONCE,
+    FREE,
+    PACKED,
+    candidate_bits,
+    candidate_number,
+    count_candidates,
+    find,
+)
 
-BLOCK = 512
+BLOCK, WARP = 512, 32
+
 BUCKETS = 256
 """Buckets of counts: exact below 8, eight to a power of two above."""
 
@@ -28,12 +38,147 @@ EPOCHS = 16
 """How often the candidates are chosen at most; each time twice as many."""
 
 STATUS, CONTROL_EPOCH, CONTROL = 0, 1, 1 + EPOCHS
-"""Places in ``control``: the outcome; from the second on, for each choice, the number of candidates; its length."""
+"""Places in ``control``: the outcome; from the second on, for each epoch, the number of candidates; its length."""
 
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
-SMALL, LARGE, BEGIN, END, LARGE_SET = 0, 1, 2, 3, 256
-"""Places of two counters and of the bounds of a list in shared memory, and the size above which a whole block takes a
-set instead of a warp."""
+
+WARP_SETS, BLOCK_SETS, BEGIN, END = 0, 1, 2, 3
+"""Places in shared memory: how many new sets warps take, how many the block takes, and the bounds of a list."""
+
+LARGE_SET = 256
+"""Members above which a whole block takes a set instead of a warp."""
+
+
+class Sets(NamedTuple):
+    """The sets to choose from.
+
+    Attributes
+    ----------
+    starts, sizes : int64 and int32 arrays
+        First member and size of each set.
+    size : int
+        How many sets count: those numbered below it.
+    entries : int64 array
+        set << 32 | element for each member.
+    used : int
+        Number of members.
+    counts : int32 array, shape (n * rounds,)
+        Occurrence counters of the whole collection; unchanged.
+    whole : bool
+        Whether ``size`` is the whole collection.
+    """
+
+    starts: Any
+    sizes: Any
+    size: int
+    entries: Any
+    used: int
+    counts: Any
+    whole: bool
+
+
+class Query(NamedTuple):
+    """What to choose.
+
+    Attributes
+    ----------
+    n, rounds, k, forced
+        As in :func:`gpukit.worlds.cover_cpu.greedy`.
+    state : uint8 array, shape (n * rounds,)
+        FREE, BLOCKED or FORCED.
+    target : int
+        Number of candidates to aim at in the first epoch.
+    bounds : bool
+        Whether to fill ``largest``.
+    """
+
+    n: int
+    rounds: int
+    k: int
+    forced: Any
+    state: Any
+    target: int
+    bounds: bool
+
+
+class Work(NamedTuple):
+    """Working space; need not be cleared.
+
+    Attributes
+    ----------
+    remaining : int32 array, shape (n * rounds,)
+        Uncovered sets that hold each element, at the begin of an epoch.
+    histogram : int32 array, shape (BUCKETS * EPOCHS,)
+    candidates : int32 array, shape (MAX_CANDIDATES,)
+    marks, parts : int64 arrays, shape (⌈n * rounds / 32⌉,)
+        Bits of the candidates (``candidates_cuda.py``), and their sums in each part of the words that a block takes.
+    list_start, list_end : int64 arrays, shape (MAX_CANDIDATES,)
+        Bounds of each candidate's sets in ``inverted``.
+    inverted : int32 array, shape (used,)
+    covered : int32 array, shape (>= size,)
+    taken : int32 array, shape (4, MAX_CANDIDATES)
+        What the candidates lost by the last seed, in the row of its number modulo 4.
+    snapshot : int32 array, shape (k * rounds + 1, MAX_CANDIDATES)
+        Counts of the candidates before each seed.
+    """
+
+    remaining: Any
+    histogram: Any
+    candidates: Any
+    marks: Any
+    parts: Any
+    list_start: Any
+    list_end: Any
+    inverted: Any
+    covered: Any
+    taken: Any
+    snapshot: Any
+
+
+class Answer(NamedTuple):
+    """Results: ``seeds``, ``gains`` (int64, k * rounds) and ``largest`` (int64, k * rounds + 1)."""
+
+    seeds: Any
+    gains: Any
+    largest: Any
+
+
+class Thread(NamedTuple):
+    """Where a thread stands: in its block of so many threads, its block in the grid, and in the whole grid."""
+
+    tid: int
+    block_size: int
+    block: int
+    blocks: int
+    thread: int
+    threads: int
+
+
+class Shared(NamedTuple):
+    """Shared memory of a block.
+
+    Attributes
+    ----------
+    current : int32 array, shape (MAX_CANDIDATES,)
+        Uncovered sets that hold each candidate; every block has all of them.
+    local : int32 array, shape (BUCKETS,)
+        Histograms; candidates of each round that reach the limit.
+    quota : int32 array, shape (BUCKETS,)
+        Seeds that each round may still get.
+    best : int64 array, shape (BLOCK,)
+        count << 32 | ~candidate of each thread; sums.
+    todo_start, todo_size : int64 and int32 arrays, shape (BLOCK,)
+        New sets: those of warps from the front, those of the block from the back.
+    few : int64 array, shape (4,)
+    """
+
+    current: Any
+    local: Any
+    quota: Any
+    best: Any
+    todo_start: Any
+    todo_size: Any
+    few: Any
 
 
 @cuda.jit(device=True)
@@ -51,8 +196,9 @@ def _bucket_floor(bucket):
     return int32((8 + bucket % 8) << (bucket // 8 - 1))
 
 
+# OPIM-C, section 5: the terms of the bound. Afterwards ``largest`` is the sum of a prefix's k largest marginal counts.
 @cuda.jit(device=True)
-def _largest(snapshot, row, candidates, total, n, round_, k, histogram, shared):
+def _largest(snapshot, row, candidates, total, n, round_, k, histogram, few):
     """Return the sum of the k largest values of a snapshot row in a round, or of all if there are fewer; one block.
 
     Radix selection finds the k-th largest value 8 bits at a time, then one pass adds up the larger ones.
@@ -73,40 +219,286 @@ def _largest(snapshot, row, candidates, total, n, round_, k, histogram, shared):
             while digit > 0 and above + histogram[digit] < rest:
                 above += histogram[digit]
                 digit -= 1
-            shared[0] = digit
-            shared[1] = rest - above
-            shared[2] = above + histogram[digit]
+            few[0] = digit
+            few[1] = rest - above
+            few[2] = above + histogram[digit]
         cuda.syncthreads()
-        prefix += shared[0] << shift
-        short = shared[2] < rest
-        rest = shared[1]
+        prefix += few[0] << shift
+        short = few[2] < rest
+        rest = few[1]
         cuda.syncthreads()
         if short:
             prefix = int64(-1)
             break
     if tid == 0:
-        shared[0] = 0
+        few[0] = 0
     cuda.syncthreads()
     part, more = int64(0), int64(0)
     for c in range(tid, total, block_size):
         if candidates[c] // n == round_ and int64(snapshot[row, c]) > prefix:
             part += int64(snapshot[row, c])
             more += 1
-    cuda.atomic.add(shared, 0, part)
+    cuda.atomic.add(few, 0, part)
     cuda.syncthreads()
-    result = shared[0]
+    result = few[0]
     if prefix > 0:
         result += prefix * rest
     cuda.syncthreads()
     return result
 
 
+_step = cuda.jit(device=True, inline="always")
+"""A step of the kernel. Put in place before types are found, steps give the machine code of one long function."""
+
+
+# Afterwards, and after a barrier, no set is covered and each round may get k seeds.
+@_step
+def _clear(me, sets, query, work, quota):
+    tid, block_size = me.tid, me.block_size
+    thread, threads = me.thread, me.threads
+    s = thread
+    while s < sets.size:
+        work.covered[s] = 0
+        s += threads
+    for b in range(thread, BUCKETS * EPOCHS, threads):
+        work.histogram[b] = 0
+    for b in range(tid, BUCKETS, block_size):
+        quota[b] = query.k
+
+
+# The first epoch of a whole collection has these counts from sampling (Algorithm 3, line 13: Occur).
+@_step
+def _start_counts(me, sets, remaining, fresh):
+    thread, threads = me.thread, me.threads
+    e = thread
+    while e < len(remaining):
+        remaining[e] = sets.counts[e] if fresh else 0
+        e += threads
+
+
+# Any other counts anew. Afterwards ``remaining`` is the number of uncovered sets that hold each element.
+@_step
+def _count_uncovered(me, sets, work):
+    thread, threads = me.thread, me.threads
+    i = thread
+    while i < sets.used:
+        s = sets.entries[i] >> 32
+        if s < sets.size and work.covered[s] == 0:
+            cuda.atomic.add(work.remaining, sets.entries[i] & 0xFFFFFFFF, 1)
+        i += threads
+
+
+# Afterwards, and after a grid barrier, the epoch's histogram has the counts of all elements that may be chosen.
+@_step
+def _fill_histogram(me, query, work, epoch, local):
+    tid, block_size = me.tid, me.block_size
+    thread, threads = me.thread, me.threads
+    for b in range(tid, BUCKETS, block_size):
+        local[b] = 0
+    cuda.syncthreads()
+    e = thread
+    while e < len(work.remaining):
+        if work.remaining[e] > 0 and query.state[e] == FREE:
+            cuda.atomic.add(local, _bucket(work.remaining[e]), 1)
+        e += threads
+    cuda.syncthreads()
+    for b in range(tid, BUCKETS, block_size):
+        if local[b] > 0:
+            cuda.atomic.add(work.histogram, epoch * BUCKETS + b, local[b])
+
+
+# Afterwards ``few[0]`` is the bucket from which on elements are candidates: enough of them, but not too many. It is
+# not below ``bucket``, that of the epoch before, where it cannot be.
+@_step
+def _limit(me, query, work, epoch, bucket, local, few):
+    tid, block_size = me.tid, me.block_size
+    for b in range(tid, BUCKETS, block_size):
+        local[b] = work.histogram[epoch * BUCKETS + b]
+    cuda.syncthreads()
+    if tid == 0:
+        lower, reached = BUCKETS, int64(len(query.forced))
+        while lower > 1 and (lower >= bucket or reached < query.target << epoch):
+            more = local[lower - 1]
+            if reached + more > MAX_CANDIDATES:
+                break
+            lower -= 1
+            reached += more
+        few[0] = lower
+    cuda.syncthreads()
+
+
+# A prefix sum over the words of marks, first half. Afterwards, and after a grid barrier, each word has the bits of its
+# candidates, and ``parts`` how many candidates and occurrences each part of the words has.
+@_step
+def _mark_candidates(me, query, work, limit, sums_of):
+    tid, block_size, block, blocks, _, _ = me
+    words = len(work.marks)
+    part = block
+    while part * block_size < words:
+        word = part * block_size + tid
+        bits, sums = int64(0), int64(0)
+        if word < words:
+            bits, sums = candidate_bits(work.remaining, query.state, limit, word)
+            work.marks[word] = bits
+        sums_of[tid] = sums
+        add_up(sums_of)
+        if tid == block_size - 1:
+            work.parts[part] = sums_of[tid]
+        cuda.syncthreads()
+        part += blocks
+
+
+# Second half. Afterwards, and after a grid barrier, candidates are numbered in the order of their ids, their lists have
+# their places, and ``control`` has their number.
+@_step
+def _number_candidates(me, query, work, limit, sums_of, few, control, place):
+    tid, block_size, block, blocks, _, _ = me
+    words = len(work.marks)
+    part = block
+    while part * block_size < words:
+        word = part * block_size + tid
+        if tid == 0:
+            few[0] = 0
+        cuda.syncthreads()
+        before = int64(0)
+        for other in range(tid, part, block_size):
+            before += work.parts[other]
+        cuda.atomic.add(few, 0, before)
+        bits, sums = int64(0), int64(0)
+        if word < words and work.marks[word] > 0:
+            bits, sums = candidate_bits(work.remaining, query.state, limit, word)
+        sums_of[tid] = sums
+        add_up(sums_of)
+        before = few[0] + sums_of[tid] - sums
+        c, start = before >> PACKED, before & ((1 << PACKED) - 1)
+        if bits > 0:
+            work.marks[word] = bits | c << 32
+        while bits > 0:
+            e = 32 * word + cuda.ffs(int32(bits)) - 1
+            work.candidates[c] = e
+            work.list_start[c] = start
+            work.list_end[c] = start
+            start += work.remaining[e]
+            c += 1
+            bits &= bits - 1
+        if word == words - 1:
+            control[place] = c
+        cuda.syncthreads()
+        part += blocks
+
+
+# Afterwards, and after a grid barrier, ``inverted`` has the uncovered sets of each candidate.
+@_step
+def _invert(me, sets, work, epoch, names, places):
+    thread, threads = me.thread, me.threads
+    at = thread
+    while at < sets.used:
+        find(sets.entries, at, threads, sets.used, work.marks, names, places)
+        for i in range(AT_ONCE):
+            s = names[i] >> 32
+            if places[i] >= 0 and s < sets.size and (epoch == 0 or work.covered[s] == 0):
+                work.inverted[uint64(cuda.atomic.add(work.list_end, uint32(places[i]), 1))] = s
+        at += AT_ONCE * threads
+
+
+# Algorithm 7, line 14. Afterwards the block's counts are those of the sets that the seeds so far do not cover. A thread
+# asks for several losses before it looks at one: else each subtraction waits for memory.
+@_step
+def _subtract_losses(me, current, row, total, losses):
+    tid, block_size = me.tid, me.block_size
+    base = tid
+    while base < total:
+        for i in range(LOSSES):
+            losses[i] = row[min(base + i * block_size, total - 1)]
+        for i in range(LOSSES):
+            if base + i * block_size < total:
+                current[base + i * block_size] -= losses[i]
+        base += LOSSES * block_size
+
+
+# Algorithm 1, line 7. Returns the best of a thread's candidates; afterwards, and after a barrier, ``local`` counts the
+# candidates of each round that reach the limit. Block 0 clears the row of losses of the seed after next.
+@_step
+def _best_of_thread(me, query, work, block, step, limit, total):
+    tid, block_size = me.tid, me.block_size
+    mine, reaching = int64(0), 0
+    c = tid
+    while c < total:
+        count, free = block.current[c], True
+        if me.block == 0:
+            work.taken[(step + 2) & 3, c] = 0
+            if query.bounds and step >= len(query.forced):
+                work.snapshot[step, c] = count
+        if query.rounds > 1:
+            round_ = work.candidates[c] // query.n
+            free = block.quota[round_] > 0
+            if count >= limit:
+                cuda.atomic.add(block.local, round_, 1)
+        reaching += count >= limit
+        if free:
+            mine = max(mine, int64(count) << 32 | (0xFFFFFFFF - c))
+        c += block_size
+    block.best[tid] = mine
+    if query.rounds == 1 and reaching > 0:
+        cuda.atomic.add(block.local, 0, reaching)
+    return mine
+
+
+# Afterwards, and after a barrier, ``best[0]`` is the largest: the lower candidate, hence the lower id, among equals.
+@_step
+def _best_of_block(me, best):
+    tid = me.tid
+    left = me.block_size
+    while left > 1:
+        quarter = (left + 3) // 4
+        for i in range(1, 4):
+            if tid < quarter and tid + i * quarter < left:
+                best[tid] = max(best[tid], best[tid + i * quarter])
+        cuda.syncthreads()
+        left = quarter
+
+
+# Algorithm 7, lines 1 to 18, for the sets of one list. Afterwards, and after a grid barrier, they are covered, and
+# ``lost`` has what each candidate lost.
+@_step
+def _cover(me, sets, work, block, step):
+    tid, block_size = me.tid, me.block_size
+    few = block.few
+    base, end = few[BEGIN], few[END]
+    while base < end:
+        if tid == 0:
+            few[WARP_SETS] = 0
+            few[BLOCK_SETS] = 0
+        cuda.syncthreads()
+        i = base + int64(tid) * me.blocks + me.block
+        if i < end:
+            s = work.inverted[i]
+            before, start, size = work.covered[s], sets.starts[s], sets.sizes[s]
+            if before == 0:
+                work.covered[s] = 1
+                if size <= LARGE_SET:
+                    place = cuda.atomic.add(few, WARP_SETS, 1)
+                else:
+                    place = block_size - 1 - cuda.atomic.add(few, BLOCK_SETS, 1)
+                block.todo_start[place] = start
+                block.todo_size[place] = size
+        cuda.syncthreads()
+        q = tid // WARP
+        while q < few[WARP_SETS]:
+            taken, start = work.taken[step & 3], block.todo_start[q]
+            count_candidates(sets.entries, start, start + block.todo_size[q], tid % WARP, WARP, work.marks, taken)
+            q += (block_size + WARP - 1) // WARP
+        q = block_size - few[BLOCK_SETS]
+        while q < block_size:
+            taken, start = work.taken[step & 3], block.todo_start[q]
+            count_candidates(sets.entries, start, start + block.todo_size[q], tid, block_size, work.marks, taken)
+            q += 1
+        cuda.syncthreads()
+        base += me.threads
+
+
 @cuda.jit(cache=True, **register_limit(64))
-def greedy(
-    starts, sizes, sets, entries, used, counts, whole, n, rounds, k, forced, state, wanted, bounds,
-    work, histogram, candidates, marks, parts, list_start, list_end, inverted, covered, taken, snapshot,
-    seeds, gains, largest, control,
-):  # fmt: skip
+def greedy(sets, query, work, answer, control):
     """Choose seeds greedily; cooperative, any grid. Returns what :func:`gpukit.worlds.cover_cpu.greedy` does.
 
     For each choice of candidates: copies the counters, or counts the sets that are not covered (one pass over the
@@ -119,233 +511,90 @@ def greedy(
 
     Parameters
     ----------
-    starts, sizes : int64 and int32 arrays
-        First member and size of each set.
-    sets : int
-        How many sets count: those numbered below it.
-    entries : int64 array
-        set << 32 | element for each member.
-    used : int
-        Number of members.
-    counts : int32 array
-        Occurrence counters of the whole collection; unchanged.
-    whole : bool
-        Whether ``sets`` is the whole collection.
-    n, rounds, k, forced
-        As in :func:`gpukit.worlds.cover_cpu.greedy`.
-    state : uint8 array, shape (n * rounds,)
-        FREE, BLOCKED or FORCED.
-    wanted : int
-        Number of candidates to aim at.
-    bounds : bool
-        Whether to fill ``largest``.
-    work : int32 array, shape (n * rounds,)
-    marks, parts : int64 arrays, shape (⌈n * rounds / 32⌉,)
-    candidates : int32 array, list_start, list_end : int64 arrays, shape (MAX_CANDIDATES,)
-    histogram : int32 array, shape (256 * EPOCHS,)
-    inverted : int32 array, shape (used,)
-    covered : int32 array, shape (>= sets,)
-    taken : int32 array, shape (4, MAX_CANDIDATES)
-    snapshot : int32 array, shape (k * rounds + 1, MAX_CANDIDATES)
-        Working space; need not be cleared.
-    seeds, gains : int64 arrays, shape (k * rounds,)
-    largest : int64 array, shape (k * rounds + 1,)
-        Results.
+    sets : Sets
+    query : Query
+    work : Work
+    answer : Answer
     control : int64 array, shape (CONTROL,)
         Zero at the start; ``STATUS`` ends as DONE or INCOMPLETE.
     """
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
-    tid, block_size, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
-    current = cuda.shared.array(MAX_CANDIDATES, int32)
-    local = cuda.shared.array(BUCKETS, int32)
-    room = cuda.shared.array(BUCKETS, int32)
-    best = cuda.shared.array(BLOCK, int64)
-    todo_start = cuda.shared.array(BLOCK, int64)
-    todo_size = cuda.shared.array(BLOCK, int32)
-    shared = cuda.shared.array(4, int64)
-    less = cuda.local.array(LOSSES, int32)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    me = Thread(tid, block_size, cuda.blockIdx.x, cuda.gridDim.x, thread, threads)
+    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    block = Shared(
+        cuda.shared.array(MAX_CANDIDATES, int32),
+        cuda.shared.array(BUCKETS, int32),
+        cuda.shared.array(BUCKETS, int32),
+        cuda.shared.array(BLOCK, int64),
+        cuda.shared.array(BLOCK, int64),
+        cuda.shared.array(BLOCK, int32),
+        cuda.shared.array(4, int64),
+    )
+    losses = cuda.local.array(LOSSES, int32)
     names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
-    elements, words = len(work), len(marks)
-    s = thread
-    while s < sets:
-        covered[s] = 0
-        s += threads
-    for b in range(thread, BUCKETS * EPOCHS, threads):
-        histogram[b] = 0
-    for b in range(tid, BUCKETS, block_size):
-        room[b] = k
-    picks = k * rounds
+    forced, few = query.forced, block.few
+    _clear(me, sets, query, work, block.quota)
+    picks = query.k * query.rounds
     step, epoch, status = 0, 0, RUNNING
     bucket = BUCKETS
     while status == RUNNING:
-        fresh = whole and epoch == 0
-        e = thread
-        while e < elements:
-            work[e] = counts[e] if fresh else 0
-            e += threads
+        fresh = sets.whole and epoch == 0
+        _start_counts(me, sets, work.remaining, fresh)
         grid.sync()
         if not fresh:
-            i = thread
-            while i < used:
-                s = entries[i] >> 32
-                if s < sets and covered[s] == 0:
-                    cuda.atomic.add(work, entries[i] & 0xFFFFFFFF, 1)
-                i += threads
+            _count_uncovered(me, sets, work)
             grid.sync()
-        for b in range(tid, BUCKETS, block_size):
-            local[b] = 0
-        cuda.syncthreads()
-        e = thread
-        while e < elements:
-            if work[e] > 0 and state[e] == FREE:
-                cuda.atomic.add(local, _bucket(work[e]), 1)
-            e += threads
-        cuda.syncthreads()
-        for b in range(tid, BUCKETS, block_size):
-            if local[b] > 0:
-                cuda.atomic.add(histogram, epoch * BUCKETS + b, local[b])
+        _fill_histogram(me, query, work, epoch, block.local)
         grid.sync()
-        for b in range(tid, BUCKETS, block_size):
-            local[b] = histogram[epoch * BUCKETS + b]
-        cuda.syncthreads()
-        if tid == 0:
-            lower, reached = BUCKETS, int64(len(forced))
-            while lower > 1 and (lower >= bucket or reached < wanted << epoch):
-                more = local[lower - 1]
-                if reached + more > MAX_CANDIDATES:
-                    break
-                lower -= 1
-                reached += more
-            shared[0] = lower
-        cuda.syncthreads()
-        if shared[0] >= bucket:
+        _limit(me, query, work, epoch, bucket, block.local, few)
+        if few[0] >= bucket:
             status = INCOMPLETE
             break
-        bucket = int(shared[0])
+        bucket = int(few[0])
         limit = _bucket_floor(bucket)
         candidates_at = CONTROL_EPOCH + epoch
-        part = block
-        while part * block_size < words:
-            word = part * block_size + tid
-            bits, sums = int64(0), int64(0)
-            if word < words:
-                bits, sums = gather(work, state, limit, word)
-                marks[word] = bits
-            best[tid] = sums
-            add_up(best)
-            if tid == block_size - 1:
-                parts[part] = best[tid]
-            cuda.syncthreads()
-            part += blocks
+        _mark_candidates(me, query, work, limit, block.best)
         for c in range(thread, 4 * MAX_CANDIDATES, threads):
-            taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
+            work.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
         grid.sync()
-        part = block
-        while part * block_size < words:
-            word = part * block_size + tid
-            if tid == 0:
-                shared[0] = 0
-            cuda.syncthreads()
-            before = int64(0)
-            for other in range(tid, part, block_size):
-                before += parts[other]
-            cuda.atomic.add(shared, 0, before)
-            bits, sums = int64(0), int64(0)
-            if word < words and marks[word] > 0:
-                bits, sums = gather(work, state, limit, word)
-            best[tid] = sums
-            add_up(best)
-            before = shared[0] + best[tid] - sums
-            c, start = before >> PACKED, before & ((1 << PACKED) - 1)
-            if bits > 0:
-                marks[word] = bits | c << 32
-            while bits > 0:
-                e = 32 * word + cuda.ffs(int32(bits)) - 1
-                candidates[c] = e
-                list_start[c] = start
-                list_end[c] = start
-                start += work[e]
-                c += 1
-                bits &= bits - 1
-            if word == words - 1:
-                control[candidates_at] = c
-            cuda.syncthreads()
-            part += blocks
+        _number_candidates(me, query, work, limit, block.best, few, control, candidates_at)
         grid.sync()
         total = int(control[candidates_at])
         for c in range(tid, total, block_size):
-            current[c] = work[candidates[c]]
-        at = thread
-        while at < used:
-            look(entries, at, threads, used, marks, names, places)
-            for i in range(AT_ONCE):
-                s = names[i] >> 32
-                if places[i] >= 0 and s < sets and (epoch == 0 or covered[s] == 0):
-                    inverted[uint64(cuda.atomic.add(list_end, uint32(places[i]), 1))] = s
-            at += AT_ONCE * threads
+            block.current[c] = work.remaining[work.candidates[c]]
+        _invert(me, sets, work, epoch, names, places)
         grid.sync()
         epoch_first = step
         while True:
             b = tid
-            while b < rounds:
-                local[b] = 0
+            while b < query.rounds:
+                block.local[b] = 0
                 b += block_size
             cuda.syncthreads()
-            row = taken[(step - 1) & 3]
-            base = tid
-            while base < total:
-                for i in range(LOSSES):
-                    less[i] = row[min(base + i * block_size, total - 1)]
-                for i in range(LOSSES):
-                    if base + i * block_size < total:
-                        current[base + i * block_size] -= less[i]
-                base += LOSSES * block_size
-            mine, reaching = int64(0), 0
-            c = tid
-            while c < total:
-                count, free = current[c], True
-                if block == 0:
-                    taken[(step + 2) & 3, c] = 0
-                    if bounds and step >= len(forced):
-                        snapshot[step, c] = count
-                if rounds > 1:
-                    round_ = candidates[c] // n
-                    free = room[round_] > 0
-                    if count >= limit:
-                        cuda.atomic.add(local, round_, 1)
-                reaching += count >= limit
-                if free:
-                    mine = max(mine, int64(count) << 32 | (0xFFFFFFFF - c))
-                c += block_size
-            best[tid] = mine
-            if rounds == 1 and reaching > 0:
-                cuda.atomic.add(local, 0, reaching)
+            _subtract_losses(me, block.current, work.taken[(step - 1) & 3], total, losses)
+            mine = _best_of_thread(me, query, work, block, step, limit, total)
+            # The list of a thread's own best is on its way while the block finds out whose is the best of all.
             begin, end = int64(0), int64(0)
             if mine > 0:
                 c = 0xFFFFFFFF - (mine & 0xFFFFFFFF)
-                begin, end = list_start[c], list_end[c]
+                begin, end = work.list_start[c], work.list_end[c]
             cuda.syncthreads()
-            left = block_size
-            while left > 1:
-                quarter = (left + 3) // 4
-                for i in range(1, 4):
-                    if tid < quarter and tid + i * quarter < left:
-                        best[tid] = max(best[tid], best[tid + i * quarter])
-                cuda.syncthreads()
-                left = quarter
-            c = 0xFFFFFFFF - (best[0] & 0xFFFFFFFF)
-            enough = step == picks or best[0] >> 32 >= limit
-            if bounds and limit > 1:
-                for t in range(rounds):
-                    enough = enough and local[t] >= k
+            _best_of_block(me, block.best)
+            c = 0xFFFFFFFF - (block.best[0] & 0xFFFFFFFF)
+            # No other element can matter: none can be chosen, or be among the k largest of a round.
+            enough = step == picks or block.best[0] >> 32 >= limit
+            if query.bounds and limit > 1:
+                for t in range(query.rounds):
+                    enough = enough and block.local[t] >= query.k
             if step < len(forced):
-                c = int64(number(marks[forced[step] >> 5], forced[step] & 31))
+                c = int64(candidate_number(work.marks[forced[step] >> 5], forced[step] & 31))
                 enough = True
                 if tid == 0:
-                    shared[BEGIN], shared[END] = list_start[c], list_end[c]
-            elif mine == best[0]:
-                shared[BEGIN], shared[END] = begin, end
+                    few[BEGIN], few[END] = work.list_start[c], work.list_end[c]
+            elif mine == block.best[0]:
+                few[BEGIN], few[END] = begin, end
             cuda.syncthreads()
             if not enough:
                 break
@@ -353,51 +602,23 @@ def greedy(
                 status = DONE
                 break
             if thread == 0:
-                seeds[step] = candidates[c]
-                gains[step] = current[c]
-            if rounds > 1 and tid == 0:
-                room[candidates[c] // n] -= 1
-            base, end = shared[BEGIN], shared[END]
-            while base < end:
-                if tid == 0:
-                    shared[SMALL] = 0
-                    shared[LARGE] = 0
-                cuda.syncthreads()
-                i = base + int64(tid) * blocks + block
-                if i < end:
-                    s = inverted[i]
-                    before, start, size = covered[s], starts[s], sizes[s]
-                    if before == 0:
-                        covered[s] = 1
-                        if size <= LARGE_SET:
-                            place = cuda.atomic.add(shared, SMALL, 1)
-                        else:
-                            place = block_size - 1 - cuda.atomic.add(shared, LARGE, 1)
-                        todo_start[place] = start
-                        todo_size[place] = size
-                cuda.syncthreads()
-                q = tid // 32
-                while q < shared[SMALL]:
-                    take(entries, todo_start[q], todo_start[q] + todo_size[q], tid % 32, 32, marks, taken[step & 3])
-                    q += (block_size + 31) // 32
-                q = block_size - shared[LARGE]
-                while q < block_size:
-                    take(entries, todo_start[q], todo_start[q] + todo_size[q], tid, block_size, marks, taken[step & 3])
-                    q += 1
-                cuda.syncthreads()
-                base += threads
+                answer.seeds[step] = work.candidates[c]
+                answer.gains[step] = block.current[c]
+            if query.rounds > 1 and tid == 0:
+                block.quota[work.candidates[c] // query.n] -= 1
+            _cover(me, sets, work, block, step)
             step += 1
             grid.sync()
-        if bounds:
+        if query.bounds:
             grid.sync()
             first_row = max(epoch_first, len(forced))
             last_row = step + 1 if status == DONE else step
             for row in range(first_row + cuda.blockIdx.x, last_row, cuda.gridDim.x):
                 sum_ = int64(0)
-                for t in range(rounds):
-                    sum_ += _largest(snapshot, row, candidates, total, n, t, k, local, shared)
+                for t in range(query.rounds):
+                    sum_ += _largest(work.snapshot, row, work.candidates, total, query.n, t, query.k, block.local, few)
                 if tid == 0:
-                    largest[row] = sum_
+                    answer.largest[row] = sum_
         epoch += 1
         if status == RUNNING:
             if limit <= 1 or epoch == EPOCHS:
@@ -445,17 +666,16 @@ def coverage(entries, used, sets, seeds, position, earliest, totals):
         position[seeds[i]] = 0x7FFFFFFF
 
 
-_i32, _i64 = numba.int32[::1], numba.int64[::1]
-_int = numba.int64
+_bool, _int, _i32, _i64, _u8 = types.boolean, types.int64, types.int32[::1], types.int64[::1], types.uint8[::1]
+_rows = types.int32[:, ::1]
+
+SETS = types.NamedTuple((_i64, _i32, _int, _i64, _int, _i32, _bool), Sets)
+QUERY = types.NamedTuple((_int, _int, _int, _i32, _u8, _int, _bool), Query)
+WORK = types.NamedTuple((_i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32, _rows, _rows), Work)
+ANSWER = types.NamedTuple((_i64, _i64, _i64), Answer)
 
 KERNELS = {
-    "greedy": (
-        greedy,
-        (_i64, _i32, _int, _i64, _int, _i32, numba.boolean, _int, _int, _int, _i32, numba.uint8[::1], _int)
-        + (numba.boolean, _i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32)
-        + (numba.int32[:, ::1], numba.int32[:, ::1])
-        + (_i64, _i64, _i64, _i64),
-    ),
+    "greedy": (greedy, (SETS, QUERY, WORK, ANSWER, _i64)),
     "coverage": (coverage, (_i64, _int, _int, _i64, _i32, _i32, _i64)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -1,13 +1,8 @@
 """RR collections on whatever device was chosen."""
 
-from typing import TYPE_CHECKING
-
 from gpukit.device.select import Device
-from gpukit.worlds.collection import Collection, CpuCollection
+from gpukit.worlds.collection import Collection, CpuCollection, Sampler
 from gpukit.worlds.reverse import Reverse
-
-if TYPE_CHECKING:
-    from gpukit.worlds.collection_cuda import Shape
 
 
 def make_collection(
@@ -16,7 +11,7 @@ def make_collection(
     first: int,
     device: Device | None = None,
     *,
-    shape: "Shape | None" = None,
+    sampler: Sampler | None = None,
     share_graph_with: Collection | None = None,
 ) -> Collection:
     """Return an empty RR collection.
@@ -31,8 +26,8 @@ def make_collection(
         First sample id.
     device : Device, optional
         Where the sets are drawn and kept; one CPU thread if not given. The CUDA part is imported only for a GPU.
-    shape : Shape, optional
-        Launch shape of the scan sampler on a GPU.
+    sampler : Sampler, optional
+        What draws on a GPU in place of the samplers of this package.
     share_graph_with : Collection, optional
         A collection of the same graph on the same device, whose copy of the graph is used again.
     """
@@ -42,7 +37,7 @@ def make_collection(
 
     graph = getattr(share_graph_with, "graph", None)
     if len(device.gpus) == 1:
-        return collection_cuda.CudaCollection(reverse, seed, first, shape=shape, graph=graph)
+        return collection_cuda.CudaCollection(reverse, seed, first, sampler=sampler, graph=graph)
     from gpukit.worlds.collection_devices import MultiCudaCollection
 
-    return MultiCudaCollection(reverse, seed, first, gpus=device.gpus, shape=shape, graph=graph)
+    return MultiCudaCollection(reverse, seed, first, gpus=device.gpus, sampler=sampler, graph=graph)

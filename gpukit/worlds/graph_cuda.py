@@ -1,15 +1,18 @@
 """A graph on a GPU, ready for sampling, with what the collections of its RR sets share there."""
 
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
 import numpy as np
+from numba import cuda
 
 from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
-from gpukit.worlds import candidates_cuda, cover_cuda, room, walk_cuda
-from gpukit.worlds.reverse import Reverse
+from gpukit.worlds import room, walk_cuda
+from gpukit.worlds.reverse import Reverse, Samples, Tables
+from gpukit.worlds.sample_cuda import Output
+from gpukit.worlds.select_cuda import Chooser
 
 HOP_SHARE = 4
 """Walks are drawn where the rows beside the edges take at most this part of the free memory."""
@@ -31,8 +34,8 @@ class Holder(Protocol):
 class DeviceGraph:
     """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
 
-    ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``side_work`` is working space of
-    samplers for a collection that is drawn while another one is.
+    ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``work`` is working space of samplers,
+    ``side_work`` for a collection that is drawn while another one is; ``chooser`` selects from any of them.
 
     Raises
     ------
@@ -41,37 +44,24 @@ class DeviceGraph:
     """
 
     def __init__(self, reverse: Reverse) -> None:
-        arrays = (
-            reverse.rows, reverse.indptr, reverse.indices, reverse.accept, reverse.thresholds, reverse.lt_prefix,
-            reverse.roots,
-        )  # fmt: skip
-        needs = {"the graph": sum(array.nbytes for array in arrays), "vertices": ELEMENT_BYTES * reverse.elements}
+        names = ("rows", "indptr", "indices", "accept", "thresholds", "lt_prefix", "roots")
+        arrays = {name: getattr(reverse, name) for name in names}
+        needs = {"the graph": sum(array.nbytes for array in arrays.values())}
+        needs["vertices"] = ELEMENT_BYTES * reverse.elements
         check_budget(needs, free_memory(), "the GPU", "use --device cpu")
-        self.rows, self.indptr, self.indices = Buffer(reverse.rows), Buffer(reverse.indptr), Buffer(reverse.indices)
-        self.accept, self.thresholds = Buffer(reverse.accept), Buffer(reverse.thresholds)
-        self.lt_prefix, self.roots = Buffer(reverse.lt_prefix), Buffer(reverse.roots)
+        on_device = {name: Buffer(array) for name, array in arrays.items()}
+        self.rows, self.indptr, self.indices, self.accept, self.thresholds, self.lt_prefix, self.roots = (
+            on_device[name] for name in names
+        )
+        views = {name: one.view for name, one in on_device.items() if name in Tables._fields}
+        self.tables: Tables = reverse.tables._replace(**views)
         self.hops: Buffer | None = None
+        self.work: dict[str, Buffer] = {}
         self.side_work: dict[str, Buffer] = {}
+        self.chooser = Chooser(reverse)
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
         self.collections: WeakSet[Holder] = WeakSet()
         self.budget = 0
-        elements, most = reverse.elements, cover_cuda.MAX_CANDIDATES
-        self.work: dict[str, Buffer] = {
-            "work": Buffer(elements, np.int32),
-            "marks": Buffer((elements + 31) // 32, np.int64),
-            "parts": Buffer((elements + 31) // 32, np.int64),
-            "state": Buffer(elements, np.uint8, candidates_cuda.FREE),
-            "position": Buffer(elements, np.int32, 2**31 - 1),
-            "candidates": Buffer(most, np.int32),
-            "start": Buffer(most, np.int64),
-            "end": Buffer(most, np.int64),
-            "taken": Buffer((4, most), np.int32),
-            "histogram": Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32),
-            "inverted": Buffer(1, np.int32),
-            "covered": Buffer(1, np.int32),
-            "earliest": Buffer(1, np.int32),
-            "none": Buffer(0, np.int32),
-        }
 
     def add(self, collection: Holder, memory: int | None) -> None:
         """Take note of a collection; the first one finds the budget, unless it is given."""
@@ -96,6 +86,41 @@ class DeviceGraph:
         return self.hops is not None
 
 
+class Batch(NamedTuple):
+    """Sets that one launch draws, what it may use for that, and where they go.
+
+    Attributes
+    ----------
+    graph : DeviceGraph
+    samples : Samples
+    pairs : int
+        Members that there is room for.
+    work : dict of Buffer
+        Working space of samplers, kept for the next batch.
+    out : Output
+    control : int64 array
+        Zero; ``OVERFLOW``, ``TICKET`` and ``MEMBER_TAIL`` of :mod:`gpukit.worlds.sample_cuda`.
+    """
+
+    graph: DeviceGraph
+    samples: Samples
+    pairs: int
+    work: dict[str, Buffer]
+    out: Output
+    control: Any
+
+
 def bytes_of(samplers: dict[str, Buffer]) -> int:
     """Return the bytes that the working space of samplers takes."""
     return sum(int(samplers[name].array.nbytes) for name in SAMPLERS if name in samplers)
+
+
+def release(work: dict[str, Buffer], *names: str) -> None:
+    """Give working space of samplers back, all of it unless it is named."""
+    for name in names or SAMPLERS:
+        work.pop(name, None)
+
+
+def multiprocessors() -> int:
+    """Return how many multiprocessors the current GPU has."""
+    return int(cuda.current_context().device.MULTIPROCESSOR_COUNT)

@@ -1,6 +1,7 @@
 """A graph made ready for reverse sampling: model, sampler, rounds and root weights, in arrays both devices read."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -15,6 +16,45 @@ from gpukit.worlds.tables import build_scan_tables, build_tables, equal_rows
 NO_ACCEPT = np.zeros(1, np.uint32)
 NO_ROOTS = np.zeros(0, np.uint64)
 MAX_ROUNDS = 255
+
+
+class Tables(NamedTuple):
+    """What a sampler reads of a graph, in host memory or on a GPU.
+
+    Attributes
+    ----------
+    rows, accept, thresholds : arrays
+        Sampling tables (:func:`gpukit.worlds.tables.build_tables`); under LT only start and length of each row matter.
+    indices : int32 array, shape (m,)
+        Tails of the in-edges, in row order.
+    lt_kind, lt_constant, lt_prefix
+        How a vertex chooses under LT (:func:`gpukit.worlds.rule.lt_choice`); ``lt_kind`` is -1 under IC.
+    roots : uint64 array
+        Prefix sums of root weights, or empty (:func:`gpukit.worlds.rule.draw_root`).
+    n, rounds : int
+        Vertices, and reverse searches from each root.
+    """
+
+    rows: Any
+    indices: Any
+    accept: Any
+    thresholds: Any
+    lt_kind: int
+    lt_constant: np.uint64
+    lt_prefix: Any
+    roots: Any
+    n: int
+    rounds: int
+
+
+class Samples(NamedTuple):
+    """Which samples are drawn: the user's seed, the streams of coins and roots, the first sample id, and how many."""
+
+    seed: np.uint64
+    tag: int
+    root_tag: int
+    first: int
+    size: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +107,17 @@ class Reverse:
     def stream(self) -> Stream:
         """The stream of the coins."""
         return Stream.IC if self.model == "ic" else Stream.LT
+
+    @property
+    def tables(self) -> Tables:
+        """What a sampler on the CPU reads."""
+        return Tables(*(getattr(self, name) for name in Tables._fields))._replace(
+            lt_constant=np.uint64(self.lt_constant)
+        )
+
+    def samples(self, seed: int, first: int, count: int) -> Samples:
+        """Return the request for samples first … first + count - 1."""
+        return Samples(np.uint64(seed), int(self.stream), int(Stream.ROOT), first, count)
 
 
 @numba.njit(cache=True)

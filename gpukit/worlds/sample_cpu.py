@@ -5,6 +5,8 @@ calls vectorise and cache misses overlap; a small hash table of pairs tells whic
 ``round * n + v`` stands for vertex v in a round (a single round but for multi-round influence maximisation).
 """
 
+from typing import Any, NamedTuple
+
 import numba
 import numpy as np
 from numba import int64, uint32, uint64
@@ -112,47 +114,234 @@ def quick_edges(meta, length, start, thresholds, skips, w0, w1, w2, w3, child, k
     return found
 
 
-def make_scratch(rounds: int) -> tuple[np.ndarray, ...]:
+class Scratch(NamedTuple):
+    """Working space of a worker.
+
+    Attributes
+    ----------
+    elements, owners : int32 arrays
+        The pairs of a batch in the order of discovery: an element, and its set among those of the batch.
+    child_owner, child_shift : int32 arrays, child : int64 array, shape (CHILDREN,)
+        Live edges that wait to be followed: their sets, ``round * n``, and the edge, later its tail.
+    words : uint32 array, shape (9, BATCH)
+        :class:`_Group`.
+    table : uint64 array
+        Hash table of pairs, ``owner << 32 | element + 1``.
+    """
+
+    elements: Any
+    owners: Any
+    child_owner: Any
+    child_shift: Any
+    words: Any
+    child: Any
+    table: Any
+
+
+class _Group(NamedTuple):
+    """Frontier elements that are expanded together: the keys of their draws, the draws, and their rows."""
+
+    vertex: Any
+    low: Any
+    high: Any
+    w0: Any
+    w1: Any
+    w2: Any
+    w3: Any
+    lengths: Any
+    metas: Any
+    starts: Any
+
+
+class _Children(NamedTuple):
+    """Live edges of a group, and room for those of one row."""
+
+    owner: Any
+    shift: Any
+    edge: Any
+    live: Any
+
+
+class _More(NamedTuple):
+    """Vertices of a group with further rows: the next row, and the place in the group."""
+
+    row: Any
+    item: Any
+
+
+def make_scratch(rounds: int) -> Scratch:
     """Return the working space of a worker: made once, because fresh memory costs more than a small batch of sets."""
     pairs = BATCH * max(rounds, 64)
     slots = max(32 * BATCH, 1 << (2 * BATCH * rounds - 1).bit_length())
-    return (
-        np.empty(pairs, np.int32),
-        np.empty(pairs, np.int32),
-        np.empty(CHILDREN, np.int32),
-        np.zeros(CHILDREN, np.int32),
-        np.empty((9, BATCH), np.uint32),
-        np.empty(CHILDREN, np.int64),
-        np.empty(slots, np.uint64),
+    return Scratch(
+        elements=np.empty(pairs, np.int32),
+        owners=np.empty(pairs, np.int32),
+        child_owner=np.empty(CHILDREN, np.int32),
+        child_shift=np.zeros(CHILDREN, np.int32),
+        words=np.empty((9, BATCH), np.uint32),
+        child=np.empty(CHILDREN, np.int64),
+        table=np.empty(slots, np.uint64),
     )
 
 
+# Algorithm 3, lines 1 to 7, for a batch. Afterwards the roots, once for each round, are in the queue and the table.
 @numba.njit(nogil=True, cache=True)
-def sample(
-    rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
-    roots, n, rounds, seed, tag, root_tag, first, count, counts, scratch,
-):  # fmt: skip
-    """Draw the RR sets first … first + count - 1.
+def _start_sets(tables, samples, low, batch, group, elements, owners, table):
+    first, n = samples.first + low, tables.n
+    for i in range(batch):
+        group.vertex[i] = 0
+        group.low[i] = uint32(uint64(first + i) & uint64(0xFFFFFFFF))
+        group.high[i] = counter_word(first + i, samples.root_tag)
+    draw_group(group.vertex, group.low, group.high, samples.seed, group.w0, group.w1, group.w2, group.w3, batch)
+    used = 0
+    for i in range(batch):
+        product = uint64(group.w0[i]) * uint64(n)
+        root = int64(product >> uint64(32))
+        if len(tables.roots) > 0 or biased(product, n):
+            root = draw_root(n, tables.roots, samples.seed, samples.root_tag, first + i)
+        for t in range(tables.rounds):
+            elements[used] = root + t * n
+            owners[used] = i
+            _insert(table, uint64(i) << uint64(32) | uint64(root + t * n + 1))
+            used += 1
+    return used
+
+
+# Afterwards the group has the rows and the first draws of elements head … head + size - 1.
+@numba.njit(nogil=True, cache=True)
+def _draw(tables, samples, low, elements, owners, head, size, group):
+    for j in range(size):
+        v = int64(elements[head + j])
+        round_tag = samples.tag
+        if tables.rounds > 1:
+            round_tag += v // tables.n << 8
+            v %= tables.n
+        sample_id = samples.first + low + owners[head + j]
+        group.vertex[j] = v
+        group.low[j] = uint32(uint64(sample_id) & uint64(0xFFFFFFFF))
+        group.high[j] = counter_word(sample_id, round_tag)
+        group.starts[j], group.lengths[j], group.metas[j] = tables.rows[v, 0], tables.rows[v, 1], tables.rows[v, 2]
+    draw_group(group.vertex, group.low, group.high, samples.seed, group.w0, group.w1, group.w2, group.w3, size)
+
+
+# Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the children are
+# the live in-edges in the first row of each element. Returns how many they are, and how many elements have more rows.
+@numba.njit(nogil=True, cache=True)
+def _expand(tables, samples, low, elements, owners, head, size, group, children, more):
+    n, rounds, lt_kind, seed = tables.n, tables.rounds, tables.lt_kind, samples.seed
+    skips, multirow = len(tables.accept) <= 1, len(tables.rows) > n
+    vertex, w0, w1, w2, w3 = group.vertex, group.w0, group.w1, group.w2, group.w3
+    edge, live = children.edge, children.live
+    kids = waiting = 0
+    for j in range(size):
+        start, length = group.starts[j], group.lengths[j]
+        before = kids
+        if lt_kind >= 0:
+            product = uint64(w0[j]) * uint64(length)
+            edge[kids] = start + int64(product >> uint64(32))
+            if lt_kind == LT_CASCADE and uint32(product & uint64(0xFFFFFFFF)) >= length:
+                kids += int64(length > 0)
+            else:
+                chosen = lt_choice(
+                    lt_kind, int64(length), start, tables.lt_constant, tables.lt_prefix, seed,
+                    samples.tag + (elements[head + j] // n << 8), samples.first + low + owners[head + j], vertex[j], 0,
+                )  # fmt: skip
+                edge[kids] = start + chosen
+                kids += int64(chosen >= 0)
+        else:
+            found = quick_edges(
+                group.metas[j], length, start, tables.thresholds, skips, w0[j], w1[j], w2[j], w3[j], edge, kids
+            )
+            if found < 0:
+                found = live_edges(
+                    length, group.metas[j], start, 0, tables.accept, tables.thresholds, seed,
+                    samples.tag + (elements[head + j] // n << 8), samples.first + low + owners[head + j], vertex[j],
+                    (w0[j], w1[j], w2[j], w3[j]), live,
+                )  # fmt: skip
+                for c in range(found):
+                    edge[kids + c] = start + int64(live[c])
+            kids += found
+            if multirow and tables.rows[vertex[j], 3] > 0:
+                more.row[waiting] = tables.rows[vertex[j], 3]
+                more.item[waiting] = j
+                waiting += 1
+        for c in range(before, kids):
+            children.owner[c] = owners[head + j]
+        if rounds > 1:
+            for c in range(before, kids):
+                children.shift[c] = elements[head + j] - int64(vertex[j])
+    return kids, waiting
+
+
+# The same for the next row of each element that has one.
+@numba.njit(nogil=True, cache=True)
+def _expand_further(tables, samples, low, elements, owners, head, waiting, base, group, children, more):
+    live, rows = children.live, tables.rows
+    kids = remaining = 0
+    for i in range(waiting):
+        row, j = more.row[i], more.item[i]
+        start = int64(rows[row, 0])
+        round_tag = samples.tag + (elements[head + j] // tables.n << 8)
+        sample_id = samples.first + low + owners[head + j]
+        draws = draw4(samples.seed, round_tag, sample_id, group.vertex[j], base)
+        found = live_edges(
+            rows[row, 1], rows[row, 2], start, base, tables.accept, tables.thresholds,
+            samples.seed, round_tag, sample_id, group.vertex[j], draws, live,
+        )  # fmt: skip
+        for c in range(found):
+            children.edge[kids] = start + int64(live[c])
+            children.owner[kids] = owners[head + j]
+            children.shift[kids] = elements[head + j] - int64(group.vertex[j])
+            kids += 1
+        if rows[row, 3] > 0:
+            more.row[remaining] = rows[row, 3]
+            more.item[remaining] = j
+            remaining += 1
+    return kids, remaining
+
+
+# Algorithm 3, lines 19 to 21, with the root marked visited. Afterwards the tails that a set did not have are in it and
+# in the queue. Returns the pairs that there are then.
+@numba.njit(nogil=True, cache=True)
+def _follow(tables, children, kids, elements, owners, used, table):
+    child, owner = children.edge, children.owner
+    for c in range(kids):
+        child[c] = int64(tables.indices[child[c]]) + children.shift[c]
+    for c in range(kids):
+        if _insert(table, uint64(owner[c]) << uint64(32) | uint64(child[c] + 1)):
+            elements[used] = child[c]
+            owners[used] = owner[c]
+            used += 1
+    return used
+
+
+# Algorithm 6, lines 3 to 11, and algorithm 3, line 13. Afterwards the sets of a batch lie end to end after ``total``.
+@numba.njit(nogil=True, cache=True)
+def _pack(elements, owners, used, batch, total, offsets, packed, place, counts):
+    place[:] = 0
+    for j in range(used):
+        place[owners[j] + 1] += 1
+        counts[elements[j]] += 1
+    place[0] = total
+    for i in range(batch):
+        place[i + 1] += place[i]
+        offsets[i + 1] = place[i + 1]
+    for j in range(used):
+        packed[place[owners[j]]] = elements[j]
+        place[owners[j]] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def sample(tables, samples, counts, scratch):
+    """Draw RR sets.
 
     Parameters
     ----------
-    rows, accept, thresholds
-        Sampling tables (:func:`gpukit.worlds.tables.build_tables`); under LT only start and length of each row matter.
-    indices
-        Tails of the in-edges, in row order.
-    lt_kind, lt_constant, lt_prefix
-        How a vertex chooses under LT (:func:`gpukit.worlds.rule.lt_choice`); ``lt_kind`` -1 means IC.
-    roots : uint64 array
-        Prefix sums of root weights, or empty (:func:`gpukit.worlds.rule.draw_root`).
-    n, rounds : int
-        Vertices, and reverse searches from each root.
-    seed, tag, root_tag
-        Key of the coins and of the roots.
-    first, count : int
-        The sample ids.
+    tables : gpukit.worlds.reverse.Tables
+    samples : gpukit.worlds.reverse.Samples
     counts : int32 array, shape (n * rounds,)
         Occurrence counters, increased by one for every member.
-    scratch : tuple of arrays
+    scratch : Scratch
         Working space of this worker (:func:`make_scratch`).
 
     Returns
@@ -161,141 +350,43 @@ def sample(
     members : int32 array, shape (offsets[-1],)
         Sets end to end, each in the order of discovery.
     """
+    count = samples.size
     offsets = np.zeros(count + 1, np.int64)
-    packed = np.empty(max(1024, 8 * count * rounds), np.int32)
-    elements, owners, child_owner, child_shift, words, child, table = scratch
-    elements, owners = elements[:], owners[:]
-    vertex, low_word, high_word = words[0], words[1], words[2]
-    w0, w1, w2, w3 = words[3], words[4], words[5], words[6]
-    lengths, metas = words[7], words[8]
-    starts = np.empty(GROUP, np.int64)
-    more_row, more_item = np.empty(GROUP, np.int64), np.empty(GROUP, np.int64)
-    live = np.empty(MAX_LIVE, np.uint32)
+    packed = np.empty(max(1024, 8 * count * tables.rounds), np.int32)
+    elements, owners, table, words = scratch.elements[:], scratch.owners[:], scratch.table, scratch.words
+    group = _Group(
+        words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7], words[8],
+        np.empty(GROUP, np.int64),
+    )  # fmt: skip
+    children = _Children(scratch.child_owner, scratch.child_shift, scratch.child, np.empty(MAX_LIVE, np.uint32))
+    more = _More(np.empty(GROUP, np.int64), np.empty(GROUP, np.int64))
     place = np.zeros(BATCH + 1, np.int64)
-    skips = len(accept) <= 1
-    multirow = len(rows) > n
     total = 0
     for low in range(0, count, BATCH):
         batch = min(BATCH, count - low)
         table[:] = 0
-        used = 0
-        for i in range(batch):
-            vertex[i] = 0
-            low_word[i] = uint32(uint64(first + low + i) & uint64(0xFFFFFFFF))
-            high_word[i] = counter_word(first + low + i, root_tag)
-        draw_group(vertex, low_word, high_word, seed, w0, w1, w2, w3, batch)
-        for i in range(batch):
-            product = uint64(w0[i]) * uint64(n)
-            root = int64(product >> uint64(32))
-            if len(roots) > 0 or biased(product, n):
-                root = draw_root(n, roots, seed, root_tag, first + low + i)
-            for t in range(rounds):
-                elements[used] = root + t * n
-                owners[used] = i
-                _insert(table, uint64(i) << uint64(32) | uint64(root + t * n + 1))
-                used += 1
+        used = _start_sets(tables, samples, low, batch, group, elements, owners, table)
         head = 0
         while head < used:
             size = min(GROUP, used - head)
-            for j in range(size):
-                v = int64(elements[head + j])
-                round_tag = tag
-                if rounds > 1:
-                    round_tag += v // n << 8
-                    v %= n
-                vertex[j] = v
-                low_word[j] = uint32(uint64(first + low + owners[head + j]) & uint64(0xFFFFFFFF))
-                high_word[j] = counter_word(first + low + owners[head + j], round_tag)
-                starts[j], lengths[j], metas[j] = rows[v, 0], rows[v, 1], rows[v, 2]
-            draw_group(vertex, low_word, high_word, seed, w0, w1, w2, w3, size)
-            kids = 0
-            waiting = 0
-            for j in range(size):
-                start, length = starts[j], lengths[j]
-                before = kids
-                if lt_kind >= 0:
-                    product = uint64(w0[j]) * uint64(length)
-                    child[kids] = start + int64(product >> uint64(32))
-                    if lt_kind == LT_CASCADE and uint32(product & uint64(0xFFFFFFFF)) >= length:
-                        kids += int64(length > 0)
-                    else:
-                        chosen = lt_choice(
-                            lt_kind, int64(length), start, lt_constant, lt_prefix,
-                            seed, tag + (elements[head + j] // n << 8), first + low + owners[head + j], vertex[j], 0,
-                        )  # fmt: skip
-                        child[kids] = start + chosen
-                        kids += int64(chosen >= 0)
-                else:
-                    found = quick_edges(
-                        metas[j], length, start, thresholds, skips, w0[j], w1[j], w2[j], w3[j], child, kids
-                    )
-                    if found < 0:
-                        found = live_edges(
-                            length, metas[j], start, 0, accept, thresholds, seed, tag + (elements[head + j] // n << 8),
-                            first + low + owners[head + j], vertex[j], (w0[j], w1[j], w2[j], w3[j]), live,
-                        )  # fmt: skip
-                        for c in range(found):
-                            child[kids + c] = start + int64(live[c])
-                    kids += found
-                    if multirow and rows[vertex[j], 3] > 0:
-                        more_row[waiting] = rows[vertex[j], 3]
-                        more_item[waiting] = j
-                        waiting += 1
-                for c in range(before, kids):
-                    child_owner[c] = owners[head + j]
-                if rounds > 1:
-                    for c in range(before, kids):
-                        child_shift[c] = elements[head + j] - int64(vertex[j])
+            _draw(tables, samples, low, elements, owners, head, size, group)
+            kids, waiting = _expand(tables, samples, low, elements, owners, head, size, group, children, more)
             base = 0
             while True:
                 if used + kids > len(elements):
                     elements, owners = _grown(elements, used), _grown(owners, used)
                 if 2 * (used + kids) > len(table):
                     table = _rehashed(table, used + kids)
-                for c in range(kids):
-                    child[c] = int64(indices[child[c]]) + child_shift[c]
-                for c in range(kids):
-                    if _insert(table, uint64(child_owner[c]) << uint64(32) | uint64(child[c] + 1)):
-                        elements[used] = child[c]
-                        owners[used] = child_owner[c]
-                        used += 1
+                used = _follow(tables, children, kids, elements, owners, used, table)
                 if waiting == 0:
                     break
                 base += CALLS_PER_ROW
-                kids = 0
-                remaining = 0
-                for i in range(waiting):
-                    row, j = more_row[i], more_item[i]
-                    start = int64(rows[row, 0])
-                    round_tag = tag + (elements[head + j] // n << 8)
-                    draws = draw4(seed, round_tag, first + low + owners[head + j], vertex[j], base)
-                    found = live_edges(
-                        rows[row, 1], rows[row, 2], start, base, accept, thresholds,
-                        seed, round_tag, first + low + owners[head + j], vertex[j], draws, live,
-                    )  # fmt: skip
-                    for c in range(found):
-                        child[kids] = start + int64(live[c])
-                        child_owner[kids] = owners[head + j]
-                        child_shift[kids] = elements[head + j] - int64(vertex[j])
-                        kids += 1
-                    if rows[row, 3] > 0:
-                        more_row[remaining] = rows[row, 3]
-                        more_item[remaining] = j
-                        remaining += 1
-                waiting = remaining
+                kids, waiting = _expand_further(
+                    tables, samples, low, elements, owners, head, waiting, base, group, children, more
+                )
             head += size
         while total + used > len(packed):
             packed = _grown(packed, total)
-        place[:] = 0
-        for j in range(used):
-            place[owners[j] + 1] += 1
-            counts[elements[j]] += 1
-        place[0] = total
-        for i in range(batch):
-            place[i + 1] += place[i]
-            offsets[low + i + 1] = place[i + 1]
-        for j in range(used):
-            packed[place[owners[j]]] = elements[j]
-            place[owners[j]] += 1
+        _pack(elements, owners, used, batch, total, offsets[low:], packed, place, counts)
         total += used
     return offsets, packed[:total].copy()

@@ -7,13 +7,16 @@ table of pairs, also the block's own, tells which elements a set already has. Bl
 the next set.
 """
 
-import numba
-from numba import cuda, int32, int64, uint32, uint64
+from typing import Any, NamedTuple
+
+from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels, register_limit
 from gpukit.worlds import rule
+from gpukit.worlds.reverse import Samples, Tables
 from gpukit.worlds.rule import CALLS_PER_ROW
+from gpukit.worlds.tables import MAX_LIVE
 
 BLOCK, REGISTERS = 128, 64
 """Threads in a block, and the registers each may take."""
@@ -24,10 +27,74 @@ STAGE = 4 * BLOCK
 OVERFLOW, TICKET, MEMBER_TAIL, CONTROL = 0, 1, 2, 4
 """Places in ``control``: a flag, sets started, members packed; its length."""
 
-USED, KIDS, GOT, FULL, OFFSET, BASE = 0, 1, 2, 3, 4, 5
-"""Places in a block's shared counters."""
+USED, STAGED, GOT, FULL, OFFSET, BASE = 0, 1, 2, 3, 4, 5
+"""Places in a block's shared counters: pairs, live edges, the first of a group of sets, whether a table is full; where
+the next set of the block is packed, counted from the base of them all."""
 
 draw_root, live_edges, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.live_edges, rule.lt_choice))
+
+_step = cuda.jit(device=True, inline="always")
+"""A step of the kernel. Put in place before types are found, steps give the machine code of one long function."""
+
+
+class Space(NamedTuple):
+    """Working space of all blocks.
+
+    Attributes
+    ----------
+    table : uint64 array, shape (blocks * slots,), slots a power of two
+        Hash tables of pairs; cleared by the kernel.
+    queue : uint64 array, shape (blocks * c,)
+        All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is what is left of them.
+    ranks : int32 array, shape (blocks, c)
+        Rank of each pair's element in its set.
+    """
+
+    table: Any
+    queue: Any
+    ranks: Any
+
+
+class Output(NamedTuple):
+    """Where sets are written.
+
+    Attributes
+    ----------
+    sizes, starts : int32 and int64 arrays
+        Size and first entry of each set, written from ``set_base`` on.
+    set_base : int
+    entries : int64 array
+        set << 32 | element for each member, written from ``entry_base`` on; room for all pairs must be left.
+    entry_base : int
+    counts : int32 array, shape (n * rounds,)
+        Occurrence counters, increased.
+    """
+
+    sizes: Any
+    starts: Any
+    set_base: int
+    entries: Any
+    entry_base: int
+    counts: Any
+
+
+class Block(NamedTuple):
+    """A thread's place in its block, and the block's part of the working space."""
+
+    tid: int
+    block_size: int
+    queue_base: int
+    capacity: int
+    table_base: int
+    mask: int
+
+
+class Stage(NamedTuple):
+    """Live edges that wait to be followed, in shared memory: the edge, its set, and round * n."""
+
+    edge: Any
+    owner: Any
+    shift: Any
 
 
 @cuda.jit(device=True)
@@ -44,28 +111,107 @@ def _insert(table, base, mask, key):
     return -1
 
 
+# Algorithm 3, lines 19 to 21, with the root marked visited and an atomic test-then-set.
 @cuda.jit(device=True)
-def _follow(indices, edge, owner, shift, table, table_base, mask, queue, ranks, queue_base, sizes, set_base, shared):
+def _follow(tables, space, out, block, edge, owner, shift, shared):
     """Add the tail of a live edge to its set and the queue, unless the set has it."""
-    u = int64(indices[edge]) + shift
+    u = int64(tables.indices[edge]) + shift
     key = uint64(owner) << uint64(32) | uint64(u + 1)
-    absent = _insert(table, table_base, mask, key)
+    absent = _insert(space.table, block.table_base, block.mask, key)
     if absent > 0:
-        rank = cuda.atomic.add(sizes, set_base + owner, 1)
+        rank = cuda.atomic.add(out.sizes, out.set_base + owner, 1)
         place = cuda.atomic.add(shared, USED, 1)
-        if place < ranks.shape[1]:
-            queue[queue_base + place] = key
-            ranks[cuda.blockIdx.x, place] = rank
+        if place < space.ranks.shape[1]:
+            space.queue[block.queue_base + place] = key
+            space.ranks[cuda.blockIdx.x, place] = rank
     elif absent < 0:
         shared[FULL] = 1
 
 
+# Algorithm 3, lines 1 to 7, for a group of sets. Afterwards their roots, once for each round, are in the queue.
+@_step
+def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
+    for i in range(block.tid, got, block.block_size):
+        root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, samples.first + ticket + i))
+        out.sizes[out.set_base + ticket + i] = tables.rounds
+        for t in range(tables.rounds):
+            place = used + int64(i) * tables.rounds + t
+            key = uint64(ticket + i) << uint64(32) | uint64(root + int64(t) * tables.n + 1)
+            if place < block.capacity:
+                space.queue[block.queue_base + place] = key
+                space.ranks[cuda.blockIdx.x, place] = t
+            if _insert(space.table, block.table_base, block.mask, key) < 0:
+                shared[FULL] = 1
+
+
+# Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the live in-edges
+# of one pair of the queue are in the stage; those that find no place there are followed at once.
+@_step
+def _expand(tables, samples, space, out, block, stage, live, key, shared):
+    owner = int64(key >> uint64(32))
+    element = int64(key & uint64(0xFFFFFFFF)) - 1
+    t = 0 if tables.rounds == 1 else element // tables.n
+    shift = int64(t) * tables.n
+    v = element - shift
+    row, draw, round_tag = v, 0, samples.tag + (t << 8)
+    while True:
+        start, length = tables.rows[row, 0], tables.rows[row, 1]
+        found = 0
+        if tables.lt_kind >= 0:
+            chosen = lt_choice(
+                tables.lt_kind, int64(length), int64(start), tables.lt_constant, tables.lt_prefix,
+                samples.seed, round_tag, samples.first + owner, v, 0,
+            )  # fmt: skip
+            if chosen >= 0:
+                live[0] = uint32(chosen)
+                found = 1
+        elif length > 0:
+            words = draw4(samples.seed, round_tag, samples.first + owner, v, draw)
+            found = live_edges(
+                length, tables.rows[row, 2], start, draw, tables.accept, tables.thresholds,
+                samples.seed, round_tag, samples.first + owner, v, words, live,
+            )  # fmt: skip
+        if found > 0:
+            place = cuda.atomic.add(shared, STAGED, found)
+            for j in range(found):
+                edge = int64(start) + int64(live[j])
+                if place + j < STAGE:
+                    stage.edge[place + j] = edge
+                    stage.owner[place + j] = owner
+                    stage.shift[place + j] = shift
+                else:
+                    _follow(tables, space, out, block, edge, owner, shift, shared)
+        row = int64(tables.rows[row, 3])
+        if row == 0:
+            break
+        draw += CALLS_PER_ROW
+
+
+# Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
+@_step
+def _pack(space, out, block, used, control, shared):
+    if block.tid == 0:
+        shared[OFFSET] = 0
+        shared[BASE] = int64(out.entry_base) + cuda.atomic.add(control, MEMBER_TAIL, used)
+    cuda.syncthreads()
+    for i in range(block.tid, used, block.block_size):
+        if space.ranks[cuda.blockIdx.x, i] == 0:
+            s = out.set_base + int64(space.queue[block.queue_base + i] >> uint64(32))
+            out.starts[s] = shared[BASE] + cuda.atomic.add(shared, OFFSET, int64(out.sizes[s]))
+    cuda.syncthreads()
+    for i in range(block.tid, used, block.block_size):
+        key = space.queue[block.queue_base + i]
+        s = out.set_base + int64(key >> uint64(32))
+        element = int64(key & uint64(0xFFFFFFFF)) - 1
+        place = out.starts[s] + int64(space.ranks[cuda.blockIdx.x, i])
+        if 0 <= place < len(out.entries):
+            out.entries[place] = s << 32 | element
+        cuda.atomic.add(out.counts, element, 1)
+
+
 @cuda.jit(cache=True, **register_limit(REGISTERS))
-def sample(
-    rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix, roots, n, rounds, seed, tag, root_tag,
-    first, count, group, table, queue, ranks, sizes, starts, set_base, entries, entry_base, counts, control,
-):  # fmt: skip
-    """Draw the RR sets first … first + count - 1 and pack them; any grid, 256 threads a block at most.
+def sample(tables, samples, group, space, out, control):
+    """Draw RR sets and pack them; any grid, 256 threads a block at most.
 
     A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes
     the live edges to shared memory. Then it owns one live edge: it reads the tail (one 32-byte sector), does one 64-bit
@@ -75,39 +221,32 @@ def sample(
 
     Parameters
     ----------
-    rows … root_tag, first, count
-        As in :func:`gpukit.worlds.sample_cpu.sample`.
+    tables : gpukit.worlds.reverse.Tables
+    samples : gpukit.worlds.reverse.Samples
     group : int
         Sets a block starts at a time.
-    table : uint64 array, shape (blocks * slots,), slots a power of two
-        Hash tables of pairs; cleared here.
-    queue : uint64 array, shape (blocks * c,)
-        All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is what is left of them.
-    ranks : int32 array, shape (blocks, c)
-        Rank of each pair's element in its set.
-    sizes, starts : int32 and int64 arrays
-        Size and first entry of each set, written from ``set_base`` on.
-    entries : int64 array
-        set << 32 | element for each member, written from ``entry_base`` on; room for all pairs must be left.
-    counts : int32 array, shape (n * rounds,)
-        Occurrence counters, increased.
+    space : Space
+    out : Output
     control : int64 array, shape (4,)
         Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
         too small: then neither entries nor counters are of use.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    capacity = ranks.shape[1]
+    capacity = space.ranks.shape[1]
     queue_base = int64(cuda.blockIdx.x) * capacity
-    slots = len(table) // cuda.gridDim.x
+    slots = len(space.table) // cuda.gridDim.x
     table_base = int64(cuda.blockIdx.x) * slots
-    mask = uint64(slots - 1)
+    block = Block(tid, block_size, queue_base, capacity, table_base, uint64(slots - 1))
     shared = cuda.shared.array(8, int64)
-    stage_edge = cuda.shared.array(STAGE, uint32)
-    stage_owner = cuda.shared.array(STAGE, int32)
-    stage_shift = cuda.shared.array(STAGE, int32)
-    live = cuda.local.array(64, uint32)
+    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    stage = Stage(
+        cuda.shared.array(STAGE, uint32),
+        cuda.shared.array(STAGE, int32),
+        cuda.shared.array(STAGE, int32),
+    )
+    live = cuda.local.array(MAX_LIVE, uint32)
     for i in range(tid, slots, block_size):
-        table[table_base + i] = uint64(0)
+        space.table[table_base + i] = uint64(0)
     if tid < 8:
         shared[tid] = 0
     cuda.syncthreads()
@@ -119,23 +258,13 @@ def sample(
                 shared[GOT] = cuda.atomic.add(control, TICKET, group)
             cuda.syncthreads()
             ticket = shared[GOT]
-            got = min(int64(group), int64(count) - ticket)
+            got = min(int64(group), int64(samples.size) - ticket)
             exhausted = got < group
-            for i in range(tid, got, block_size):
-                root = int64(draw_root(n, roots, seed, root_tag, first + ticket + i))
-                sizes[set_base + ticket + i] = rounds
-                for t in range(rounds):
-                    place = used + int64(i) * rounds + t
-                    key = uint64(ticket + i) << uint64(32) | uint64(root + int64(t) * n + 1)
-                    if place < capacity:
-                        queue[queue_base + place] = key
-                        ranks[cuda.blockIdx.x, place] = t
-                    if _insert(table, table_base, mask, key) < 0:
-                        shared[FULL] = 1
-            used += max(got, 0) * rounds
+            _start_sets(tables, samples, space, out, block, ticket, got, used, shared)
+            used += max(got, 0) * tables.rounds
         if tid == 0:
             shared[USED] = used
-            shared[KIDS] = 0
+            shared[STAGED] = 0
         cuda.syncthreads()
         if used > capacity or full:
             if tid == 0:
@@ -144,104 +273,27 @@ def sample(
         if exhausted and head == used:
             break
         if tid < used - head:
-            key = queue[queue_base + head + tid]
-            owner = int64(key >> uint64(32))
-            element = int64(key & uint64(0xFFFFFFFF)) - 1
-            t = 0 if rounds == 1 else element // n
-            shift = int64(t) * n
-            v = element - shift
-            row, draw, round_tag = v, 0, tag + (t << 8)
-            while True:
-                start, length = rows[row, 0], rows[row, 1]
-                found = 0
-                if lt_kind >= 0:
-                    chosen = lt_choice(
-                        lt_kind, int64(length), int64(start), lt_constant, lt_prefix,
-                        seed, round_tag, first + owner, v, 0,
-                    )  # fmt: skip
-                    if chosen >= 0:
-                        live[0] = uint32(chosen)
-                        found = 1
-                elif length > 0:
-                    words = draw4(seed, round_tag, first + owner, v, draw)
-                    found = live_edges(
-                        length, rows[row, 2], start, draw, accept, thresholds,
-                        seed, round_tag, first + owner, v, words, live,
-                    )  # fmt: skip
-                if found > 0:
-                    place = cuda.atomic.add(shared, KIDS, found)
-                    for j in range(found):
-                        edge = int64(start) + int64(live[j])
-                        if place + j < STAGE:
-                            stage_edge[place + j] = edge
-                            stage_owner[place + j] = owner
-                            stage_shift[place + j] = shift
-                        else:
-                            _follow(
-                                indices, edge, owner, shift, table, table_base, mask,
-                                queue, ranks, queue_base, sizes, set_base, shared,
-                            )  # fmt: skip
-                row = int64(rows[row, 3])
-                if row == 0:
-                    break
-                draw += CALLS_PER_ROW
+            _expand(tables, samples, space, out, block, stage, live, space.queue[queue_base + head + tid], shared)
         cuda.syncthreads()
-        for j in range(tid, min(shared[KIDS], STAGE), block_size):
-            _follow(
-                indices, int64(stage_edge[j]), int64(stage_owner[j]), int64(stage_shift[j]), table, table_base, mask,
-                queue, ranks, queue_base, sizes, set_base, shared,
-            )  # fmt: skip
+        for j in range(tid, min(shared[STAGED], STAGE), block_size):
+            edge, owner, shift = int64(stage.edge[j]), int64(stage.owner[j]), int64(stage.shift[j])
+            _follow(tables, space, out, block, edge, owner, shift, shared)
         cuda.syncthreads()
         head = min(head + block_size, used)
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
         used, full = shared[USED], shared[FULL] > 0
         cuda.syncthreads()
     cuda.syncthreads()
-    used = min(used, capacity)
-    if tid == 0:
-        shared[OFFSET] = 0
-        shared[BASE] = int64(entry_base) + cuda.atomic.add(control, MEMBER_TAIL, used)
-    cuda.syncthreads()
-    for i in range(tid, used, block_size):
-        if ranks[cuda.blockIdx.x, i] == 0:
-            s = set_base + int64(queue[queue_base + i] >> uint64(32))
-            starts[s] = shared[BASE] + cuda.atomic.add(shared, OFFSET, int64(sizes[s]))
-    cuda.syncthreads()
-    for i in range(tid, used, block_size):
-        key = queue[queue_base + i]
-        s = set_base + int64(key >> uint64(32))
-        element = int64(key & uint64(0xFFFFFFFF)) - 1
-        place = starts[s] + int64(ranks[cuda.blockIdx.x, i])
-        if 0 <= place < len(entries):
-            entries[place] = s << 32 | element
-        cuda.atomic.add(counts, element, 1)
+    _pack(space, out, block, min(used, capacity), control, shared)
 
 
-_u32, _u64, _i32, _i64 = numba.uint32[::1], numba.uint64[::1], numba.int32[::1], numba.int64[::1]
-_int, _seed = numba.int64, numba.uint64
+_int, _u64, _u32, _i32, _i64 = types.int64, types.uint64, types.uint32[::1], types.int32[::1], types.int64[::1]
+_words, _square = types.uint64[::1], types.int32[:, ::1]
 
-KERNELS = {
-    "sample": (
-        sample,
-        (
-            numba.uint32[:, ::1],
-            _i32,
-            _u32,
-            _u64,
-            _int,
-            _seed,
-            _u32,
-            _u64,
-            _int,
-            _int,
-            _seed,
-            _int,
-            _int,
-            _int,
-            _int,
-            _int,
-        )
-        + (_u64, _u64, numba.int32[:, ::1], _i32, _i64, _int, _i64, _int, _i32, _i64),
-    ),
-}
+TABLES = types.NamedTuple((types.uint32[:, ::1], _i32, _u32, _words, _int, _u64, _u32, _words, _int, _int), Tables)
+SAMPLES = types.NamedTuple((_u64, _int, _int, _int, _int), Samples)
+SPACE = types.NamedTuple((_words, _words, _square), Space)
+OUTPUT = types.NamedTuple((_i32, _i64, _int, _i64, _int, _i32), Output)
+
+KERNELS = {"sample": (sample, (TABLES, SAMPLES, _int, SPACE, OUTPUT, _i64))}
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -6,12 +6,13 @@ needs no set of visited vertices: a stack of the smallest hashes met so far find
 "Cycle detection using a stack", IPL 2004), and the walk itself, still at hand, tells by bisection where it begins.
 """
 
-import numba
-from numba import cuda, int32, int64, uint32, uint64
+from typing import Any, NamedTuple
+
+from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.select import for_kernels, register_limit, simulated
 from gpukit.worlds import rule
-from gpukit.worlds.sample_cuda import MEMBER_TAIL, OVERFLOW, TICKET
+from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, TICKET
 
 BLOCK, REGISTERS = 128, 96
 """Threads in a block, and the registers each may take."""
@@ -39,6 +40,50 @@ DEEP = 2
 """``OVERFLOW`` where a stack was too low."""
 
 draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice))
+
+_step = cuda.jit(device=True, inline="always")
+"""A step of the kernel. Put in place before types are found, steps give the machine code of one long function."""
+
+
+class WalkTables(NamedTuple):
+    """What walks read of a graph: as :class:`gpukit.worlds.reverse.Tables`, for one round, and ``hops``.
+
+    Attributes
+    ----------
+    hops : uint64 array, shape (m, 2)
+        The in-edges (:func:`link`), at least one.
+    """
+
+    rows: Any
+    hops: Any
+    lt_kind: int
+    lt_constant: Any
+    lt_prefix: Any
+    roots: Any
+    n: int
+
+
+class Stack(NamedTuple):
+    """The smallest hashes that each thread of a block met so far, ascending, and when; shape (LEVELS, BLOCK)."""
+
+    hash: Any
+    when: Any
+
+
+class Recent(NamedTuple):
+    """What the threads of a block met since they wrote their logs last.
+
+    Attributes
+    ----------
+    vertex : uint32 array, shape (STEPS, ROW)
+    size : int32 array, ticket, used : int64 arrays, shape (BLOCK,)
+        How many vertices, of which walk, and the place of the first in the log.
+    """
+
+    vertex: Any
+    size: Any
+    ticket: Any
+    used: Any
 
 
 if simulated():
@@ -87,46 +132,89 @@ def _circle_entry(log, thread, begin, last, circle):
     return low
 
 
+# Each row of the log is written by neighbouring threads, because single writes would cost as much as the reads of a
+# walk. Afterwards the logs of a warp have all that its threads met.
+@_step
+def _append(recent, log, tid, thread):
+    warp, lane = tid // WARP, tid % WARP
+    i = lane % STEPS
+    for j in range(lane // STEPS, WARP, WARP // STEPS):
+        owner = warp * WARP + j
+        if i < recent.size[owner]:
+            found = uint64(recent.ticket[owner]) << uint64(32) | uint64(recent.vertex[i, owner])
+            log[thread - tid + owner, recent.used[owner] + i] = found
+
+
+# Algorithm 6, lines 3 to 7, for all sets of a block. Afterwards each thread knows where its log goes.
+@_step
+def _place(out, recent, base_of, drawn, tid, block_size, control):
+    if tid == 0:
+        total = int64(0)
+        for i in range(block_size):
+            base_of[i] = total
+            total += recent.used[i]
+        total = int64(out.entry_base) + cuda.atomic.add(control, MEMBER_TAIL, total)
+        cuda.atomic.add(control, TICKET, int64(drawn[0]))
+        for i in range(block_size):
+            base_of[i] += total
+
+
+# Algorithm 6, lines 9 to 11: a warp copies the log of a thread. Afterwards the sets lie in the entries.
+@_step
+def _pack(out, recent, base_of, log, tid, block_size, thread):
+    for owner in range(tid // WARP, block_size, (block_size + WARP - 1) // WARP):
+        row = thread - tid + owner
+        for i in range(tid % WARP, recent.used[owner], WARP):
+            found = log[row, i]
+            s = out.set_base + int64(found >> uint64(32))
+            v = int64(found & uint64(0xFFFFFFFF))
+            place = base_of[owner] + i
+            if i == 0 or log[row, i - 1] >> uint64(32) != found >> uint64(32):
+                out.starts[s] = place
+            if place < len(out.entries):
+                out.entries[place] = s << 32 | v
+            cuda.atomic.add(out.counts, v, 1)
+
+
 @cuda.jit(cache=True, **register_limit(REGISTERS))
-def walk(
-    rows, hops, lt_kind, lt_constant, lt_prefix, roots, n, seed, tag, root_tag, first, count, log, sizes, starts,
-    set_base, entries, entry_base, counts, control,
-):  # fmt: skip
-    """Draw the RR sets first … first + count - 1 of the LT model and pack them; any grid.
+def walk(tables, samples, log, out, control):
+    """Draw RR sets of the LT model and pack them; any grid.
 
     A block owns consecutive walks, as many as any other, and a thread one of them at a time, the next one that is not
     taken; then threads take those that belong to no block, an atomic add each. A step reads the chosen edge (a 32-byte
     sector), and looks for a circle while that is on its way. After STEPS of them a warp appends what its threads met to
-    their rows of ``log``: 8 bytes each, those of a thread by neighbouring threads, because single ones would cost as
-    much as the reads. In the end a block takes a place for all its members at once, and a warp copies the log of a
-    thread: 8 bytes read and written, one atomic add for the occurrence counter.
+    their rows of ``log``, 8 bytes each. In the end a block takes a place for all its members at once, and a warp copies
+    the log of a thread: 8 bytes read and written, one atomic add for the occurrence counter.
 
     Parameters
     ----------
-    rows, lt_kind … root_tag, first, count
-        As in :func:`gpukit.worlds.sample_cpu.sample`.
-    hops : uint64 array, shape (m, 2)
-        The in-edges (:func:`link`), at least one.
+    tables : WalkTables
+    samples : gpukit.worlds.reverse.Samples
     log : uint64 array, shape (threads, c)
         Working space: set << 32 | vertex. A thread whose log is half full starts no further walk.
-    sizes, starts, set_base, entries, entry_base, counts, control
+    out, control
         As in :func:`gpukit.worlds.sample_cuda.sample`. ``TICKET`` ends below ``count`` where the logs were too small
         for all walks, ``OVERFLOW`` is set where one was too small for a walk, and is DEEP where a stack was.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     thread = cuda.grid(1)
     capacity = log.shape[1]
-    least = cuda.shared.array((LEVELS, BLOCK), uint32)
-    when = cuda.shared.array((LEVELS, BLOCK), int32)
+    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    stack = Stack(
+        cuda.shared.array((LEVELS, BLOCK), uint32),
+        cuda.shared.array((LEVELS, BLOCK), int32),
+    )
     taken = cuda.shared.array(1, int32)
     drawn = cuda.shared.array(1, int32)
     walking = cuda.shared.array(WARPS, int32)
-    met = cuda.shared.array((STEPS, ROW), uint32)
-    met_by = cuda.shared.array(BLOCK, int32)
-    ticket_of = cuda.shared.array(BLOCK, int64)
-    used_by = cuda.shared.array(BLOCK, int64)
+    recent = Recent(
+        cuda.shared.array((STEPS, ROW), uint32),
+        cuda.shared.array(BLOCK, int32),
+        cuda.shared.array(BLOCK, int64),
+        cuda.shared.array(BLOCK, int64),
+    )
     base_of = cuda.shared.array(BLOCK, int64)
-    owned = int64(count) - int64(count) // SHARED_PART
+    owned = int64(samples.size) - int64(samples.size) // SHARED_PART
     low = owned * cuda.blockIdx.x // cuda.gridDim.x
     part = owned * (cuda.blockIdx.x + 1) // cuda.gridDim.x - low
     warp, lane = tid // WARP, tid % WARP
@@ -141,92 +229,69 @@ def walk(
     ready, more = True, True
     while more:
         if ready and not going:
+            # The walk is over: a set is what lies before its circle, and one turn.
             if ticket >= 0:
                 if circle > 0:
                     used = begin + circle + _circle_entry(log, thread, begin, used - begin - circle, circle)
-                sizes[set_base + ticket] = int32(used - begin)
+                out.sizes[out.set_base + ticket] = int32(used - begin)
             ready = 2 * used <= capacity
             if ready:
                 ticket = int64(cuda.atomic.add(taken, 0, 1))
                 ticket = low + ticket if ticket < part else owned + cuda.atomic.add(control, SHARED_TAKEN, 1)
-                ready = ticket < count
+                ready = ticket < samples.size
             if ready:
                 cuda.atomic.add(drawn, 0, 1)
                 begin, depth, circle, going = used, 0, int64(0), True
-                v = int64(draw_root(n, roots, seed, root_tag, first + ticket))
-                start, degree = int64(rows[v, 0]), int64(rows[v, 1])
+                v = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, samples.first + ticket))
+                start, degree = int64(tables.rows[v, 0]), int64(tables.rows[v, 1])
             else:
                 cuda.atomic.sub(walking, warp, 1)
+        # Section 3.7: the one live in-edge of each vertex, until there is none, or a vertex comes again.
         step = 0
         while step < STEPS and going:
-            chosen = lt_choice(lt_kind, degree, start, lt_constant, lt_prefix, seed, tag, first + ticket, v, 0)
+            chosen = lt_choice(
+                tables.lt_kind, degree, start, tables.lt_constant, tables.lt_prefix,
+                samples.seed, samples.tag, samples.first + ticket, v, 0,
+            )  # fmt: skip
             going = chosen >= 0
             edge = start + chosen if going else int64(0)
-            tail, onward = hops[edge, 0], hops[edge, 1]
+            tail, onward = tables.hops[edge, 0], tables.hops[edge, 1]
             mixed = uint32(uint64(v) * uint64(0x9E3779B1))
-            while depth > 0 and least[depth - 1, tid] > mixed:
+            while depth > 0 and stack.hash[depth - 1, tid] > mixed:
                 depth -= 1
-            if depth > 0 and least[depth - 1, tid] == mixed:
-                circle = used + step - begin - int64(when[depth - 1, tid])
+            if depth > 0 and stack.hash[depth - 1, tid] == mixed:
+                circle = used + step - begin - int64(stack.when[depth - 1, tid])
                 going = False
             elif depth == LEVELS or used + step == capacity:
                 control[OVERFLOW] = DEEP if depth == LEVELS else 1
                 going = False
             else:
-                least[depth, tid] = mixed
-                when[depth, tid] = int32(used + step - begin)
+                stack.hash[depth, tid] = mixed
+                stack.when[depth, tid] = int32(used + step - begin)
                 depth += 1
-                met[step, tid] = uint32(v)
+                recent.vertex[step, tid] = uint32(v)
                 step += 1
             v, degree, start = int64(tail & uint64(0xFFFFFFFF)), int64(tail >> uint64(32)), int64(onward)
-        met_by[tid], ticket_of[tid], used_by[tid] = step, ticket, used
+        recent.size[tid], recent.ticket[tid], recent.used[tid] = step, ticket, used
         used += step
         warp_barrier()
         more = walking[warp] > 0
-        i = lane % STEPS
-        for j in range(lane // STEPS, WARP, WARP // STEPS):
-            owner = warp * WARP + j
-            if i < met_by[owner]:
-                found = uint64(ticket_of[owner]) << uint64(32) | uint64(met[i, owner])
-                log[thread - tid + owner, used_by[owner] + i] = found
+        _append(recent, log, tid, thread)
         warp_barrier()
-    used_by[tid] = used
+    recent.used[tid] = used
     cuda.syncthreads()
-    if tid == 0:
-        total = int64(0)
-        for i in range(block_size):
-            base_of[i] = total
-            total += used_by[i]
-        total = int64(entry_base) + cuda.atomic.add(control, MEMBER_TAIL, total)
-        cuda.atomic.add(control, TICKET, int64(drawn[0]))
-        for i in range(block_size):
-            base_of[i] += total
+    _place(out, recent, base_of, drawn, tid, block_size, control)
     cuda.syncthreads()
-    for owner in range(tid // WARP, block_size, (block_size + 31) // 32):
-        row = thread - tid + owner
-        for i in range(tid % WARP, used_by[owner], 32):
-            found = log[row, i]
-            s = set_base + int64(found >> uint64(32))
-            v = int64(found & uint64(0xFFFFFFFF))
-            place = base_of[owner] + i
-            if i == 0 or log[row, i - 1] >> uint64(32) != found >> uint64(32):
-                starts[s] = place
-            if place < len(entries):
-                entries[place] = s << 32 | v
-            cuda.atomic.add(counts, v, 1)
+    _pack(out, recent, base_of, log, tid, block_size, thread)
 
 
-_u32, _u64, _i32, _i64 = numba.uint32[::1], numba.uint64[::1], numba.int32[::1], numba.int64[::1]
-_int, _seed = numba.int64, numba.uint64
+_int, _u64, _u32, _words = types.int64, types.uint64, types.uint32[::1], types.uint64[::1]
+_rows, _hops = types.uint32[:, ::1], types.uint64[:, ::1]
 
-_hops = numba.uint64[:, ::1]
+TABLES = types.NamedTuple((_rows, _hops, _int, _u64, _u32, _words, _int), WalkTables)
 
 KERNELS = {
-    "link": (link, (numba.uint32[:, ::1], _i32, _hops)),
-    "walk": (
-        walk,
-        (numba.uint32[:, ::1], _hops, _int, _seed, _u32, _u64, _int, _seed, _int, _int, _int, _int)
-        + (numba.uint64[:, ::1], _i32, _i64, _int, _i64, _int, _i32, _i64),
-    ),
+    "link": (link, (_rows, types.int32[::1], _hops)),
+    "walk": (walk, (TABLES, SAMPLES, _hops, OUTPUT, types.int64[::1])),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -27,9 +27,11 @@ def _small(monkeypatch):
 
 
 def pair(graph, model, sampler, rounds=1, **options):
+    from gpukit.gim.paper.per_edge_cuda import PerEdge
     from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(graph, model, sampler, rounds=rounds)
+    options |= {"sampler": PerEdge()} if sampler == "scan" else {}
     return CpuCollection(reverse, 5), CudaCollection(reverse, 5, **options)
 
 
@@ -96,7 +98,7 @@ def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_grap
 
 def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypatch):
     """A long path with a circle at its end, and circles; the general kernel takes over where a stack is too low."""
-    from gpukit.worlds import collection_cuda, walk_cuda
+    from gpukit.worlds import collection_cuda, samplers_cuda, walk_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1)
     edges = [(v, v - 1) for v in range(1, 70)] + [(60, 69), (70, 71), (71, 72), (72, 70), (73, 73 + 1), (74, 73)]
@@ -109,27 +111,29 @@ def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypa
             cpu.extend(size)
             gpu.extend(size)
         check_equal(cpu, gpu)
-        assert gpu._deep == (levels == 2)
+        assert gpu._sampler is (samplers_cuda.skip if levels == 2 else samplers_cuda.walk)
 
 
 def test_a_stack_that_is_too_low_costs_no_memory(simulator, make_graph, monkeypatch):
     """The general kernel draws the same sets at once, in as much room as the walks had."""
-    from gpukit.worlds import collection_cuda, walk_cuda
+    from gpukit.worlds import collection_cuda, sample_cuda, samplers_cuda, walk_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 4000)
     monkeypatch.setattr(walk_cuda, "LEVELS", 2)
     cpu, gpu = pair(make_graph(70, [(v, v - 1) for v in range(1, 70)] + [(60, 69)]), "lt", "skip")
     rooms = []
-    for name in ("_walk", "_skip"):
-        draw = getattr(gpu, name)
-        monkeypatch.setattr(
-            gpu, name, lambda *args, name=name, draw=draw: [rooms.append((name, *args[:3])), draw(*args)]
-        )
+    launch = samplers_cuda.launch
+
+    def note(kernel, grid, block, *args):
+        rooms.append((kernel, args[1], args[-2].entry_base, len(args[-2].entries)))
+        launch(kernel, grid, block, *args)
+
+    monkeypatch.setattr(samplers_cuda, "launch", note)
     cpu.extend(16)
     gpu.extend(16)
     check_equal(cpu, gpu)
     (first, *walked), (then, *general) = rooms
-    assert (first, then) == ("_walk", "_skip") and walked == general
+    assert (first, then) == (walk_cuda.walk, sample_cuda.sample) and walked == general
 
 
 def test_selection_and_coverage_equal_the_cpu(simulator, random_graph):
@@ -223,16 +227,16 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
 
 def test_a_batch_that_found_no_room_writes_no_entries(simulator, random_graph, monkeypatch):
     """What is packed then may lie anywhere, also before the first entry."""
-    from gpukit.worlds import collection_cuda
+    from gpukit.worlds import samplers_cuda
 
     gpu = pair(random_graph(20, 60, 1), "ic", "skip")[1]
-    run = collection_cuda.launch
+    run = samplers_cuda.launch
 
     def before_the_first(*args):
-        args = list(args)
-        args[-4].fill(-7)
-        run(*args[:-3], -(1 << 20), *args[-2:])
+        *others, out, control = args
+        out.entries.fill(-7)
+        run(*others, out._replace(entry_base=-(1 << 20)), control)
 
-    monkeypatch.setattr(collection_cuda, "launch", before_the_first)
+    monkeypatch.setattr(samplers_cuda, "launch", before_the_first)
     list(gpu._drawing(0, 8, 2000))
     assert (gpu._entries.array == -7).all()

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpukit.gim import Params, maximise
+from gpukit.gim import Params
+from gpukit.gim.paper import maximise
 from gpukit.graph.csr import Weights
 
 CASES = [
@@ -41,8 +42,8 @@ def test_gpu_equals_the_cpu(random_graph, gpu, params, scheme, sampler):
 @pytest.mark.parametrize("block", [32, 128])
 @pytest.mark.parametrize("grid", [0, 1, 500])
 def test_launch_shapes_change_nothing(random_graph, gpu, block, grid):
-    from gpukit.worlds.collection_cuda import Shape
+    from gpukit.gim.paper.per_edge_cuda import PerEdge
 
     graph = random_graph(3000, 20_000, 4)
     params = Params(k=10, sampler="scan", min_sets=5000)
-    check_same(maximise(graph, params), maximise(graph, params, gpu, shape=Shape(block, grid)))
+    check_same(maximise(graph, params), maximise(graph, params, gpu, shape=PerEdge(block, grid)))

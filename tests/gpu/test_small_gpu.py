@@ -37,10 +37,12 @@ def _every_array_by_itself(gpu):
 @pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize(("model", "sampler"), [("ic", "skip"), ("lt", "skip"), ("ic", "scan"), ("lt", "scan")])
 def test_samplers(random_graph, gpu, model, sampler, rounds):
+    from gpukit.gim.paper.per_edge_cuda import PerEdge
     from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(random_graph(300, 1500, 1), model, sampler, rounds=rounds)
-    cpu, cuda = CpuCollection(reverse, 5), CudaCollection(reverse, 5)
+    per_edge = PerEdge() if sampler == "scan" else None
+    cpu, cuda = CpuCollection(reverse, 5), CudaCollection(reverse, 5, sampler=per_edge)
     for size in (200, 40_000):
         cpu.extend(size)
         cuda.extend(size)

@@ -18,6 +18,14 @@ CASES = [
 ]
 
 
+def cuda_collection(reverse, **options):
+    """Return a collection on the GPU that draws as ``--sampler`` says."""
+    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    return CudaCollection(reverse, 5, sampler=PerEdge() if reverse.sampler == "scan" else None, **options)
+
+
 def check_equal(cpu, gpu):
     for a, b in zip(cpu.export(), gpu.export(), strict=True):
         assert np.array_equal(a, b)
@@ -32,10 +40,8 @@ def check_equal(cpu, gpu):
 @pytest.mark.parametrize("sampler", ["skip", "scan"])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_equals_the_cpu(random_graph, gpu, model, weights, sampler, rounds):
-    from gpukit.worlds.collection_cuda import CudaCollection
-
     reverse = prepare(random_graph(3000, 20_000, 6, weights), model, sampler, rounds=rounds)
-    cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
+    cpu, cuda = CpuCollection(reverse, 5, threads=4), cuda_collection(reverse)
     for size in (500, 2000):
         cpu.extend(size)
         cuda.extend(size)
@@ -71,13 +77,14 @@ def test_seeds_in_more_sets_than_there_are_threads(make_graph, gpu):
 
 
 def test_launch_shapes_of_the_scan_sampler(random_graph, gpu):
-    from gpukit.worlds.collection_cuda import CudaCollection, Shape
+    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(random_graph(3000, 20_000, 6), "ic", "scan")
     cpu = CpuCollection(reverse, 5)
     cpu.extend(1000)
-    for shape in (Shape(32, 7), Shape(64, 300), Shape(128, 1)):
-        cuda = CudaCollection(reverse, 5, shape=shape)
+    for shape in (PerEdge(32, 7), PerEdge(64, 300), PerEdge(128, 1)):
+        cuda = CudaCollection(reverse, 5, sampler=shape)
         cuda.extend(1000)
         check_equal(cpu, cuda)
 
@@ -115,12 +122,13 @@ def test_several_gpus_give_the_same(random_graph, gpu, memory):
 
 def test_sets_larger_than_their_place_are_drawn_again(random_graph, gpu):
     """Sets of nearly all 3,000 vertices meet places for 1,024: fewer blocks with larger places must give the same."""
-    from gpukit.worlds.collection_cuda import CudaCollection, Shape
+    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(random_graph(3000, 60_000, 6, Weights("const", 0.3)), "ic", "scan")
     cpu = CpuCollection(reverse, 5)
     cpu.extend(60)
-    cuda = CudaCollection(reverse, 5, shape=Shape(32, 64), memory=1 << 22)
+    cuda = CudaCollection(reverse, 5, sampler=PerEdge(32, 64), memory=1 << 22)
     cuda.append(0, 60)
     cuda.size = 60
     check_equal(cpu, cuda)
@@ -162,10 +170,8 @@ def test_two_collections_stay_within_the_budget(random_graph, limited, monkeypat
 @pytest.mark.parametrize("sampler", ["skip", "scan"])
 def test_memory_that_is_not_there_after_all(random_graph, limited, sampler):
     """The plan counts on all that CUDA has free, and the pool refuses most of it: spilled, or less at a time."""
-    from gpukit.worlds.collection_cuda import CudaCollection
-
     reverse = prepare(random_graph(3000, 20_000, 6), "ic", sampler)
-    cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
+    cpu, cuda = CpuCollection(reverse, 5, threads=4), cuda_collection(reverse)
     limited(48 << 20)
     for size in (40_000, 400_000):
         cpu.extend(size)

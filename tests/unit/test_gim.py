@@ -13,8 +13,9 @@ from oracles.statistics import check_mean
 from oracles.worlds import rounds_spread, spread
 
 from gpukit.errors import InputError, UsageError
-from gpukit.gim import Params, maximise
+from gpukit.gim import Params
 from gpukit.gim import opim as opim_module
+from gpukit.gim.paper import maximise
 from gpukit.graph.csr import Graph, Weights
 from gpukit.worlds.tables import build_tables
 

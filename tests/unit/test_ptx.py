@@ -34,6 +34,7 @@ BARRIERS = {
     "gpukit.diversity.paper.scatter_cuda.aggregate": (2, 0, 0),
     "gpukit.evaluate.spread_cuda.ic_runs": (5, 0, 0),
     "gpukit.evaluate.spread_cuda.lt_runs": (5, 0, 0),
+    "gpukit.gim.paper.per_edge_cuda.sample_per_edge": (6, 0, 0),
     "gpukit.imgpu.count_cuda.count_worlds": (70, 9, 0),
     "gpukit.imgpu.count_cuda.count_reached": (14, 2, 0),
     "gpukit.imgpu.fixed_cuda.evaluate": (3, 0, 0),
@@ -49,7 +50,6 @@ BARRIERS = {
     "gpukit.merit.gamcss_cuda.count_hits": (3, 0, 0),
     "gpukit.worlds.cover_cuda.greedy": (27, 0, 0),
     "gpukit.worlds.sample_cuda.sample": (9, 0, 0),
-    "gpukit.worlds.scan_cuda.sample_scan": (6, 0, 0),
     "gpukit.worlds.walk_cuda.walk": (3, 0, 0),
 }
 """``bar.sync``, ``bar.red`` and fences of each kernel that has any. Inlined functions count wherever they are called. A

@@ -1,10 +1,11 @@
-"""Seed selection as the paper does it (section 3.8, algorithm 7): one pass over all sets for each seed. An ablation."""
+"""Seed selection as the paper does it (section 3.8): one pass over all sets for each seed. ``--selection scan``."""
 
 import numba
 import numpy as np
 from numba import prange
 
 
+# Algorithm 7, lines 1 to 12.
 @numba.njit(parallel=True, cache=True)
 def _mark(offsets, members, covered, element, hit):
     """Note in ``hit`` the uncovered sets that hold an element, and cover them; return how many there are."""
@@ -23,6 +24,7 @@ def _mark(offsets, members, covered, element, hit):
     return total
 
 
+# Algorithm 7, lines 13 to 15.
 @numba.njit(cache=True)
 def _discount(offsets, members, hit, counts):
     """Take the members of the sets in ``hit`` out of the counts."""
@@ -62,7 +64,7 @@ def greedy(
     """
     covered, hit = np.zeros(len(offsets) - 1, np.bool_), np.zeros(len(offsets) - 1, np.bool_)
     blocked[forced] = True
-    room = np.full(rounds, k)
+    quota = np.full(rounds, k)
     seeds: list[int] = []
     gains: list[int] = []
     largest: list[int] = []
@@ -73,14 +75,14 @@ def greedy(
         if forced_next:
             chosen = int(forced[len(seeds)])
         else:
-            chosen = int(np.where(room[:, None] > 0, open_counts, -1).argmax())
-            if blocked[chosen] or room[chosen // n] == 0:
+            chosen = int(np.where(quota[:, None] > 0, open_counts, -1).argmax())
+            if blocked[chosen] or quota[chosen // n] == 0:
                 break
         seeds.append(chosen)
         gains.append(_mark(offsets, members, covered, chosen, hit))
         _discount(offsets, members, hit, counts)
         blocked[chosen] = True
-        room[chosen // n] -= 1
+        quota[chosen // n] -= 1
     return np.array(seeds, np.int32), np.array(gains, np.int64), np.array(largest, np.int64)
 
 

@@ -1,0 +1,48 @@
+"""Launches of the samplers of RR sets: how many blocks a batch gets, and what working space."""
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, resident_blocks, xp
+from gpukit.device.launch import launch
+from gpukit.worlds import room, sample_cuda, walk_cuda
+from gpukit.worlds.graph_cuda import Batch, multiprocessors, release
+
+WALK_PLACES = room.PAIR // 8
+"""Places in the logs of walks for an expected member."""
+
+
+def skip(batch: Batch) -> None:
+    """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
+    rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.work
+    block = 32 if xp is np else sample_cuda.BLOCK
+    blocks = 2 if xp is np else min(resident_blocks(block, sample_cuda.REGISTERS), max(1, count // 32))
+    least = 4 * block * rounds
+    blocks = max(1, min(blocks, batch.pairs // least))
+    places = max(batch.pairs // blocks, least)
+    if not _fits(work, "ranks", blocks, places):
+        release(work, "queue", "ranks", "table")
+        work["queue"], work["ranks"] = Buffer(blocks * places, np.uint64), Buffer((blocks, places), np.int32)
+        work["table"] = Buffer(blocks << (2 * places - 1).bit_length(), np.uint64)
+    space = sample_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view)
+    group = max(8, min(2 * block // rounds, count // (8 * blocks)))
+    launch(sample_cuda.sample, blocks, block, batch.graph.tables, batch.samples, group, space, batch.out, batch.control)
+
+
+def walk(batch: Batch) -> None:
+    """Draw sets of LT, one round, with :func:`gpukit.worlds.walk_cuda.walk`."""
+    graph, count, work = batch.graph, batch.samples.size, batch.work
+    assert graph.hops is not None
+    block = 32 if xp is np else walk_cuda.BLOCK
+    blocks = min(2 if xp is np else walk_cuda.BLOCKS * multiprocessors(), -(-count // block))
+    places = WALK_PLACES * batch.pairs // (blocks * block)
+    if not _fits(work, "log", blocks * block, places):
+        release(work, "log")
+        work["log"] = Buffer((blocks * block, places), np.uint64)
+    t = graph.tables
+    tables = walk_cuda.WalkTables(t.rows, graph.hops.view, t.lt_kind, t.lt_constant, t.lt_prefix, t.roots, t.n)
+    launch(walk_cuda.walk, blocks, block, tables, batch.samples, work["log"].view, batch.out, batch.control)
+
+
+def _fits(work: dict[str, Buffer], name: str, rows: int, places: int) -> bool:
+    """Return whether there is a table of so many rows with so many places or more."""
+    return name in work and work[name].array.shape[0] == rows and work[name].array.shape[1] >= places

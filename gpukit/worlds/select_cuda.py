@@ -1,0 +1,137 @@
+"""Selection and coverage on a GPU: working space and launches for the kernels of ``cover_cuda.py``."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from gpukit.device.arrays import Buffer, cooperative_grid, xp
+from gpukit.device.launch import launch
+from gpukit.worlds import cover_cuda
+from gpukit.worlds.candidates_cuda import FORCED, FREE
+from gpukit.worlds.collection import Selection
+from gpukit.worlds.cover_cuda import CONTROL, Answer, Query, Sets, Work
+from gpukit.worlds.reverse import Reverse
+
+TARGET_CANDIDATES, LARGE_COLLECTION = 1024, 1 << 23
+"""Candidates that a selection aims at, and the members from which it takes as many as there is room for: choosing them
+again costs a pass over the members."""
+
+BLOCK_MEMBERS = 1 << 15
+"""Members for which a selection gets another block, from one per multiprocessor on: few make its barriers cheap."""
+
+
+class _Results(NamedTuple):
+    """What one copy brings to the host: seeds, gains, the terms of the bound, hits of each seed, and the control."""
+
+    seeds: Buffer
+    gains: Buffer
+    largest: Buffer
+    hits: Buffer
+    control: Buffer
+
+
+class Chooser:
+    """Chooses elements from collections on the current GPU, and counts what elements cover, for one at a time.
+
+    Parameters
+    ----------
+    reverse : Reverse
+        Vertices and rounds.
+    """
+
+    def __init__(self, reverse: Reverse) -> None:
+        self.n, self.rounds, elements = reverse.n, reverse.rounds, reverse.elements
+        words, candidates = (elements + 31) // 32, cover_cuda.MAX_CANDIDATES
+        self.work = Work(
+            remaining=Buffer(elements, np.int32),
+            histogram=Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32),
+            candidates=Buffer(candidates, np.int32),
+            marks=Buffer(words, np.int64),
+            parts=Buffer(words, np.int64),
+            list_start=Buffer(candidates, np.int64),
+            list_end=Buffer(candidates, np.int64),
+            inverted=Buffer(1, np.int32),
+            covered=Buffer(1, np.int32),
+            taken=Buffer((4, candidates), np.int32),
+            snapshot=Buffer((0, candidates), np.int32),
+        )
+        self.state, self.restricted = Buffer(elements, np.uint8, FREE), False
+        self.position, self.earliest = Buffer(elements, np.int32, 2**31 - 1), Buffer(1, np.int32)
+        self.all, self.none = Buffer(0, np.int64), Buffer(0, np.int32)
+
+    def release(self) -> None:
+        """Give back what grows with the number of seeds."""
+        self.work = self.work._replace(snapshot=Buffer((0, cover_cuda.MAX_CANDIDATES), np.int32))
+        self.all = Buffer(0, np.int64)
+
+    def forget_index(self) -> None:
+        """Give back what grows with the number of members."""
+        self.work = self.work._replace(inverted=Buffer(1, np.int32))
+
+    def choose(
+        self, sets: Sets, drawn: int, k: int, forced: np.ndarray, blocked: np.ndarray | None, bounds: bool
+    ) -> _Results:
+        """Start a selection (:func:`gpukit.worlds.cover_cpu.greedy`); ``drawn``: for how many sets to make room."""
+        picks = k * self.rounds
+        if len(self.work.snapshot) < picks + 1:
+            self.work = self.work._replace(snapshot=Buffer((picks + 1, cover_cuda.MAX_CANDIDATES), np.int32))
+        self.work.inverted.reserve(sets.used, 0, sets.used)
+        self.work.covered.reserve(drawn, 0, drawn)
+        self._restrict(forced, blocked)
+        results = self._results(picks)
+        wanted = self.none if len(forced) == 0 else Buffer(forced.astype(np.int32))
+        least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else cover_cuda.MAX_CANDIDATES
+        query = Query(self.n, self.rounds, k, wanted.view, self.state.view, max(least, 16 * picks), bounds)
+        work = Work(*(one.view for one in self.work))
+        answer = Answer(results.seeds.view, results.gains.view, results.largest.view)
+        _launch(cover_cuda.greedy, sets.used, sets, query, work, answer, results.control.view)
+        return results
+
+    def _restrict(self, forced: np.ndarray, blocked: np.ndarray | None) -> None:
+        """Note which elements are forced and blocked; the states stay free where none ever is."""
+        if blocked is None and not len(forced) and not self.restricted:
+            return
+        self.restricted = True
+        self.state.array.fill(FREE)
+        if blocked is not None:
+            self.state.array[:] = xp.asarray(blocked.astype(np.uint8))
+        if len(forced):
+            self.state.array[xp.asarray(forced)] = FORCED
+
+    def _results(self, picks: int) -> _Results:
+        """Return room for results, all zero, one after the other."""
+        ends = np.cumsum([0, picks, picks, picks + 1, picks + 1, CONTROL]).tolist()
+        if len(self.all) != ends[-1]:
+            self.all = Buffer(ends[-1], np.int64)
+            self.parts = _Results(*(Buffer(self.all.array[a:b]) for a, b in zip(ends, ends[1:], strict=False)))
+        self.all.array.fill(0)
+        return self.parts
+
+    def selection(self, results: _Results, forced: int, bounds: bool, judged: bool) -> Selection | None:
+        """Wait for a selection and return it; None if the candidates did not suffice."""
+        host = self.all.host()
+        seeds, gains, largest, hits, control = np.split(host, np.cumsum([len(one) for one in results])[:-1])
+        if control[cover_cuda.STATUS] != cover_cuda.DONE:
+            return None
+        largest = largest.copy()
+        largest[:forced] = -1
+        hit = int(hits[:-1].sum()) if judged else None
+        return Selection(seeds.astype(np.int32), gains.copy(), largest if bounds else None, hit)
+
+    def cover(self, sets: Sets, drawn: int, seeds: Buffer, totals: Buffer) -> None:
+        """Count sets by the first of the seeds that they hold; ``totals`` is zero before."""
+        self.earliest.reserve(drawn, 0, drawn)
+        space = (self.position.view, self.earliest.view)
+        _launch(cover_cuda.coverage, sets.used, sets.entries, sets.used, sets.size, seeds.view, *space, totals.view)
+
+
+def _launch(kernel: Any, used: int, *args: Any) -> None:
+    """Launch a cooperative kernel on a collection with so many members."""
+    if xp is np:
+        grid, block = 1, 32
+    else:
+        block = cover_cuda.BLOCK
+        least = cuda.current_context().device.MULTIPROCESSOR_COUNT
+        grid = min(cooperative_grid(kernel, block, args), max(least, used // BLOCK_MEMBERS))
+    launch(kernel, grid, block, *args)
