@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from gpukit.worlds.cover_cpu import cover
+from gpukit.worlds.cover_cpu import cover, invert
 
 BOUNDED_PREFIXES = 32
 """Greedy prefixes for which the knapsack bound is worked out at most: each costs a sort of the vertices."""
@@ -48,8 +48,8 @@ def choose(
         Upper bound on what any allowed set covers: the least, over greedy prefixes S_i that hold the forced vertices,
         of Λ(S_i) + the fractional knapsack of the marginal counts given S_i.
     """
-    starts, sets = _index(offsets, members, counts)
-    covered = np.zeros(len(offsets) - 1, np.bool_)
+    covered, everyone = np.zeros(len(offsets) - 1, np.bool_), np.arange(len(counts), dtype=np.int32)
+    starts, sets = invert(offsets, members, covered, counts, everyone, everyone)
     barred = blocked.copy()
     barred[forced] = True
     base = np.array([cover(starts, sets, v, offsets, members, covered, counts) for v in forced], np.int64)
@@ -80,21 +80,6 @@ def choose(
         seeds, gains = [single], [single_gain]
     chosen = np.concatenate([forced, np.array(seeds, np.int32)])
     return chosen, np.concatenate([base, np.array(gains, np.int64)]), coverage_upper
-
-
-@numba.njit(cache=True)
-def _index(offsets, members, counts):
-    """Return the sets of each vertex, end to end, with their starts."""
-    starts = np.zeros(len(counts) + 1, np.int64)
-    for v in range(len(counts)):
-        starts[v + 1] = starts[v] + counts[v]
-    fill = starts.copy()
-    sets = np.empty(starts[-1], np.int32)
-    for s in range(len(offsets) - 1):
-        for j in range(offsets[s], offsets[s + 1]):
-            sets[fill[members[j]]] = s
-            fill[members[j]] += 1
-    return starts, sets
 
 
 @numba.njit(cache=True)

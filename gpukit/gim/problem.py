@@ -318,12 +318,5 @@ class Result:
 
     def facts(self) -> dict[str, Any]:
         """Return what a record shows beside the seeds."""
-        return {
-            "spread_estimate": self.spread_estimate,
-            "selection_estimate": self.selection_estimate,
-            "rr_sets": self.rr_sets,
-            "guarantee": self.guarantee,
-            "guarantee_kind": self.guarantee_kind,
-            "lower": self.lower,
-            "upper": self.upper,
-        }
+        names = ("spread_estimate", "selection_estimate", "rr_sets", "guarantee", "guarantee_kind", "lower", "upper")
+        return {name: getattr(self, name) for name in names}

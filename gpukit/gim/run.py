@@ -101,18 +101,13 @@ def maximise(
     problem = replace(validate(graph, params), greedy=methods.greedy)
     if params.selection == "scan" and methods.greedy is None:
         raise UsageError("selection 'scan' is the paper's; gpukit.gim.paper.maximise does it")
-    if params.samples == "original" and methods.imm is imm:
+    if (params.bound, params.samples) == ("imm", "original") and methods.imm is imm:
         raise UsageError("samples 'original' are the paper's; gpukit.gim.paper.maximise does it")
     timer = timer or PhaseTimer()
     progress = progress or (lambda done, total: None)
-    reverse = prepare(
-        graph,
-        params.model,
-        params.sampler,
-        tables=None if tables is None else dict(tables),
-        rounds=params.rounds,
-        root_weights=problem.weights,
-    )
+    known = None if tables is None else dict(tables)
+    roots = problem.weights
+    reverse = prepare(graph, params.model, params.sampler, tables=known, rounds=params.rounds, root_weights=roots)
     with timer.phase("transfer"):
         first = make_collection(reverse, params.seed, 0, device, sampler=methods.sampler)
 

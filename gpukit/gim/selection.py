@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.device.timing import PhaseTimer
 from gpukit.gim.problem import Problem
-from gpukit.worlds.collection import Collection
+from gpukit.worlds.collection import Collection, Query
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,24 +47,19 @@ def choose(
     """
     if problem.costs is None and problem.greedy is None:
         with timer.phase("selection"):
-            found = collection.select(
-                problem.k_max, forced=problem.forced, blocked=problem.blocked, bounds=bounds, judge=judge
-            )
-            coverage_upper = None
-            if bounds:
-                assert found.largest is not None
-                coverage_upper = _least_bound(found.gains, found.largest, len(problem.forced))
-            return Choice(found.seeds, found.gains, coverage_upper, found.hit)
+            found = collection.select(Query(problem.k_max, problem.forced, problem.blocked, bounds), judge)
+            return Choice(found.seeds, found.gains, _least_bound(found.gains, found.largest, problem), found.hit)
     with timer.phase("transfer"):
         offsets, members = collection.export()
     n, rounds = collection.reverse.n, collection.reverse.rounds
     blocked = np.zeros(n * rounds, np.bool_) if problem.blocked is None else problem.blocked
+    upper: int | None
     with timer.phase("selection"):
         counts = np.bincount(members, minlength=n * rounds)
         if problem.costs is not None:
             from gpukit.gim import budget
 
-            seeds, gains, coverage_upper = budget.choose(
+            seeds, gains, upper = budget.choose(
                 offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left
             )
         else:
@@ -72,11 +67,13 @@ def choose(
             seeds, gains, largest = problem.greedy(
                 offsets, members, counts, n, rounds, problem.k_max, problem.forced, blocked.copy(), bounds
             )
-            coverage_upper = _least_bound(gains, largest, len(problem.forced)) if bounds else None
-        return Choice(seeds, gains, coverage_upper, None if judge is None else int(judge.coverage(seeds)[-1]))
+            upper = _least_bound(gains, largest if bounds else None, problem)
+        return Choice(seeds, gains, upper, None if judge is None else int(judge.coverage(seeds)[-1]))
 
 
-def _least_bound(gains: np.ndarray, largest: np.ndarray, forced: int) -> int:
+def _least_bound(gains: np.ndarray, largest: np.ndarray | None, problem: Problem) -> int | None:
     """Return the least of Λ(S_i) + largest[i] over the prefixes that hold the forced vertices."""
+    if largest is None:
+        return None
     covered = np.concatenate([np.zeros(1, np.int64), np.cumsum(gains)])
-    return int((covered + largest)[forced:].min())
+    return int((covered + largest)[len(problem.forced) :].min())

@@ -8,6 +8,7 @@ import numpy as np
 from gpukit.errors import InputError, UsageError
 from gpukit.gim.problem import Result, Step
 from gpukit.worlds import cover_cpu
+from gpukit.worlds.collection import coverage_of
 
 Sets = tuple[np.ndarray, np.ndarray]
 """RR sets as offsets and members."""
@@ -127,10 +128,8 @@ def select(
     sets, covered = len(offsets) - 1, int(gains.sum())
     drawn, estimates = sets, {"spread_estimate": None, "selection_estimate": n * covered / sets}
     if judge is not None:
-        position = np.full(n * rounds, len(seeds), np.int32)
-        position[seeds] = np.arange(len(seeds), dtype=np.int32)
         judging = len(judge[0]) - 1
-        hit = int(cover_cpu.coverage(*judge, position, len(seeds))[-1])
+        hit = int(coverage_of(n * rounds, *judge, seeds)[-1])
         drawn, estimates = sets + judging, {"spread_estimate": n * hit / judging, "selection_estimate": None}
     return Result(
         seeds=(seeds % n).astype(np.int32),

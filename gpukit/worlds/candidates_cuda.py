@@ -17,7 +17,7 @@ FREE, BLOCKED, FORCED = 0, 1, 2
 
 
 @cuda.jit(device=True)
-def candidate_bits(work, state, limit, word):
+def bits_of(work, state, limit, word):
     """Return the bits of the candidates among 32 elements, and 1 << PACKED for each plus all their occurrences."""
     bits, sums = int64(0), int64(0)
     for i in range(32):
@@ -29,7 +29,7 @@ def candidate_bits(work, state, limit, word):
 
 
 @cuda.jit(device=True)
-def candidate_number(word, bit):
+def number_of(word, bit):
     """Return the number of the candidate that has a bit in a word of marks."""
     return int32(word >> 32) + int32(cuda.popc(uint32(word & ((int64(1) << bit) - 1))))
 
@@ -56,7 +56,7 @@ def find(entries, at, stride, end, marks, names, places):
     for i in range(AT_ONCE):
         bit = uint32(names[i] & 31)
         marked = (uint32(words[i] & 0xFFFFFFFF) >> bit) & uint32(1) & uint32(int32(i * stride) < left)
-        places[i] = int32(candidate_number(words[i], bit) + int32(zero)) if marked else int32(-1)
+        places[i] = int32(number_of(words[i], bit) + int32(zero)) if marked else int32(-1)
 
 
 @cuda.jit(device=True)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from threading import Event
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,6 +23,27 @@ PARALLEL = 60_000
 
 EXPECTED_SIZE = 8
 """Members of a set before any was drawn."""
+
+
+class Query(NamedTuple):
+    """What to choose from a collection.
+
+    Attributes
+    ----------
+    k : int
+        Elements of each round.
+    forced : int32 array
+        Elements chosen first, in this order.
+    blocked : bool array, shape (n * rounds,), or None
+        Elements never chosen.
+    bounds : bool
+        Whether to bound what any other choice covers (``Selection.largest``).
+    """
+
+    k: int
+    forced: np.ndarray = np.empty(0, np.int32)
+    blocked: np.ndarray | None = None
+    bounds: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +84,7 @@ class Collection(Protocol):
     def members(self) -> int:
         """Return the number of members of all sets."""
 
-    def select(
-        self,
-        k: int,
-        *,
-        forced: np.ndarray,
-        blocked: np.ndarray | None = None,
-        bounds: bool = False,
-        judge: "Collection | None" = None,
-    ) -> Selection:
+    def select(self, query: Query, judge: "Collection | None" = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
@@ -89,16 +102,10 @@ class Sampler(Protocol):
 
 
 def select_from(
-    reverse: Reverse,
-    offsets: np.ndarray,
-    members: np.ndarray,
-    counts: np.ndarray,
-    k: int,
-    forced: np.ndarray,
-    blocked: np.ndarray | None,
-    bounds: bool,
+    reverse: Reverse, offsets: np.ndarray, members: np.ndarray, counts: np.ndarray, query: Query
 ) -> Selection:
-    """Choose k elements a round from sets in host memory; ``counts`` are taken over."""
+    """Choose from sets in host memory; ``counts`` are taken over."""
+    k, forced, blocked, bounds = query
     barred = np.zeros(reverse.elements, np.bool_) if blocked is None else blocked.copy()
     seeds, gains, largest = cover_cpu.greedy(
         offsets, members, counts, reverse.n, reverse.rounds, k, forced.astype(np.int32), barred, bounds
@@ -106,9 +113,9 @@ def select_from(
     return Selection(seeds, gains, largest if bounds else None)
 
 
-def coverage_of(reverse: Reverse, offsets: np.ndarray, members: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+def coverage_of(elements: int, offsets: np.ndarray, members: np.ndarray, seeds: np.ndarray) -> np.ndarray:
     """Return, as int64 (len(seeds) + 1,), how many sets in host memory the first i seeds cover."""
-    position = np.full(reverse.elements, len(seeds), np.int32)
+    position = np.full(elements, len(seeds), np.int32)
     position[seeds] = np.arange(len(seeds), dtype=np.int32)
     return cover_cpu.coverage(offsets, members, position, len(seeds))
 
@@ -224,25 +231,17 @@ class CpuCollection:
         """Return the number of members of all sets."""
         return int(self._offsets[-1])
 
-    def select(
-        self,
-        k: int,
-        *,
-        forced: np.ndarray,
-        blocked: np.ndarray | None = None,
-        bounds: bool = False,
-        judge: "Collection | None" = None,
-    ) -> Selection:
+    def select(self, query: Query, judge: "Collection | None" = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
         counts = self._counts[0].copy()
         for more in self._counts[1:]:
             counts += more
-        chosen = select_from(self.reverse, self._offsets, self._members, counts, k, forced, blocked, bounds)
+        chosen = select_from(self.reverse, self._offsets, self._members, counts, query)
         return chosen if judge is None else replace(chosen, hit=int(judge.coverage(chosen.seeds)[-1]))
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
-        return coverage_of(self.reverse, self._offsets, self._members, seeds)
+        return coverage_of(self.reverse.elements, self._offsets, self._members, seeds)
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32), members of a set ascending."""

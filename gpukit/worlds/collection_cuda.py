@@ -13,7 +13,7 @@ from gpukit.device.arrays import Buffer, OutOfMemory, copy, side_stream, wait_fo
 from gpukit.errors import DeviceError
 from gpukit.worlds import room, samplers_cuda, walk_cuda
 from gpukit.worlds import sample_cuda as kernels
-from gpukit.worlds.collection import Collection, Sampler, Selection, check_ids, coverage_of, select_from
+from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids, coverage_of, select_from
 from gpukit.worlds.cover_cpu import sort_sets
 from gpukit.worlds.cover_cuda import Sets
 from gpukit.worlds.graph_cuda import Batch, DeviceGraph, bytes_of, release
@@ -235,19 +235,11 @@ class CudaCollection:
             return int(self._host.sets(self.size)[0][-1])
         return self._used if self.size == self._drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
 
-    def select(
-        self,
-        k: int,
-        *,
-        forced: np.ndarray,
-        blocked: np.ndarray | None = None,
-        bounds: bool = False,
-        judge: Collection | None = None,
-    ) -> Selection:
+    def select(self, query: Query, judge: Collection | None = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
         on_device = judge if isinstance(judge, CudaCollection) and judge._host is None else None
         try:
-            result = None if self._host is not None else self._select_on_device(k, forced, blocked, bounds, on_device)
+            result = None if self._host is not None else self._select_on_device(query, on_device)
         except OutOfMemory:
             release(self.graph.work)
             self.graph.chooser.release()
@@ -255,26 +247,19 @@ class CudaCollection:
         if result is None:
             offsets, members = self._sets()
             counts = np.bincount(members, minlength=self.reverse.elements).astype(np.int32)
-            result = select_from(self.reverse, offsets, members, counts, k, forced, blocked, bounds)
+            result = select_from(self.reverse, offsets, members, counts, query)
             on_device = None
         if judge is not None and on_device is None:
             result = replace(result, hit=int(judge.coverage(result.seeds)[-1]))
         return result
 
-    def _select_on_device(
-        self,
-        k: int,
-        forced: np.ndarray,
-        blocked: np.ndarray | None,
-        bounds: bool,
-        judge: "CudaCollection | None",
-    ) -> Selection | None:
+    def _select_on_device(self, query: Query, judge: "CudaCollection | None") -> Selection | None:
         """Return None if the candidates did not suffice."""
         chooser = self.graph.chooser
-        results = chooser.choose(self._on_device(), self._drawn, k, forced, blocked, bounds)
+        results = chooser.choose(self._on_device(), self._drawn, query)
         if judge is not None:
             judge.graph.chooser.cover(judge._on_device(), judge._drawn, results.seeds, results.hits)
-        return chooser.selection(results, len(forced), bounds, judge is not None)
+        return chooser.selection(results, query, judge is not None)
 
     def _on_device(self) -> Sets:
         """Return the first ``size`` sets, for kernels."""
@@ -292,7 +277,7 @@ class CudaCollection:
                 return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
             except OutOfMemory:
                 release(self.graph.work)
-        return coverage_of(self.reverse, *self._sets(), seeds)
+        return coverage_of(self.reverse.elements, *self._sets(), seeds)
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""

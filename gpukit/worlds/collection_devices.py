@@ -9,7 +9,7 @@ from numba import cuda
 
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.worlds import collection_cuda
-from gpukit.worlds.collection import Collection, Sampler, Selection, check_ids
+from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids
 from gpukit.worlds.collection_cuda import CudaCollection, Piece
 from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
@@ -103,19 +103,11 @@ class MultiCudaCollection:
         """Return the number of members of all sets."""
         return self._gathered().members()
 
-    def select(
-        self,
-        k: int,
-        *,
-        forced: np.ndarray,
-        blocked: np.ndarray | None = None,
-        bounds: bool = False,
-        judge: Collection | None = None,
-    ) -> Selection:
+    def select(self, query: Query, judge: Collection | None = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
         # Both collections move to the first GPU, which does the rest at once.
         judge = judge._gathered() if isinstance(judge, MultiCudaCollection) else judge
-        return self._gathered().select(k, forced=forced, blocked=blocked, bounds=bounds, judge=judge)
+        return self._gathered().select(query, judge)
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""

@@ -3,7 +3,7 @@
 Only the elements in many sets can be chosen or count for the bound, so both work on *candidates*: the elements whose
 current count reaches a limit that leaves enough of them. An inverted index of the candidates finds the sets a seed
 covers, so that all seeds together cost about one pass over the collection. When counts have fallen so far that an
-element outside the candidates could matter, the candidates are chosen again; the result is exactly that of a scan over
+element outside the candidates could matter, the candidates are chosen again; the result is exactly that of a pass over
 all elements.
 """
 
@@ -15,8 +15,8 @@ MIN_CANDIDATES = 512
 
 
 @numba.njit(nogil=True, cache=True)
-def _limit(counts, pool, blocked, wanted):
-    """Return the largest limit that at least ``wanted`` unblocked elements of ``pool`` reach, 0 if too few do."""
+def _limit(counts, pool, blocked, target):
+    """Return the largest limit that at least ``target`` unblocked elements of ``pool`` reach, 0 if too few do."""
     highest = 0
     for e in pool:
         highest = max(highest, counts[e])
@@ -27,7 +27,7 @@ def _limit(counts, pool, blocked, wanted):
     reached = 0
     for limit in range(highest, 0, -1):
         reached += histogram[limit]
-        if reached >= wanted:
+        if reached >= target:
             return limit
     return 0
 
@@ -47,8 +47,8 @@ def _candidates(counts, pool, blocked, limit, slot):
 
 
 @numba.njit(nogil=True, cache=True)
-def _inverted(offsets, members, covered, counts, candidates, slot):
-    """Return the uncovered sets of each candidate, end to end, with their starts."""
+def invert(offsets, members, covered, counts, candidates, slot):
+    """Return the uncovered sets of each candidate, end to end, with their starts; ``slot``: where each element is."""
     starts = np.zeros(len(candidates) + 1, np.int64)
     for c in range(len(candidates)):
         starts[c + 1] = starts[c] + counts[candidates[c]]
@@ -64,6 +64,7 @@ def _inverted(offsets, members, covered, counts, candidates, slot):
     return starts, sets
 
 
+# Algorithm 7 for one element, with an index in place of lines 1 to 10, and algorithm 1, line 9.
 @numba.njit(nogil=True, cache=True)
 def cover(starts, sets, c, offsets, members, covered, counts):
     """Cover the sets of entry ``c`` of an index, take their members out of the counts, return how many were new.
@@ -117,17 +118,6 @@ def _largest(counts, candidates, round_of, t, k, histogram):
 
 
 @numba.njit(nogil=True, cache=True)
-def _positive(counts):
-    """Return the elements with a positive count, ascending."""
-    found = np.empty(len(counts), np.int32)
-    size = 0
-    for e in range(len(counts)):
-        found[size] = e
-        size += counts[e] > 0
-    return found[:size].copy()
-
-
-@numba.njit(nogil=True, cache=True)
 def _eligible(counts, blocked, n, rounds, k):
     """Return, ascending, the elements with a positive count, and in each round the k lowest unblocked ones without.
 
@@ -145,6 +135,28 @@ def _eligible(counts, blocked, n, rounds, k):
                 idle += 1
                 size += 1
     return found[:size].copy()
+
+
+# OPIM-C, section 5. Returns the sum over all rounds, and whether no other element can be among the largest.
+@numba.njit(nogil=True, cache=True)
+def _bound(counts, candidates, round_of, rounds, k, limit, histogram):
+    total, enough = 0, True
+    for t in range(rounds):
+        part, last = _largest(counts, candidates, round_of, t, k, histogram)
+        total += part
+        enough &= last >= limit
+    return total, enough
+
+
+# Algorithm 1, line 7. Returns the lowest of the candidates with the highest count that may be chosen, and that count.
+@numba.njit(nogil=True, cache=True)
+def _best(counts, candidates, round_of, quota, blocked):
+    best, highest = -1, -1
+    for c in range(len(candidates)):
+        e = candidates[c]
+        if counts[e] > highest and quota[round_of[c]] > 0 and not blocked[e]:
+            best, highest = e, counts[e]
+    return best, highest
 
 
 @numba.njit(nogil=True, cache=True)
@@ -176,67 +188,47 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
         Sums of the k largest marginal counts of every round given the first i seeds; -1 where not asked for.
     """
     covered = np.zeros(len(offsets) - 1, np.bool_)
-    slot = np.empty(n * rounds, np.int32)
-    room = np.full(rounds, k, np.int64)
+    slot = np.full(n * rounds, -1, np.int32)
+    quota = np.full(rounds, k, np.int64)
     seeds = np.empty(k * rounds, np.int32)
     gains = np.zeros(k * rounds, np.int64)
     largest = np.full(k * rounds + 1, -1, np.int64)
-    wanted = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * k * rounds)
-    for e in forced:
-        blocked[e] = True
-    slot[:] = -1
+    target = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * k * rounds)
     chosen = len(forced)
-    starts, sets = np.zeros(1, np.int64), np.empty(0, np.int32)
     if chosen > 0:
         for i in range(chosen):
+            blocked[forced[i]] = True
             slot[forced[i]] = i
-        starts, sets = _inverted(offsets, members, covered, counts, forced.copy(), slot)
+        starts, sets = invert(offsets, members, covered, counts, forced.copy(), slot)
         for i in range(chosen):
             seeds[i] = forced[i]
             gains[i] = cover(starts, sets, i, offsets, members, covered, counts)
-            room[forced[i] // n] -= 1
-            slot[forced[i]] = -1
-    pool = _positive(counts)
-    limit, fresh = 0, True
-    candidates, round_of = pool[:0].copy(), np.empty(0, np.int64)
+            quota[forced[i] // n] -= 1
+    pool = np.flatnonzero(counts > 0).astype(np.int32)
     histogram = np.zeros(max(counts) + 1, np.int64)
     while True:
-        if fresh:
-            limit = _limit(counts, pool, blocked, wanted)
-            if limit == 0:
-                pool = _eligible(counts, blocked, n, rounds, k)
-            candidates = _candidates(counts, pool, blocked, limit, slot)
-            round_of = candidates // n if rounds > 1 else np.zeros(len(candidates), np.int64)
-            starts, sets = _inverted(offsets, members, covered, counts, candidates, slot)
-            fresh = False
-        complete = True
-        total = 0
-        if bounds:
-            for t in range(rounds):
-                part, last = _largest(counts, candidates, round_of, t, k, histogram)
-                total += part
-                complete &= last >= limit
-        best, highest = -1, -1
-        for c in range(len(candidates)):
-            e = candidates[c]
-            if counts[e] > highest and room[round_of[c]] > 0 and not blocked[e]:
-                best, highest = e, counts[e]
-        if chosen < k * rounds:
-            complete &= highest >= limit
-        if limit > 0 and not complete:
-            wanted *= 2
-            fresh = True
-            continue
-        if bounds:
+        # An epoch: afterwards the index holds the uncovered sets of all elements that reach the limit.
+        limit = _limit(counts, pool, blocked, target)
+        if limit == 0:
+            pool = _eligible(counts, blocked, n, rounds, k)
+        candidates = _candidates(counts, pool, blocked, limit, slot)
+        round_of = candidates // n if rounds > 1 else np.zeros(len(candidates), np.int64)
+        starts, sets = invert(offsets, members, covered, counts, candidates, slot)
+        while True:
+            total, enough = _bound(counts, candidates, round_of, rounds, k, limit, histogram) if bounds else (-1, True)
+            best, highest = _best(counts, candidates, round_of, quota, blocked)
+            enough &= chosen == k * rounds or highest >= limit
+            if limit > 0 and not enough:
+                break
             largest[chosen] = total
-        if chosen == k * rounds or best < 0:
-            break
-        seeds[chosen] = best
-        gains[chosen] = cover(starts, sets, slot[best], offsets, members, covered, counts)
-        blocked[best] = True
-        room[best // n] -= 1
-        chosen += 1
-    return seeds[:chosen], gains[:chosen], largest[: chosen + 1]
+            if chosen == k * rounds or best < 0:
+                return seeds[:chosen], gains[:chosen], largest[: chosen + 1]
+            seeds[chosen] = best
+            gains[chosen] = cover(starts, sets, slot[best], offsets, members, covered, counts)
+            blocked[best] = True
+            quota[best // n] -= 1
+            chosen += 1
+        target *= 2
 
 
 @numba.njit(nogil=True, cache=True)

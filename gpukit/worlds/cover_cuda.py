@@ -7,21 +7,14 @@ equally frequent) the kernel says ``INCOMPLETE`` and the host chooses instead. N
 file alone: touch it after one of ``candidates_cuda.py``.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.device.select import register_limit
-from gpukit.worlds.candidates_cuda import (
-    AT_ONCE,
-    FREE,
-    PACKED,
-    candidate_bits,
-    candidate_number,
-    count_candidates,
-    find,
-)
+from gpukit.worlds.candidates_cuda import AT_ONCE, FREE, PACKED, bits_of, count_candidates, find, number_of
+from gpukit.worlds.sample_cuda import step
 
 BLOCK, WARP = 512, 32
 
@@ -49,7 +42,7 @@ LARGE_SET = 256
 """Members above which a whole block takes a set instead of a warp."""
 
 
-class Sets(NamedTuple):
+class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
     """The sets to choose from.
 
     Attributes
@@ -68,16 +61,8 @@ class Sets(NamedTuple):
         Whether ``size`` is the whole collection.
     """
 
-    starts: Any
-    sizes: Any
-    size: int
-    entries: Any
-    used: int
-    counts: Any
-    whole: bool
 
-
-class Query(NamedTuple):
+class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target bounds")):
     """What to choose.
 
     Attributes
@@ -92,16 +77,10 @@ class Query(NamedTuple):
         Whether to fill ``largest``.
     """
 
-    n: int
-    rounds: int
-    k: int
-    forced: Any
-    state: Any
-    target: int
-    bounds: bool
 
-
-class Work(NamedTuple):
+class Work(
+    namedtuple("Work", "remaining histogram candidates marks parts list_start list_end inverted covered taken snapshot")
+):
     """Working space; need not be cleared.
 
     Attributes
@@ -122,39 +101,16 @@ class Work(NamedTuple):
         Counts of the candidates before each seed.
     """
 
-    remaining: Any
-    histogram: Any
-    candidates: Any
-    marks: Any
-    parts: Any
-    list_start: Any
-    list_end: Any
-    inverted: Any
-    covered: Any
-    taken: Any
-    snapshot: Any
 
-
-class Answer(NamedTuple):
+class Answer(namedtuple("Answer", "seeds gains largest")):
     """Results: ``seeds``, ``gains`` (int64, k * rounds) and ``largest`` (int64, k * rounds + 1)."""
 
-    seeds: Any
-    gains: Any
-    largest: Any
 
-
-class Thread(NamedTuple):
+class Thread(namedtuple("Thread", "tid block_size block blocks thread threads")):
     """Where a thread stands: in its block of so many threads, its block in the grid, and in the whole grid."""
 
-    tid: int
-    block_size: int
-    block: int
-    blocks: int
-    thread: int
-    threads: int
 
-
-class Shared(NamedTuple):
+class Shared(namedtuple("Shared", "current local quota best todo_start todo_size few")):
     """Shared memory of a block.
 
     Attributes
@@ -171,14 +127,6 @@ class Shared(NamedTuple):
         New sets: those of warps from the front, those of the block from the back.
     few : int64 array, shape (4,)
     """
-
-    current: Any
-    local: Any
-    quota: Any
-    best: Any
-    todo_start: Any
-    todo_size: Any
-    few: Any
 
 
 @cuda.jit(device=True)
@@ -247,12 +195,8 @@ def _largest(snapshot, row, candidates, total, n, round_, k, histogram, few):
     return result
 
 
-_step = cuda.jit(device=True, inline="always")
-"""A step of the kernel. Put in place before types are found, steps give the machine code of one long function."""
-
-
 # Afterwards, and after a barrier, no set is covered and each round may get k seeds.
-@_step
+@step
 def _clear(me, sets, query, work, quota):
     tid, block_size = me.tid, me.block_size
     thread, threads = me.thread, me.threads
@@ -267,7 +211,7 @@ def _clear(me, sets, query, work, quota):
 
 
 # The first epoch of a whole collection has these counts from sampling (Algorithm 3, line 13: Occur).
-@_step
+@step
 def _start_counts(me, sets, remaining, fresh):
     thread, threads = me.thread, me.threads
     e = thread
@@ -277,7 +221,7 @@ def _start_counts(me, sets, remaining, fresh):
 
 
 # Any other counts anew. Afterwards ``remaining`` is the number of uncovered sets that hold each element.
-@_step
+@step
 def _count_uncovered(me, sets, work):
     thread, threads = me.thread, me.threads
     i = thread
@@ -289,7 +233,7 @@ def _count_uncovered(me, sets, work):
 
 
 # Afterwards, and after a grid barrier, the epoch's histogram has the counts of all elements that may be chosen.
-@_step
+@step
 def _fill_histogram(me, query, work, epoch, local):
     tid, block_size = me.tid, me.block_size
     thread, threads = me.thread, me.threads
@@ -309,7 +253,7 @@ def _fill_histogram(me, query, work, epoch, local):
 
 # Afterwards ``few[0]`` is the bucket from which on elements are candidates: enough of them, but not too many. It is
 # not below ``bucket``, that of the epoch before, where it cannot be.
-@_step
+@step
 def _limit(me, query, work, epoch, bucket, local, few):
     tid, block_size = me.tid, me.block_size
     for b in range(tid, BUCKETS, block_size):
@@ -329,7 +273,7 @@ def _limit(me, query, work, epoch, bucket, local, few):
 
 # A prefix sum over the words of marks, first half. Afterwards, and after a grid barrier, each word has the bits of its
 # candidates, and ``parts`` how many candidates and occurrences each part of the words has.
-@_step
+@step
 def _mark_candidates(me, query, work, limit, sums_of):
     tid, block_size, block, blocks, _, _ = me
     words = len(work.marks)
@@ -338,7 +282,7 @@ def _mark_candidates(me, query, work, limit, sums_of):
         word = part * block_size + tid
         bits, sums = int64(0), int64(0)
         if word < words:
-            bits, sums = candidate_bits(work.remaining, query.state, limit, word)
+            bits, sums = bits_of(work.remaining, query.state, limit, word)
             work.marks[word] = bits
         sums_of[tid] = sums
         add_up(sums_of)
@@ -350,7 +294,7 @@ def _mark_candidates(me, query, work, limit, sums_of):
 
 # Second half. Afterwards, and after a grid barrier, candidates are numbered in the order of their ids, their lists have
 # their places, and ``control`` has their number.
-@_step
+@step
 def _number_candidates(me, query, work, limit, sums_of, few, control, place):
     tid, block_size, block, blocks, _, _ = me
     words = len(work.marks)
@@ -366,7 +310,7 @@ def _number_candidates(me, query, work, limit, sums_of, few, control, place):
         cuda.atomic.add(few, 0, before)
         bits, sums = int64(0), int64(0)
         if word < words and work.marks[word] > 0:
-            bits, sums = candidate_bits(work.remaining, query.state, limit, word)
+            bits, sums = bits_of(work.remaining, query.state, limit, word)
         sums_of[tid] = sums
         add_up(sums_of)
         before = few[0] + sums_of[tid] - sums
@@ -388,9 +332,10 @@ def _number_candidates(me, query, work, limit, sums_of, few, control, place):
 
 
 # Afterwards, and after a grid barrier, ``inverted`` has the uncovered sets of each candidate.
-@_step
-def _invert(me, sets, work, epoch, names, places):
+@step
+def _invert(me, sets, work, epoch):
     thread, threads = me.thread, me.threads
+    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
     at = thread
     while at < sets.used:
         find(sets.entries, at, threads, sets.used, work.marks, names, places)
@@ -403,9 +348,10 @@ def _invert(me, sets, work, epoch, names, places):
 
 # Algorithm 7, line 14. Afterwards the block's counts are those of the sets that the seeds so far do not cover. A thread
 # asks for several losses before it looks at one: else each subtraction waits for memory.
-@_step
-def _subtract_losses(me, current, row, total, losses):
+@step
+def _subtract_losses(me, current, row, total):
     tid, block_size = me.tid, me.block_size
+    losses = cuda.local.array(LOSSES, int32)
     base = tid
     while base < total:
         for i in range(LOSSES):
@@ -418,17 +364,17 @@ def _subtract_losses(me, current, row, total, losses):
 
 # Algorithm 1, line 7. Returns the best of a thread's candidates; afterwards, and after a barrier, ``local`` counts the
 # candidates of each round that reach the limit. Block 0 clears the row of losses of the seed after next.
-@_step
-def _best_of_thread(me, query, work, block, step, limit, total):
+@step
+def _best_of_thread(me, query, work, block, pick, limit, total):
     tid, block_size = me.tid, me.block_size
     mine, reaching = int64(0), 0
     c = tid
     while c < total:
         count, free = block.current[c], True
         if me.block == 0:
-            work.taken[(step + 2) & 3, c] = 0
-            if query.bounds and step >= len(query.forced):
-                work.snapshot[step, c] = count
+            work.taken[(pick + 2) & 3, c] = 0
+            if query.bounds and pick >= len(query.forced):
+                work.snapshot[pick, c] = count
         if query.rounds > 1:
             round_ = work.candidates[c] // query.n
             free = block.quota[round_] > 0
@@ -445,7 +391,7 @@ def _best_of_thread(me, query, work, block, step, limit, total):
 
 
 # Afterwards, and after a barrier, ``best[0]`` is the largest: the lower candidate, hence the lower id, among equals.
-@_step
+@step
 def _best_of_block(me, best):
     tid = me.tid
     left = me.block_size
@@ -459,9 +405,9 @@ def _best_of_block(me, best):
 
 
 # Algorithm 7, lines 1 to 18, for the sets of one list. Afterwards, and after a grid barrier, they are covered, and
-# ``lost`` has what each candidate lost.
-@_step
-def _cover(me, sets, work, block, step):
+# the row of ``taken`` of this seed has what each candidate lost.
+@step
+def _cover(me, sets, work, block, pick):
     tid, block_size = me.tid, me.block_size
     few = block.few
     base, end = few[BEGIN], few[END]
@@ -485,16 +431,60 @@ def _cover(me, sets, work, block, step):
         cuda.syncthreads()
         q = tid // WARP
         while q < few[WARP_SETS]:
-            taken, start = work.taken[step & 3], block.todo_start[q]
+            taken, start = work.taken[pick & 3], block.todo_start[q]
             count_candidates(sets.entries, start, start + block.todo_size[q], tid % WARP, WARP, work.marks, taken)
             q += (block_size + WARP - 1) // WARP
         q = block_size - few[BLOCK_SETS]
         while q < block_size:
-            taken, start = work.taken[step & 3], block.todo_start[q]
+            taken, start = work.taken[pick & 3], block.todo_start[q]
             count_candidates(sets.entries, start, start + block.todo_size[q], tid, block_size, work.marks, taken)
             q += 1
         cuda.syncthreads()
         base += me.threads
+
+
+# Afterwards ``few[0]`` is the bucket of the epoch's candidates.
+@step
+def _begin_epoch(me, grid, sets, query, work, block, epoch, bucket):
+    fresh = sets.whole and epoch == 0
+    _start_counts(me, sets, work.remaining, fresh)
+    grid.sync()
+    if not fresh:
+        _count_uncovered(me, sets, work)
+        grid.sync()
+    _fill_histogram(me, query, work, epoch, block.local)
+    grid.sync()
+    _limit(me, query, work, epoch, bucket, block.local, block.few)
+
+
+# Afterwards all blocks have the counts of the candidates, ``inverted`` their sets, and no seed has taken anything yet.
+# Returns the number of candidates.
+@step
+def _index_candidates(me, grid, sets, query, work, block, control, epoch, limit):
+    candidates_at = CONTROL_EPOCH + epoch
+    _mark_candidates(me, query, work, limit, block.best)
+    for c in range(me.thread, 4 * MAX_CANDIDATES, me.threads):
+        work.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
+    grid.sync()
+    _number_candidates(me, query, work, limit, block.best, block.few, control, candidates_at)
+    grid.sync()
+    total = int(control[candidates_at])
+    for c in range(me.tid, total, me.block_size):
+        block.current[c] = work.remaining[work.candidates[c]]
+    _invert(me, sets, work, epoch)
+    grid.sync()
+    return total
+
+
+# Block b sums the k largest marginal counts of prefix b, in each round.
+@step
+def _sum_largest(query, work, block, first_row, last_row, total, largest):
+    for row in range(first_row + cuda.blockIdx.x, last_row, cuda.gridDim.x):
+        sum_ = int64(0)
+        for t in range(query.rounds):
+            sum_ += _largest(work.snapshot, row, work.candidates, total, query.n, t, query.k, block.local, block.few)
+        if cuda.threadIdx.x == 0:
+            largest[row] = sum_
 
 
 @cuda.jit(cache=True, **register_limit(64))
@@ -512,7 +502,7 @@ def greedy(sets, query, work, answer, control):
     Parameters
     ----------
     sets : Sets
-    query : Query
+    query : DeviceQuery
     work : Work
     answer : Answer
     control : int64 array, shape (CONTROL,)
@@ -532,49 +522,28 @@ def greedy(sets, query, work, answer, control):
         cuda.shared.array(BLOCK, int32),
         cuda.shared.array(4, int64),
     )
-    losses = cuda.local.array(LOSSES, int32)
-    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
     forced, few = query.forced, block.few
     _clear(me, sets, query, work, block.quota)
     picks = query.k * query.rounds
-    step, epoch, status = 0, 0, RUNNING
+    pick, epoch, status = 0, 0, RUNNING
     bucket = BUCKETS
     while status == RUNNING:
-        fresh = sets.whole and epoch == 0
-        _start_counts(me, sets, work.remaining, fresh)
-        grid.sync()
-        if not fresh:
-            _count_uncovered(me, sets, work)
-            grid.sync()
-        _fill_histogram(me, query, work, epoch, block.local)
-        grid.sync()
-        _limit(me, query, work, epoch, bucket, block.local, few)
+        _begin_epoch(me, grid, sets, query, work, block, epoch, bucket)
         if few[0] >= bucket:
             status = INCOMPLETE
             break
         bucket = int(few[0])
         limit = _bucket_floor(bucket)
-        candidates_at = CONTROL_EPOCH + epoch
-        _mark_candidates(me, query, work, limit, block.best)
-        for c in range(thread, 4 * MAX_CANDIDATES, threads):
-            work.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
-        grid.sync()
-        _number_candidates(me, query, work, limit, block.best, few, control, candidates_at)
-        grid.sync()
-        total = int(control[candidates_at])
-        for c in range(tid, total, block_size):
-            block.current[c] = work.remaining[work.candidates[c]]
-        _invert(me, sets, work, epoch, names, places)
-        grid.sync()
-        epoch_first = step
+        total = _index_candidates(me, grid, sets, query, work, block, control, epoch, limit)
+        epoch_first = pick
         while True:
             b = tid
             while b < query.rounds:
                 block.local[b] = 0
                 b += block_size
             cuda.syncthreads()
-            _subtract_losses(me, block.current, work.taken[(step - 1) & 3], total, losses)
-            mine = _best_of_thread(me, query, work, block, step, limit, total)
+            _subtract_losses(me, block.current, work.taken[(pick - 1) & 3], total)
+            mine = _best_of_thread(me, query, work, block, pick, limit, total)
             # The list of a thread's own best is on its way while the block finds out whose is the best of all.
             begin, end = int64(0), int64(0)
             if mine > 0:
@@ -584,12 +553,12 @@ def greedy(sets, query, work, answer, control):
             _best_of_block(me, block.best)
             c = 0xFFFFFFFF - (block.best[0] & 0xFFFFFFFF)
             # No other element can matter: none can be chosen, or be among the k largest of a round.
-            enough = step == picks or block.best[0] >> 32 >= limit
+            enough = pick == picks or block.best[0] >> 32 >= limit
             if query.bounds and limit > 1:
                 for t in range(query.rounds):
                     enough = enough and block.local[t] >= query.k
-            if step < len(forced):
-                c = int64(candidate_number(work.marks[forced[step] >> 5], forced[step] & 31))
+            if pick < len(forced):
+                c = int64(number_of(work.marks[forced[pick] >> 5], forced[pick] & 31))
                 enough = True
                 if tid == 0:
                     few[BEGIN], few[END] = work.list_start[c], work.list_end[c]
@@ -598,27 +567,21 @@ def greedy(sets, query, work, answer, control):
             cuda.syncthreads()
             if not enough:
                 break
-            if step == picks:
+            if pick == picks:
                 status = DONE
                 break
             if thread == 0:
-                answer.seeds[step] = work.candidates[c]
-                answer.gains[step] = block.current[c]
+                answer.seeds[pick] = work.candidates[c]
+                answer.gains[pick] = block.current[c]
             if query.rounds > 1 and tid == 0:
                 block.quota[work.candidates[c] // query.n] -= 1
-            _cover(me, sets, work, block, step)
-            step += 1
+            _cover(me, sets, work, block, pick)
+            pick += 1
             grid.sync()
         if query.bounds:
             grid.sync()
-            first_row = max(epoch_first, len(forced))
-            last_row = step + 1 if status == DONE else step
-            for row in range(first_row + cuda.blockIdx.x, last_row, cuda.gridDim.x):
-                sum_ = int64(0)
-                for t in range(query.rounds):
-                    sum_ += _largest(work.snapshot, row, work.candidates, total, query.n, t, query.k, block.local, few)
-                if tid == 0:
-                    answer.largest[row] = sum_
+            first_row, last_row = max(epoch_first, len(forced)), pick + 1 if status == DONE else pick
+            _sum_largest(query, work, block, first_row, last_row, total, answer.largest)
         epoch += 1
         if status == RUNNING:
             if limit <= 1 or epoch == EPOCHS:
@@ -670,7 +633,7 @@ _bool, _int, _i32, _i64, _u8 = types.boolean, types.int64, types.int32[::1], typ
 _rows = types.int32[:, ::1]
 
 SETS = types.NamedTuple((_i64, _i32, _int, _i64, _int, _i32, _bool), Sets)
-QUERY = types.NamedTuple((_int, _int, _int, _i32, _u8, _int, _bool), Query)
+QUERY = types.NamedTuple((_int, _int, _int, _i32, _u8, _int, _bool), DeviceQuery)
 WORK = types.NamedTuple((_i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32, _rows, _rows), Work)
 ANSWER = types.NamedTuple((_i64, _i64, _i64), Answer)
 

@@ -1,7 +1,7 @@
 """A graph made ready for reverse sampling: model, sampler, rounds and root weights, in arrays both devices read."""
 
+from collections import namedtuple
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -11,14 +11,14 @@ from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import NO_PROBABILITIES, check_lt, in_probabilities, threshold
 from gpukit.worlds.rule import LT_CASCADE, LT_CONSTANT, LT_PREFIX
-from gpukit.worlds.tables import build_scan_tables, build_tables, equal_rows
+from gpukit.worlds.tables import build_per_edge_tables, build_tables, equal_rows
 
 NO_ACCEPT = np.zeros(1, np.uint32)
 NO_ROOTS = np.zeros(0, np.uint64)
 MAX_ROUNDS = 255
 
 
-class Tables(NamedTuple):
+class Tables(namedtuple("Tables", "rows indices accept thresholds lt_kind lt_constant lt_prefix roots n rounds")):
     """What a sampler reads of a graph, in host memory or on a GPU.
 
     Attributes
@@ -35,26 +35,9 @@ class Tables(NamedTuple):
         Vertices, and reverse searches from each root.
     """
 
-    rows: Any
-    indices: Any
-    accept: Any
-    thresholds: Any
-    lt_kind: int
-    lt_constant: np.uint64
-    lt_prefix: Any
-    roots: Any
-    n: int
-    rounds: int
 
-
-class Samples(NamedTuple):
+class Samples(namedtuple("Samples", "seed tag root_tag first size")):
     """Which samples are drawn: the user's seed, the streams of coins and roots, the first sample id, and how many."""
-
-    seed: np.uint64
-    tag: int
-    root_tag: int
-    first: int
-    size: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +169,7 @@ def prepare(
     indices, accept, lt_kind, constant, prefix = graph.in_indices, NO_ACCEPT, -1, 1, NO_ACCEPT
     if model == "ic":
         if sampler == "scan":
-            tables = build_scan_tables(graph)
+            tables = build_per_edge_tables(graph)
         elif tables is None:
             tables = build_tables(graph)
         indices = tables.get("indices", indices)

@@ -35,6 +35,22 @@ def biased(product, size):
     return low < (uint32(0) - uint32(size)) % uint32(size)
 
 
+@numba.njit(inline="always")
+def _uniform_below(size, words, seed, tag, sample, vertex, draw):
+    """Return a number uniform over [0, size); ``words`` is the draw ``draw``, and others follow while it is biased."""
+    call = draw
+    word = 0
+    product = uint64(words[0]) * size
+    while biased(product, size):
+        word += 1
+        if word == 4:
+            call += 1
+            word = 0
+            words = draw4(seed, tag, sample, vertex, call)
+        product = uint64(word_of(words, word)) * size
+    return int64(product >> uint64(32))
+
+
 @numba.njit
 def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample, vertex, words, out):
     """Write the live edges of one row, as positions in [0, length), to ``out`` and return their number.
@@ -153,21 +169,10 @@ def lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex, 
     if degree == 0:
         return int64(-1)
     words = draw4(seed, tag, sample, vertex, draw)
-    if kind == 0:
-        size = uint64(degree)
-        call = draw
-        word = 0
-        product = uint64(words[0]) * size
-        while biased(product, size):
-            word += 1
-            if word == 4:
-                call += 1
-                word = 0
-                words = draw4(seed, tag, sample, vertex, call)
-            product = uint64(word_of(words, word)) * size
-        return int64(product >> uint64(32))
+    if kind == LT_CASCADE:
+        return _uniform_below(uint64(degree), words, seed, tag, sample, vertex, draw)
     uniform = words[0]
-    if kind == 1:
+    if kind == LT_CONSTANT:
         position = uint64(uniform) // uint64(constant)
         return int64(position) if position < uint64(degree) else int64(-1)
     low, high = start, start + degree
@@ -199,19 +204,9 @@ def draw_root(n, cumulative, seed, tag, sample):
         Vertex id.
     """
     words = draw4(seed, tag, sample, 0, 0)
-    call = 0
     if len(cumulative) == 0:
-        size = uint64(n)
-        word = 0
-        product = uint64(words[0]) * size
-        while biased(product, size):
-            word += 1
-            if word == 4:
-                call += 1
-                word = 0
-                words = draw4(seed, tag, sample, 0, call)
-            product = uint64(word_of(words, word)) * size
-        return int64(product >> uint64(32))
+        return _uniform_below(uint64(n), words, seed, tag, sample, 0, 0)
+    call = 0
     total = uint64(cumulative[n - 1])
     mask = total - uint64(1)
     for shift in (1, 2, 4, 8, 16, 32):

@@ -5,7 +5,7 @@ calls vectorise and cache misses overlap; a small hash table of pairs tells whic
 ``round * n + v`` stands for vertex v in a round (a single round but for multi-round influence maximisation).
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numba
 import numpy as np
@@ -114,7 +114,7 @@ def quick_edges(meta, length, start, thresholds, skips, w0, w1, w2, w3, child, k
     return found
 
 
-class Scratch(NamedTuple):
+class Scratch(namedtuple("Scratch", "elements owners child_owner child_shift words child table")):
     """Working space of a worker.
 
     Attributes
@@ -129,44 +129,17 @@ class Scratch(NamedTuple):
         Hash table of pairs, ``owner << 32 | element + 1``.
     """
 
-    elements: Any
-    owners: Any
-    child_owner: Any
-    child_shift: Any
-    words: Any
-    child: Any
-    table: Any
 
-
-class _Group(NamedTuple):
+class _Group(namedtuple("_Group", "vertex low high w0 w1 w2 w3 lengths metas starts")):
     """Frontier elements that are expanded together: the keys of their draws, the draws, and their rows."""
 
-    vertex: Any
-    low: Any
-    high: Any
-    w0: Any
-    w1: Any
-    w2: Any
-    w3: Any
-    lengths: Any
-    metas: Any
-    starts: Any
 
-
-class _Children(NamedTuple):
+class _Children(namedtuple("_Children", "owner shift edge live")):
     """Live edges of a group, and room for those of one row."""
 
-    owner: Any
-    shift: Any
-    edge: Any
-    live: Any
 
-
-class _More(NamedTuple):
+class _More(namedtuple("_More", "row item")):
     """Vertices of a group with further rows: the next row, and the place in the group."""
-
-    row: Any
-    item: Any
 
 
 def make_scratch(rounds: int) -> Scratch:

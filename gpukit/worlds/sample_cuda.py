@@ -7,7 +7,7 @@ table of pairs, also the block's own, tells which elements a set already has. Bl
 the next set.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from numba import cuda, int32, int64, types, uint32, uint64
 
@@ -33,11 +33,11 @@ the next set of the block is packed, counted from the base of them all."""
 
 draw_root, live_edges, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.live_edges, rule.lt_choice))
 
-_step = cuda.jit(device=True, inline="always")
-"""A step of the kernel. Put in place before types are found, steps give the machine code of one long function."""
+step = cuda.jit(device=True, inline="always")
+"""A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""
 
 
-class Space(NamedTuple):
+class Space(namedtuple("Space", "table queue ranks")):
     """Working space of all blocks.
 
     Attributes
@@ -50,12 +50,8 @@ class Space(NamedTuple):
         Rank of each pair's element in its set.
     """
 
-    table: Any
-    queue: Any
-    ranks: Any
 
-
-class Output(NamedTuple):
+class Output(namedtuple("Output", "sizes starts set_base entries entry_base counts")):
     """Where sets are written.
 
     Attributes
@@ -70,31 +66,13 @@ class Output(NamedTuple):
         Occurrence counters, increased.
     """
 
-    sizes: Any
-    starts: Any
-    set_base: int
-    entries: Any
-    entry_base: int
-    counts: Any
 
-
-class Block(NamedTuple):
+class Block(namedtuple("Block", "tid block_size queue_base capacity table_base mask")):
     """A thread's place in its block, and the block's part of the working space."""
 
-    tid: int
-    block_size: int
-    queue_base: int
-    capacity: int
-    table_base: int
-    mask: int
 
-
-class Stage(NamedTuple):
+class Stage(namedtuple("Stage", "edge owner shift")):
     """Live edges that wait to be followed, in shared memory: the edge, its set, and round * n."""
-
-    edge: Any
-    owner: Any
-    shift: Any
 
 
 @cuda.jit(device=True)
@@ -129,7 +107,7 @@ def _follow(tables, space, out, block, edge, owner, shift, shared):
 
 
 # Algorithm 3, lines 1 to 7, for a group of sets. Afterwards their roots, once for each round, are in the queue.
-@_step
+@step
 def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
     for i in range(block.tid, got, block.block_size):
         root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, samples.first + ticket + i))
@@ -146,7 +124,7 @@ def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
 
 # Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the live in-edges
 # of one pair of the queue are in the stage; those that find no place there are followed at once.
-@_step
+@step
 def _expand(tables, samples, space, out, block, stage, live, key, shared):
     owner = int64(key >> uint64(32))
     element = int64(key & uint64(0xFFFFFFFF)) - 1
@@ -188,7 +166,7 @@ def _expand(tables, samples, space, out, block, stage, live, key, shared):
 
 
 # Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
-@_step
+@step
 def _pack(space, out, block, used, control, shared):
     if block.tid == 0:
         shared[OFFSET] = 0

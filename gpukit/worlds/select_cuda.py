@@ -9,8 +9,8 @@ from gpukit.device.arrays import Buffer, cooperative_grid, xp
 from gpukit.device.launch import launch
 from gpukit.worlds import cover_cuda
 from gpukit.worlds.candidates_cuda import FORCED, FREE
-from gpukit.worlds.collection import Selection
-from gpukit.worlds.cover_cuda import CONTROL, Answer, Query, Sets, Work
+from gpukit.worlds.collection import Query, Selection
+from gpukit.worlds.cover_cuda import CONTROL, Answer, DeviceQuery, Sets, Work
 from gpukit.worlds.reverse import Reverse
 
 TARGET_CANDIDATES, LARGE_COLLECTION = 1024, 1 << 23
@@ -69,10 +69,9 @@ class Chooser:
         """Give back what grows with the number of members."""
         self.work = self.work._replace(inverted=Buffer(1, np.int32))
 
-    def choose(
-        self, sets: Sets, drawn: int, k: int, forced: np.ndarray, blocked: np.ndarray | None, bounds: bool
-    ) -> _Results:
+    def choose(self, sets: Sets, drawn: int, query: Query) -> _Results:
         """Start a selection (:func:`gpukit.worlds.cover_cpu.greedy`); ``drawn``: for how many sets to make room."""
+        k, forced, blocked, bounds = query
         picks = k * self.rounds
         if len(self.work.snapshot) < picks + 1:
             self.work = self.work._replace(snapshot=Buffer((picks + 1, cover_cuda.MAX_CANDIDATES), np.int32))
@@ -82,10 +81,10 @@ class Chooser:
         results = self._results(picks)
         wanted = self.none if len(forced) == 0 else Buffer(forced.astype(np.int32))
         least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else cover_cuda.MAX_CANDIDATES
-        query = Query(self.n, self.rounds, k, wanted.view, self.state.view, max(least, 16 * picks), bounds)
+        asked = DeviceQuery(self.n, self.rounds, k, wanted.view, self.state.view, max(least, 16 * picks), bounds)
         work = Work(*(one.view for one in self.work))
         answer = Answer(results.seeds.view, results.gains.view, results.largest.view)
-        _launch(cover_cuda.greedy, sets.used, sets, query, work, answer, results.control.view)
+        _launch(cover_cuda.greedy, sets.used, sets, asked, work, answer, results.control.view)
         return results
 
     def _restrict(self, forced: np.ndarray, blocked: np.ndarray | None) -> None:
@@ -108,16 +107,16 @@ class Chooser:
         self.all.array.fill(0)
         return self.parts
 
-    def selection(self, results: _Results, forced: int, bounds: bool, judged: bool) -> Selection | None:
+    def selection(self, results: _Results, query: Query, judged: bool) -> Selection | None:
         """Wait for a selection and return it; None if the candidates did not suffice."""
         host = self.all.host()
         seeds, gains, largest, hits, control = np.split(host, np.cumsum([len(one) for one in results])[:-1])
         if control[cover_cuda.STATUS] != cover_cuda.DONE:
             return None
         largest = largest.copy()
-        largest[:forced] = -1
+        largest[: len(query.forced)] = -1
         hit = int(hits[:-1].sum()) if judged else None
-        return Selection(seeds.astype(np.int32), gains.copy(), largest if bounds else None, hit)
+        return Selection(seeds.astype(np.int32), gains.copy(), largest if query.bounds else None, hit)
 
     def cover(self, sets: Sets, drawn: int, seeds: Buffer, totals: Buffer) -> None:
         """Count sets by the first of the seeds that they hold; ``totals`` is zero before."""

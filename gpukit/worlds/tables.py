@@ -280,7 +280,7 @@ def build_tables(graph: Graph) -> dict[str, np.ndarray]:
     return _classes(graph.in_indptr, graph.in_indices, in_probabilities(graph))
 
 
-def build_scan_tables(graph: Graph) -> dict[str, np.ndarray]:
+def build_per_edge_tables(graph: Graph) -> dict[str, np.ndarray]:
     """Return tables in which every row is direct: one 32-bit draw per edge, as the papers' samplers do.
 
     Same arrays as :func:`build_tables`; the in-edges keep their order and ``accept`` is their probability minus one.

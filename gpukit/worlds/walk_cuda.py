@@ -6,13 +6,14 @@ needs no set of visited vertices: a stack of the smallest hashes met so far find
 "Cycle detection using a stack", IPL 2004), and the walk itself, still at hand, tells by bisection where it begins.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.select import for_kernels, register_limit, simulated
 from gpukit.worlds import rule
 from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, TICKET
+from gpukit.worlds.sample_cuda import step as _step
 
 BLOCK, REGISTERS = 128, 96
 """Threads in a block, and the registers each may take."""
@@ -41,11 +42,8 @@ DEEP = 2
 
 draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice))
 
-_step = cuda.jit(device=True, inline="always")
-"""A step of the kernel. Put in place before types are found, steps give the machine code of one long function."""
 
-
-class WalkTables(NamedTuple):
+class WalkTables(namedtuple("WalkTables", "rows hops lt_kind lt_constant lt_prefix roots n")):
     """What walks read of a graph: as :class:`gpukit.worlds.reverse.Tables`, for one round, and ``hops``.
 
     Attributes
@@ -54,23 +52,12 @@ class WalkTables(NamedTuple):
         The in-edges (:func:`link`), at least one.
     """
 
-    rows: Any
-    hops: Any
-    lt_kind: int
-    lt_constant: Any
-    lt_prefix: Any
-    roots: Any
-    n: int
 
-
-class Stack(NamedTuple):
+class Stack(namedtuple("Stack", "hash when")):
     """The smallest hashes that each thread of a block met so far, ascending, and when; shape (LEVELS, BLOCK)."""
 
-    hash: Any
-    when: Any
 
-
-class Recent(NamedTuple):
+class Recent(namedtuple("Recent", "vertex size ticket used")):
     """What the threads of a block met since they wrote their logs last.
 
     Attributes
@@ -79,11 +66,6 @@ class Recent(NamedTuple):
     size : int32 array, ticket, used : int64 arrays, shape (BLOCK,)
         How many vertices, of which walk, and the place of the first in the log.
     """
-
-    vertex: Any
-    size: Any
-    ticket: Any
-    used: Any
 
 
 if simulated():
@@ -130,6 +112,16 @@ def _circle_entry(log, thread, begin, last, circle):
         low += part * before
         high = min(low + part - 1, high)
     return low
+
+
+# The walk is over: its set is what lies before the circle, and one turn. Returns where the log ends now.
+@_step
+def _end_walk(out, log, thread, ticket, begin, used, circle):
+    if ticket >= 0:
+        if circle > 0:
+            used = begin + circle + _circle_entry(log, thread, begin, used - begin - circle, circle)
+        out.sizes[out.set_base + ticket] = int32(used - begin)
+    return used
 
 
 # Each row of the log is written by neighbouring threads, because single writes would cost as much as the reads of a
@@ -229,11 +221,7 @@ def walk(tables, samples, log, out, control):
     ready, more = True, True
     while more:
         if ready and not going:
-            # The walk is over: a set is what lies before its circle, and one turn.
-            if ticket >= 0:
-                if circle > 0:
-                    used = begin + circle + _circle_entry(log, thread, begin, used - begin - circle, circle)
-                out.sizes[out.set_base + ticket] = int32(used - begin)
+            used = _end_walk(out, log, thread, ticket, begin, used, circle)
             ready = 2 * used <= capacity
             if ready:
                 ticket = int64(cuda.atomic.add(taken, 0, 1))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DeviceError
+from gpukit.worlds.collection import Query
 from gpukit.worlds.reverse import prepare
 
 N, LARGEST = 500, 39
-NONE = np.empty(0, np.int32)
 
 
 class Pool:
@@ -105,7 +105,7 @@ def test_two_collections_stay_within_the_budget(simulator, make_graph, pool, bud
         extend_both(one, two, size)
         for first, second in ((one, two), (two, one)):
             if first._host is None:
-                first._select_on_device(1, NONE, None, False, None if second._host else second)
+                first._select_on_device(Query(1), None if second._host else second)
             held = max(held, 8 * first._used)
         size *= 2
     assert pool.refused == 0
@@ -131,10 +131,10 @@ def test_selections_that_find_no_memory_are_done_on_the_host(simulator, make_gra
     one, two = collections(make_graph, 100 << 20)
     for own in (one, two):
         own.extend(40_000)
-    expected = one.select(2, forced=NONE, judge=two)
+    expected = one.select(Query(2), two)
     one.graph.chooser.release()
     pool.limit = pool.alive + 1000
-    found = one.select(2, forced=NONE, judge=two)
+    found = one.select(Query(2), two)
     assert np.array_equal(found.seeds, expected.seeds) and found.hit == expected.hit and pool.refused > 0
 
 

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from gpukit.graph.csr import Weights
-from gpukit.worlds.collection import CpuCollection, extend_both
+from gpukit.worlds.collection import CpuCollection, Query, extend_both
 from gpukit.worlds.reverse import prepare
-
-NONE = np.empty(0, np.int32)
 
 
 @pytest.fixture(autouse=True)
@@ -142,9 +140,9 @@ def test_selection_and_coverage_equal_the_cpu(simulator, random_graph):
     gpu.extend(12)
     forced, blocked = np.array([7, 43], np.int32), np.zeros(80, np.bool_)
     blocked[:5] = True
-    for options in ({"forced": NONE}, {"forced": forced, "blocked": blocked}):
-        expected = cpu.select(2, bounds=True, **options)
-        found = gpu.select(2, bounds=True, **options)
+    for query in (Query(2, bounds=True), Query(2, forced, blocked, bounds=True)):
+        expected = cpu.select(query)
+        found = gpu.select(query)
         assert np.array_equal(expected.seeds, found.seeds)
         assert np.array_equal(expected.gains, found.gains)
         assert np.array_equal(expected.largest, found.largest)
@@ -155,7 +153,7 @@ def test_seeds_in_more_sets_than_there_are_threads(simulator, make_graph):
     cpu, gpu = pair(make_graph(30, [(0, v) for v in range(1, 20)] + [(20, v) for v in range(21, 30)]), "ic", "skip")
     for collection in (cpu, gpu):
         collection.extend(150)
-    expected, found = (collection.select(4, forced=NONE, bounds=True) for collection in (cpu, gpu))
+    expected, found = (collection.select(Query(4, bounds=True)) for collection in (cpu, gpu))
     assert expected.gains[0] > 64
     for name in ("seeds", "gains", "largest"):
         assert np.array_equal(getattr(expected, name), getattr(found, name))
@@ -166,7 +164,7 @@ def test_candidates_are_numbered_across_blocks(simulator, random_graph):
     cpu, gpu = pair(random_graph(30, 120, 2), "ic", "skip", rounds=40)
     for collection in (cpu, gpu):
         collection.extend(4)
-    expected, found = (collection.select(1, forced=NONE, bounds=True) for collection in (cpu, gpu))
+    expected, found = (collection.select(Query(1, bounds=True)) for collection in (cpu, gpu))
     for name in ("seeds", "gains", "largest"):
         assert np.array_equal(getattr(expected, name), getattr(found, name))
 
@@ -182,9 +180,9 @@ def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
     assert gpu._host is not None
     check_equal(cpu, gpu)
     check_equal(cpu, split)
-    expected = cpu.select(2, forced=NONE)
+    expected = cpu.select(Query(2))
     for other in (gpu, split):
-        assert np.array_equal(expected.seeds, other.select(2, forced=NONE).seeds)
+        assert np.array_equal(expected.seeds, other.select(Query(2)).seeds)
 
 
 def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph, monkeypatch):

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from gpukit.graph.csr import Weights
-from gpukit.worlds.collection import CpuCollection, extend_both
+from gpukit.worlds.collection import CpuCollection, Query, extend_both
 from gpukit.worlds.reverse import prepare
 
-NONE = np.empty(0, np.int32)
 CASES = [
     ("ic", Weights()),
     ("ic", Weights("const", 0.15)),
@@ -29,7 +28,7 @@ def cuda_collection(reverse, **options):
 def check_equal(cpu, gpu):
     for a, b in zip(cpu.export(), gpu.export(), strict=True):
         assert np.array_equal(a, b)
-    expected, found = (collection.select(10, forced=NONE, bounds=True) for collection in (cpu, gpu))
+    expected, found = (collection.select(Query(10, bounds=True)) for collection in (cpu, gpu))
     assert np.array_equal(expected.seeds, found.seeds)
     assert np.array_equal(expected.gains, found.gains)
     assert np.array_equal(expected.largest, found.largest)
@@ -72,7 +71,7 @@ def test_seeds_in_more_sets_than_there_are_threads(make_graph, gpu):
     cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
     for collection in (cpu, cuda):
         collection.extend(900_000)
-    assert cpu.select(1, forced=NONE).gains[0] > 2 * 264 * 512
+    assert cpu.select(Query(1)).gains[0] > 2 * 264 * 512
     check_equal(cpu, cuda)
 
 

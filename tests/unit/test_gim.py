@@ -13,7 +13,7 @@ from oracles.statistics import check_mean
 from oracles.worlds import rounds_spread, spread
 
 from gpukit.errors import InputError, UsageError
-from gpukit.gim import Params
+from gpukit.gim import Params, run
 from gpukit.gim import opim as opim_module
 from gpukit.gim.paper import maximise
 from gpukit.graph.csr import Graph, Weights
@@ -255,6 +255,12 @@ def test_scan_selection_chooses_the_same(random_graph, rounds, bound):
     assert one.seeds.tolist() == other.seeds.tolist() and one.gains.tolist() == other.gains.tolist()
     assert (one.guarantee, one.lower, one.upper) == (other.guarantee, other.lower, other.upper)
     assert (one.rounds is None) == (other.rounds is None) == (rounds == 1)
+
+
+@pytest.mark.parametrize("asked", [{"selection": "scan"}, {"bound": "imm", "samples": "original"}])
+def test_the_system_refuses_what_is_the_papers(random_graph, asked):
+    with pytest.raises(UsageError, match=r"gpukit\.gim\.paper"):
+        run.maximise(random_graph(20, 60, 5), Params(k=2, **asked))
 
 
 def test_tables_at_hand_change_nothing(random_graph):

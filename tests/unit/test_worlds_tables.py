@@ -9,7 +9,7 @@ from oracles.binomial import binomial_cdf
 from gpukit.errors import InputError
 from gpukit.graph.csr import Weights
 from gpukit.graph.probabilities import in_probabilities
-from gpukit.worlds.tables import EQUAL, MAX_LIVE, OWN, binomial_thresholds, build_scan_tables, build_tables
+from gpukit.worlds.tables import EQUAL, MAX_LIVE, OWN, binomial_thresholds, build_per_edge_tables, build_tables
 
 SCHEMES = (
     Weights(),
@@ -74,7 +74,7 @@ def test_rows_hold_each_in_edge_once(random_graph, weights):
 
 def test_scan_tables_are_direct(random_graph):
     graph = random_graph(50, 4000, 1)
-    tables = build_scan_tables(graph)
+    tables = build_per_edge_tables(graph)
     assert np.all(tables["rows"][:, 2] == OWN) and tables["rows"][:, 1].max() <= MAX_LIVE
     assert tables["rows"][:, 1].sum() == graph.m
     assert np.array_equal(tables["accept"], in_probabilities(graph))

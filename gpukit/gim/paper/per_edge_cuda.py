@@ -3,8 +3,8 @@
 ``--sampler scan``, for comparison; :mod:`gpukit.worlds.sample_cuda` is faster. It draws the same sets, to the bit.
 """
 
+from collections import namedtuple
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda, int32, int64, types, uint32
@@ -16,7 +16,7 @@ from gpukit.device.select import for_kernels
 from gpukit.worlds import room, rule
 from gpukit.worlds.graph_cuda import Batch, multiprocessors, release
 from gpukit.worlds.rule import CALLS_PER_ROW
-from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES
+from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, step
 from gpukit.worlds.tables import MAX_LIVE
 
 SHARED_QUEUE = 384
@@ -24,24 +24,12 @@ SHARED_QUEUE = 384
 
 draw_root = for_kernels(rule.draw_root)
 
-_step = cuda.jit(device=True, inline="always")
-"""A step of the kernel. Put in place before types are found, steps give the machine code of one long function."""
 
-
-class EdgeTables(NamedTuple):
+class EdgeTables(namedtuple("EdgeTables", "indptr indices accept lt_kind lt_prefix roots n rounds")):
     """What the sampler reads of a graph: its in-edges, in their own order, each with its probability minus one."""
 
-    indptr: Any
-    indices: Any
-    accept: Any
-    lt_kind: int
-    lt_prefix: Any
-    roots: Any
-    n: int
-    rounds: int
 
-
-class Space(NamedTuple):
+class Space(namedtuple("Space", "visited found")):
     """Working space of all blocks.
 
     Attributes
@@ -52,12 +40,9 @@ class Space(NamedTuple):
         The elements of a block's set in the order of discovery.
     """
 
-    visited: Any
-    found: Any
-
 
 # Algorithm 3, lines 1 to 7, and the root is marked visited. Afterwards it is the last element of the queue.
-@_step
+@step
 def _enqueue_root(space, queue, element, used, shared):
     block = cuda.blockIdx.x
     cuda.atomic.or_(space.visited, (block, element >> 5), uint32(1) << uint32(element & 31))
@@ -70,7 +55,7 @@ def _enqueue_root(space, queue, element, used, shared):
 
 # Algorithm 3, line 18: whether the j-th in-edge of a vertex, e of the graph, is live. Section 3.7 under LT: one number
 # falls between two consecutive prefix sums.
-@_step
+@step
 def _is_live(tables, samples, e, j, uniform, round_tag, sample, v):
     if tables.lt_kind >= 0:
         hit = uniform <= tables.lt_prefix[e] and (j == 0 or uniform > tables.lt_prefix[e - 1])
@@ -90,7 +75,7 @@ def _is_live(tables, samples, e, j, uniform, round_tag, sample, v):
 
 # Algorithm 3, lines 19 to 22, with an atomic test-then-set. What does not fit into the shared queue is in ``found``
 # anyway, which stands for the reservoir of algorithms 4 and 5.
-@_step
+@step
 def _enqueue(space, queue, u, shared):
     block = cuda.blockIdx.x
     bit = uint32(1) << uint32(u & 31)
@@ -103,7 +88,7 @@ def _enqueue(space, queue, u, shared):
 
 
 # Algorithm 6, lines 3 to 11, and algorithm 3, line 13. Afterwards the set lies in the entries, and its bitmap is clear.
-@_step
+@step
 def _pack(space, out, owner, used, control, shared):
     tid, block_size, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
     kept = min(used, space.found.shape[1])
