@@ -32,6 +32,7 @@ pathvars:
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/inputs.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/gim.smk"
 include: "workflow/rules/imgpu.smk"

@@ -19,6 +19,11 @@ def on(system):
     return [name for name, entry in GRAPHS.items() if system in entry["systems"]]
 
 
+def by_label(path, places, prefix=""):
+    """Return files by their labels: of a place such as (graph, model), GRAPH/MODEL, and the path with both filled in."""
+    return {f"{prefix}{'/'.join(place)}": path.format(*place) for place in places}
+
+
 INSTANCES = [(name, model) for name in on("gim") for model in GRAPHS[name]["models"]]
 SIMULATED = on("imgpu")
 RANKED = on("kpar")
@@ -70,47 +75,9 @@ wildcard_constraints:
     eta="[0-9]+",
 
 
-def edges(wildcards):
-    """Return the edge list of a graph: fetched, as configured, or beside the Snakefile if it is not there."""
-    if GRAPHS[wildcards.graph]["fetch"]:
-        return f"<results>/fetched/{GRAPHS[wildcards.graph]['fetch']}.gz"
-    path = Path(GRAPHS[wildcards.graph]["edges"])
-    return str(path if path.is_file() else CHECKOUT / path)
-
-
-def import_options(wildcards):
-    """Return the options that `graph import` needs for a graph; the catalogue knows those of what it fetches."""
-    entry = GRAPHS[wildcards.graph]
-    fetched = ["--dataset", entry["fetch"]] if entry["fetch"] else []
-    return ["--weights", entry["weights"], *fetched, *["--undirected"] * entry["undirected"]]
-
-
-def seeds(wildcards):
-    """Return the seed set that a method, of a paper a measure, chose; gIM's choice depends on the diffusion model."""
-    if PAPER:
-        return f"<results>/measures/{wildcards.graph}/{wildcards.method}.h5"
-    suffix = f"-{wildcards.model}" if wildcards.method == "gim" else ""
-    return f"<results>/seeds/{wildcards.graph}/{wildcards.method}{suffix}.h5"
-
-
-def directions(wildcards):
-    """Return the option that makes a directed graph undirected, for systems that need it so."""
-    return "" if GRAPHS[wildcards.graph]["undirected"] else "--undirected"
-
-
 def workers(wildcards, threads):
     """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
     return threads or config["threads"]
-
-
-def parts(pattern):
-    """Return the parts of one answer, with their numbers in place of ``{part}``."""
-    return [pattern.replace("{part}", str(part)) for part in range(1, config["shards"]["count"] + 1)]
-
-
-def labelled(labels, paths):
-    """Return LABEL=FILE arguments, so that a table need not guess from file names what it reads."""
-    return [f"{label}={path}" for label, path in zip(labels, paths, strict=True)]
 
 
 def unmade(workflow):

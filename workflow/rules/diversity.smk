@@ -1,16 +1,10 @@
 if CIRCLES:
-    TABLES["diversity-runs"] = {
-        f"{graph}/{model}": f"<results>/diversity/{graph}/{model}.json" for graph, model in CIRCLES
-    }
-    TABLES["diversity-top"] = {
-        f"{graph}/{model}": f"<results>/diversity/{graph}/{model}.h5" for graph, model in CIRCLES
-    }
-    TABLES["diversity-checks"] = {
-        f"{graph}/{model}": f"<results>/diversity/{graph}/{model}.check.json" for graph, model in CIRCLES
-    }
+    TABLES["diversity-runs"] = by_label("<results>/diversity/{}/{}.json", CIRCLES)
+    TABLES["diversity-top"] = by_label("<results>/diversity/{}/{}.h5", CIRCLES)
+    TABLES["diversity-checks"] = by_label("<results>/diversity/{}/{}.check.json", CIRCLES)
     FIGURES["scores"] = "<results>/figures/scores.svg"
     FIGURES["diversity-time"] = "<results>/figures/diversity-time.svg"
-    FIGURES |= {f"ego/{graph}/{model}": f"<results>/figures/ego-{graph}-{model}.svg" for graph, model in CIRCLES}
+    FIGURES |= by_label("<results>/figures/ego-{}-{}.svg", CIRCLES, "ego/")
     ARTIFACTS += list(TABLES["diversity-top"].values())
     ASIDE += [f"<results>/diversity/{graph}/{model}-ego.{end}" for graph, model in CIRCLES for end in ("h5", "json")]
 
@@ -125,22 +119,16 @@ use rule diversity_search as diversity_part with:
         "The {params.t} vertices of part {wildcards.part} of {wildcards.graph} with the most {wildcards.circle} contexts"
 
 
-rule diversity_gather:
+use rule kpar_gather as diversity_gather with:
     input:
         answers=parts("<results>/shards/diversity/{graph}-{circle}/{part}.h5"),
     output:
-        answer="<results>/diversity/{graph}/{circle}-gathered.h5",
+        answers="<results>/diversity/{graph}/{circle}-gathered.h5",
     log:
         "<logs>/diversity/{graph}-{circle}-gathered.log",
     benchmark:
         "<benchmarks>/diversity/{graph}-{circle}-gathered.tsv"
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="30m",
+    params:
+        system="diversity",
     message:
         "The vertices of {wildcards.graph} with the most {wildcards.circle} contexts out of all parts"
-    shell:
-        "python -m gpukit diversity gather {input.answers:q} --out {output.answer:q} > {log:q} 2>&1"

@@ -1,15 +1,11 @@
 if INSTANCES:
-    TABLES["runs"] = {f"{graph}/{model}": f"<results>/runs/{graph}/gim-{model}.json" for graph, model in INSTANCES}
-    TABLES["seeds"] = {f"{graph}/{model}": f"<results>/seeds/{graph}/gim-{model}.h5" for graph, model in INSTANCES}
-    TABLES["spread"] = {
-        f"{graph}/{model}/{method}": f"<results>/spread/{graph}/{model}/{method}.h5"
-        for graph, model in INSTANCES
-        for method in METHODS
-    }
+    TABLES["runs"] = by_label("<results>/runs/{}/gim-{}.json", INSTANCES)
+    TABLES["seeds"] = by_label("<results>/seeds/{}/gim-{}.h5", INSTANCES)
+    TABLES["spread"] = by_label(
+        "<results>/spread/{}/{}/{}.h5", [(*instance, method) for instance in INSTANCES for method in METHODS]
+    )
     FIGURES["runtime"] = "<results>/figures/runtime.svg"
-    FIGURES |= {
-        f"spread/{graph}/{model}": f"<results>/figures/spread-{graph}-{model}.svg" for graph, model in INSTANCES
-    }
+    FIGURES |= by_label("<results>/figures/spread-{}-{}.svg", INSTANCES, "spread/")
     ARTIFACTS += [*TABLES["seeds"].values(), *TABLES["spread"].values()]
     ASIDE += [f"{path.removesuffix('.h5')}.json" for path in TABLES["spread"].values()]
     ASIDE += [f"<results>/seeds/{graph}/{method}.h5" for graph, _ in INSTANCES for method in config["baselines"]]

@@ -7,16 +7,13 @@ IMGPU_VIEWS = {
 
 if SIMULATED:
     # What `gpukit imgpu` itself chooses, and the records that say how long it took; other seeds come from rules of gIM.
-    CHOICES = {
-        f"{graph}/{method}": f"<results>/seeds/{graph}/{method}"
-        for graph in SIMULATED
-        for method in SIMULATORS
-        if method not in ("gim", "degree", "degree-discount", "random")
-    }
+    chosen_by = [(graph, method) for graph in SIMULATED for method in SIMULATORS]
+    CHOICES = by_label(
+        "<results>/seeds/{}/{}",
+        [one for one in chosen_by if one[1] not in ("gim", "degree", "degree-discount", "random")],
+    )
     TABLES["imgpu-runs"] = TABLES["imgpu-times"] = {label: f"{path}.json" for label, path in CHOICES.items()}
-    TABLES["imgpu-spread"] = {
-        f"{graph}/{method}": f"<results>/spread/{graph}/ic/{method}.h5" for graph in SIMULATED for method in SIMULATORS
-    }
+    TABLES["imgpu-spread"] = by_label("<results>/spread/{}/ic/{}.h5", chosen_by)
     TABLES["imgpu-levels"] = {graph: f"<results>/imgpu/{graph}/reach.json" for graph in SIMULATED}
     TABLES["imgpu-switches"] = {graph: f"<results>/imgpu/{graph}/switches.json" for graph in SIMULATED}
     FIGURES |= {

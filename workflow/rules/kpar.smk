@@ -250,7 +250,9 @@ rule kpar_gather:
     resources:
         mem_mb=4000,
         runtime="30m",
+    params:
+        system="kpar",
     message:
         "kPAR: top {wildcards.k} of {wildcards.graph} out of all parts"
     shell:
-        "python -m gpukit kpar gather {input.answers:q} --out {output.answers:q} > {log:q} 2>&1"
+        "python -m gpukit {params.system} gather {input.answers:q} --out {output.answers:q} > {log:q} 2>&1"

@@ -20,7 +20,7 @@ rule paper_measure:
     benchmark:
         "<benchmarks>/measures/{graph}-{measure}.tsv"
     wildcard_constraints:
-        measure=one_of(timed(True)),
+        measure=one_of(filter(without_artifact, MEASURES)),
     conda:
         DEVICE_ENV
     threads: threads_of_measure
@@ -46,7 +46,7 @@ use rule paper_measure as paper_run with:
         artifact="<results>/measures/{graph}/{measure}.h5",
         record="<results>/measures/{graph}/{measure}.json",
     wildcard_constraints:
-        measure=one_of(timed(False)),
+        measure=one_of(name for name in MEASURES if not without_artifact(name)),
     params:
         command=lambda wildcards: command_of(wildcards)[0],
         options=lambda wildcards: command_of(wildcards)[1],

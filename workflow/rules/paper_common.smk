@@ -62,9 +62,9 @@ def measured(item):
     }
 
 
-def timed(alone):
-    """Return the measures that write a record alone, as benchmarks do, or the others, which write an artifact."""
-    return [name for name, one in MEASURES.items() if one["command"].startswith(("bench ", "imgpu shape")) == alone]
+def without_artifact(measure):
+    """Return whether a measure writes a record and nothing else, as benchmarks do."""
+    return MEASURES[measure]["command"].startswith(("bench ", "imgpu shape"))
 
 
 def command_of(wildcards):

@@ -37,27 +37,23 @@ rule table:
         "python -m gpukit report table {params.kind} {params.records:q} --out {output.table:q} > {log:q} 2>&1"
 
 
-rule table_artifacts:
+use rule table as table_artifacts with:
     input:
-        artifacts=ARTIFACTS,
+        records=ARTIFACTS,
     output:
         table=report("<results>/tables/artifacts.tsv", caption="../report/table.rst", category="Tables"),
     log:
         "<logs>/report/table-artifacts.log",
     benchmark:
         "<benchmarks>/report/table-artifacts.tsv"
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
+    params:
+        kind="artifacts",
+        records=lambda wildcards, input: input.records,
     message:
         "Table of the artifacts and their digests"
-    shell:
-        "python -m gpukit report table artifacts {input.artifacts:q} --out {output.table:q} > {log:q} 2>&1"
 
 
+# The figures: what is drawn, out of which files, and which part of them.
 rule plot:
     input:
         table=lambda wildcards: f"<results>/tables/{PLOTS[wildcards.figure]}.tsv",
@@ -75,13 +71,15 @@ rule plot:
     resources:
         mem_mb=1000,
         runtime="5m",
+    params:
+        words=lambda wildcards, input: [wildcards.figure, input.table],
     message:
         "Figure: {wildcards.figure}"
     shell:
-        "python -m gpukit report plot {wildcards.figure} {input.table:q} --out {output.figure:q} > {log:q} 2>&1"
+        "python -m gpukit report plot {params.words:q} --out {output.figure:q} > {log:q} 2>&1"
 
 
-rule plot_spread:
+use rule plot as plot_spread with:
     input:
         table="<results>/tables/spread.tsv",
     output:
@@ -92,20 +90,13 @@ rule plot_spread:
         "<logs>/report/plot-spread-{graph}-{model}.log",
     benchmark:
         "<benchmarks>/report/plot-spread-{graph}-{model}.tsv"
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
+    params:
+        words=lambda wildcards, input: ["spread", input.table, "--graph", wildcards.graph, "--model", wildcards.model],
     message:
         "Figure: spread against k on {wildcards.graph} under {wildcards.model}"
-    shell:
-        "python -m gpukit report plot spread {input.table:q} --graph {wildcards.graph:q} --model {wildcards.model}"
-        " --out {output.figure:q} > {log:q} 2>&1"
 
 
-rule plot_imgpu:
+use rule plot as plot_imgpu with:
     input:
         table=lambda wildcards: f"<results>/tables/{IMGPU_VIEWS[wildcards.view]}.tsv",
     output:
@@ -116,20 +107,13 @@ rule plot_imgpu:
         "<benchmarks>/report/plot-imgpu-{view}-{graph}.tsv"
     wildcard_constraints:
         view="|".join(IMGPU_VIEWS),
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
+    params:
+        words=lambda wildcards, input: ["imgpu", input.table, "--graph", wildcards.graph, "--view", wildcards.view],
     message:
         "Figure: {wildcards.view} of IMGPU on {wildcards.graph}"
-    shell:
-        "python -m gpukit report plot imgpu {input.table:q} --graph {wildcards.graph:q} --view {wildcards.view}"
-        " --out {output.figure:q} > {log:q} 2>&1"
 
 
-rule plot_merit:
+use rule plot as plot_merit with:
     input:
         table="<results>/tables/merit-campaigns.tsv",
     output:
@@ -142,20 +126,14 @@ rule plot_merit:
         "<benchmarks>/report/plot-merit-{view}-{graph}-{model}.tsv"
     wildcard_constraints:
         view="|".join(MERIT_VIEWS),
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
+    params:
+        words=lambda wildcards, input: ["merit", input.table]
+        + ["--graph", wildcards.graph, "--model", wildcards.model, "--view", wildcards.view],
     message:
         "Figure: {wildcards.view} of campaigns on {wildcards.graph} under {wildcards.model}"
-    shell:
-        "python -m gpukit report plot merit {input.table:q} --graph {wildcards.graph:q} --model {wildcards.model}"
-        " --view {wildcards.view} --out {output.figure:q} > {log:q} 2>&1"
 
 
-rule plot_kpar:
+use rule plot as plot_kpar with:
     input:
         table=lambda wildcards: f"<results>/tables/kpar-{'queries' if wildcards.quantity == 'time' else 'quality'}.tsv",
     output:
@@ -166,20 +144,20 @@ rule plot_kpar:
         "<logs>/report/plot-kpar-{quantity}-{graph}.log",
     benchmark:
         "<benchmarks>/report/plot-kpar-{quantity}-{graph}.tsv"
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
+    params:
+        words=lambda wildcards, input: [
+            "kpar",
+            input.table,
+            "--graph",
+            wildcards.graph,
+            "--quantity",
+            wildcards.quantity,
+        ],
     message:
         "Figure: {wildcards.quantity} of kPAR against k on {wildcards.graph}"
-    shell:
-        "python -m gpukit report plot kpar {input.table:q} --graph {wildcards.graph:q} --quantity {wildcards.quantity}"
-        " --out {output.figure:q} > {log:q} 2>&1"
 
 
-rule plot_ego:
+use rule plot as plot_ego with:
     input:
         egos="<results>/diversity/{graph}/{circle}-ego.h5",
         answers="<results>/diversity/{graph}/{circle}.h5",
@@ -189,16 +167,10 @@ rule plot_ego:
         "<logs>/report/plot-ego-{graph}-{circle}.log",
     benchmark:
         "<benchmarks>/report/plot-ego-{graph}-{circle}.tsv"
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
+    params:
+        words=lambda wildcards, input: ["ego", input.egos, "--answers", input.answers],
     message:
         "Picture: the friends of the first vertex of {wildcards.graph} by {wildcards.circle}"
-    shell:
-        "python -m gpukit report plot ego {input.egos:q} --answers {input.answers:q} --out {output.figure:q} > {log:q} 2>&1"
 
 
 KEPT = list(
