@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import synchroniser
-from gpukit.diversity import Params, build_network, make_network, search
+from gpukit.diversity import Params, build_network, egos, make_network, search
 from gpukit.diversity.balance import makespan
 from gpukit.diversity.paper.baselines import EgoByEgo
 from gpukit.errors import UsageError
@@ -62,7 +62,7 @@ class Bench:
     repeat : int
         Timed runs of each configuration, at least 1, after one that is not.
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
+        Bytes per second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
     balance : str
         One of :data:`gpukit.diversity.balance.STRATEGIES`; of several GPUs.
     fraction : float
@@ -75,8 +75,11 @@ class Bench:
         self.graph, self.device, self.repeat, self.bandwidth = graph, device, repeat, bandwidth
         self.balance, self.fraction = balance, fraction
         self.everyone = np.arange(graph.n, dtype=np.int32)
-        self.build, self.network = warm(self._network, repeat, device)
+        self.build, self.network = self._warm(self._network)
         self.ego_edges = self.network.ego_edges
+
+    def _warm(self, function: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+        return warm(function, self.repeat, self.device)
 
     def _network(self, full: bool = False) -> Any:
         return make_network(self.graph, self.device, strategy=self.balance, fraction=self.fraction, full=full)
@@ -118,7 +121,7 @@ class Bench:
             return facts | self._all(params, method == "full")
         if method == "search":
             network = self._ready(False)
-            spent, answer = warm(lambda: search(network, params, t), self.repeat, self.device)
+            spent, answer = self._warm(lambda: search(network, params, t))
             return facts | {"ms": spent, "t": t, "scored": answer.scored, "t_th_score": int(answer.scores[-1])}
         if method in SAMPLED:
             return facts | self._sampled(params, sample)
@@ -128,7 +131,7 @@ class Bench:
 
     def _all(self, params: Params, full: bool) -> dict[str, Any]:
         network = self._ready(full)
-        spent, found = warm(lambda: network.scores(self.everyone, params), self.repeat, self.device)
+        spent, found = self._warm(lambda: network.scores(self.everyone, params))
         each = FULL_EDGE_BYTES if full else EDGE_BYTES
         floor = (self.ego_edges * each + self.graph.m * MEMBER_BYTES) / self.bandwidth * 1e3
         facts = {"ms": spent, "scores_sum": int(found.sum()), "floor_ms": floor, "floor_share": floor / spent["median"]}
@@ -146,33 +149,27 @@ class Bench:
         if method in ("cpu-div", "mcpu-div"):
             threads = 1 if method == "cpu-div" else self.device.threads
             cpu = Device("cpu", self.device.name, (), threads, "")
-
-            def baseline() -> Any:
-                return search(build_network(graph, threads, full=True), params, t)
-
-            return warm(baseline, self.repeat, cpu)[0]
+            return warm(lambda: search(build_network(graph, threads, full=True), params, t), self.repeat, cpu)[0]
         if self.device.kind == "cpu":
             if method != "extract":
                 raise UsageError(f"{method} is timed on a GPU; use --device cuda")
-            from gpukit.diversity.egos import extract
-
-            return warm(lambda: extract(graph, everyone, self.device.threads), self.repeat, self.device)[0]
+            return self._warm(lambda: egos.extract(graph, everyone, self.device.threads))[0]
         from gpukit.diversity import egos_cuda
         from gpukit.diversity.paper import baselines_cuda, scatter_cuda
 
         if method == "no-gpu-ego":
             given = baselines_cuda.NoGpuEgo(graph, full=True)
-            return warm(lambda: given.scores(everyone, params), self.repeat, self.device)[0]
+            return self._warm(lambda: given.scores(everyone, params))[0]
         if method == "scatter":
-            return warm(lambda: scatter_cuda.extract_scatter(graph), self.repeat, self.device)[0]
-        return warm(lambda: egos_cuda.extract(graph, everyone), self.repeat, self.device)[0]
+            return self._warm(lambda: scatter_cuda.extract_scatter(graph))[0]
+        return self._warm(lambda: egos_cuda.extract(graph, everyone))[0]
 
     def _steal(self) -> float:
         """Return the makespan over an even share where the estimate is the degree, and the time edges ** 1.5."""
         plain = build_network(self.graph, self.device.threads)
-        degrees = np.diff(plain.indptr)
-        edges = (plain.cost - degrees)[plain.rank].astype(np.float64)
-        return makespan(degrees[plain.rank].astype(np.float64), edges**1.5, PRETENDED, self.balance)
+        degrees = np.diff(self.graph.indptr).astype(np.float64)
+        edges = plain.cost[plain.rank] - degrees
+        return makespan(degrees, edges**1.5, PRETENDED, self.balance)
 
     def _sampled(self, params: Params, sample: int) -> dict[str, Any]:
         """Time decomposition ego by ego on vertices spread evenly over the order of cost."""

@@ -1,12 +1,13 @@
 """Structural diversity search (Huang, Huang, Xu, Choi, Peng: GPU-accelerated Structural Diversity Search in Graphs).
 
-``bounds.py``: upper bounds (section 3, phase 1). ``egos.py``: ego-networks in CSR (section 4). ``scores.py``, with the
-kernels in ``contexts_cpu.py``, and ``scores_cuda.py``, with those in ``contexts_cuda.py``: the three models (section
-5). ``balance.py`` and ``scores_devices.py``: the balance of work among GPUs (section 6). ``search.py``: algorithm 1.
-``decomposition.py``: cores and trusses of a whole graph. ``baselines.py``: what the paper compares with. On a GPU
-``contexts_cuda.py`` stands on ``teams_cuda.py``, ``matrix_cuda.py``, ``truss_cuda.py`` and ``cores_cuda.py``;
-``network_cuda.py`` prepares what it reads, ``egos_cuda.py`` and ``decomposition_cuda.py`` have kernels and launches of
-their own, and ``baselines_cuda.py`` the ablation without GPU extraction.
+``search.py``: algorithm 1, on any device. ``bounds.py``: its upper bounds. ``scores.py`` on the CPU, ``scores_cuda.py``
+on a GPU and ``scores_devices.py`` on several, with the balance of ``balance.py`` (section 6): the network, and the
+scores of chosen vertices (section 5). ``egos.py``: ego-networks in CSR (section 4). ``decomposition.py``: cores and
+trusses of a whole graph. ``paper/``: what only rebuilds the paper.
+
+The kernels of ``scores.py`` are in ``contexts_cpu.py`` and ``decomposition_cpu.py``, those of ``scores_cuda.py`` in
+``network_cuda.py`` (the graph by rank) and ``contexts_cuda.py`` (an ego-network for each team of blocks), which stands
+on ``teams_cuda.py``, ``matrix_cuda.py``, ``cores_cuda.py`` and ``truss_cuda.py``.
 """
 
 from gpukit.diversity.decomposition import Decomposition, decompose

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -141,15 +141,15 @@ class WorkLists:
     def take(self, device: int) -> np.ndarray:
         """Return the next batch of tasks of a device; empty if nothing is left for it."""
         with self._lock:
-            own, share = self._lists[device], self.shares[device]
-            own.running = 0.0
-            if not own.waiting:
-                own = self._lists[device] = _List(self._steal(device), self._cost)
-                share.stolen += own.waiting
-            everything = self._strategy in ("none", "pack") or (1 - FRONT) * own.unfinished() < self._grain
-            batch = own.front(np.inf if everything else FRONT * own.unfinished())
-            own.running = float(self._cost[batch].sum())
-            share.cost += own.running
+            mine, share = self._lists[device], self.shares[device]
+            mine.running = 0.0
+            if not mine.waiting:
+                mine = self._lists[device] = _List(self._steal(device), self._cost)
+                share.stolen += mine.waiting
+            everything = self._strategy in ("none", "pack") or (1 - FRONT) * mine.unfinished() < self._grain
+            batch = mine.front(np.inf if everything else FRONT * mine.unfinished())
+            mine.running = float(self._cost[batch].sum())
+            share.cost += mine.running
             share.tasks += len(batch)
             share.batches += len(batch) > 0
             return batch
@@ -165,20 +165,12 @@ class WorkLists:
         return heaviest.back(np.inf if self._strategy == "exhausted" else heaviest.unfinished() / 2)
 
 
-@dataclass
 class _List:
     """Tasks in the order they are done; those at low … high - 1 wait."""
 
-    tasks: np.ndarray
-    cost: np.ndarray
-    running: float = 0.0
-    low: int = 0
-    high: int = field(init=False)
-    sums: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.high = len(self.tasks)
-        self.sums = np.concatenate([[0.0], np.cumsum(self.cost[self.tasks])])
+    def __init__(self, tasks: np.ndarray, cost: np.ndarray) -> None:
+        self.tasks, self.running, self.low, self.high = tasks, 0.0, 0, len(tasks)
+        self.sums = np.concatenate([[0.0], np.cumsum(cost[tasks])])
 
     @property
     def waiting(self) -> int:
@@ -192,16 +184,14 @@ class _List:
     def front(self, cost: float) -> np.ndarray:
         """Take tasks from the front until their cost is reached, at least one."""
         end = int(np.searchsorted(self.sums, self.sums[self.low] + cost, side="left"))
-        end = min(max(end, self.low + 1), self.high)
-        batch, self.low = self.tasks[self.low : end], end
-        return batch
+        start, self.low = self.low, min(max(end, self.low + 1), self.high)
+        return self.tasks[start : self.low]
 
     def back(self, cost: float) -> np.ndarray:
         """Take tasks from the back, stopping before one that would exceed the cost."""
         cut = int(np.searchsorted(self.sums, self.sums[self.high] - cost, side="left"))
-        cut = min(max(cut, self.low), self.high)
-        batch, self.high = self.tasks[cut : self.high], cut
-        return batch
+        end, self.high = self.high, min(max(cut, self.low), self.high)
+        return self.tasks[self.high : end]
 
 
 def run(
@@ -238,14 +228,14 @@ def run(
             start = time.perf_counter()
             workers[device](batch)
             share.seconds += time.perf_counter() - start
-            share.vertices += int(vertices[batch].sum())
-            done[0] += int(vertices[batch].sum())
+            scored = int(vertices[batch].sum())
+            share.vertices += scored
+            done[0] += scored
             if progress is not None:
                 progress(done[0], total)
 
     with ThreadPoolExecutor(len(workers)) as pool:
-        for task in [pool.submit(work, device) for device in range(len(workers))]:
-            task.result()
+        list(pool.map(work, range(len(workers))))
     return lists.shares
 
 
@@ -263,8 +253,7 @@ def makespan(cost: np.ndarray, spent: np.ndarray, devices: int, strategy: str) -
         One of :data:`STRATEGIES`.
     """
     lists = WorkLists(cost, devices, strategy)
-    clocks = [(0.0, device) for device in range(devices)]
-    end = 0.0
+    clocks, end = [(0.0, device) for device in range(devices)], 0.0
     while clocks:
         now, device = heapq.heappop(clocks)
         if len(batch := lists.take(device)):

@@ -1,18 +1,75 @@
 """Kernels of structural diversity on the CPU (Numba).
 
 The graph comes with vertices renamed by rank (degree rising, then id), see :class:`gpukit.diversity.scores.Network`. An
-edge of an ego-network is found once, from its end of lower rank, by a scan of that end's neighbours of higher rank;
-there are at most √(2m) of those, hubs have few. Local vertices keep the order of ranks, so rows come out sorted without
-locks.
+edge of an ego-network is found once, from its end of lower rank, among that end's neighbours of higher rank; there are
+at most √(2m) of those, hubs have few. Local vertices keep the order of ranks, so rows come out sorted without locks.
 """
+
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
-from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size, upper_bound
+from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size, least_support, upper_bound
 
 SKEW = 8
 """Rows that differ more than so many times in length are searched, not merged."""
+
+
+class Rows(NamedTuple):
+    """The network, by rank."""
+
+    indptr: np.ndarray  # int64 (n + 1,)
+    indices: np.ndarray  # int32 (m,): neighbours, ascending in a row
+    up: np.ndarray  # int64 (n,): place of the first neighbour of higher rank
+    support: np.ndarray  # int32 (m,): triangles of each edge, in both rows
+
+
+class Edges(NamedTuple):
+    """The edges of a graph, and its sorted rows."""
+
+    tails: np.ndarray  # lower end of each edge, ascending
+    heads: np.ndarray  # higher end, ascending for equal tails
+    begin: np.ndarray  # start of each row
+    other: np.ndarray  # the neighbour at each place of the rows
+    edge_of: np.ndarray  # the edge at each place of the rows
+
+
+class Space(NamedTuple):
+    """What a thread needs for itself to score ego-networks: int32 arrays, but for ``state`` (int8)."""
+
+    mark: np.ndarray  # (n,): zeros between two ego-networks
+    kept: np.ndarray  # of local vertices, as the next six: rank
+    degree: np.ndarray
+    queue: np.ndarray  # those that are peeled
+    side_a: np.ndarray  # with side_b: the other two edges of each triangle of an edge
+    side_b: np.ndarray
+    root: np.ndarray  # lowest member of the part
+    sizes: np.ndarray  # size of the part, at its root
+    state: np.ndarray  # of edges: 1 waits, 0 lives, -1 is dead
+    stack: np.ndarray  # of edges: those that wait
+    edges: Edges  # of the ego-network
+
+
+def make_space(n: int, widest: int, edges: int) -> Space:
+    """Return the space for a graph of n vertices whose ego-networks have so many vertices and edges at most."""
+    kept, degree, queue, side_a, side_b, root, sizes, begin = np.empty((8, widest + 2), np.int32)
+    tails, heads, stack = np.empty((3, edges + 1), np.int32)
+    rows = Edges(tails, heads, begin, *np.empty((2, 2 * edges + 1), np.int32))
+    state = np.empty(edges + 1, np.int8)
+    return Space(np.zeros(n, np.int32), kept, degree, queue, side_a, side_b, root, sizes, state, stack, rows)
+
+
+@numba.njit(nogil=True, cache=True)
+def lower_bound(values, low, high, wanted):
+    """Return the first place of the ascending values[low … high - 1] that is not below a number, or ``high``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @numba.njit(nogil=True, cache=True)
@@ -43,20 +100,19 @@ def rename(indptr, indices, order, rank):
 
 
 @numba.njit(nogil=True, cache=True)
-def count_triangles(first, last, indptr, indices, up, mark, support):
-    """Add the triangles whose lowest rank is in range to ``support``, at each edge's place in its lower end's row.
+def count_triangles(first, last, rows, mark):
+    """Add the triangles whose lowest rank is in range to the support, at each edge's place in its lower end's row.
 
     Parameters
     ----------
     first, last : int
         Ranks first … last - 1.
-    indptr, indices, up
-        See :func:`rename`.
+    rows : Rows
+        The support is that of this thread alone.
     mark : int64 array, shape (n,)
         Zeros, and zeros again at the end.
-    support : int32 array, shape (m,)
-        Of this thread alone.
     """
+    indptr, indices, up, support = rows
     for u in range(first, last):
         for p in range(up[u], indptr[u + 1]):
             mark[indices[p]] = p + 1
@@ -70,16 +126,15 @@ def count_triangles(first, last, indptr, indices, up, mark, support):
                     support[q] += 1
                     support[third - 1] += 1
             support[p] += found
-        for p in range(up[u], indptr[u + 1]):
-            mark[indices[p]] = 0
+        mark[indices[up[u] : indptr[u + 1]]] = 0
 
 
 @numba.njit(nogil=True, cache=True)
-def mirror(indptr, indices, up, support):
+def mirror(rows):
     """Copy the support of each edge from its lower end's row to the row of the other end."""
-    n = len(up)
-    place = indptr[:n].copy()
-    for u in range(n):
+    indptr, indices, up, support = rows
+    place = indptr[:-1].copy()
+    for u in range(len(up)):
         for p in range(up[u], indptr[u + 1]):
             w = indices[p]
             support[place[w]] = support[p]
@@ -88,63 +143,69 @@ def mirror(indptr, indices, up, support):
 
 @numba.njit(nogil=True, cache=True)
 def upper_bounds(model, k, indptr, support):
-    """Return the upper bound of each score (int32, n), by rank."""
+    """Return the upper bound of each score (int32, n), by rank (algorithm 1, lines 2-3)."""
     n = len(indptr) - 1
     bounds = np.empty(n, np.int32)
     least = least_degree(model, k)
     for v in range(n):
-        members, inner = 0, 0
+        members, degrees = 0, 0
         for p in range(indptr[v], indptr[v + 1]):
             if support[p] >= least:
                 members += 1
-                inner += support[p]
-        bounds[v] = upper_bound(model, k, members, inner)
+                degrees += support[p]
+        bounds[v] = upper_bound(model, k, members, degrees)
     return bounds
 
 
 @numba.njit(nogil=True, cache=True)
-def extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads):
+def extract_edges(v, least, edge_least, rows, space):
     """Fill the possible context members of ego(v) and the edges between them; return both numbers.
 
     Edges come by ascending tail, then head, both local; an edge needs a support of ``edge_least`` in the whole graph.
     """
-    count = 0
-    for p in range(indptr[v], indptr[v + 1]):
-        if support[p] >= least:
-            kept[count] = indices[p]
-            count += 1
-            mark[indices[p]] = count
-    edges = 0
-    if count > 0:
-        highest = kept[count - 1]
-        for i in range(count):
-            u = kept[i]
-            for p in range(up[u], indptr[u + 1]):
-                w = indices[p]
-                if w > highest:
-                    break
-                j = mark[w]
-                if j > 0 and support[p] >= edge_least:
-                    tails[edges] = i
-                    heads[edges] = j - 1
-                    edges += 1
-        for i in range(count):
-            mark[kept[i]] = 0
-    return count, edges
+    kept, mark, edges = space.kept, space.mark, space.edges
+    size = 0
+    for p in range(rows.indptr[v], rows.indptr[v + 1]):
+        if rows.support[p] >= least:
+            kept[size] = rows.indices[p]
+            size += 1
+            mark[rows.indices[p]] = size
+    count, highest = 0, kept[size - 1]
+    for i in range(size):
+        u = kept[i]
+        for p in range(rows.up[u], rows.indptr[u + 1]):
+            w = rows.indices[p]
+            if w > highest:
+                break
+            j = mark[w]
+            if j > 0 and rows.support[p] >= edge_least:
+                edges.tails[count] = i
+                edges.heads[count] = j - 1
+                count += 1
+    mark[kept[:size]] = 0
+    return size, count
 
 
 @numba.njit(nogil=True, cache=True)
-def fill_rows(count, edges, tails, heads, degree, begin, other, edge_of):
+def count_degrees(size, count, edges, degree):
+    """Write the degree of each vertex."""
+    for i in range(size):
+        degree[i] = 0
+    for e in range(count):
+        degree[edges.tails[e]] += 1
+        degree[edges.heads[e]] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def fill_rows(size, count, degree, edges):
     """Make sorted CSR rows of the edges, begin[i] … begin[i + 1], and the number of the edge at each place."""
-    for i in range(count + 2):
-        begin[i] = 0
-    for i in range(count):
-        begin[i + 2] = degree[i]
-    for i in range(1, count + 2):
-        begin[i] += begin[i - 1]
+    begin, other, edge_of = edges.begin, edges.other, edges.edge_of
+    begin[:2] = 0
+    for i in range(size):
+        begin[i + 2] = begin[i + 1] + degree[i]
     # begin[i + 1] is now the place to write of row i, and ends as the start of row i + 1.
-    for e in range(edges):
-        a, b = tails[e], heads[e]
+    for e in range(count):
+        a, b = edges.tails[e], edges.heads[e]
         other[begin[a + 1]] = b
         edge_of[begin[a + 1]] = e
         begin[a + 1] += 1
@@ -154,186 +215,166 @@ def fill_rows(count, edges, tails, heads, degree, begin, other, edge_of):
 
 
 @numba.njit(nogil=True, cache=True)
-def _peel(count, least, degree, begin, other, queue):
-    """Remove vertices of degree < least until none is left (their degree becomes -1); return how many went."""
-    size = 0
-    for i in range(count):
+def _peel_core(size, least, degree, edges, queue):
+    """Remove vertices of degree < least until none is left; return how many went. A degree counts living neighbours."""
+    gone = 0
+    for i in range(size):
         if degree[i] < least:
-            degree[i] = -1
-            queue[size] = i
-            size += 1
+            queue[gone] = i
+            gone += 1
     done = 0
-    while done < size:
+    while done < gone:
         i = queue[done]
         done += 1
-        for p in range(begin[i], begin[i + 1]):
-            j = other[p]
-            if degree[j] >= 0:
-                degree[j] -= 1
-                if degree[j] < least:
-                    degree[j] = -1
-                    queue[size] = j
-                    size += 1
-    return size
+        for p in range(edges.begin[i], edges.begin[i + 1]):
+            j = edges.other[p]
+            degree[j] -= 1
+            if degree[j] == least - 1:  # only once
+                queue[gone] = j
+                gone += 1
+    return gone
 
 
 @numba.njit(nogil=True, cache=True)
-def _compact(edges, tails, heads, degree):
-    """Keep the edges between vertices that were not peeled, in order; return their number."""
+def keep(count, edges, values, least):
+    """Keep the edges of this value or more, in order; return their number."""
     left = 0
-    for e in range(edges):
-        if degree[tails[e]] >= 0 and degree[heads[e]] >= 0:
-            tails[left] = tails[e]
-            heads[left] = heads[e]
+    for e in range(count):
+        if values[e] >= least:
+            edges.tails[left] = edges.tails[e]
+            edges.heads[left] = edges.heads[e]
             left += 1
     return left
 
 
 @numba.njit(nogil=True, cache=True)
-def _truss(edges, needed, tails, heads, begin, other, edge_of, state, stack, side_a, side_b):
-    """Remove edges in fewer than ``needed`` living triangles until none is left, and compact; return what is left.
+def shorter_first(e, edges):
+    """Return where the rows of an edge's ends begin and end, the shorter one first."""
+    a, b, begin = edges.tails[e], edges.heads[e], edges.begin
+    if begin[a + 1] - begin[a] > begin[b + 1] - begin[b]:
+        a, b = b, a
+    return begin[a], begin[a + 1], begin[b], begin[b + 1]
+
+
+@numba.njit(nogil=True, cache=True)
+def next_common(other, p, p_end, q, q_end):
+    """Return the places in two rows of the next neighbour that they share; the first place is p_end after the last.
+
+    By a merge, or by search if the second row is much longer.
+    """
+    skewed = q_end - q > SKEW * (p_end - p)
+    while p < p_end and q < q_end:
+        x, y = other[p], other[q]
+        if x == y:
+            return p, q
+        p += x < y
+        if y < x and skewed:
+            q = lower_bound(other, q, q_end, x)
+        else:
+            q += y < x
+    return p_end, q_end
+
+
+@numba.njit(nogil=True, cache=True)
+def _lazy_truss(count, needed, space):
+    """Remove edges in fewer than ``needed`` living triangles until none is left; return how many are left.
 
     An edge's count stops at ``needed``. One that fails has seen all its living triangles: it dies, and the other two
     edges of each (kept in ``side_a`` and ``side_b``) are looked at again. ``state``: 1 waits, 0 passed, -1 dead.
     """
-    for e in range(edges):
+    edges, state, stack, side_a, side_b = space.edges, space.state, space.stack, space.side_a, space.side_b
+    other, edge_of = edges.other, edges.edge_of
+    for e in range(count):
         state[e] = 1
-        stack[e] = edges - 1 - e
-    size = edges
-    while size > 0:
-        size -= 1
-        e = stack[size]
+        stack[e] = count - 1 - e
+    waiting = count
+    while waiting > 0:
+        waiting -= 1
+        e = stack[waiting]
         state[e] = 0
-        p, p_end = begin[tails[e]], begin[tails[e] + 1]
-        q, q_end = begin[heads[e]], begin[heads[e] + 1]
-        if p_end - p > q_end - q:
-            p, p_end, q, q_end = q, q_end, p, p_end
+        p, p_end, q, q_end = shorter_first(e, edges)
         found = 0
-        if q_end - q <= SKEW * (p_end - p):
-            while found < needed and p < p_end and q < q_end:
-                x, y = other[p], other[q]
-                if x == y and state[edge_of[p]] >= 0 and state[edge_of[q]] >= 0:
-                    side_a[found] = edge_of[p]
-                    side_b[found] = edge_of[q]
-                    found += 1
-                p += x <= y
-                q += y <= x
-        else:
-            while found < needed and p < p_end and q < q_end:
-                if state[edge_of[p]] >= 0:
-                    x, high = other[p], q_end
-                    while q < high:
-                        middle = (q + high) >> 1
-                        if other[middle] < x:
-                            q = middle + 1
-                        else:
-                            high = middle
-                    if q < q_end and other[q] == x and state[edge_of[q]] >= 0:
-                        side_a[found] = edge_of[p]
-                        side_b[found] = edge_of[q]
-                        found += 1
-                p += 1
-        if found >= needed:
-            continue
-        state[e] = -1
-        for i in range(found):
-            f, g = side_a[i], side_b[i]
-            if state[f] == 0:
-                state[f] = 1
-                stack[size] = f
-                size += 1
-            if state[g] == 0:
-                state[g] = 1
-                stack[size] = g
-                size += 1
-    left = 0
-    for e in range(edges):
-        if state[e] >= 0:
-            tails[left] = tails[e]
-            heads[left] = heads[e]
-            left += 1
-    return left
+        while found < needed:
+            p, q = next_common(other, p, p_end, q, q_end)
+            if p == p_end:
+                break
+            if state[edge_of[p]] >= 0 and state[edge_of[q]] >= 0:
+                side_a[found], side_b[found] = edge_of[p], edge_of[q]
+                found += 1
+            p += 1
+            q += 1
+        if found < needed:
+            state[e] = -1
+            for i in range(found):
+                for f in (side_a[i], side_b[i]):
+                    if state[f] == 0:
+                        state[f] = 1
+                        stack[waiting] = f
+                        waiting += 1
+    return keep(count, edges, state, 0)
 
 
 @numba.njit(nogil=True, cache=True)
-def components(count, edges, tails, heads, least, root, sizes):
-    """Join local vertices by edges; return how many components have ``least`` vertices. Roots are lowest members."""
-    for i in range(count):
+def _root_of(root, x):
+    """Return the root of x and halve the path to it."""
+    while root[x] != x:
+        root[x] = root[root[x]]
+        x = root[x]
+    return x
+
+
+@numba.njit(nogil=True, cache=True)
+def count_contexts(size, count, smallest, space):
+    """Join local vertices by edges; return how many parts have ``smallest`` vertices. Roots are lowest members."""
+    root, sizes, edges = space.root, space.sizes, space.edges
+    for i in range(size):
         root[i] = i
         sizes[i] = 0
-    for e in range(edges):
-        a, b = tails[e], heads[e]
-        while root[a] != a:
-            root[a] = root[root[a]]
-            a = root[a]
-        while root[b] != b:
-            root[b] = root[root[b]]
-            b = root[b]
-        if a < b:
-            root[b] = a
-        elif b < a:
-            root[a] = b
+    for e in range(count):
+        a, b = _root_of(root, edges.tails[e]), _root_of(root, edges.heads[e])
+        root[max(a, b)] = min(a, b)
     found = 0
-    for i in range(count):
+    for i in range(size):
         root[i] = root[root[i]]  # parents are lower and done
         sizes[root[i]] += 1
-        if sizes[root[i]] == least:
-            found += 1
+        found += sizes[root[i]] == smallest
     return found
 
 
 @numba.njit(nogil=True, cache=True)
-def _contexts(v, model, k, indptr, indices, up, support, mark, nodes, space):
+def _contexts(v, model, k, rows, space):
     """Return the number of contexts of ego(v) and of its local vertices (0, 0 when there cannot be a context).
 
-    Leaves in ``nodes`` the local vertices (0), the root of each one's part (1) and, at a root, the size of its part
-    (2); a part is a context if it has :func:`least_size` vertices.
+    Leaves in ``space`` the local vertices (``kept``), the root of each one's part and, at a root, the size of its part;
+    a part is a context if it has :func:`least_size` vertices.
     """
-    kept, degree, begin, queue, side = nodes[0], nodes[1], nodes[2], nodes[3], nodes[4]
-    tails, heads, state, stack, other, edge_of = space
-    least, size = least_degree(model, k), least_size(model, k)
-    edge_least = k - 1 if model == TRUSS else 1
-    count, edges = extract(v, least, edge_least, indptr, indices, up, support, mark, kept, tails, heads)
-    if count < size:
+    degree, edges, state = space.degree, space.edges, space.state
+    least, smallest = least_degree(model, k), least_size(model, k)
+    # Algorithm 2: what may be in a context.
+    size, count = extract_edges(v, least, least_support(model, k), rows, space)
+    if size < smallest:
         return 0, 0
     if model != COMP:
-        for i in range(count):
-            degree[i] = 0
-        for e in range(edges):
-            degree[tails[e]] += 1
-            degree[heads[e]] += 1
-        short = 0
-        for i in range(count):
-            short += degree[i] < least
-        if short > 0:
-            fill_rows(count, edges, tails, heads, degree, begin, other, edge_of)
-            if count - _peel(count, least, degree, begin, other, queue) < size:
+        # Algorithm 4, for one k. A k-truss is in a (k - 1)-core, which is cheap to find; often nobody has to go.
+        count_degrees(size, count, edges, degree)
+        if degree[:size].min() < least:
+            fill_rows(size, count, degree, edges)
+            if size - _peel_core(size, least, degree, edges, space.queue) < smallest:
                 return 0, 0
-            edges = _compact(edges, tails, heads, degree)
+            for e in range(count):
+                state[e] = 0 if min(degree[edges.tails[e]], degree[edges.heads[e]]) >= least else -1
+            count = keep(count, edges, state, 0)
+            count_degrees(size, count, edges, degree)
+        # Algorithms 5 to 7, for one k.
         if model == TRUSS and k > 2:
-            for i in range(count):
-                degree[i] = max(degree[i], 0)
-            fill_rows(count, edges, tails, heads, degree, begin, other, edge_of)
-            edges = _truss(edges, k - 2, tails, heads, begin, other, edge_of, state, stack, queue, side)
-    return components(count, edges, tails, heads, size, degree, begin), count
+            fill_rows(size, count, degree, edges)
+            count = _lazy_truss(count, k - 2, space)
+    # Algorithm 3.
+    return count_contexts(size, count, smallest, space), size
 
 
 @numba.njit(nogil=True, cache=True)
-def edge_space(edges):
-    """Return room for ego-networks of so many edges, for one thread."""
-    one, two = edges + 1, 2 * edges + 1
-    return (
-        np.empty(one, np.int32),
-        np.empty(one, np.int32),
-        np.empty(one, np.int8),
-        np.empty(one, np.int32),
-        np.empty(two, np.int32),
-        np.empty(two, np.int32),
-    )
-
-
-@numba.njit(nogil=True, cache=True)
-def score_vertices(vertices, model, k, indptr, indices, up, support, mark, nodes, space, scores):
+def score_vertices(vertices, model, k, rows, space, scores):
     """Write the score of each vertex.
 
     Parameters
@@ -341,63 +382,23 @@ def score_vertices(vertices, model, k, indptr, indices, up, support, mark, nodes
     vertices : int32 array
         Ranks.
     model, k : int
-    indptr, indices, up, support
-        The network, see :func:`rename` and :func:`mirror`.
-    mark : int32 array, shape (n,)
-        Zeros, and zeros again at the end.
-    nodes : int32 array, shape (5, largest degree + 2)
+    rows : Rows
+    space : Space
         Of this thread alone.
-    space : tuple of arrays
-        See :func:`edge_space`.
     scores : int32 array, shape (n,)
         By rank.
     """
     for v in vertices:
-        found, _ = _contexts(v, model, k, indptr, indices, up, support, mark, nodes, space)
-        scores[v] = found
+        scores[v] = _contexts(v, model, k, rows, space)[0]
 
 
 @numba.njit(nogil=True, cache=True)
-def list_contexts(vertices, model, k, indptr, indices, up, support, mark, nodes, space, order, first, members):
-    """Write the contexts of each vertex: ids ascending in a context, contexts by their first member.
-
-    Parameters
-    ----------
-    vertices, model, k, indptr, indices, up, support, mark, nodes, space
-        See :func:`score_vertices`.
-    order : int32 array, shape (n,)
-        Id of each rank.
-    first : int64 array, shape (vertices + 1,)
-        First context of each vertex, from the scores.
-    members : int32 array
-        Room for the degrees of all these vertices.
-
-    Returns
-    -------
-    int64 array, shape (contexts + 1,)
-        Start of each context in ``members``.
-    """
-    kept, degree, begin, queue = nodes[0], nodes[1], nodes[2], nodes[3]
-    least = least_size(model, k)
-    offsets = np.zeros(first[len(vertices)] + 1, np.int64)
+def label_members(vertices, model, k, rows, space, members, labels):
+    """Write rank and root (int32) of all local vertices of ego-networks; return how many each has (int64)."""
+    sizes, end = np.zeros(len(vertices), np.int64), 0
     for place in range(len(vertices)):
-        row = first[place]
-        if first[place + 1] == row:
-            continue
-        v = vertices[place]
-        _, count = _contexts(v, model, k, indptr, indices, up, support, mark, nodes, space)
-        by_id = np.argsort(order[kept[:count]])
-        for i in range(count):
-            queue[i] = -1
-        for i in by_id:
-            root = degree[i]
-            if begin[root] >= least and queue[root] < 0:
-                offsets[row + 1] = offsets[row] + begin[root]
-                queue[root] = offsets[row] - offsets[first[place]]
-                row += 1
-        for i in by_id:
-            root = degree[i]
-            if begin[root] >= least:
-                members[offsets[first[place]] + queue[root]] = order[kept[i]]
-                queue[root] += 1
-    return offsets
+        size = _contexts(vertices[place], model, k, rows, space)[1]
+        members[end : end + size] = space.kept[:size]
+        labels[end : end + size] = space.root[:size]
+        sizes[place], end = size, end + size
+    return sizes

@@ -34,89 +34,55 @@ SCORE, LABEL, FULL = 0, 1, 2
 
 
 class Limits(NamedTuple):
-    """Largest sizes of the classes 3 (a warp), 2 and 1 (a small and a large block).
+    """Largest sizes of three classes; what is larger is of class 0 (many blocks), 4 is not worth a look."""
 
-    What is larger is of class 0 (many blocks), what is not worth a look of class 4.
-    """
-
-    warp_members: int
-    small_edges: int
+    warp_members: int  # class 3: a warp
+    small_edges: int  # class 2: a small block
     small_words: int
-    block_edges: int
+    block_edges: int  # class 1: a large block
     block_words: int
 
 
 class Queue(NamedTuple):
-    """The ego-networks of a launch.
+    """The ego-networks of a launch."""
 
-    Attributes
-    ----------
-    egos : int32 array
-        Ranks of centres, by falling cost.
-    outs : int64 array
-        First place in ``values`` of each; unused with ``SCORE``.
-    first, length : int
-        Which of them to score.
-    """
-
-    egos: Any
-    outs: Any
-    first: int
+    egos: Any  # int32: ranks of centres, by falling cost
+    outs: Any  # int64: first place in ``values`` of each; unused with SCORE
+    first: int  # which of them to score
     length: int
 
 
 class Query(NamedTuple):
-    """Model, k, and what is wanted: ``SCORE``, ``LABEL`` or ``FULL``.
-
-    ``FULL`` decomposes: trussness of every edge (truss), coreness by H-index (core).
-    """
+    """What to find out about each."""
 
     model: int
     k: int
-    wanted: int
+    wanted: int  # SCORE, LABEL, or FULL, which decomposes: trussness of every edge, coreness by H-index
 
 
 class Lists(NamedTuple):
-    """What ego-networks are made of, for one least degree; by rank.
+    """What ego-networks are made of, for one least degree; by rank."""
 
-    Attributes
-    ----------
-    kept_begin, kept : int64 (n + 1,) and int32 arrays
-        Possible members of each ego-network, ranks ascending.
-    up_begin, up : int64 (n + 1,) and int32 arrays
-        Neighbours of higher rank of each vertex, over edges that may be in a context.
-    """
-
-    kept_begin: Any
-    kept: Any
-    up_begin: Any
-    up: Any
+    kept_begin: Any  # int64 (n + 1,)
+    kept: Any  # int32: possible members of each ego-network, ranks ascending
+    up_begin: Any  # int64 (n + 1,)
+    up: Any  # int32: neighbours of higher rank of each vertex, over edges that may be in a context
 
 
 class Space(NamedTuple):
-    """Working space of the teams; need not be cleared, but for ``control``.
+    """Working space of the teams; need not be cleared, but for ``control``."""
 
-    Attributes
-    ----------
-    blocks : int
-        Blocks of a team.
-    bits_each, edges_each, nodes_each : int
-        Length of a team's part of ``bits``, ``edges`` and ``nodes``.
-    bits, edges, nodes : uint32, uint32 and int32 arrays
-    control : int64 array, shape (>= TEAMS + PER_TEAM * teams,)
-        Zeros at the start. ``TRIANGLES`` grows by thrice the triangles that ``FULL`` sees.
-    """
-
-    blocks: int
-    bits_each: int
+    blocks: int  # of a team
+    bits_each: int  # length of a team's part of ``bits``, and so on
     edges_each: int
     nodes_each: int
-    bits: Any
-    edges: Any
-    nodes: Any
-    control: Any
+    bits: Any  # uint32
+    edges: Any  # uint32
+    nodes: Any  # int32
+    control: Any  # int64 (>= TEAMS + PER_TEAM * teams,): zeros; TRIANGLES grows by thrice the triangles FULL sees
 
 
+# Inlined before the compiler sees them: as calls they make it order two loads of :func:`score_egos` otherwise.
 @cuda.jit(device=True, inline="always")
 def _next_ego(queue, query, team, turn):
     """Take the next ego-network of the queue; returns its place, or ``length`` or more, and the next barrier."""
@@ -217,7 +183,7 @@ def score_egos(queue, query, lists, space, scores, values):
     matrix, listed = int64(number) * space.bits_each, int64(number) * space.edges_each
     room = space.nodes_each // teams.NODE_ARRAYS
     stamp = int64(number) * space.nodes_each
-    root, part, row = stamp + teams.ROOT * room, stamp + teams.SIZE * room, stamp + teams.ROW * room
+    root, part, row = stamp + room, stamp + 2 * room, stamp + 3 * room
     partial = cuda.shared.array(BLOCK, int32)
     least = least_size(query.model, query.k)
     turn = int64(1)
@@ -233,15 +199,18 @@ def score_egos(queue, query, lists, space, scores, values):
         ego = teams.Ego(
             start, size, words, space.bits, matrix, space.edges, listed, space.nodes, stamp, root, part, row
         )
+        # Algorithm 2: the edges between possible members.
         _clear(query.model, ego, team)
         turn = teams.team_barrier(team, turn)
         matrices.extract_edges(query.model, lists, ego, team)
         turn = teams.team_barrier(team, turn)
+        # Algorithms 4, and 5 to 7: whoever is in a context is joined with its neighbours there.
         if query.model == CORE:
             turn = _join_core(query, ego, team, turn)
         elif query.model > CORE:
             turn = _join_truss(query, ego, values, queue.outs, place, partial, team, turn)
         turn = teams.team_barrier(team, turn)
+        # Algorithm 3: the parts are counted.
         _count_contexts(least, query, ego, values, queue.outs, place, team)
         turn = teams.team_barrier(team, turn)
         if team.rank == 0:

@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.diversity import decomposition_cpu
+from gpukit.diversity.contexts_cpu import Edges, Rows, mirror
 from gpukit.diversity.scores import build_network
 from gpukit.graph.csr import Graph
 
@@ -66,13 +67,15 @@ def truss_numbers(graph: Graph, device: Device | None = None) -> tuple[np.ndarra
 
         return _by_id(*truss_on_gpu(graph), xp)
     network = build_network(graph)
-    tails, heads, edge_of = decomposition_cpu.number_edges(network.indptr, network.indices, network.up)
-    support = np.empty(len(tails), np.int32)
-    support[edge_of] = network.support
-    trussness, stack = np.empty(len(tails), np.int32), np.empty(len(tails), np.int32)
-    rows = (network.indptr, network.indices, edge_of)
-    decomposition_cpu.peel_edges(len(tails), tails, heads, *rows, support, stack, trussness)
-    return _by_id(network.order[tails], network.order[heads], trussness, np)
+    tails = np.repeat(np.arange(graph.n, dtype=np.int32), np.diff(network.indptr))
+    higher = network.indices > tails
+    edges = Edges(tails[higher], network.indices[higher], network.indptr, network.indices, np.empty_like(tails))
+    # An edge is numbered at its lower end, and the number copied to the other.
+    edges.edge_of[higher] = np.arange(len(edges.tails), dtype=np.int32)
+    mirror(Rows(network.indptr, network.indices, network.up, edges.edge_of))
+    support, (stack, trussness) = network.support[higher], np.empty((2, len(edges.tails)), np.int32)
+    decomposition_cpu.peel_edges(len(support), edges, support, stack, trussness)
+    return _by_id(network.order[edges.tails], network.order[edges.heads], trussness, np)
 
 
 def _by_id(tails: Any, heads: Any, trussness: Any, xp: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -3,184 +3,120 @@
 import numba
 import numpy as np
 
+from gpukit.diversity import contexts_cpu as contexts
 from gpukit.diversity.bounds import TRUSS, least_size
-from gpukit.diversity.contexts_cpu import SKEW, components, extract, fill_rows
+from gpukit.diversity.contexts_cpu import next_common, shorter_first
 
 
 @numba.njit(nogil=True, cache=True)
-def _ego_support(edges, tails, heads, begin, other, support):
-    """Count the triangles of each edge by merging the rows of its ends."""
-    for e in range(edges):
-        p, p_end = begin[tails[e]], begin[tails[e] + 1]
-        q, q_end = begin[heads[e]], begin[heads[e] + 1]
-        found = 0
-        while p < p_end and q < q_end:
-            x, y = other[p], other[q]
-            found += x == y
-            p += x <= y
-            q += y <= x
-        support[e] = found
+def _fill_buckets(count, key, stack):
+    """Sort items by key into ``stack``; return where each key starts there (int64), and each item's place (int32)."""
+    start = np.zeros((key[:count].max() if count else 0) + 2, np.int64)
+    for x in range(count):
+        start[key[x] + 1] += 1
+    start = np.cumsum(start)
+    free, place = start.copy(), np.empty(count, np.int32)
+    for x in range(count):
+        place[x] = free[key[x]]
+        stack[place[x]] = x
+        free[key[x]] += 1
+    return start, place
 
 
 @numba.njit(nogil=True, cache=True)
-def peel_edges(edges, tails, heads, begin, other, edge_of, support, stack, trussness):
+def _lower(x, key, done, start, place, stack):
+    """Take one off the key of an item: it changes places with the first of its bucket that is not done."""
+    first = max(start[key[x]], done)
+    y = stack[first]
+    stack[place[x]], place[y] = y, place[x]
+    stack[first], place[x] = x, first
+    start[key[x]] = first + 1
+    key[x] -= 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _count_support(count, edges, support):
+    """Count the triangles of each edge."""
+    for e in range(count):
+        p, p_end, q, q_end = shorter_first(e, edges)
+        p, q = next_common(edges.other, p, p_end, q, q_end)
+        support[e] = 0
+        while p < p_end:
+            support[e] += 1
+            p, q = next_common(edges.other, p + 1, p_end, q + 1, q_end)
+
+
+@numba.njit(nogil=True, cache=True)
+def peel_edges(count, edges, support, stack, trussness):
     """Write the trussness of each edge: edges of the lowest support go first, level by level.
 
     The edges lie in ``stack`` by support; one that loses a triangle moves down by a swap with the first of its level. A
-    triangle is found once, when its first edge goes: by a merge of two rows, or by search if one is much longer.
+    triangle is found once, when its first edge goes.
 
     Parameters
     ----------
-    edges : int
-    tails, heads : integer arrays, shape (edges,)
-    begin, other, edge_of
-        Rows of the graph, ascending, and the edge at each place.
-    support : int32 array, shape (edges,)
+    count : int
+        Number of edges.
+    edges : Edges
+    support : int32 array, shape (count,)
         Triangles of each edge; of no use afterwards.
     stack : int32 array
-        Working space for ``edges`` numbers.
-    trussness : int32 array, shape (edges,)
+        Working space for ``count`` numbers.
+    trussness : int32 array, shape (count,)
         The result.
     """
-    most = 0
-    for e in range(edges):
-        most = max(most, support[e])
-        trussness[e] = 0
-    start = np.zeros(most + 2, np.int64)
-    for e in range(edges):
-        start[support[e] + 1] += 1
-    for s in range(1, most + 2):
-        start[s] += start[s - 1]
-    place = np.empty(edges, np.int32)
-    for e in range(edges):
-        place[e] = start[support[e]]
-        stack[place[e]] = e
-        start[support[e]] += 1
-    # Filling moved each start to the next level's; back again.
-    for s in range(most + 1, 0, -1):
-        start[s] = start[s - 1]
-    start[0] = 0
-    for i in range(edges):
+    start, place = _fill_buckets(count, support, stack)
+    edge_of = edges.edge_of
+    trussness[:count] = 0
+    for i in range(count):
         e = stack[i]
         level = support[e]
         trussness[e] = level + 2
-        p, p_end = begin[tails[e]], begin[tails[e] + 1]
-        q, q_end = begin[heads[e]], begin[heads[e] + 1]
-        if p_end - p > q_end - q:
-            p, p_end, q, q_end = q, q_end, p, p_end
-        skewed = q_end - q > SKEW * (p_end - p)
-        while p < p_end and q < q_end:
-            x, y = other[p], other[q]
-            if x == y and trussness[edge_of[p]] == 0 and trussness[edge_of[q]] == 0:
+        p, p_end, q, q_end = shorter_first(e, edges)
+        p, q = next_common(edges.other, p, p_end, q, q_end)
+        while p < p_end:
+            if trussness[edge_of[p]] == 0 and trussness[edge_of[q]] == 0:
                 for f in (edge_of[p], edge_of[q]):
-                    s = support[f]
-                    if s > level:
-                        first = max(start[s], i + 1)
-                        g = stack[first]
-                        stack[place[f]], place[g] = g, place[f]
-                        stack[first], place[f] = f, first
-                        start[s] = first + 1
-                        support[f] = s - 1
-            p += x <= y
-            if y < x and skewed:
-                high = q_end
-                while q < high:
-                    middle = (q + high) >> 1
-                    if other[middle] < x:
-                        q = middle + 1
-                    else:
-                        high = middle
-            else:
-                q += y <= x
+                    if support[f] > level:
+                        _lower(f, support, i + 1, start, place, stack)
+            p, q = next_common(edges.other, p + 1, p_end, q + 1, q_end)
 
 
 @numba.njit(nogil=True, cache=True)
-def decompose_vertices(vertices, k, indptr, indices, up, support, mark, nodes, space, places, trussness, scores):
+def decompose_vertices(vertices, k, rows, space, places, trussness, scores):
     """Write the trussness of every edge of ego-networks, and their scores for k.
 
     Parameters
     ----------
-    vertices, indptr, indices, up, support, mark, nodes, space, scores
-        See :func:`score_vertices`.
+    vertices, rows, space, scores
+        See :func:`gpukit.diversity.contexts_cpu.score_vertices`.
     k : int
     places : int64 array, shape (n,)
         First place of each ego-network's edges, by rank.
     trussness : int32 array
         The result; edges by their lower and then their higher local end.
     """
-    kept, degree, begin = nodes[0], nodes[1], nodes[2]
-    tails, heads, _, stack, other, edge_of = space
+    edges = space.edges
     for v in vertices:
-        count, edges = extract(v, 1, 1, indptr, indices, up, support, mark, kept, tails, heads)
-        for i in range(count):
-            degree[i] = 0
-        for e in range(edges):
-            degree[tails[e]] += 1
-            degree[heads[e]] += 1
-        fill_rows(count, edges, tails, heads, degree, begin, other, edge_of)
-        found = trussness[places[v] : places[v] + edges]
-        triangles = np.empty(edges, np.int32)
-        _ego_support(edges, tails, heads, begin, other, triangles)
-        peel_edges(edges, tails, heads, begin, other, edge_of, triangles, stack, found)
-        left = 0
-        for e in range(edges):
-            if found[e] >= k:
-                tails[left] = tails[e]
-                heads[left] = heads[e]
-                left += 1
-        scores[v] = components(count, left, tails, heads, least_size(TRUSS, k), degree, begin)
+        size, count = contexts.extract_edges(v, 1, 1, rows, space)
+        contexts.count_degrees(size, count, edges, space.degree)
+        contexts.fill_rows(size, count, space.degree, edges)
+        found, support = trussness[places[v] : places[v] + count], np.empty(count, np.int32)
+        _count_support(count, edges, support)
+        peel_edges(count, edges, support, space.stack, found)
+        count = contexts.keep(count, edges, found, k)
+        scores[v] = contexts.count_contexts(size, count, least_size(TRUSS, k), space)
 
 
 @numba.njit(nogil=True, cache=True)
 def coreness(indptr, indices):
     """Return the coreness (int32, n) of each vertex, taking lowest degrees first (Batagelj and Zaveršnik)."""
-    n = len(indptr) - 1
-    degree = np.empty(n, np.int32)
-    for v in range(n):
-        degree[v] = indptr[v + 1] - indptr[v]
-    start = np.zeros((degree.max() if n > 0 else 0) + 2, np.int64)
-    for v in range(n):
-        start[degree[v] + 1] += 1
-    for d in range(1, len(start)):
-        start[d] += start[d - 1]
-    stack, place = np.empty(n, np.int32), np.empty(n, np.int32)
-    for v in range(n):
-        place[v] = start[degree[v]]
-        stack[place[v]] = v
-        start[degree[v]] += 1
-    for d in range(len(start) - 1, 0, -1):
-        start[d] = start[d - 1]
-    start[0] = 0
-    for i in range(n):
+    degree = np.diff(indptr).astype(np.int32)
+    stack = np.empty(len(degree), np.int32)
+    start, place = _fill_buckets(len(degree), degree, stack)
+    for i in range(len(degree)):
         v = stack[i]
         for p in range(indptr[v], indptr[v + 1]):
-            u = indices[p]
-            d = degree[u]
-            if d > degree[v]:
-                first = max(start[d], i + 1)
-                w = stack[first]
-                stack[place[u]], place[w] = w, place[u]
-                stack[first], place[u] = u, first
-                start[d] = first + 1
-                degree[u] = d - 1
+            if degree[indices[p]] > degree[v]:
+                _lower(indices[p], degree, i + 1, start, place, stack)
     return degree
-
-
-@numba.njit(nogil=True, cache=True)
-def number_edges(indptr, indices, up):
-    """Return tail and head (int32) of each edge, lower rank first, ascending, and the edge (int32) at each place."""
-    n = len(up)
-    edge_of = np.empty(len(indices), np.int32)
-    tails, heads = np.empty(len(indices) // 2, np.int32), np.empty(len(indices) // 2, np.int32)
-    place = indptr[:n].copy()
-    edge = 0
-    for u in range(n):
-        for p in range(up[u], indptr[u + 1]):
-            w = indices[p]
-            tails[edge] = u
-            heads[edge] = w
-            edge_of[p] = edge
-            edge_of[place[w]] = edge
-            place[w] += 1
-            edge += 1
-    return tails, heads, edge_of

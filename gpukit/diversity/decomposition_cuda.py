@@ -71,11 +71,6 @@ def core_levels(indptr, indices, degree, coreness, queue, control):
         round_ += 1
 
 
-@cuda.jit(device=True)
-def _lose(support, edge):
-    cuda.atomic.add(support, edge, -1)
-
-
 @cuda.jit(cache=True, **register_limit(REGISTERS))
 def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness, queue, control):
     """Write the trussness of each edge; cooperative, any grid (PKT: Kabir and Madduri, 2017).
@@ -138,11 +133,11 @@ def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness,
                             g = edge_of[place]
                             if gone[g] == 0:
                                 if gone[f] == 0 or e < f:
-                                    _lose(support, g)
+                                    cuda.atomic.add(support, g, -1)
                                 if gone[f] == 0:
-                                    _lose(support, f)
+                                    cuda.atomic.add(support, f, -1)
                             elif gone[g] == round_ and gone[f] == 0 and e < g:
-                                _lose(support, f)
+                                cuda.atomic.add(support, f, -1)
             done = end
         if thread == 0:
             control[LEAST + (round_ + 1) % 3] = NONE

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpukit.diversity.egos_cpu import ego_rows
+from gpukit.diversity.problem import running
+from gpukit.diversity.scores import even_cuts
 from gpukit.graph.csr import Graph
 
 
@@ -48,22 +50,17 @@ def extract(graph: Graph, centres: np.ndarray, threads: int = 1) -> EgoNetworks:
     """
     centres = np.asarray(centres, np.int32)
     degrees = np.diff(graph.indptr)
-    node_begin = np.zeros(len(centres) + 1, np.int64)
-    np.cumsum(degrees[centres], out=node_begin[1:])
+    node_begin = running(degrees[centres])
     rows = np.arange(node_begin[-1]) + np.repeat(graph.indptr[centres] - node_begin[:-1], degrees[centres])
     nodes = graph.indices[rows]
     starts = np.zeros(len(nodes) + 1, np.int64)
-    work = np.cumsum(degrees[nodes])
     parts = max(1, min(threads, len(centres)))
-    total = int(work[-1]) if len(work) else 0
-    cuts = np.searchsorted(node_begin[1:], np.searchsorted(work, np.arange(parts + 1) * total // parts))
-    cuts[0], cuts[-1] = 0, len(centres)
+    cuts = even_cuts(np.diff(running(degrees[nodes])[node_begin]), parts)
 
     def run(targets: np.ndarray, fill: bool) -> None:
         def one(part: int) -> None:
-            mark = np.zeros(graph.n, np.int32)
-            settings = (centres, node_begin, graph.indptr, graph.indices, mark, starts, targets, fill)
-            ego_rows(cuts[part], cuts[part + 1], *settings)
+            rows = (centres, node_begin, graph.indptr, graph.indices, np.zeros(graph.n, np.int32))
+            ego_rows(cuts[part], cuts[part + 1], *rows, starts, targets, fill)
 
         with ThreadPoolExecutor(parts) as pool:
             list(pool.map(one, range(parts)))

@@ -2,8 +2,7 @@
 
 import numba
 
-SKEW = 8
-"""The shorter of two rows is searched for in the longer one if that is so many times longer."""
+from gpukit.diversity.contexts_cpu import SKEW, lower_bound
 
 
 @numba.njit(nogil=True, cache=True)
@@ -48,14 +47,8 @@ def ego_rows(first, last, centres, node_begin, indptr, indices, mark, starts, ta
                         at += 1
             else:
                 for i in range(begin, end):
-                    wanted, high = indices[i], q_end
-                    while q < high:
-                        middle = (q + high) >> 1
-                        if indices[middle] < wanted:
-                            q = middle + 1
-                        else:
-                            high = middle
-                    if q < q_end and indices[q] == wanted:
+                    q = lower_bound(indices, q, q_end, indices[i])
+                    if q < q_end and indices[q] == indices[i]:
                         if fill:
                             targets[at] = i - begin
                         at += 1

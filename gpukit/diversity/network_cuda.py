@@ -15,24 +15,13 @@ ROW_THREADS = 8
 
 
 class Arcs(NamedTuple):
-    """An undirected graph with its vertices by rank.
+    """An undirected graph with its vertices by rank."""
 
-    Attributes
-    ----------
-    indptr : int64 array, shape (n + 1,)
-    tails, heads : int32 arrays, shape (m,)
-        Ascending by tail, then head.
-    up : int64 array, shape (n,)
-        Place of the first neighbour of higher rank of each vertex.
-    support : int32 array, shape (m,)
-        Triangles of each arc.
-    """
-
-    indptr: Any
-    tails: Any
-    heads: Any
-    up: Any
-    support: Any
+    indptr: Any  # int64 (n + 1,)
+    tails: Any  # int32 (m,): ascending
+    heads: Any  # int32 (m,): ascending for equal tails
+    up: Any  # int64 (n,): place of the first neighbour of higher rank of each vertex
+    support: Any  # int32 (m,): triangles of each arc
 
 
 @cuda.jit(device=True)

@@ -129,15 +129,15 @@ class EgoTrusses:
     ----------
     offsets : int64 array, shape (vertices + 1,)
         First edge of each ego-network.
-    trussness : int32 array or None
+    trussness : int32 array
         Largest k whose maximal truss has the edge: at least 2. Edges of an ego-network by their lower and then their
-        higher end in the order of ranks (degree in the graph, then id). None if it was not asked for.
+        higher end in the order of ranks (degree in the graph, then id).
     scores : int32 array
         Number of contexts of each vertex.
     """
 
     offsets: np.ndarray
-    trussness: np.ndarray | None
+    trussness: np.ndarray
     scores: np.ndarray
 
 

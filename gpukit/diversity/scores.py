@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from gpukit.diversity import contexts_cpu, decomposition_cpu
-from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress
+from gpukit.diversity.bounds import least_size
+from gpukit.diversity.contexts_cpu import Rows, Space, make_space
+from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress, group_members, running
 from gpukit.graph.csr import Graph
 
 TASKS_PER_THREAD = 16
@@ -54,9 +56,7 @@ class Network:
     @cached_property
     def cost(self) -> np.ndarray:
         """Estimated work of each ego-network by rank (int64): the degree and its edges."""
-        totals = np.zeros(len(self.support) + 1, np.int64)
-        np.cumsum(self.support, out=totals[1:])
-        return (totals[self.indptr[1:]] - totals[self.indptr[:-1]]) // 2 + np.diff(self.indptr)
+        return np.diff(running(self.support)[self.indptr]) // 2 + np.diff(self.indptr)
 
     @property
     def ego_edges(self) -> int:
@@ -87,10 +87,9 @@ class Network:
             return self.decompose(vertices, params, progress).scores
         result = np.zeros(self.n, np.int32)
 
-        def work(part: np.ndarray, rooms: tuple) -> None:
-            contexts_cpu.score_vertices(part, params.code, params.k, *self._rows(), *rooms, result)
-
-        self._share(vertices, work, progress)
+        asked = (params.code, params.k, self._rows)
+        work = contexts_cpu.score_vertices
+        self._share(vertices, lambda part, space: work(part, *asked, space, result), progress)
         return result[self.rank[vertices]]
 
     def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
@@ -104,14 +103,14 @@ class Network:
             The score of each.
         params : Params
         """
-        ranks = self.rank[vertices]
-        first = np.zeros(len(ranks) + 1, np.int64)
-        np.cumsum(counts, out=first[1:])
-        room = int(np.diff(self.indptr)[ranks[np.asarray(counts) > 0]].sum())
-        members = np.empty(room, np.int32)
-        settings = (ranks, params.code, params.k, *self._rows(), *self._rooms())
-        offsets = contexts_cpu.list_contexts(*settings, self.order, first, members)
-        return Contexts(first, offsets, members[: offsets[-1]].copy())
+        found = np.flatnonzero(counts)
+        ranks = self.rank[vertices[found]]
+        labels, members = np.empty((2, np.diff(self.indptr)[ranks].sum()), np.int32)
+        asked = (ranks, params.code, params.k, self._rows, self._space())
+        sizes = contexts_cpu.label_members(*asked, members, labels)
+        owners, end = np.repeat(found, sizes), sizes.sum()
+        smallest = least_size(params.code, params.k)
+        return group_members(owners, labels[:end], self.order[members[:end]], len(vertices), smallest)
 
     def decompose(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> EgoTrusses:
         """Return the trussness of every edge of ego-networks, and the scores that follow.
@@ -124,34 +123,29 @@ class Network:
             Of the model ``truss``.
         """
         ranks = self.rank[vertices]
-        offsets = np.zeros(len(ranks) + 1, np.int64)
-        np.cumsum(self.cost[ranks] - np.diff(self.indptr)[ranks], out=offsets[1:])
+        offsets = running((self.cost - np.diff(self.indptr))[ranks])
         places = np.zeros(self.n, np.int64)
         places[ranks] = offsets[:-1]
         trussness, result = np.empty(offsets[-1], np.int32), np.zeros(self.n, np.int32)
 
-        def work(part: np.ndarray, rooms: tuple) -> None:
-            decomposition_cpu.decompose_vertices(part, params.k, *self._rows(), *rooms, places, trussness, result)
-
-        self._share(vertices, work, progress)
+        work, outs = decomposition_cpu.decompose_vertices, (places, trussness, result)
+        self._share(vertices, lambda part, space: work(part, params.k, self._rows, space, *outs), progress)
         return EgoTrusses(offsets, trussness, result[ranks])
 
     def _share(
-        self, vertices: np.ndarray, work: Callable[[np.ndarray, tuple], None], progress: Progress | None
+        self, vertices: np.ndarray, work: Callable[[np.ndarray, Space], None], progress: Progress | None
     ) -> None:
-        """Call ``work(ranks, rooms)`` for parts of vertices, heaviest first, in threads that each take the next."""
+        """Call ``work(ranks, space)`` for parts of vertices, heaviest first, in threads that each take the next."""
         ranks = self.rank[vertices]
-        cost = self.cost[ranks]
-        heavy_first = np.argsort(-cost, kind="stable")
-        tasks = TASKS_PER_THREAD * self.threads if self.threads > 1 else 1
-        cuts = _cuts(cost[heavy_first], tasks)
-        parts = [ranks[heavy_first[a:b]] for a, b in zip(cuts[:-1], cuts[1:], strict=True) if b > a]
+        ranks = ranks[np.argsort(-self.cost[ranks], kind="stable")]
+        cuts = even_cuts(self.cost[ranks], TASKS_PER_THREAD * self.threads if self.threads > 1 else 1)
+        parts = [part for part in np.split(ranks, cuts[1:-1]) if len(part)]
         waiting, done = iter(parts), [0]
 
         def take() -> None:
-            rooms = self._rooms()
+            space = self._space()
             for part in waiting:  # one `next` is one bytecode: no two threads get the same part
-                work(part, rooms)
+                work(part, space)
                 done[0] += len(part)
                 if progress is not None:
                     progress(done[0], len(ranks))
@@ -161,17 +155,13 @@ class Network:
             for task in [pool.submit(take) for _ in range(workers)]:
                 task.result()
 
-    def _rooms(self) -> tuple[np.ndarray, np.ndarray, tuple]:
-        """Return what a thread needs for itself: marks, local vertices, local edges."""
-        widest = int(np.diff(self.indptr).max(initial=0))
-        return (
-            np.zeros(self.n, np.int32),
-            np.empty((5, widest + 2), np.int32),
-            contexts_cpu.edge_space(int(self.cost.max(initial=0))),
-        )
+    def _space(self) -> Space:
+        """Return what a thread needs for itself."""
+        return make_space(self.n, int(np.diff(self.indptr).max(initial=0)), int(self.cost.max(initial=0)))
 
-    def _rows(self) -> tuple[np.ndarray, ...]:
-        return self.indptr, self.indices, self.up, self.support
+    @property
+    def _rows(self) -> Rows:
+        return Rows(self.indptr, self.indices, self.up, self.support)
 
 
 def build_network(graph: Graph, threads: int = 1, full: bool = False) -> Network:
@@ -185,28 +175,25 @@ def build_network(graph: Graph, threads: int = 1, full: bool = False) -> Network
     indptr, indices, up = contexts_cpu.rename(graph.indptr, graph.indices, order, rank)
     workers = max(1, min(threads, SUPPORT_BYTES // (4 * len(indices) + 1)))
     higher = indptr[1:] - up
-    cuts = _cuts(higher * higher, workers)
+    cuts = even_cuts(higher * higher, workers)
 
     def count(part: int) -> np.ndarray:
-        support = np.zeros(len(indices), np.int32)
-        contexts_cpu.count_triangles(
-            cuts[part], cuts[part + 1], indptr, indices, up, np.zeros(graph.n, np.int64), support
-        )
-        return support
+        rows = Rows(indptr, indices, up, np.zeros(len(indices), np.int32))
+        contexts_cpu.count_triangles(cuts[part], cuts[part + 1], rows, np.zeros(graph.n, np.int64))
+        return rows.support
 
     with ThreadPoolExecutor(workers) as pool:
-        counted = list(pool.map(count, range(workers)))
-    support = counted[0]
-    for other in counted[1:]:
+        support, *others = pool.map(count, range(workers))
+    for other in others:
         support += other
-    contexts_cpu.mirror(indptr, indices, up, support)
+    contexts_cpu.mirror(Rows(indptr, indices, up, support))
     return Network(indptr, indices, up, support, order, rank, threads, full)
 
 
-def _cuts(cost: np.ndarray, parts: int) -> np.ndarray:
+def even_cuts(cost: np.ndarray, parts: int) -> np.ndarray:
     """Return the ends (int64, parts + 1) of ranges of about equal cost."""
-    running = np.cumsum(cost, dtype=np.int64)
-    total = int(running[-1]) if len(running) else 0
-    cuts = np.searchsorted(running, np.arange(parts + 1) * total // parts, side="left")
+    sums = running(cost)[1:]
+    total = int(sums[-1]) if len(sums) else 0
+    cuts = np.searchsorted(sums, np.arange(parts + 1) * total // parts, side="left")
     cuts[0], cuts[-1] = 0, len(cost)
     return cuts

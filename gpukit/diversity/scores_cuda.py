@@ -217,7 +217,7 @@ class CudaNetwork:
         smallest = least_size(params.code, params.k)
         return group_members(owners, labels.host(int(offsets[-1])), members, len(vertices), smallest)
 
-    def decompose(self, vertices: np.ndarray, params: Params, *, keep: bool = False) -> EgoTrusses:
+    def decompose(self, vertices: np.ndarray, params: Params) -> EgoTrusses:
         """Return the trussness of every edge of ego-networks, and the scores that follow.
 
         Parameters
@@ -226,8 +226,6 @@ class CudaNetwork:
             Internal ids, each once.
         params : Params
             Of the model ``truss``.
-        keep : bool
-            Whether to copy the trussness to host memory.
 
         Raises
         ------
@@ -237,7 +235,7 @@ class CudaNetwork:
         ranks = self.ranks(vertices)
         offsets, values = self._decompose(ranks, params)
         scores = Buffer(self._scores.array[ranks]).host()
-        return EgoTrusses(Buffer(offsets).host(), values.host(int(offsets[-1])) if keep else None, scores)
+        return EgoTrusses(Buffer(offsets).host(), values.host(int(offsets[-1])), scores)
 
     def _decompose(self, ranks: Any, params: Params) -> tuple[Any, Buffer]:
         """Return the first edge of each ego-network, and the trussness of all edges."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numba import cuda
 
 from gpukit.device.arrays import Buffer, copy, on_gpu, xp
 from gpukit.diversity import balance
-from gpukit.diversity.problem import Contexts, Params, Progress
+from gpukit.diversity.problem import Contexts, Params, Progress, running
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.graph.csr import Graph
 
@@ -21,7 +22,7 @@ _turn: AbstractContextManager = threading.Lock() if xp is np else nullcontext()
 """The simulator runs one kernel at a time."""
 
 SWITCH = 1e-4
-"""Seconds that a thread may keep others from running Python while there is one a GPU: a GPU waits for its own."""
+"""Seconds that a thread may keep others from running Python while there is one per GPU: a GPU waits for its own."""
 
 LEAST = 0.2
 """Seconds that a batch should take at least, by the cost model: it has launches, and an end with few blocks at work.
@@ -34,11 +35,8 @@ HEAD, GROUPS = 512, 64
 @contextmanager
 def _quick_turns() -> Iterator[None]:
     """Let threads take turns sooner than Python does by itself (5 ms); the simulator's do not bear it."""
-    if xp is np:
-        yield
-        return
     usual = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(usual if xp is np else SWITCH)
     try:
         yield
     finally:
@@ -52,9 +50,8 @@ class _Part:
         self.gpu = gpu
         with _turn, on_gpu(gpu):
             self.network = CudaNetwork(graph, memory=memory, full=full, patient=True)
-        self._asked: Any = None
-        self._order: Any = None
-        self._ends = np.zeros(1, np.int64)
+        self._asked = self._order = xp.zeros(0, np.int32)
+        self._ends = running([])
         self.leader: _Part | None = None
 
     def __call__(self, method: Callable[..., Any], *arguments: Any) -> Any:
@@ -74,13 +71,9 @@ class _Part:
         falling = self._by_edges()
         head = min(HEAD, count)
         groups = max(1, min(GROUPS, count - head))
-        rows = -(-(count - head) // groups)
-        table = xp.full(rows * groups, -1, np.int32)
-        table[: count - head] = falling[head:]
-        dealt = table.reshape(rows, groups).T.ravel()
-        self._order = xp.concatenate([falling[:head], dealt[dealt >= 0]])
-        lengths = np.concatenate([np.ones(head, np.int64), (count - head - np.arange(groups) + groups - 1) // groups])
-        self._ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        dealt = [falling[head + group :: groups] for group in range(groups)]
+        self._order = xp.concatenate([falling[:head], *dealt])
+        self._ends = running(head * [1] + [len(group) for group in dealt])
 
     def _by_edges(self) -> Any:
         """Return the ranks of what was asked for, by falling number of ego edges."""
@@ -115,7 +108,7 @@ class _Part:
             known.append(Buffer(model(*self.network.sizes(ranks))).host())
         return known, seconds
 
-    def work(self, tasks: np.ndarray, params: Params) -> None:
+    def work(self, params: Params, tasks: np.ndarray) -> None:
         """Score the vertices of some tasks of the leader."""
         self._follow()
         lows, highs = self._ends[tasks], self._ends[tasks + 1]
@@ -188,16 +181,13 @@ class MultiCudaNetwork:
         first = self._parts[0]
         return first(first.network.contexts, vertices, counts, params)
 
+    @_quick_turns()
     def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
         """Return the number of contexts of each vertex (int32)."""
         if not len(vertices):
             return np.zeros(0, np.int32)
-        with _quick_turns():
-            return self._scores(np.asarray(vertices, np.int32), params, progress)
-
-    def _scores(self, vertices: np.ndarray, params: Params, progress: Progress | None) -> np.ndarray:
         first = self._parts[0]
-        first(first.prepare, vertices, self.strategy != "none")
+        first(first.prepare, np.asarray(vertices, np.int32), self.strategy != "none")
 
         def model(degrees: Any, edges: Any) -> Any:
             return balance.features(params.model, self.full, degrees, edges)
@@ -209,10 +199,6 @@ class MultiCudaNetwork:
         cost, counts = first(first.tasks, lambda *sizes: model(*sizes) @ xp.asarray(weights))
         for part in self._parts:
             part.leader = first
-        workers = [self._worker(part, params) for part in self._parts]
+        workers = [partial(part, part.work, params) for part in self._parts]
         self.shares = balance.run(workers, cost, counts, self.strategy, progress, LEAST)
         return first(first.gather, self._parts[1:])
-
-    @staticmethod
-    def _worker(part: _Part, params: Params) -> Callable[[np.ndarray], None]:
-        return lambda tasks: part(part.work, tasks, params)

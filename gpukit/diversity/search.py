@@ -48,23 +48,23 @@ def search(
     among = range(network.n) if among is None else among
     t = min(t, len(among))
     timer = timer or PhaseTimer()
-    with timer.phase("bounds"):
+    with timer.phase("bounds"):  # phase 1: lines 2-4
         limits = np.zeros(network.n, np.int32)
         limits[among.start : among.stop] = network.bounds(params)[among.start : among.stop]
         order = _falling(limits)
         falling = limits[order]
         known = np.zeros(network.n, np.int32)
-    with timer.phase("scores"):
+    with timer.phase("scores"):  # phases 2 to 4: lines 5-21
         end = int(np.count_nonzero(falling))  # a bound of 0 is the score
         first = min(max(FIRST_BATCH, t), end)
         known[order[:first]] = network.scores(order[:first], params, progress)
-        if first >= t:
+        if first >= t:  # lines 8-10, for all that is left at once
             end = min(end, _reach(order, falling, known, first, t))
         if end > first:
             known[order[first:end]] = network.scores(order[first:end], params, progress)
         # What was not scored counts as 0: it is, or its bound is at most the t-th score and its id too late.
         top = _top(np.arange(among.start, among.stop), known, t)
-    with timer.phase("contexts"):
+    with timer.phase("contexts"):  # line 22
         found = network.contexts(top, known[top], params)
     return Result(top.astype(np.int32), known[top], found, max(first, end))
 
@@ -95,9 +95,9 @@ def _top(candidates: np.ndarray, known: np.ndarray, t: int) -> np.ndarray:
 
 def _falling(values: np.ndarray) -> np.ndarray:
     """Return the places of numbers >= 0 by falling value, equal ones ascending; small numbers in linear time."""
-    most = int(values.max(initial=0))
+    highest = int(values.max(initial=0))
     # NumPy sorts 16-bit integers by radix.
-    return np.argsort((most - values).astype(np.uint16 if most < 1 << 16 else np.int64), kind="stable")
+    return np.argsort((highest - values).astype(np.uint16 if highest < 1 << 16 else np.int64), kind="stable")
 
 
 def _reach(order: np.ndarray, falling: np.ndarray, known: np.ndarray, done: int, t: int) -> int:

@@ -13,66 +13,37 @@ PLACE, ARRIVED, FOUND, FLAGS, GOING = 0, 1, 2, 4, 8
 """Places in a team's counters: its ego, blocks at the barrier, contexts, and two times three numbers that rounds use in
 turn."""
 
-STAMP, ROOT, SIZE, ROW, NODE_ARRAYS = 0, 1, 2, 3, 4
-"""Arrays of a team with a number for each member of its ego-network: see :class:`Ego`."""
+NODE_ARRAYS = 4
+"""Arrays of a team with a number for each member of its ego-network: the last four fields of :class:`Ego`."""
 
 NONE, DOOMED = 0x7FFFFFFF, -0x7FFFFFFF
 
 
 class Team(NamedTuple):
-    """The team of blocks that a thread belongs to.
+    """The team of blocks that a thread belongs to."""
 
-    Attributes
-    ----------
-    control : int64 array
-        Counters of the grid, then of each team.
-    home : int
-        Place of this team's counters.
-    blocks : int
-        Blocks of the team.
-    rank, members : int
-        Number of the thread in the team, and threads of the team.
-    """
-
-    control: Any
-    home: int
+    control: Any  # int64: counters of the grid, then of each team
+    home: int  # place of this team's counters
     blocks: int
-    rank: int
-    members: int
+    rank: int  # number of the thread in the team
+    members: int  # threads of the team
 
 
 class Ego(NamedTuple):
-    """The ego-network that a team is at, and where its part of the working space begins.
+    """The ego-network that a team is at, and where its part of the working space begins."""
 
-    Attributes
-    ----------
-    start, size : int
-        First possible member in ``kept``, and their number.
-    words : int
-        Words in a row of the bit matrix.
-    bits, matrix : uint32 array, int
-        Matrices of all teams, and the first word of this team's.
-    edges, listed : uint32 array, int
-        Edge lists of all teams, and the first place of this team's.
-    nodes : int32 array
-        Numbers of the members, of all teams; the others say where each array of this team begins.
-    stamp, root, part, row : int
-        Round of a member's last loss (when decomposed: edges lost; core: degree or coreness); its parent in the
-        union-find; size of the part that it is the root of; first edge of its row in the list.
-    """
-
-    start: int
-    size: int
-    words: int
-    bits: Any
-    matrix: int
-    edges: Any
-    listed: int
-    nodes: Any
-    stamp: int
-    root: int
-    part: int
-    row: int
+    start: int  # first possible member in ``kept``
+    size: int  # their number
+    words: int  # in a row of the bit matrix
+    bits: Any  # uint32: matrices of all teams
+    matrix: int  # first word of this one's
+    edges: Any  # uint32: edge lists of all teams
+    listed: int  # first place of this one's
+    nodes: Any  # int32: numbers of the members, of all teams; where this one's arrays begin:
+    stamp: int  # round of the last loss (decomposed: edges lost; core: degree, or coreness)
+    root: int  # parent in the union-find
+    part: int  # size of the part that it is the root of
+    row: int  # first edge of its row in the list
 
 
 @cuda.jit(device=True)

@@ -73,7 +73,7 @@ def test_full_decomposition(networks, model):
 def test_trussness_of_ego_networks(networks):
     cpu, gpu = networks
     some = np.unique(np.concatenate([cpu.order[-30:], np.random.default_rng(1).choice(cpu.n, 2000, replace=False)]))
-    ours, theirs = gpu.decompose(some, Params(), keep=True), cpu.decompose(some, Params())
+    ours, theirs = gpu.decompose(some, Params()), cpu.decompose(some, Params())
     same(ours, theirs, "offsets", "trussness", "scores")
 
 
@@ -122,7 +122,7 @@ def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
                 network.full = full
                 params = Params(model, 2 + key % 5)
                 assert np.array_equal(cpu.scores(everyone, params), network.scores(everyone, params)), (key, model)
-        found, expected = network.decompose(everyone, Params(), keep=True), cpu.decompose(everyone, Params())
+        found, expected = network.decompose(everyone, Params()), cpu.decompose(everyone, Params())
         assert np.array_equal(expected.trussness, found.trussness), key
         same(decompose(graph), decompose(graph, gpu), "coreness", "tails", "heads", "trussness")
     for kernel, types in KERNELS.values():
@@ -137,7 +137,7 @@ def test_large_cliques_and_stars(gpu):
     for model in MODELS:
         assert network.scores(np.array([0, 7, size - 1]), Params(model, 1000)).tolist() == [1, 1, 1]
         assert network.scores(np.array([3]), Params(model, 1501)).tolist() == [0]
-    trussness = network.decompose(np.array([0, 5]), Params(), keep=True).trussness
+    trussness = network.decompose(np.array([0, 5]), Params()).trussness
     assert np.all(trussness == size - 1) and len(trussness) == (size - 1) * (size - 2)
     leaves = np.arange(1, 40_001)
     pairs = leaves[:-1:2]

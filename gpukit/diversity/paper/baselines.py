@@ -43,11 +43,6 @@ class EgoByEgo:
         """Number of vertices."""
         return self.graph.n
 
-    @property
-    def ego_edges(self) -> int:
-        """Edges of all ego-networks."""
-        return self.network.ego_edges
-
     def bounds(self, params: Params) -> np.ndarray:
         """Return an upper bound of the score of each vertex (int32, n)."""
         return self.network.bounds(params)
@@ -58,11 +53,9 @@ class EgoByEgo:
 
     def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
         """Return the number of contexts of each vertex (int32); ``comp`` needs no decomposition."""
-        egos = extract(self.graph, vertices)
-        found = np.zeros(len(vertices), np.int32)
+        egos, found = extract(self.graph, vertices), np.zeros(len(vertices), np.int32)
         for place in range(len(vertices)):
-            low, high = egos.node_begin[place], egos.node_begin[place + 1]
-            starts = egos.indptr[low : high + 1]
+            starts = egos.indptr[egos.node_begin[place] : egos.node_begin[place + 1] + 1]
             inner = Graph(starts - starts[0], egos.indices[starts[0] : starts[-1]], undirected=True)
             found[place] = self._count(inner, params)
             if progress is not None:
@@ -71,19 +64,16 @@ class EgoByEgo:
 
     def _count(self, ego: Graph, params: Params) -> int:
         """Return the number of contexts in one ego-network."""
-        rows = np.repeat(np.arange(ego.n), np.diff(ego.indptr))
-        tails, heads, members = rows, ego.indices, np.ones(ego.n, np.bool_)
+        tails, heads = np.repeat(np.arange(ego.n), np.diff(ego.indptr)), ego.indices
+        members, kept = np.ones(ego.n, np.bool_), np.ones(ego.m, np.bool_)
         if params.model == "core":
             members = core_numbers(ego, self.device) >= params.k
             kept = members[tails] & members[heads]
-            tails, heads = tails[kept], heads[kept]
         elif params.model == "truss":
             tails, heads, trussness = truss_numbers(ego, self.device)
             kept = trussness >= params.k
-            tails, heads = tails[kept], heads[kept]
-            members = np.zeros(ego.n, np.bool_)
-            members[tails] = members[heads] = True
-        matrix = csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(ego.n, ego.n))
+            members = np.isin(np.arange(ego.n), (tails[kept], heads[kept]))
+        matrix = csr_array((np.ones(kept.sum(), np.int8), (tails[kept], heads[kept])), shape=(ego.n, ego.n))
         _, labels = connected_components(matrix, directed=False)
         sizes = np.bincount(labels[members])
         return int(np.count_nonzero(sizes >= (params.k if params.model == "comp" else 1)))
