@@ -1,0 +1,102 @@
+"""gIM: its figures in README and docs/gim.md."""
+
+# ruff: noqa: E501
+
+import math
+
+from claims import ROOT, each_of, one, record, says
+
+from gpukit.evaluate.spread import forward_spread
+from gpukit.gim import Params
+from gpukit.gim.baselines import degree
+from gpukit.gim.paper import maximise
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+from gpukit.graph.readers import read_edges
+
+
+def gim(graph, model, bound, samples="grid"):
+    return one("gim-h200", graph=graph, model=model, bound=bound, samples=samples)["algorithm_ms"]["median"]
+
+
+def gim_row(graph, model):
+    return (gim(graph, model, "imm"), gim(graph, model, "imm", "fresh"), gim(graph, model, "opim"))
+
+
+def drawing(gpus):
+    return one("gim-h200-x4-sampling", graph="rmat22", sets=40_000_000, gpus=gpus)["ms"]["median"]
+
+
+def reached(method):
+    spreads = one("gim-quality", method=method)["spreads"]
+    return min(spreads), max(spreads)
+
+
+GIM_ROW = "{:.1f} ms | {:.1f} ms | {:.1f} ms | {:,.0f} ms |"
+THEIRS = {
+    (run["graph"]["name"], run["model"]): run["algorithm_ms"] for run in record("gim-authors-h200")["runs"]
+}  # fmt: skip
+
+README = [
+    (
+        "| soc-Epinions1 (76 K, 509 K) | IC | " + GIM_ROW,
+        (*gim_row("soc-Epinions1", "ic"), THEIRS["soc-Epinions1", "ic"]),
+    ),
+    ("| | LT | " + GIM_ROW, (*gim_row("soc-Epinions1", "lt"), THEIRS["soc-Epinions1", "lt"])),
+    ("| R-MAT 20 (1.0 M, 15.4 M) | IC | " + GIM_ROW, (*gim_row("rmat20", "ic"), THEIRS["rmat20", "ic"])),
+    ("| | LT | " + GIM_ROW, (*gim_row("rmat20", "lt"), THEIRS["rmat20", "lt"])),
+    ("| R-MAT 22 (4.2 M, 69.9 M) | IC | " + GIM_ROW, (*gim_row("rmat22", "ic"), THEIRS["rmat22", "ic"])),
+    ("| | LT | " + GIM_ROW, (*gim_row("rmat22", "lt"), THEIRS["rmat22", "lt"])),
+    (
+        "Drawing 40 M RR sets of R-MAT 22 takes {:.0f} ms on one H200 and {:.0f} ms on four",
+        (drawing(1), drawing(4)),
+    ),
+    (
+        "takes {:.1f} s on two CPU cores and {:.1f} s on the H200",
+        [record(f"cold-start-{where}")["runs"][0]["process_s"]["median"] for where in ("cpu", "h200")],
+    ),
+    (
+        "OPIM-C takes {:.0f} ms on soc-Epinions1 and {:.0f} ms on R-MAT 20",
+        [one("gim-cpu-1", graph=graph, model="ic")["algorithm_ms"]["median"] for graph in ("soc-Epinions1", "rmat20")],
+    ),
+]
+
+PAGE = [
+    (
+        "at ε = 0.05 and reaches {:,.0f} to {:,.0f}; at least 200,000 sets (ε = 0.1) reach {:,.0f} to {:,.0f}.",
+        (*reached("opim"), *reached("defaults")),
+    ),
+]
+
+
+@each_of(readme=README, gim=PAGE)
+def test_sentence_says_what_the_record_holds(document, sentence, values):
+    says(document, sentence, values)
+
+
+def imported(name, **options):
+    listed = read_edges(ROOT / "data" / f"{name}.txt.gz", weights=False)
+    return build_graph(listed.u, listed.v, weights=Weights(), **options)
+
+
+def test_first_result_of_the_readme():
+    """NetHEPT, 50 seeds of a million sets: the figures that the README opens with, with its own parameters."""
+    graph = imported("NetHEPT", undirected=True)
+    found = maximise(graph, Params(k=50, epsilon=0.1, min_sets=1_000_000, seed=1))
+    reach, others = (forward_spread(graph, seeds, runs=5000, seed=1) for seeds in (found.seeds, degree(graph, 50)))
+    text = " ".join((ROOT / "README.md").read_text().split())
+    assert f"reach {reach.spread:.0f} ± {math.ceil(2 * reach.stderr)} of them in 5,000 simulated cascades" in text
+    assert f"{reach.spread / others.spread - 1:.0%} more than the 50 with most co-authors" in text.replace(" %", "%")
+    assert found.guarantee_kind == "certified" and 1 / found.guarantee <= 1.4
+    assert "no other 50 can reach more than 1.4 times as many" in text
+    assert f"except with a probability of 1 in {graph.n:,}" in text
+
+
+def test_numbers_of_sets_that_imm_draws():
+    graph = imported("soc-Epinions1")
+    drawn = [
+        maximise(graph, Params(k=50, epsilon=0.1, bound="imm", samples=samples, min_sets=0, seed=1)).rr_sets
+        for samples in ("grid", "fresh", "original")
+    ]
+    said = "`grid` draws {:,} sets, `fresh` {:,}, `original` {:,}.".format(*drawn)
+    assert said in " ".join((ROOT / "docs" / "gim.md").read_text().split())

@@ -1,0 +1,123 @@
+"""IMGPU: its figures in README and docs/imgpu.md."""
+
+# ruff: noqa: E501
+
+import csv
+
+from claims import RESULTS, each_of, one, paper, record, says
+
+
+def imgpu(name, graph, method="fixed"):
+    run = one(name, graph=graph, method=method)
+    spent = run["algorithm_ms"]
+    return (spent["median"] if isinstance(spent, dict) else spent) / 1e3
+
+
+def by_speed_up(graph):
+    return paper("imgpu", graph, "mixgreedy", "time") / paper("imgpu", graph, "imgpu-o", "speed-up over mixgreedy")
+
+
+def reading(graph, how):
+    found = next(
+        r for r in record("imgpu-readings")["runs"] if (r["graph"]["name"], r["graph"]["reading"]) == (graph, how)
+    )
+    return found["spread"], found["random"], found["random"] / found["spread"]
+
+
+def levels(graph):
+    """Return how many levels a graph has, and how many of fewer than 100 components."""
+    rows = csv.DictReader((RESULTS / "paper-small" / "imgpu" / "figure-4.tsv").open(), delimiter="\t")
+    sizes = [float(row["ours"]) for row in rows if (row["graph"], row["quantity"]) == (graph, "nodes of the level")]
+    return len(sizes), sum(size < 100 for size in sizes)
+
+
+def passes(switch):
+    return one("imgpu-h200-nethept", method="switches")["pass_ms"][switch]
+
+
+README = [
+    (
+        "50 seeds of NetHEPT over 20,000 worlds in {:.0f} ms, with fresh worlds for every seed, as in the paper, in "
+        "{:.2f} s (the paper's speed-ups put it at {:.0f} s); MixGreedy on one CPU thread takes {:.0f} and {:.0f} times",
+        (
+            1e3 * imgpu("imgpu-h200-nethept", "NetHEPT"),
+            imgpu("imgpu-h200-nethept", "NetHEPT", "fresh"),
+            by_speed_up("NetHEPT"),
+            one("imgpu-h200-nethept", method="fixed")["times_mixgreedy"],
+            one("imgpu-h200-nethept", method="fresh")["times_mixgreedy"],
+        ),
+    ),
+]
+
+PAGE = [
+    ("The paper's IMGPU_O took {:.0f} s and {:,.0f} s", (by_speed_up("NetHEPT"), by_speed_up("NetPHY"))),
+    (
+        "| NetHEPT | {:.0f} ms | {:.2f} s | {:.1f} s | {:.1f} s |",
+        (
+            1e3 * imgpu("imgpu-h200-nethept", "NetHEPT"),
+            imgpu("imgpu-h200-nethept", "NetHEPT", "fresh"),
+            imgpu("imgpu-cpu-1", "NetHEPT"),
+            imgpu("imgpu-h200-nethept", "NetHEPT", "mixgreedy"),
+        ),
+    ),
+    (
+        "| NetPHY | {:.0f} ms | {:.1f} s | {:.1f} s | |",
+        (
+            1e3 * imgpu("imgpu-h200-netphy", "NetPHY"),
+            imgpu("imgpu-h200-netphy", "NetPHY", "fresh"),
+            imgpu("imgpu-cpu-1", "NetPHY"),
+        ),
+    ),
+    (
+        "edges) takes {:.2f} s and {:.0f} GB with fixed worlds",
+        (
+            imgpu("imgpu-h200-amazon-size", "amazon-size"),
+            one("imgpu-h200-amazon-size")["peak_memory"] / 1e9,
+        ),
+    ),
+    (
+        "with R = 200 takes {:.1f} s, after {:.1f} s of copying the graph, and {:.0f} GB of memory at most: {:.1f} s to "
+        "draw the worlds, {:.1f} s to choose.",
+        (
+            imgpu("imgpu-h200-twitter-size", "twitter-size"),
+            one("imgpu-h200-twitter-size")["phases_ms"]["transfer"] / 1e3,
+            one("imgpu-h200-twitter-size")["peak_memory"] / 1e9,
+            one("imgpu-h200-twitter-size")["phases_ms"]["worlds"] / 1e3,
+            one("imgpu-h200-twitter-size")["phases_ms"]["selection"] / 1e3,
+        ),
+    ),
+    (
+        "takes {:.1f} ms on the GPU; K makes it {:.1f} ms, R {:.1f} ms, U {:.1f} ms",
+        [passes(switch) for switch in ("none", "K", "R", "U")],
+    ),
+    ("would take {:.1f} ms", (one("imgpu-h200-nethept", method="fixed")["floor_ms"],)),
+    (
+        "the whole of NetHEPT has {} levels, {} of them with fewer than 100 components, and NetPHY {} and {}:",
+        (*levels("NetHEPT"), *levels("NetPHY")),
+    ),
+    (
+        "MixGreedy's seeds reach {:.2f} of NetHEPT read as directed, those of IMGPU {:.2f}, in the same cascades "
+        "(`imgpu-h200-nethept.json`, standard error {:.2f})",
+        (
+            one("imgpu-h200-nethept", method="mixgreedy")["spread"],
+            one("imgpu-h200-nethept", method="fixed")["spread"],
+            one("imgpu-h200-nethept", method="fixed")["stderr"],
+        ),
+    ),
+    *(
+        (start + " | {:.1f} | {:.1f} | {:.2f} |", reading(graph, how))
+        for graph, how, start in (
+            ("NetHEPT", "directed", "| NetHEPT | directed, as written"),
+            ("NetHEPT", "undirected", "| | undirected"),
+            ("NetHEPT", "undirected multigraph", "| | undirected multigraph"),
+            ("NetPHY", "directed", "| NetPHY | directed, as written"),
+            ("NetPHY", "undirected", "| | undirected"),
+            ("NetPHY", "undirected multigraph", "| | undirected multigraph"),
+        )
+    ),
+]
+
+
+@each_of(readme=README, imgpu=PAGE)
+def test_sentence_says_what_the_record_holds(document, sentence, values):
+    says(document, sentence, values)
