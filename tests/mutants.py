@@ -2,12 +2,26 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
 import numpy as np
+import pytest
 
 from gpukit.artifacts.layout import KINDS
+from gpukit.artifacts.verify import verify
+from gpukit.errors import InputError
+
+EDGES = [(0, 1), (1, 2), (2, 0), (3, 1), (4, 1), (5, 1), (0, 5), (1, 5), (2, 5), (3, 5), (4, 5)]
+"""Of a graph of 6 vertices that tests write and change."""
+
+
+def refused(path: Path, word: str, read: Callable[[Path], object] = verify) -> None:
+    """Check that a file is refused in one line that has the word."""
+    with pytest.raises(InputError, match=word) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
 
 
 def _json(value) -> str:

@@ -9,14 +9,7 @@ typed fronts. What is read is checked by ``precheck.py``, ``structure.py``, ``bo
 
 from gpukit.artifacts.artifact import Artifact, Header
 from gpukit.artifacts.graph import GraphFile, read_graph, read_graph_file, write_graph
-from gpukit.artifacts.ppr import (
-    read_irw,
-    read_pagerank,
-    read_topk,
-    write_irw,
-    write_pagerank,
-    write_topk,
-)
+from gpukit.artifacts.ppr import read_irw, read_pagerank, read_topk, write_irw, write_pagerank, write_topk
 from gpukit.artifacts.results import (
     RRSets,
     SeedSet,

@@ -7,17 +7,10 @@ import numpy as np
 
 from gpukit.artifacts.artifact import Artifact
 from gpukit.artifacts.layout import TABLES
-from gpukit.artifacts.structure import is_digest
-from gpukit.errors import InputError
+from gpukit.artifacts.structure import need
 
 MAX_SAMPLE_ID = 1 << 48
 MAX_LIVE = 64
-
-
-def need(condition: object, line: str) -> None:
-    """Raise InputError with the line unless the condition holds."""
-    if not condition:
-        raise InputError(line)
 
 
 def check_graph_bounds(artifact: Artifact) -> None:
@@ -86,7 +79,6 @@ def check_rrsets_bounds(artifact: Artifact) -> None:
     need(0 <= a["first"] and a["first"] + a["count"] <= MAX_SAMPLE_ID, "sample ids must lie in [0, 2^48)")
     need(a["model"] in ("ic", "lt"), f"unknown model {a['model']!r}; ic and lt are allowed")
     need(a["sampler"] in ("skip", "scan"), f"unknown sampler {a['sampler']!r}; skip and scan are allowed")
-    need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
 
 
 def check_irw_bounds(artifact: Artifact) -> None:
@@ -98,7 +90,6 @@ def check_irw_bounds(artifact: Artifact) -> None:
         Also when rows are missing from an index that is not light.
     """
     arrays, a = artifact.arrays, artifact.attributes
-    need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
     need(artifact.seed is not None, "inverted random walks need a seed")
     need(0 < a["alpha"] < 1 and 0 < a["epsilon"] <= 0.5, "alpha in (0, 1) and epsilon in (0, 0.5] are allowed")
     names = ("src_begin", "starts", "frequent_begin", "frequencies")
@@ -112,7 +103,6 @@ def check_irw_bounds(artifact: Artifact) -> None:
 def check_topk_bounds(artifact: Artifact) -> None:
     """Check the parameters of answers; raises InputError."""
     a = artifact.attributes
-    need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
     need(0 < a["alpha"] < 1, f"alpha is {a['alpha']}; (0, 1) is allowed")
     need(0 < a.get("epsilon", 0.5) < 1, f"epsilon is {a.get('epsilon')}; (0, 1) is allowed")
     need(1 <= a["k"] <= a["n"], f"k is {a['k']}; 1 to n = {a['n']} are allowed")
@@ -136,7 +126,6 @@ def check_campaign_bounds(artifact: Artifact) -> None:
         If a parameter is out of range, or rounds are without seeds or without outcome.
     """
     a, arrays = artifact.attributes, artifact.arrays
-    need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
     need(artifact.seed is not None, "a campaign needs a seed")
     need(1 <= a["eta"] <= a["n"] and 1 <= a["batch"] <= a["n"], "eta and batch must lie in [1, n]")
     need(0 < a["epsilon"] < 1, f"epsilon is {a['epsilon']}; (0, 1) is allowed")
@@ -166,7 +155,6 @@ def check_campaign_bounds(artifact: Artifact) -> None:
 def check_diversity_bounds(artifact: Artifact) -> None:
     """Check the parameters of a structural diversity search; raises InputError."""
     a = artifact.attributes
-    need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
     need(a["model"] in ("comp", "core", "truss"), f"unknown model {a['model']!r}; comp, core and truss are allowed")
     need(a["k"] >= 1, f"k is {a['k']}; at least 1 is needed")
     t = artifact.params.get("t", len(artifact.arrays["vertices"]))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gpukit.artifacts.artifact import Artifact
-from gpukit.artifacts.bounds import MAX_SAMPLE_ID, need, tables_of
+from gpukit.artifacts.bounds import MAX_SAMPLE_ID, tables_of
 from gpukit.artifacts.edges import same_edges
-from gpukit.artifacts.structure import is_digest
+from gpukit.artifacts.structure import need
 from gpukit.errors import InputError
 
 
@@ -103,7 +103,6 @@ def check_rrsets(artifact: Artifact) -> None:
 def check_seeds(artifact: Artifact) -> None:
     """Check that seeds are distinct vertices, rounds without gaps and gains not negative; raises InputError."""
     arrays, a = artifact.arrays, artifact.attributes
-    need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
     rounds = arrays.get("rounds", np.zeros(len(arrays["seeds"]), np.int32))
     pairs = np.stack((arrays["internal"], rounds), axis=1)
     need(len(np.unique(pairs, axis=0)) == len(pairs), "dataset internal names a vertex twice in one round")
@@ -118,7 +117,6 @@ def check_seeds(artifact: Artifact) -> None:
 def check_pagerank(artifact: Artifact) -> None:
     """Check the sum of PageRank and that the PRO-rank list names no vertex twice; raises InputError."""
     a, arrays = artifact.attributes, artifact.arrays
-    need(is_digest(a["graph"]), "the attribute graph must be a SHA-256")
     need(0 < a["alpha"] < 1, f"alpha is {a['alpha']}; (0, 1) is allowed")
     need(a["rounds"] >= 0 and a["remaining"] >= 0, "rounds and remaining must not be negative")
     spread = _exact_sum(arrays["pagerank"]) + a["remaining"]
@@ -176,7 +174,6 @@ def check_egonets(artifact: Artifact) -> None:
     """Check that ego-networks are undirected simple graphs within their nodes; raises InputError."""
     arrays = artifact.arrays
     starts, heads, node_begin = arrays["indptr"], arrays["indices"].astype(np.int64), arrays["node_begin"]
-    need(is_digest(artifact.attributes["graph"]), "the attribute graph must be a SHA-256")
     centres = arrays["centres"]
     need(np.all(centres[1:] > centres[:-1]) and np.all(centres[:1] >= 0), "centres must ascend")
     rows_ascend(node_begin, arrays["nodes"], "nodes")
@@ -237,7 +234,6 @@ def check_decomposition(artifact: Artifact) -> None:
     """Check that edges ascend and trussness and coreness can be true; raises InputError."""
     arrays = artifact.arrays
     tails, heads = arrays["tails"], arrays["heads"]
-    need(is_digest(artifact.attributes["graph"]), "the attribute graph must be a SHA-256")
     ascending = (tails[:-1] < tails[1:]) | ((tails[:-1] == tails[1:]) & (heads[:-1] < heads[1:]))
     need(np.all(tails < heads) and ascending.all(), "edges must ascend, the lower end first")
     need(np.all(arrays["coreness"] >= 0) and np.all(arrays["trussness"] >= 2), "coreness is 0 or more, trussness 2")

@@ -60,13 +60,7 @@ def layout_tree(kind: Kind) -> str:
         if group and group not in groups:
             groups.add(group)
             rows.append((f"{group}/", "", ""))
-        dtype = (
-            array.dtypes[0]
-            if len(array.dtypes) == 1
-            else " or ".join(array.dtypes)
-            if len(array.dtypes) < 4
-            else "number"
-        )
+        dtype = " or ".join(array.dtypes) if len(array.dtypes) < 4 else "number"
         rows.append((f"{'  ' if group else ''}{name}", f"{dtype} [{', '.join(array.shape)}]", _note(array)))
     left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     lines = [f"{a:<{left}}  {b:<{middle}}  {c}".rstrip() for a, b, c in rows]

@@ -9,7 +9,9 @@ from gpukit.artifacts import store
 from gpukit.artifacts.artifact import Header
 from gpukit.artifacts.store import PathLike
 from gpukit.artifacts.sums import plain_sums
-from gpukit.errors import InputError
+
+COMPARED = ("version", "seed", "params", "inputs", "attributes")
+"""What is compared of a header, beside the kind."""
 
 
 def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
@@ -33,7 +35,8 @@ def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
     with store.opened(first) as (_, a, sets_a), store.opened(second) as (_, b, sets_b):
         if a.kind != b.kind:
             return [f"kind: {a.kind} and {b.kind}"]
-        lines = list(_values("", _description(a), _description(b), rtol))
+        said, other = ({name: vars(header)[name] for name in COMPARED} for header in (a, b))
+        lines = list(_values("", said, other, rtol))
         for path in sorted(sets_a.keys() | sets_b.keys()):
             if path not in sets_a or path not in sets_b:
                 lines.append(f"dataset {path}: only in the {'first' if path in sets_a else 'second'}")
@@ -47,19 +50,8 @@ def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
 def _loaded(file: PathLike, header: Header, path: str, present: Mapping[str, Any]) -> np.ndarray:
     """Return a dataset; raises InputError if its checksum is wrong."""
     array = store.load(present[path])
-    if plain_sums({path: array})[path] != header.checksums.get(path):
-        raise InputError(f"{file}: the checksum of dataset {path} is wrong; the file is damaged, make or copy it again")
+    store.need_sum(file, f"checksum of dataset {path}", plain_sums({path: array})[path] == header.checksums.get(path))
     return array
-
-
-def _description(header: Header) -> dict[str, Any]:
-    return {
-        "version": header.version,
-        "seed": header.seed,
-        "params": header.params,
-        "inputs": header.inputs,
-        "attributes": header.attributes,
-    }
 
 
 def _values(place: str, a: Any, b: Any, rtol: float) -> Iterator[str]:

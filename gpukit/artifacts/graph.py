@@ -57,19 +57,12 @@ def write_graph(
     for name, table in (tables or {}).items():
         arrays[f"tables/{name}"] = np.asarray(table)
     weights = graph.weights
-    attributes: dict[str, Any] = {
-        "n": graph.n,
-        "m": graph.m,
-        "scheme": weights.scheme,
-        "undirected": bool(graph.undirected),
-        "facts": graph.facts,
-    }
-    if weights.p is not None:
-        attributes["p"] = weights.p
-    if weights.seed is not None:
-        attributes["weights_seed"] = weights.seed
+    attributes = {"n": graph.n, "m": graph.m, "scheme": weights.scheme, "undirected": bool(graph.undirected)}
+    attributes["facts"] = graph.facts
+    optional = {"p": weights.p, "weights_seed": weights.seed}
     if tables and TABLES > 1:  # files from before there was a version have tables of version 1
-        attributes["tables"] = TABLES
+        optional["tables"] = TABLES
+    attributes |= {name: value for name, value in optional.items() if value is not None}
     return store.write(
         path, "graph", arrays, attributes, params=params, seed=seed, inputs=inputs, groups=groups, compress=compress
     )

@@ -5,6 +5,7 @@ A new kind is a new row of :data:`KINDS`. An incompatible change of a layout rai
 
 from dataclasses import dataclass
 
+INT32, INT64, UINT32, UINT64 = ("int32",), ("int64",), ("uint32",), ("uint64",)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 
@@ -93,10 +94,10 @@ class Kind:
 def _csr(group: str, derived: bool, rows: str, columns: str, required: bool) -> tuple[Array, ...]:
     """Return the rows of one Binsparse CSR matrix with an iso value of one and an optional probability an edge."""
     return (
-        Array(f"{group}pointers_to_1", ("int64",), ("n+1",), f"row starts: {rows}", required, derived, ends="m"),
-        Array(f"{group}indices_1", ("int32",), ("m",), f"{columns}, ascending in a row", required, derived, high="n"),
+        Array(f"{group}pointers_to_1", INT64, ("n+1",), f"row starts: {rows}", required, derived, ends="m"),
+        Array(f"{group}indices_1", INT32, ("m",), f"{columns}, ascending in a row", required, derived, high="n"),
         Array(f"{group}values", ("int8",), ("1",), "the Binsparse value of every edge: 1", required, derived),
-        Array(f"{group}probabilities", ("uint32",), ("m",), "p = (x + 1) / 2^32 of each edge", False, derived),
+        Array(f"{group}probabilities", UINT32, ("m",), "p = (x + 1) / 2^32 of each edge", False, derived),
     )
 
 
@@ -112,7 +113,7 @@ KINDS: dict[str, Kind] = {
             "a directed simple graph as a Binsparse CSR matrix, with original ids and edge probabilities",
             (
                 *_csr("", False, "out-edges of each vertex", "heads of the out-edges", True),
-                Array("ids", ("int64",), ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
+                Array("ids", INT64, ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
                 *_csr("transpose/", True, "in-edges of each vertex", "tails of the in-edges", False),
                 Array("tables/*", INTEGERS + FLOATS, ("*",), "sampling tables, built at import", False, True),
             ),
@@ -132,9 +133,9 @@ KINDS: dict[str, Kind] = {
             1,
             "reverse-reachable sets with consecutive sample ids, packed end to end in id order",
             (
-                Array("offsets", ("int64",), ("count+1",), "start of each set in members", ends="size"),
-                Array("members", ("int32",), ("size",), "elements of the sets, ascending in a set", high="elements"),
-                Array("ids", ("int64",), ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
+                Array("offsets", INT64, ("count+1",), "start of each set in members", ends="size"),
+                Array("members", INT32, ("size",), "elements of the sets, ascending in a set", high="elements"),
+                Array("ids", INT64, ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -154,16 +155,12 @@ KINDS: dict[str, Kind] = {
             1,
             "chosen vertices in order of choice, with what they are expected to reach",
             (
-                Array("seeds", ("int64",), ("k",), "original ids, in order of choice"),
-                Array("internal", ("int32",), ("k",), "the same vertices as internal ids", high="n"),
+                Array("seeds", INT64, ("k",), "original ids, in order of choice"),
+                Array("internal", INT32, ("k",), "the same vertices as internal ids", high="n"),
                 Array(
-                    "gains",
-                    ("int64",),
-                    ("k",),
-                    "marginal coverage: sets (or vertices over all worlds) each added",
-                    False,
+                    "gains", INT64, ("k",), "marginal coverage: sets (or vertices over all worlds) each added", False
                 ),
-                Array("rounds", ("int32",), ("k",), "round of each seed; multi-round influence only", False),
+                Array("rounds", INT32, ("k",), "round of each seed; multi-round influence only", False),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -180,10 +177,8 @@ KINDS: dict[str, Kind] = {
             1,
             "global PageRank with absorbing dangling vertices, and the PRO-rank list",
             (
-                Array("pagerank", ("uint64",), ("n",), "PageRank in units of 2^-62"),
-                Array(
-                    "order", ("int32",), ("ranked",), "vertices with out-edges by falling PageRank / d_out", high="n"
-                ),
+                Array("pagerank", UINT64, ("n",), "PageRank in units of 2^-62"),
+                Array("order", INT32, ("ranked",), "vertices with out-edges by falling PageRank / d_out", high="n"),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -199,20 +194,15 @@ KINDS: dict[str, Kind] = {
             1,
             "inverted random walks as a doubled CSR: who starts the walks that end at a vertex, and how many",
             (
-                Array("walks", ("uint32",), ("n",), "walks from each vertex; 0 without out-edges"),
-                Array("arrivals", ("int64",), ("n",), "walks that end at each vertex"),
+                Array("walks", UINT32, ("n",), "walks from each vertex; 0 without out-edges"),
+                Array("arrivals", INT64, ("n",), "walks that end at each vertex"),
                 Array(
-                    "src_begin",
-                    ("int64",),
-                    ("n+1",),
-                    "start of each start list; absent when light",
-                    False,
-                    ends="entries",
+                    "src_begin", INT64, ("n+1",), "start of each start list; absent when light", False, ends="entries"
                 ),
-                Array("starts", ("int32",), ("entries",), "start lists: frequent starts first", False, high="n"),
-                Array("frequent_begin", ("int64",), ("n+1",), "start of the frequencies", False, ends="frequent"),
-                Array("frequencies", ("uint32",), ("frequent",), "walks of each frequent start: 2 or more", False),
-                Array("hubs", ("int32",), ("hubs",), "vertices where more than 8ψ walks end", False, high="n"),
+                Array("starts", INT32, ("entries",), "start lists: frequent starts first", False, high="n"),
+                Array("frequent_begin", INT64, ("n+1",), "start of the frequencies", False, ends="frequent"),
+                Array("frequencies", UINT32, ("frequent",), "walks of each frequent start: 2 or more", False),
+                Array("hubs", INT32, ("hubs",), "vertices where more than 8ψ walks end", False, high="n"),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -228,13 +218,13 @@ KINDS: dict[str, Kind] = {
             1,
             "answers of top-k personalised PageRank queries, packed end to end",
             (
-                Array("offsets", ("int64",), ("queries+1",), "start of each answer", ends="size"),
-                Array("nodes", ("int64",), ("size",), "original ids, best first"),
-                Array("internal", ("int32",), ("size",), "the same vertices as internal ids", high="n"),
-                Array("scores", ("uint64",), ("size",), "estimated PageRank in units of 2^-62"),
-                Array("source_offsets", ("int64",), ("queries+1",), "start of each query", ends="starts"),
-                Array("sources", ("int32",), ("starts",), "internal ids of the sources, ascending", high="n"),
-                Array("source_mass", ("uint64",), ("starts",), "probability of each source, in units of 2^-62"),
+                Array("offsets", INT64, ("queries+1",), "start of each answer", ends="size"),
+                Array("nodes", INT64, ("size",), "original ids, best first"),
+                Array("internal", INT32, ("size",), "the same vertices as internal ids", high="n"),
+                Array("scores", UINT64, ("size",), "estimated PageRank in units of 2^-62"),
+                Array("source_offsets", INT64, ("queries+1",), "start of each query", ends="starts"),
+                Array("sources", INT32, ("starts",), "internal ids of the sources, ascending", high="n"),
+                Array("source_mass", UINT64, ("starts",), "probability of each source, in units of 2^-62"),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -251,21 +241,21 @@ KINDS: dict[str, Kind] = {
             2,
             "campaigns of minimum-cost seeding, round by round; of a real one the state between rounds",
             (
-                Array("worlds", ("int64",), ("campaigns",), "number of each hidden world; -1: observed, not simulated"),
-                Array("first_round", ("int64",), ("campaigns+1",), "first round of each campaign", ends="rounds"),
-                Array("batch_begin", ("int64",), ("rounds+1",), "start of each round's seeds", ends="chosen"),
-                Array("seeds", ("int64",), ("chosen",), "original ids, in order of choice"),
-                Array("activated_begin", ("int64",), ("rounds+1",), "start of what each activated", ends="reached"),
-                Array("activated", ("int64",), ("reached",), "original ids, ascending in a round; seeds included"),
-                Array("cost", ("int64",), ("rounds",), "what the seeds of each round cost, in units"),
-                Array("sets", ("int64",), ("rounds",), "mRR sets the seeds were chosen from; 0 in the end game"),
-                Array("covered", ("int64",), ("rounds",), "how many of these they hit"),
-                Array("most", ("int64",), ("rounds",), "no seeds that cost as much hit more of them"),
-                Array("hits", ("int64",), ("rounds",), "how many of the judging sets they hit; -1: there were none"),
-                Array("refused", ("int64",), ("rounds",), "batches that judging sets refused"),
-                Array("judged", ("int64",), ("rounds",), "ids of judging sets that had been used up before"),
+                Array("worlds", INT64, ("campaigns",), "number of each hidden world; -1: observed, not simulated"),
+                Array("first_round", INT64, ("campaigns+1",), "first round of each campaign", ends="rounds"),
+                Array("batch_begin", INT64, ("rounds+1",), "start of each round's seeds", ends="chosen"),
+                Array("seeds", INT64, ("chosen",), "original ids, in order of choice"),
+                Array("activated_begin", INT64, ("rounds+1",), "start of what each activated", ends="reached"),
+                Array("activated", INT64, ("reached",), "original ids, ascending in a round; seeds included"),
+                Array("cost", INT64, ("rounds",), "what the seeds of each round cost, in units"),
+                Array("sets", INT64, ("rounds",), "mRR sets the seeds were chosen from; 0 in the end game"),
+                Array("covered", INT64, ("rounds",), "how many of these they hit"),
+                Array("most", INT64, ("rounds",), "no seeds that cost as much hit more of them"),
+                Array("hits", INT64, ("rounds",), "how many of the judging sets they hit; -1: there were none"),
+                Array("refused", INT64, ("rounds",), "batches that judging sets refused"),
+                Array("judged", INT64, ("rounds",), "ids of judging sets that had been used up before"),
                 Array("stops", ("int8",), ("rounds",), "why no more sets: 0 certified, 1 the cap, 2 end game"),
-                Array("prices", ("int64",), ("n",), "cost of each vertex, in units; costs from a file", False),
+                Array("prices", INT64, ("n",), "cost of each vertex, in units; costs from a file", False),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -288,11 +278,11 @@ KINDS: dict[str, Kind] = {
             1,
             "ego-networks (the subgraphs that the neighbours of each centre induce) in CSR, packed end to end",
             (
-                Array("centres", ("int64",), ("count",), "original ids of the centres"),
-                Array("node_begin", ("int64",), ("count+1",), "start of each ego-network in nodes", ends="rows"),
-                Array("nodes", ("int64",), ("rows",), "original ids of the neighbours, ascending in an ego-network"),
-                Array("indptr", ("int64",), ("rows+1",), "row starts: edges of each node", ends="size"),
-                Array("indices", ("int32",), ("size",), "heads as places in the ego-network, ascending in a row"),
+                Array("centres", INT64, ("count",), "original ids of the centres"),
+                Array("node_begin", INT64, ("count+1",), "start of each ego-network in nodes", ends="rows"),
+                Array("nodes", INT64, ("rows",), "original ids of the neighbours, ascending in an ego-network"),
+                Array("indptr", INT64, ("rows+1",), "row starts: edges of each node", ends="size"),
+                Array("indices", INT32, ("size",), "heads as places in the ego-network, ascending in a row"),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -305,12 +295,12 @@ KINDS: dict[str, Kind] = {
             1,
             "the vertices of most social contexts, with these contexts",
             (
-                Array("vertices", ("int64",), ("t",), "original ids, by falling score, then by id"),
-                Array("internal", ("int32",), ("t",), "the same vertices as internal ids", high="n"),
-                Array("scores", ("int32",), ("t",), "number of contexts of each vertex"),
-                Array("first", ("int64",), ("t+1",), "first context of each vertex", ends="contexts"),
-                Array("offsets", ("int64",), ("contexts+1",), "start of each context in members", ends="size"),
-                Array("members", ("int64",), ("size",), "original ids, ascending in a context"),
+                Array("vertices", INT64, ("t",), "original ids, by falling score, then by id"),
+                Array("internal", INT32, ("t",), "the same vertices as internal ids", high="n"),
+                Array("scores", INT32, ("t",), "number of contexts of each vertex"),
+                Array("first", INT64, ("t+1",), "first context of each vertex", ends="contexts"),
+                Array("offsets", INT64, ("contexts+1",), "start of each context in members", ends="size"),
+                Array("members", INT64, ("size",), "original ids, ascending in a context"),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -324,10 +314,10 @@ KINDS: dict[str, Kind] = {
             1,
             "cores and trusses of an undirected graph",
             (
-                Array("coreness", ("int32",), ("n",), "largest k whose k-core has the vertex, by internal id"),
-                Array("tails", ("int64",), ("edges",), "original ids of the edges' lower ends"),
-                Array("heads", ("int64",), ("edges",), "original ids of their higher ends; edges ascend"),
-                Array("trussness", ("int32",), ("edges",), "largest k whose k-truss has the edge"),
+                Array("coreness", INT32, ("n",), "largest k whose k-core has the vertex, by internal id"),
+                Array("tails", INT64, ("edges",), "original ids of the edges' lower ends"),
+                Array("heads", INT64, ("edges",), "original ids of their higher ends; edges ascend"),
+                Array("trussness", INT32, ("edges",), "largest k whose k-truss has the edge"),
             ),
             (Attribute("n", "int", "number of vertices of the graph"), _GRAPH_DIGEST),
         ),

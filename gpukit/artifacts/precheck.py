@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import h5py
 
 from gpukit.artifacts.remembered import State, state_of
+from gpukit.artifacts.structure import need
 from gpukit.errors import InputError
 from gpukit.files import PathLike
 
@@ -28,11 +29,11 @@ def check_file(path: PathLike) -> State:
     InputError
         If it is not.
     """
-    if os.path.isdir(path):
-        raise InputError(f"{path} is a folder; an artifact file is needed")
+    written = "an artifact written by gpukit is needed"
+    need(not os.path.isdir(path), f"{path} is a folder; an artifact file is needed")
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # nor would the opening of a pipe ever end
-            raise InputError(f"{path} is not a regular file; an artifact written by gpukit is needed")
+        # The opening of a pipe would never end.
+        need(stat.S_ISREG(os.stat(path).st_mode), f"{path} is not a regular file; {written}")
         with open(path, "rb") as stream:
             state = state_of(stream.fileno())
             start = stream.read(len(SIGNATURE))
@@ -41,12 +42,9 @@ def check_file(path: PathLike) -> State:
         raise InputError(f"{path} does not exist; check the path") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {os.strerror(error.errno or 0)}") from None
-    if not start:
-        raise InputError(f"{path} is empty; an artifact written by gpukit is needed")
-    if start != SIGNATURE:
-        raise InputError(f"{path} is not an HDF5 file; an artifact written by gpukit is needed")
-    if not sound:
-        raise InputError(f"{path} is damaged or truncated (its HDF5 heap is broken); make or copy it again")
+    need(start, f"{path} is empty; {written}")
+    need(start == SIGNATURE, f"{path} is not an HDF5 file; {written}")
+    need(sound, f"{path} is damaged or truncated (its HDF5 heap is broken); make or copy it again")
     return state
 
 
@@ -95,17 +93,18 @@ def stored(file: h5py.File) -> dict[str, h5py.Dataset]:
     links: dict[str, Any] = {}
     file.visititems_links(lambda name, link: links.__setitem__(name, link))  # an error in there would crash h5py
     for name, link in links.items():
-        if not isinstance(link, h5py.HardLink):
-            raise InputError(f"{name} is a link to another place, which no artifact has; make or copy it again")
+        hard = isinstance(link, h5py.HardLink)
+        need(hard, f"{name} is a link to another place, which no artifact has; make or copy it again")
     found = {name: item for name in sorted(links) if isinstance(item := file[name], h5py.Dataset)}
     size = os.fstat(file.id.get_vfd_handle()).st_size
     for name, item in found.items():
-        if item.external or item.is_virtual:
-            raise InputError(f"the data of {name} lie outside the file, which no artifact has; make or copy it again")
-        if (wanted := (item.size or 0) * item.dtype.itemsize) > _room(item, size):
-            raise InputError(f"the file holds less than the {wanted} bytes that {name} claims; make or copy it again")
-    if sum(item.id.get_storage_size() for item in found.values()) > size:
-        raise InputError("the datasets claim more bytes than the file has; make or copy it again")
+        inside = not (item.external or item.is_virtual)
+        need(inside, f"the data of {name} lie outside the file, which no artifact has; make or copy it again")
+        wanted = (item.size or 0) * item.dtype.itemsize
+        fits = wanted <= _room(item, size)
+        need(fits, f"the file holds less than the {wanted} bytes that {name} claims; make or copy it again")
+    claimed = sum(item.id.get_storage_size() for item in found.values())
+    need(claimed <= size, "the datasets claim more bytes than the file has; make or copy it again")
     return found
 
 

@@ -64,61 +64,33 @@ class RRSets:
         return len(self.offsets) - 1
 
 
-def write_rrsets(
-    path: PathLike,
-    offsets: np.ndarray,
-    members: np.ndarray,
-    *,
-    n: int,
-    first: int,
-    stream: str,
-    model: str,
-    sampler: str,
-    graph: str,
-    seed: int,
-    rounds: int = 1,
-    ids: np.ndarray | None = None,
-    m: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    compress: bool = False,
-) -> str:
-    """Write RR sets (fields as in :class:`RRSets`) and return the payload digest; raises like ``store.write``."""
-    attributes: dict[str, Any] = {
-        "n": n,
-        "elements": n * rounds,
-        "first": first,
-        "count": len(offsets) - 1,
-        "stream": stream,
-        "model": model,
-        "sampler": sampler,
-        "rounds": rounds,
-        "graph": graph,
-    }
-    arrays = {"offsets": offsets, "members": members}
-    if m is not None:
-        attributes["m"] = m
-    if ids is not None:
-        arrays["ids"] = ids
+_RRSETS = ("n", "first", "stream", "model", "sampler", "rounds", "graph")
+"""The fields of :class:`RRSets` that are attributes of the file under the same name."""
+
+
+def write_rrsets(path: PathLike, sets: RRSets, *, compress: bool = False) -> str:
+    """Write RR sets and return the payload digest; raises like ``store.write``."""
+    attributes: dict[str, Any] = {name: getattr(sets, name) for name in _RRSETS}
+    attributes |= {"elements": sets.n * sets.rounds, "count": sets.count}
+    arrays = {"offsets": sets.offsets, "members": sets.members}
+    if sets.m is not None:
+        attributes["m"] = sets.m
+    if sets.ids is not None:
+        arrays["ids"] = sets.ids
+    inputs = {"graph": sets.graph}
     return store.write(
-        path, "rrsets", arrays, attributes, params=params, seed=seed, inputs={"graph": graph}, compress=compress
+        path, "rrsets", arrays, attributes, params=sets.params, seed=sets.seed, inputs=inputs, compress=compress
     )
 
 
 def read_rrsets(path: PathLike) -> RRSets:
     """Read RR sets; raises InputError like :func:`gpukit.artifacts.store.read`."""
     artifact = store.read(path, "rrsets")
-    a = artifact.attributes
+    arrays, attributes = artifact.arrays, artifact.attributes
     assert artifact.seed is not None  # checked in BOUNDS
-    return RRSets(
-        artifact.arrays["offsets"],
-        artifact.arrays["members"],
-        **{name: a[name] for name in ("n", "first", "stream", "model", "sampler", "rounds", "graph")},
-        seed=artifact.seed,
-        ids=artifact.arrays.get("ids"),
-        m=a.get("m"),
-        params=artifact.params,
-        digest=artifact.payload,
-    )
+    said: dict[str, Any] = {name: attributes[name] for name in _RRSETS}
+    said |= {"offsets": arrays["offsets"], "members": arrays["members"], "ids": arrays.get("ids")}
+    return RRSets(**said, m=attributes.get("m"), seed=artifact.seed, params=artifact.params, digest=artifact.payload)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,10 +173,10 @@ def write_seeds(
         arrays["gains"] = np.asarray(gains, np.int64)
     if rounds is not None:
         arrays["rounds"] = np.asarray(rounds, np.int32)
-    optional: dict[str, Any] = {"spread_estimate": spread_estimate, "selection_estimate": selection_estimate}
+    optional = {"spread_estimate": spread_estimate, "selection_estimate": selection_estimate}
     optional |= {"rr_sets": rr_sets, "guarantee": guarantee}
     attributes: dict[str, Any] = {"n": n, "method": method, "graph": graph}
-    attributes.update((name, value) for name, value in optional.items() if value is not None)
+    attributes |= {name: value for name, value in optional.items() if value is not None}
     return store.write(
         path, "seeds", arrays, attributes, params=params, seed=seed, inputs={"graph": graph, **(inputs or {})}
     )
@@ -213,23 +185,11 @@ def write_seeds(
 def read_seeds(path: PathLike) -> SeedSet:
     """Read a seed set; raises InputError like :func:`gpukit.artifacts.store.read`."""
     artifact = store.read(path, "seeds")
-    a, arrays = artifact.attributes, artifact.arrays
-    return SeedSet(
-        arrays["seeds"],
-        arrays["internal"],
-        arrays.get("gains"),
-        arrays.get("rounds"),
-        a["n"],
-        a["method"],
-        a.get("spread_estimate"),
-        a.get("rr_sets"),
-        a.get("guarantee"),
-        a["graph"],
-        artifact.seed,
-        artifact.params,
-        a.get("selection_estimate"),
-        artifact.payload,
-    )
+    attributes, arrays = artifact.attributes, artifact.arrays
+    optional = ("spread_estimate", "selection_estimate", "rr_sets", "guarantee")
+    said: dict[str, Any] = {name: attributes.get(name) for name in ("n", "method", "graph", *optional)}
+    said |= {name: arrays.get(name) for name in ("seeds", "internal", "gains", "rounds")}
+    return SeedSet(**said, seed=artifact.seed, params=artifact.params, digest=artifact.payload)
 
 
 def write_metrics(

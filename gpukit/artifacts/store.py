@@ -21,7 +21,7 @@ from gpukit.artifacts.layout import KINDS, Kind
 from gpukit.artifacts.patient import Patient
 from gpukit.artifacts.precheck import check_file, stored
 from gpukit.artifacts.remembered import FROM, is_settled, recall, remember, state_of
-from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values
+from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values, need
 from gpukit.artifacts.sums import plain_sums, tree_sums
 from gpukit.device.memory import check_budget, host_free_bytes
 from gpukit.errors import InputError
@@ -132,9 +132,8 @@ def write(
                 for key, text in texts.items():
                     place.attrs[key] = text
             for name, array in arrays.items():
-                chunks = (
-                    {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if filters and array.size else {}
-                )
+                packed = filters and array.size
+                chunks = {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if packed else {}
                 file.create_dataset(name, data=array, track_times=False, **chunks)
         target.close()
         target.check()
@@ -145,9 +144,8 @@ def _compression() -> dict[str, Any]:
     try:
         import hdf5plugin
     except ImportError:
-        raise InputError(
-            "compression needs the package hdf5plugin; install gpukit[compress] or leave --compress out"
-        ) from None
+        line = "compression needs the package hdf5plugin; install gpukit[compress] or leave --compress out"
+        raise InputError(line) from None
     # The checksum of a chunk is tested before the decompressor sees it, which can crash on damaged data.
     return {**hdf5plugin.Bitshuffle(cname="lz4"), "fletcher32": True}
 
@@ -174,8 +172,8 @@ def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.
     state = check_file(path)
     try:
         with h5py.File(path, "r", driver="sec2", locking=False) as file:
-            if state_of(file.id.get_vfd_handle()) != state:
-                raise InputError(f"{path} was replaced or written to while it was read; try again")
+            same = state_of(file.id.get_vfd_handle()) == state
+            need(same, f"{path} was replaced or written to while it was read; try again")
             header = _header(path, file, kind_name)
             try:
                 present = stored(file)
@@ -187,9 +185,8 @@ def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.
         if "truncated" in text:
             raise InputError(f"{path} is truncated; make or copy it again") from error
         if "required filter" in text and importlib.util.find_spec("hdf5plugin") is None:
-            raise InputError(
-                f"{path} is compressed; install gpukit[compress] (package hdf5plugin) to read it"
-            ) from error
+            line = f"{path} is compressed; install gpukit[compress] (package hdf5plugin) to read it"
+            raise InputError(line) from error
         raise InputError(f"{path} is damaged, HDF5 says: {reason(error)}; make or copy it again") from error
 
 
@@ -197,23 +194,16 @@ def _header(path: PathLike, file: h5py.File, kind_name: str | None) -> Header:
     attrs = dict(file.attrs)
     name, version = attrs.get("gpukit_kind"), attrs.get("gpukit_version")
     if not isinstance(name, str) or not isinstance(version, np.integer):
-        raise InputError(
-            f"{path} is an HDF5 file but no gpukit artifact; make one with gpukit (e.g. `gpukit graph import`)"
-        )
-    if attrs.get("gpukit_header_sha256") != _header_sum(attrs):
-        raise InputError(f"{path} is damaged (the checksum of its root attributes is wrong); make or copy it again")
-    kind = KINDS.get(name)
+        example = "make one with gpukit (e.g. `gpukit graph import`)"
+        raise InputError(f"{path} is an HDF5 file but no gpukit artifact; {example}")
+    whole = attrs.get("gpukit_header_sha256") == _header_sum(attrs)
+    need(whole, f"{path} is damaged (the checksum of its root attributes is wrong); make or copy it again")
+    kind, this = KINDS.get(name), f"gpukit {__version__}"
     if kind is None:
-        raise InputError(
-            f"{path} holds the unknown kind {name!r}; gpukit {__version__} knows {', '.join(sorted(KINDS))}"
-        )
-    if not 1 <= version <= kind.version:
-        raise InputError(
-            f"{path} has layout {version} of kind {name}; gpukit {__version__} reads layouts up to {kind.version}; "
-            "update gpukit"
-        )
-    if kind_name not in (None, name):
-        raise InputError(f"{path} is of kind {name}, but {kind_name} is needed here")
+        raise InputError(f"{path} holds the unknown kind {name!r}; {this} knows {', '.join(sorted(KINDS))}")
+    known = f"{this} reads layouts up to {kind.version}; update gpukit"
+    need(1 <= version <= kind.version, f"{path} has layout {version} of kind {name}; {known}")
+    need(kind_name in (None, name), f"{path} is of kind {name}, but {kind_name} is needed here")
     try:
         header = Header(
             name,
@@ -283,8 +273,8 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
         kind = KINDS[header.kind]
         shapes = {name: (item.dtype, item.shape or ()) for name, item in present.items()}
         lengths = check_arrays(kind, shapes, header.attributes, f"{path}: ")
-        if shapes.keys() != header.checksums.keys():
-            raise InputError(f"{path}: the datasets and the list of checksums differ; make or copy it again")
+        listed = shapes.keys() == header.checksums.keys()
+        need(listed, f"{path}: the datasets and the list of checksums differ; make or copy it again")
         wanted = {
             n: d for n, d in present.items() if not any(n == s or (s.endswith("/") and n.startswith(s)) for s in skip)
         }
@@ -294,14 +284,14 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
         known = not full and size >= FROM and recall(state, wanted, shapes)
         arrays = {name: load(item) for name, item in wanted.items()}
         texts = {group: file[f"/{group}"].attrs.get("binsparse") for group in ("", "transpose") if f"/{group}" in file}
-        if state_of(file.id.get_vfd_handle()) != state:
-            raise InputError(f"{path} was written to while it was read; try again")
+        same = state_of(file.id.get_vfd_handle()) == state
+        need(same, f"{path} was written to while it was read; try again")
     artifact = Artifact(**vars(header), arrays=arrays)
     early = full or (size <= AT_ONCE and not known)
     if early:
         _check_sums(path, artifact, shapes, plain=full)
     with _about(path):
-        check_values(kind, arrays, lengths)
+        check_values(kind, arrays, lengths, header.attributes)
         BOUNDS.get(kind.name, _no_check)(artifact)
         if known:
             return artifact
@@ -354,13 +344,14 @@ def _check_sums(path: PathLike, artifact: Artifact, shapes: Shapes, plain: bool)
     rest = plain_sums({name: array for name, array in artifact.arrays.items() if plain or name not in trees})
     for found, wanted in ((trees, artifact.trees), (rest, artifact.checksums)):
         for name, digest in found.items():
-            if digest != wanted[name]:
-                raise InputError(
-                    f"{path}: the checksum of dataset {name} is wrong; the file is damaged, make or copy it again"
-                )
-    kind = KINDS[artifact.kind]
-    if _payload(kind, artifact.version, artifact.attributes, shapes, artifact.checksums) != artifact.payload:
-        raise InputError(f"{path}: the payload checksum is wrong; the file is damaged, make or copy it again")
+            need_sum(path, f"checksum of dataset {name}", digest == wanted[name])
+    payload = _payload(KINDS[artifact.kind], artifact.version, artifact.attributes, shapes, artifact.checksums)
+    need_sum(path, "payload checksum", payload == artifact.payload)
+
+
+def need_sum(path: PathLike, what: str, right: bool) -> None:
+    """Raise InputError about a damaged file unless a checksum is right."""
+    need(right, f"{path}: the {what} is wrong; the file is damaged, make or copy it again")
 
 
 def read_header(path: PathLike, kind_name: str | None = None) -> Header:

@@ -20,6 +20,12 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+def need(condition: object, line: str) -> None:
+    """Raise InputError with the line unless the condition holds."""
+    if not condition:
+        raise InputError(line)
+
+
 def check_attributes(kind: Kind, attributes: Mapping[str, Any], where: str = "") -> None:
     """Check the content attributes of a kind: none missing, none of a wrong type, none unknown.
 
@@ -28,18 +34,17 @@ def check_attributes(kind: Kind, attributes: Mapping[str, Any], where: str = "")
     InputError
         With ``where`` as a prefix of the line.
     """
-    if not isinstance(attributes, dict):
-        raise InputError(f"{where}the attributes of a {kind.name} must be a JSON object")
+    need(isinstance(attributes, dict), f"{where}the attributes of a {kind.name} must be a JSON object")
     rows = {row.name: row for row in kind.attributes}
     for name, row in rows.items():
+        value = attributes.get(name)
         if name not in attributes:
-            if row.required:
-                raise InputError(f"{where}a {kind.name} needs the attribute {name} ({row.meaning})")
+            need(not row.required, f"{where}a {kind.name} needs the attribute {name} ({row.meaning})")
         elif row.type != "any":
-            value = attributes[name]
-            if not isinstance(value, _JSON_TYPES[row.type]) or (isinstance(value, bool) and row.type != "bool"):
-                raise InputError(f"{where}attribute {name} of a {kind.name} is {value!r}; type {row.type} is needed")
-    if not kind.open_attributes and (unknown := sorted(set(attributes) - set(rows))):
+            fits = isinstance(value, _JSON_TYPES[row.type]) and (row.type == "bool" or not isinstance(value, bool))
+            need(fits, f"{where}attribute {name} of a {kind.name} is {value!r}; type {row.type} is needed")
+    unknown = sorted(set(attributes) - set(rows))
+    if unknown and not kind.open_attributes:
         raise InputError(f"{where}unknown attribute {unknown[0]} in a {kind.name}")
 
 
@@ -61,44 +66,39 @@ def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], wher
     }
     source = dict.fromkeys(lengths, "attribute")
     for row in kind.arrays:
-        if row.required and not row.path.endswith("/*") and row.path not in shapes:
-            raise InputError(f"{where}a {kind.name} needs the dataset {row.path} ({row.meaning})")
+        there = not row.required or row.path.endswith("/*") or row.path in shapes
+        need(there, f"{where}a {kind.name} needs the dataset {row.path} ({row.meaning})")
     for path, (dtype, shape) in shapes.items():
         found = kind.array(path)
         if found is None:
             raise InputError(f"{where}unknown dataset {path} in a {kind.name}")
-        if dtype.name not in found.dtypes or not dtype.isnative:
-            raise InputError(
-                f"{where}dataset {path} has type {dtype.str}; {' or '.join(found.dtypes)} (little-endian) is needed"
-            )
+        fits = dtype.name in found.dtypes and dtype.isnative
+        wanted = " or ".join(found.dtypes)
+        need(fits, f"{where}dataset {path} has type {dtype.str}; {wanted} (little-endian) is needed")
         _check_shape(found, path, shape, lengths, source, where)
     for path in shapes:
         found = kind.array(path)
         for name in (found.ends, found.high) if found else ():
-            if name is not None and name not in lengths:
-                raise InputError(f"{where}dataset {path} is there without what it points into ({name})")
+            there = name is None or name in lengths
+            need(there, f"{where}dataset {path} is there without what it points into ({name})")
     _check_groups(kind, shapes, where)
     return lengths
 
 
 def _check_shape(row: Array, path: str, shape: tuple[int, ...], lengths: dict, source: dict, where: str) -> None:
-    if row.shape == ("*",):
-        if len(shape) not in (1, 2):
-            raise InputError(f"{where}dataset {path} has {len(shape)} axes; 1 or 2 are allowed")
-        return
-    if len(shape) != len(row.shape):
-        raise InputError(f"{where}dataset {path} has {len(shape)} axes; {len(row.shape)} are needed")
-    for size, text in zip(shape, row.shape, strict=True):
-        name, _, extra = text.partition("+")
+    """Check the axes of a dataset; a length that is named for the first time is kept, with where it is from."""
+    axes, free = f"{where}dataset {path} has {len(shape)} axes", row.shape == ("*",)
+    need(not free or len(shape) in (1, 2), f"{axes}; 1 or 2 are allowed")
+    need(free or len(shape) == len(row.shape), f"{axes}; {len(row.shape)} are needed")
+    for size, text in zip(shape, () if free else row.shape, strict=not free):
+        name, _, more = text.partition("+")
+        extra = int(more or 0)
         if name.isdigit():
-            value, origin = int(name), "layout"
+            wanted, origin = int(name) + extra, "layout"
         else:
-            value = lengths.setdefault(name, size - int(extra or 0))
+            wanted = lengths.setdefault(name, size - extra) + extra
             origin = source.setdefault(name, path)
-        if size != value + int(extra or 0):
-            raise InputError(
-                f"{where}dataset {path} has {size} entries; {value + int(extra or 0)} are needed ({text}, by {origin})"
-            )
+        need(size == wanted, f"{where}dataset {path} has {size} entries; {wanted} are needed ({text}, by {origin})")
 
 
 def _check_groups(kind: Kind, shapes: Mapping[str, Any], where: str) -> None:
@@ -106,30 +106,32 @@ def _check_groups(kind: Kind, shapes: Mapping[str, Any], where: str) -> None:
     if kind.name != "graph" or not any(path.startswith("transpose/") for path in shapes):
         return
     for path in ("pointers_to_1", "indices_1", "values", "probabilities"):
-        if (path in shapes) != (f"transpose/{path}" in shapes):
-            raise InputError(f"{where}the transpose and the graph differ in having {path}")
+        both = (path in shapes) == (f"transpose/{path}" in shapes)
+        need(both, f"{where}the transpose and the graph differ in having {path}")
 
 
-def check_values(kind: Kind, arrays: Mapping[str, np.ndarray], lengths: Mapping[str, int]) -> None:
-    """Check that row starts and bounded values are such that no kernel can leave its arrays.
+def check_values(
+    kind: Kind, arrays: Mapping[str, np.ndarray], lengths: Mapping[str, int], attributes: Mapping[str, Any]
+) -> None:
+    """Check that row starts and bounded values are such that no kernel can leave its arrays, and the graph's digest.
 
     Raises
     ------
     InputError
-        Naming the dataset.
+        Naming the dataset or the attribute.
     """
     for path, array in arrays.items():
         row = kind.array(path)
-        if row is None:
-            continue
-        if row.ends is not None:
-            if array[0] != 0 or array[-1] != lengths[row.ends] or np.any(array[1:] < array[:-1]):
-                raise InputError(f"dataset {path} must rise from 0 to {lengths[row.ends]} ({row.ends}) without a fall")
-        if row.high is not None and array.size:
-            low, high = int(array.min()), int(array.max())
-            if low < 0 or high >= lengths[row.high]:
-                wrong = low if low < 0 else high
-                raise InputError(f"dataset {path} holds {wrong}; values in [0, {lengths[row.high]}) are allowed")
+        if row is not None and row.ends is not None:
+            end = lengths[row.ends]
+            rises = array[0] == 0 and array[-1] == end and not np.any(array[1:] < array[:-1])
+            need(rises, f"dataset {path} must rise from 0 to {end} ({row.ends}) without a fall")
+        if row is not None and row.high is not None and array.size:
+            low, high, end = int(array.min()), int(array.max()), lengths[row.high]
+            wrong = low if low < 0 else high
+            need(0 <= wrong < end, f"dataset {path} holds {wrong}; values in [0, {end}) are allowed")
+    named = any(row.name == "graph" for row in kind.attributes)
+    need(not named or is_digest(attributes["graph"]), "the attribute graph must be a SHA-256")
 
 
 def is_digest(text: object) -> bool:

@@ -48,13 +48,13 @@ def sample(
     with run.phase("transfer"):
         offsets, members = sets.export()
     with run.phase("write"):
-        from gpukit.artifacts import write_rrsets
+        from gpukit.artifacts import RRSets, write_rrsets
 
-        write_rrsets(
-            run.target, offsets, members, n=graph.n, m=graph.m, ids=graph.ids, first=first, stream=reverse.stream.name,
-            model=model, sampler=sampler, graph=run.inputs["graph"], seed=run.seed, rounds=rounds, params=run.params,
-            compress=compress,
+        drawn = RRSets(
+            offsets, members, n=graph.n, m=graph.m, ids=graph.ids, first=first, stream=reverse.stream.name, model=model,
+            sampler=sampler, graph=run.inputs["graph"], seed=run.seed, rounds=rounds, params=run.params,
         )  # fmt: skip
+        write_rrsets(run.target, drawn, compress=compress)
     record = {"rr_sets": count, "members": len(members), "mean_size": len(members) / count}
     summary = {"RR sets": f"{count:,}", "members": f"{len(members):,}, {len(members) / count:.3f} a set"}
     run.finish(record, summary)

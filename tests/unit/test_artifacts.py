@@ -177,30 +177,12 @@ def test_root_attributes(tmp_path: Path) -> None:
 def test_rrsets_round_trip(tmp_path: Path) -> None:
     offsets, members = np.array([0, 1, 3, 6]), np.array([2, 0, 3, 0, 1, 3], np.int32)
     path = tmp_path / "RR.h5"
-    artifacts.write_rrsets(
-        path,
-        offsets,
-        members,
-        n=4,
-        first=2**40,
-        stream="IC",
-        model="ic",
-        sampler="skip",
-        graph=DIGEST,
-        seed=5,
-        params={"a": 1},
-    )
+    asked = dict(n=4, first=2**40, stream="IC", model="ic", sampler="skip", rounds=1, graph=DIGEST, seed=5)
+    written = artifacts.RRSets(offsets, members, **asked, params={"a": 1})
+    artifacts.write_rrsets(path, written)
     sets = artifacts.read_rrsets(path)
-    assert np.array_equal(sets.offsets, offsets) and np.array_equal(sets.members, members)
-    assert (sets.count, sets.first, sets.stream, sets.model, sets.sampler, sets.rounds) == (
-        3,
-        2**40,
-        "IC",
-        "ic",
-        "skip",
-        1,
-    )
-    assert (sets.n, sets.graph, sets.seed, sets.params) == (4, DIGEST, 5, {"a": 1})
+    assert np.array_equal(sets.offsets, offsets) and np.array_equal(sets.members, members) and sets.count == 3
+    assert {name: getattr(sets, name) for name in asked} == asked and sets.params == {"a": 1}
     verify(path)
 
 

@@ -247,12 +247,12 @@ def test_verify_checks_the_binsparse_descriptor(graph_file: Path) -> None:
     ],
 )
 def test_verify_finds_untrue_rrsets(tmp_path: Path, change: dict, word: str) -> None:
-    good = dict(n=3, first=10, stream="IC", model="ic", sampler="skip", graph=DIGEST, seed=1)
-    arrays = dict(offsets=np.array([0, 2]), members=np.array([0, 1], np.int32))
-    artifacts.write_rrsets(tmp_path / "good.h5", **arrays, **good)
+    good = dict(n=3, first=10, stream="IC", model="ic", sampler="skip", rounds=1, graph=DIGEST, seed=1)
+    good |= dict(offsets=np.array([0, 2]), members=np.array([0, 1], np.int32))
+    artifacts.write_rrsets(tmp_path / "good.h5", artifacts.RRSets(**good))
     verify(tmp_path / "good.h5")
     with pytest.raises(InputError, match=word):
-        artifacts.write_rrsets(tmp_path / "RR.h5", **{**arrays, **good, **change})
+        artifacts.write_rrsets(tmp_path / "RR.h5", artifacts.RRSets(**good | change))
         verify(tmp_path / "RR.h5")
 
 

@@ -3,45 +3,23 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from mutants import change
+from mutants import EDGES, change, refused
 
 from gpukit import artifacts
 from gpukit.artifacts import store
 from gpukit.artifacts.layout import TABLES
 from gpukit.artifacts.verify import verify
 from gpukit.cli.app import main
-from gpukit.errors import DeviceError, InputError
-from gpukit.graph.build import build_graph
-from gpukit.graph.csr import Graph, Weights
+from gpukit.errors import DeviceError
+from gpukit.graph.csr import Weights
 from gpukit.worlds.tables import build_tables
 
 DIGEST = "ab" * 32
-EDGES = [(0, 1), (1, 2), (2, 0), (3, 1), (4, 1), (5, 1), (0, 5), (1, 5), (2, 5), (3, 5), (4, 5)]
-
-
-def graph_of(make_graph, weights: Weights | None = None, ids: bool = False) -> Graph:
-    graph = make_graph(6, EDGES, weights)
-    return Graph(**{**vars(graph), "ids": np.arange(6) * 10 + 5}) if ids else graph
-
-
-@pytest.fixture
-def file(tmp_path: Path, make_graph) -> Path:
-    """Return a graph with ids and sampling tables."""
-    graph = graph_of(make_graph, ids=True)
-    artifacts.write_graph(tmp_path / "G.h5", graph, build_tables(graph))
-    return tmp_path / "G.h5"
-
-
-def refused(path: Path, word: str, read: Callable[[Path], object] = verify) -> None:
-    with pytest.raises(InputError, match=word) as caught:
-        read(path)
-    assert "\n" not in str(caught.value)
 
 
 # --- sampling tables --------------------------------------------------------------------------------------------------
@@ -60,9 +38,8 @@ def test_a_change_of_the_tables_needs_a_new_version(make_graph) -> None:
 
 
 @pytest.mark.parametrize("weights", [Weights("wc"), Weights("const", p=0.1), Weights("trivalency", seed=1)])
-def test_wrong_thresholds_are_found_by_verify_and_when_used(tmp_path: Path, weights: Weights) -> None:
-    tails, heads = (np.array(column) for column in zip(*EDGES, strict=True))
-    graph = build_graph(tails, heads, weights=weights, ids=False, n=6)
+def test_wrong_thresholds_are_found_by_verify_and_when_used(tmp_path: Path, make_graph, weights: Weights) -> None:
+    graph = make_graph(6, EDGES, weights)
     path = tmp_path / "G.h5"
     artifacts.write_graph(path, graph, build_tables(graph))
     verify(path)

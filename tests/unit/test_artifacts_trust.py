@@ -6,25 +6,20 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from mutants import change, flip, seal_header
+from mutants import EDGES, change, flip, refused, seal_header
 
 from gpukit import artifacts, pending
 from gpukit.artifacts import remembered, store, sums
 from gpukit.artifacts.verify import verify
 from gpukit.cli.app import main
 from gpukit.errors import InputError
-from gpukit.graph.csr import Graph, Weights
-from gpukit.worlds.tables import build_tables
-
-DIGEST = "ab" * 32
-EDGES = [(0, 1), (1, 2), (2, 0), (3, 1), (4, 1), (5, 1), (0, 5), (1, 5), (2, 5), (3, 5), (4, 5)]
+from gpukit.graph.csr import Graph
 
 
 @pytest.fixture(autouse=True)
@@ -42,25 +37,6 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "AT_ONCE", 0)
     monkeypatch.setattr(sums, "TREE_FROM", 16)
     monkeypatch.setattr(sums, "PIECE", 4)
-
-
-def graph_of(make_graph, weights: Weights | None = None, ids: bool = False) -> Graph:
-    graph = make_graph(6, EDGES, weights)
-    return Graph(**{**vars(graph), "ids": np.arange(6) * 10 + 5}) if ids else graph
-
-
-@pytest.fixture
-def file(tmp_path: Path, make_graph) -> Path:
-    """Return a graph with ids and sampling tables."""
-    graph = graph_of(make_graph, ids=True)
-    artifacts.write_graph(tmp_path / "G.h5", graph, build_tables(graph))
-    return tmp_path / "G.h5"
-
-
-def refused(path: Path, word: str, read: Callable[[Path], object] = verify) -> None:
-    with pytest.raises(InputError, match=word) as caught:
-        read(path)
-    assert "\n" not in str(caught.value)
 
 
 # --- checks beside the work -------------------------------------------------------------------------------------------
@@ -132,12 +108,11 @@ def test_a_damaged_large_file_gives_no_answer(file: Path, large: None, capsys: p
 # --- tree sums --------------------------------------------------------------------------------------------------------
 
 
-def test_tree_sums_leave_the_digest(tmp_path: Path, make_graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = graph_of(make_graph, ids=True)
-    small = artifacts.write_graph(tmp_path / "small.h5", graph)
+def test_tree_sums_leave_the_digest(tmp_path: Path, ids_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = artifacts.write_graph(tmp_path / "small.h5", ids_graph)
     monkeypatch.setattr(sums, "TREE_FROM", 45)
     monkeypatch.setattr(sums, "PIECE", 10)
-    large = artifacts.write_graph(tmp_path / "large.h5", graph)
+    large = artifacts.write_graph(tmp_path / "large.h5", ids_graph)
     assert small == large
     with h5py.File(tmp_path / "small.h5") as file:
         assert "gpukit_trees" not in file.attrs
