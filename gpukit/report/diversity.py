@@ -1,45 +1,45 @@
 """Structural diversity in the report: its tables, figures and section of the page."""
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from gpukit.errors import InputError
 from gpukit.report.figure import draw_bars
-from gpukit.report.records import (
-    DEVICE,
-    Kind,
-    Row,
-    device_columns,
-    need_rows,
-    phase_columns,
-    phase_types,
-    record_of,
-)
+from gpukit.report.parts import Parts
+from gpukit.report.records import INSTANCE, WHERE, Fields, Kind, Row, need_rows, of, phase_fields, record_kind
 from gpukit.report.style import CIRCLES, GRID, MUTED, SERIES
-
-if TYPE_CHECKING:
-    from gpukit.report.parts import Parts
 
 PHASES = ("read", "load", "triangles", "bounds", "scores", "contexts")
 SHOWN = 10
 """Vertices of an answer that the page lists."""
 
 
-def _runs(path: str) -> list[Row]:
-    with record_of(path, "diversity search") as record:
-        params, top = record["params"], record["top"]
-        row = {
-            "n_vertices": record["graph"]["n"],
-            "m_edges": record["graph"]["m"] // 2,
-            "directions": "ignored" if params["undirected"] else "none",
-            "k": params["k"],
-            "t": params["t"],
-            "score_best": top[0]["score"],
-            "score_last": top[-1]["score"],
-            "scored_vertices": record["scored"],
-            **device_columns(record),
-            **phase_columns(record, PHASES),
-        }
-    return [row]
+MISTAKES = ("wrong_scores", "wrong_contexts", "misplaced", "missed")
+"""What a check can find; a record lists the vertices of each."""
+
+RUN: Fields = {
+    "n_vertices": (int, "graph.n"),
+    "m_edges": (int, lambda record: record["graph"]["m"] // 2),
+    "directions": (str, lambda record: "ignored" if record["params"]["undirected"] else "none"),
+    "k": (int, "params.k"),
+    "t": (int, "params.t"),
+    "score_best": (int, lambda record: record["top"][0]["score"]),
+    "score_last": (int, lambda record: record["top"][-1]["score"]),
+    "scored_vertices": (int, "scored"),
+    **WHERE,
+    **phase_fields(PHASES),
+}
+
+
+def _count(record: dict[str, Any], kind: str) -> int:
+    return len(record[kind])
+
+
+CHECK: Fields = {
+    "listed": (int, "listed"),
+    "checked_others": (int, "checked"),
+    **{kind: (int, partial(_count, kind=kind)) for kind in MISTAKES},
+}
 
 
 def _top(path: str) -> list[Row]:
@@ -60,42 +60,10 @@ def _top(path: str) -> list[Row]:
     ]
 
 
-def _checks(path: str) -> list[Row]:
-    kinds = ("wrong_scores", "wrong_contexts", "misplaced", "missed")
-    with record_of(path, "evaluate diversity") as record:
-        counts = {kind: len(record[kind]) for kind in kinds}
-        return [{"listed": record["listed"], "checked_others": record["checked"], **counts}]
-
-
-_INSTANCE: dict[str, type] = {"graph": str, "model": str}
-
 KINDS = {
-    "diversity-runs": Kind(
-        {
-            **_INSTANCE,
-            "n_vertices": int,
-            "m_edges": int,
-            "directions": str,
-            "k": int,
-            "t": int,
-            "score_best": int,
-            "score_last": int,
-            "scored_vertices": int,
-            **DEVICE,
-            **phase_types(PHASES),
-        },
-        ("graph", "model"),
-        _runs,
-    ),
-    "diversity-top": Kind(
-        {**_INSTANCE, "rank": int, "vertex": int, "score": int, "sizes": str}, ("graph", "model"), _top
-    ),
-    "diversity-checks": Kind(
-        {**_INSTANCE, "listed": int, "checked_others": int}
-        | dict.fromkeys(("wrong_scores", "wrong_contexts", "misplaced", "missed"), int),
-        ("graph", "model"),
-        _checks,
-    ),
+    "diversity-runs": record_kind(INSTANCE, "diversity search", RUN),
+    "diversity-top": Kind(INSTANCE, {"rank": int, "vertex": int, "score": int, "sizes": str}, _top),
+    "diversity-checks": record_kind(INSTANCE, "evaluate diversity", CHECK),
 }
 """The tables. ``sizes`` are the members of each context, the largest first."""
 
@@ -126,10 +94,7 @@ def plot_scores(rows: list[Row], path: str) -> None:
         groups.append((rest, f"{rest[0]} to {rest[-1]}" if len(rest) > 1 else f"{rest[0]}"))
     parts = []
     for (scores, name), colour in zip(groups, SERIES, strict=False):
-        counts = [
-            sum(1 for row in rows if (row["graph"], row["model"]) == label and row["score"] in scores)
-            for label in labels
-        ]
+        counts = [sum(row["score"] in scores for row in of(rows, graph=graph, model=model)) for graph, model in labels]
         parts.append((f"{name} circle{'' if name == '1' else 's'}", colour, counts))
     draw_bars(path, "scores", [" ".join(label) for label in labels], parts, axis="vertices of the answer")
 
@@ -160,14 +125,14 @@ def plot_time(rows: list[Row], path: str) -> None:
     draw_bars(path, "diversity-time", labels, parts, axis="seconds", total="{:.2f} s", columns=3)
 
 
-def section(parts: "Parts") -> dict[str, Any]:
+def section(parts: Parts) -> dict[str, Any]:
     """Return what the template ``diversity.html.j2`` shows, out of the tables whose names begin with ``diversity``."""
     checks = {(row["graph"], row["model"]): row for row in parts.rows("diversity-checks")}
     top = parts.rows("diversity-top")
     graphs: dict[str, dict[str, Any]] = {}
     for run in parts.rows("diversity-runs"):
         instance = (run["graph"], run["model"])
-        vertices = [row for row in top if (row["graph"], row["model"]) == instance][:SHOWN]
+        vertices = of(top, graph=run["graph"], model=run["model"])[:SHOWN]
         if instance not in checks or not vertices:
             raise InputError(f"the tables of checks and of vertices lack rows of {run['model']} on {run['graph']}")
         graph = graphs.setdefault(
@@ -180,7 +145,7 @@ def section(parts: "Parts") -> dict[str, Any]:
                 "name": CIRCLES[run["model"]],
                 "run": run,
                 "check": check,
-                "wrong": sum(check[kind] for kind in ("wrong_scores", "wrong_contexts", "misplaced", "missed")),
+                "wrong": sum(check[kind] for kind in MISTAKES),
                 "top": vertices,
                 "figure": parts.figure(f"ego/{'/'.join(instance)}"),
             }

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpukit.errors import UsageError
 from gpukit.files import write_text
-from gpukit.report.records import Row
+from gpukit.report.records import Row, of
 from gpukit.report.style import GRID, INK, MARKERS, MUTED, PAPER, SERIES
 from gpukit.report.text import label, printable
 
@@ -91,10 +91,34 @@ def line_style(number: int) -> dict[str, Any]:
     }
 
 
-def draw_spread(
-    path: str, name: str, title: str, rows: Sequence[Row], methods: Mapping[str, str], columns: int = 4
+def name_axes(axes: Any, x: str, y: str, title: str = "", grid: str = "both") -> None:
+    """Name both axes and what stands above them, and draw the grid across ``x``, ``y`` or ``both``."""
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_title(label(title))
+    axes.grid(True, axis=grid)
+
+
+def lines_of(rows: Sequence[Row], methods: Mapping[str, str]) -> Iterator[tuple[int, str, list[Row]]]:
+    """Yield number, method and points by rising k of each method that has any, in the order of the legend."""
+    for number, method in enumerate(methods):
+        if points := sorted(of(rows, method=method), key=lambda row: row["k"]):
+            yield number, method, points
+
+
+def draw_curves(
+    path: str,
+    name: str,
+    title: str,
+    rows: Sequence[Row],
+    methods: Mapping[str, str],
+    *,
+    value: str = "spread_vertices",
+    axis: str = "spread, vertices reached",
+    error: str = "stderr_vertices",
+    columns: int = 4,
 ) -> None:
-    """Draw the spread of methods against the number of seeds, with two standard errors.
+    """Draw a quantity of methods, by default the spread, against the number of seeds.
 
     Parameters
     ----------
@@ -103,30 +127,36 @@ def draw_spread(
     title : str
         What stands above.
     rows : sequence of dict
-        With ``method`` and the columns of :data:`gpukit.report.records.SPREAD`.
+        With ``method``, ``k``, and the columns that are drawn.
     methods : mapping of str to str
         Their names for people, in the order of the legend.
+    value : str
+        The column to draw.
+    axis : str
+        Name of its axis.
+    error : str
+        The column of its standard error, two of which are drawn. Where it is empty, the axis is
+        logarithmic, and a line has few markers, since it has a point for every k.
     columns : int
         Entries in a row of the legend.
     """
     with draw(path, name, (5.2, 3.5)) as (figure, axes):
-        for number, method in enumerate(methods):
-            points = sorted((row for row in rows if row["method"] == method), key=lambda row: row["k"])
-            if points:
-                axes.errorbar(
-                    [row["k"] for row in points],
-                    [row["spread_vertices"] for row in points],
-                    yerr=[2 * row["stderr_vertices"] for row in points],
-                    label=label(methods[method]),
-                    **line_style(number),
-                )
+        for number, method, points in lines_of(rows, methods):
+            axes.errorbar(
+                [row["k"] for row in points],
+                [row[value] for row in points],
+                yerr=[2 * row[error] for row in points] if error else None,
+                markevery=None if error else max(1, len(points) // 5),
+                label=label(methods[method]),
+                **line_style(number),
+            )
         axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("seeds k")
-        axes.set_ylabel("spread, vertices reached")
-        axes.set_title(label(title))
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-        axes.grid(True)
+        if error:
+            axes.set_ylim(bottom=0)
+        else:
+            axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:,.0f}" if error else "{x:g}")
+        name_axes(axes, "seeds k", axis, title)
         legend(figure, axes, columns)
 
 

@@ -1,15 +1,14 @@
 """kPAR in the report: its tables, figures and section of the page."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpukit.errors import InputError
-from gpukit.report.figure import draw, legend
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, need_rows, record_of, rows_of, work_seconds
+from gpukit.report import records
+from gpukit.report.figure import draw, legend, lines_of, name_axes
+from gpukit.report.parts import Parts
+from gpukit.report.records import Fields, Kind, Row, of
 from gpukit.report.style import MARKERS, RANKINGS, SERIES
 from gpukit.report.text import label
-
-if TYPE_CHECKING:
-    from gpukit.report.parts import Parts
 
 BEST = 10
 """Places of an answer that are shown."""
@@ -18,17 +17,39 @@ GRID = (1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.3, 8.0)
 """Steps of a decade at which the distribution of ω_I is counted."""
 
 
-def _times(path: str) -> list[Row]:
-    with record_of(path, "kpar rank` or `gpukit kpar index") as record:
-        seconds = record["time_s"]
-        row = {
-            "n_vertices": record["graph"]["n"],
-            "m_edges": record["graph"]["m"],
-            **device_columns(record),
-            "time_work_s": round(work_seconds(record), 6),
-            "time_total_s": float(seconds["total"]),
-        }
-    return [row]
+TOTAL: Fields = {"time_total_s": (float, lambda record: float(record["time_s"]["total"]))}
+
+STEP: Fields = {
+    **records.SIZE,
+    **records.WHERE,
+    "time_work_s": (float, lambda record: round(records.work_seconds(record), 6)),
+    **TOTAL,
+}
+
+QUERIES: Fields = {
+    "queries": (int, lambda record: len(record["results"])),
+    **records.WHERE,
+    "time_answer_s": (float, lambda record: _answer_seconds(record["time_s"])),
+    "time_index_s": (float, lambda record: float(record["time_s"].get("index", 0.0))),
+    "index_bytes": (int, lambda record: record.get("index_bytes", 0)),
+    **TOTAL,
+}
+
+QUALITY: Fields = {
+    "queries": (int, "queries"),
+    "precision": (float, "precision"),
+    "ndcg": (float, "ndcg"),
+    "violations": (int, "violations"),
+    "positions": (int, "positions"),
+    "max_error": (float, "max_error"),
+    "alpha": (float, "params.alpha"),
+    "epsilon": (float, "params.epsilon"),
+}
+
+
+def _answer_seconds(seconds: dict[str, float]) -> float:
+    """Return the time of all queries together; the truth calls its phase ``power``."""
+    return float(seconds["power"] if "power" in seconds else seconds["query"])
 
 
 def _index(path: str) -> list[Row]:
@@ -64,28 +85,6 @@ def _arrivals(path: str) -> list[Row]:
     ]
 
 
-def _queries(path: str) -> list[Row]:
-    with record_of(path, "kpar query") as record:
-        seconds = record["time_s"]
-        row = {
-            "queries": len(record["results"]),
-            **device_columns(record),
-            "time_answer_s": float(seconds["power"] if "power" in seconds else seconds["query"]),
-            "time_index_s": float(seconds.get("index", 0.0)),
-            "index_bytes": record.get("index_bytes", 0),
-            "time_total_s": float(seconds["total"]),
-        }
-    return [row]
-
-
-def _quality(path: str) -> list[Row]:
-    names = ("queries", "precision", "ndcg", "violations", "positions", "max_error")
-    with record_of(path, "evaluate ppr") as record:
-        return [
-            {name: record[name] for name in names} | {name: record["params"][name] for name in ("alpha", "epsilon")}
-        ]
-
-
 def _answers(path: str) -> list[Row]:
     """Return the first places of the first answer that is longer than one, or of the first."""
     from gpukit.artifacts import read_topk
@@ -105,37 +104,17 @@ def _answers(path: str) -> list[Row]:
     ]
 
 
-_GRAPH: dict[str, type] = {"graph": str}
-_ANSWERS: dict[str, type] = {"graph": str, "method": str, "k": int}
+ANSWER = {**records.METHOD, "k": int}
 
 KINDS = {
-    "kpar-times": Kind(
-        {**_GRAPH, "step": str, "n_vertices": int, "m_edges": int, **DEVICE}
-        | {"time_work_s": float, "time_total_s": float},
-        ("graph", "step"),
-        _times,
-    ),
+    "kpar-times": records.record_kind({**records.GRAPH, "step": str}, "kpar rank` or `gpukit kpar index", STEP),
     "kpar-index": Kind(
-        {**_GRAPH, "n_vertices": int, "entries": int, "frequent_entries": int, "index_bytes": int}, ("graph",), _index
+        records.GRAPH, dict.fromkeys(("n_vertices", "entries", "frequent_entries", "index_bytes"), int), _index
     ),
-    "kpar-arrivals": Kind({**_GRAPH, "omega_i_walks": int, "vertices": int}, ("graph",), _arrivals),
-    "kpar-queries": Kind(
-        {**_ANSWERS, "queries": int, **DEVICE, "time_answer_s": float, "time_index_s": float}
-        | {"index_bytes": int, "time_total_s": float},
-        ("graph", "method", "k"),
-        _queries,
-    ),
-    "kpar-quality": Kind(
-        {**_ANSWERS, "queries": int, "precision": float, "ndcg": float, "violations": int, "positions": int}
-        | {"max_error": float, "alpha": float, "epsilon": float},
-        ("graph", "method", "k"),
-        _quality,
-    ),
-    "kpar-answers": Kind(
-        {"graph": str, "method": str, "source": str, "place": int, "vertex": int, "score": float},
-        ("graph", "method"),
-        _answers,
-    ),
+    "kpar-arrivals": Kind(records.GRAPH, {"omega_i_walks": int, "vertices": int}, _arrivals),
+    "kpar-queries": records.record_kind(ANSWER, "kpar query", QUERIES),
+    "kpar-quality": records.record_kind(ANSWER, "evaluate ppr", QUALITY),
+    "kpar-answers": Kind(records.METHOD, {"source": str, "place": int, "vertex": int, "score": float}, _answers),
 }
 """The tables. ``time_work_s`` is the time without files and loading; ``time_answer_s`` that of all queries together,
 ``time_index_s`` and ``index_bytes`` are those of an index which a competitor builds for itself."""
@@ -170,19 +149,18 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
     UsageError
         If the table has no such graph, or matplotlib is not installed.
     """
-    chosen = rows_of(rows, graph)
+    chosen = records.rows_of(rows, graph)
     with draw(path, f"kpar-{quantity}-{graph}", (4.4, 3.2)) as (figure, axes):
         from matplotlib.ticker import LogLocator
 
         ticks = sorted({row["k"] for row in chosen})
-        for method, colour, marker in zip(RANKINGS, SERIES, MARKERS, strict=False):
-            points = sorted((row for row in chosen if row["method"] == method), key=lambda row: row["k"])
+        for number, method, points in lines_of(chosen, RANKINGS):
             values = [query_ms(row) if quantity == "time" else row[quantity] for row in points]
-            line = {"label": RANKINGS[method], "color": colour, "linewidth": 1.6}
-            if method == "truth" and values:  # its time does not depend on k
+            line = {"label": RANKINGS[method], "color": SERIES[number], "linewidth": 1.6}
+            if method == "truth":  # its time does not depend on k
                 axes.axhline(values[-1], linestyle=(0, (4, 3)), **line)
-            elif values:
-                axes.plot([row["k"] for row in points], values, marker=marker, markersize=4.5, **line)
+            else:
+                axes.plot([row["k"] for row in points], values, marker=MARKERS[number], markersize=4.5, **line)
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{k:,}" for k in ticks])
         if quantity == "time":
@@ -194,10 +172,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
             axes.set_ylim(1 - 1.15 * max(1 - low, 1e-6), 1 + 0.05 * max(1 - low, 1e-6))
             axes.ticklabel_format(axis="y", useOffset=False)
         axes.minorticks_off()
-        axes.set_xlabel("k")
-        axes.set_ylabel(QUANTITIES[quantity][1])
-        axes.set_title(label(graph))
-        axes.grid(True)
+        name_axes(axes, "k", QUANTITIES[quantity][1], graph)
         legend(figure, axes)
 
 
@@ -218,11 +193,11 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
     UsageError
         If matplotlib is not installed.
     """
-    need_rows(rows, "the table of arrivals")
+    records.need_rows(rows, "the table of arrivals")
     graphs = dict.fromkeys(row["graph"] for row in rows)
     with draw(path, "arrivals", (5.2, 3.4)) as (figure, axes):
         for number, graph in enumerate(graphs):
-            points = [row for row in rows if row["graph"] == graph]
+            points = of(rows, graph=graph)
             axes.plot(
                 [row["omega_i_walks"] for row in points],
                 [row["vertices"] for row in points],
@@ -234,13 +209,11 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
             )
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_xlabel("walks of the index that end at a vertex")
-        axes.set_ylabel("vertices with at least as many")
-        axes.grid(True)
+        name_axes(axes, "walks of the index that end at a vertex", "vertices with at least as many")
         legend(figure, axes, columns=3)
 
 
-def section(parts: "Parts") -> dict[str, Any]:
+def section(parts: Parts) -> dict[str, Any]:
     """Return what the template ``kpar.html.j2`` shows, out of the tables whose names begin with ``kpar``."""
     times, sizes, best = parts.rows("kpar-times"), parts.rows("kpar-index"), parts.rows("kpar-answers")
     quality = {(row["graph"], row["method"], row["k"]): row for row in parts.rows("kpar-quality")}
@@ -248,31 +221,28 @@ def section(parts: "Parts") -> dict[str, Any]:
     graphs: list[dict[str, Any]] = []
     for size in sizes:
         graph = size["graph"]
-        own = [row for row in queries if row["graph"] == graph]
+        own = of(queries, graph=graph)
         rows = [
             {"name": RANKINGS[row["method"]], "ms": query_ms(row), **row, **found}
             for row in own
             if (found := quality.get((graph, row["method"], row["k"])))
         ]
-        kpar = [row for row in rows if row["method"] == "kpar"]
-        exact = [row for row in own if row["method"] == "truth"]
+        kpar, exact = of(rows, method="kpar"), of(own, method="truth")
         if not kpar or not exact:
             raise InputError(f"the tables of queries and quality lack the rows of kpar or the truth on {graph}")
-        truth = {row["vertex"]: row for row in best if (row["graph"], row["method"]) == (graph, "truth")}
-        answer = [row for row in best if (row["graph"], row["method"]) == (graph, "kpar")]
         graphs.append(
             {
                 "name": graph,
                 "anchor": f"kpar-{len(graphs) + 1}",
                 "size": size,
-                "steps": {row["step"]: row for row in times if row["graph"] == graph},
+                "steps": {row["step"]: row for row in of(times, graph=graph)},
                 "rows": rows,
                 "last": max(kpar, key=lambda row: row["k"]),
                 "exact_ms": query_ms(exact[-1]),
                 "violations": sum(row["violations"] for row in kpar),
                 "positions": sum(row["positions"] for row in kpar),
-                "answer": answer,
-                "truth": truth,
+                "answer": of(best, graph=graph, method="kpar"),
+                "truth": {row["vertex"]: row for row in of(best, graph=graph, method="truth")},
                 "figures": {name: parts.figure(f"kpar-{name}/{graph}") for name in QUANTITIES},
             }
         )

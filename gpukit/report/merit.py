@@ -2,56 +2,35 @@
 
 from collections.abc import Callable
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpukit.errors import InputError
-from gpukit.report.figure import draw, draw_bars, legend, line_style
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, record_of, rows_of
+from gpukit.report.figure import draw, draw_bars, legend, line_style, name_axes
+from gpukit.report.parts import Parts
+from gpukit.report.records import INSTANCE, SIZE, WHERE, Fields, Row, of, record_kind, rows_of
 from gpukit.report.style import MODELS, POLICIES, SERIES
-from gpukit.report.text import label
-
-if TYPE_CHECKING:
-    from gpukit.report.parts import Parts
 
 PHASES = ("generate", "update", "judge", "select")
 
 
-def _campaigns(path: str) -> list[Row]:
-    with record_of(path, "merit run") as record:
-        return [
-            {
-                "n_vertices": record["graph"]["n"],
-                "m_edges": record["graph"]["m"],
-                "batch": record["params"]["batch"],
-                "epsilon": record["params"]["epsilon"],
-                "seed": record["seed"],
-                "world": one["world"],
-                "cost": one["cost"],
-                "activated_vertices": one["activated"],
-                "rounds": one["rounds"],
-                "seeds": one["seeds"],
-                "probes": one["probes"],
-                **device_columns(record),
-                **{f"time_{phase}_s": float(one["time_s"][phase]) for phase in PHASES},
-                "time_s": round(sum(one["time_s"][phase] for phase in PHASES), 6),
-            }
-            for one in record["campaigns"]
-        ]
-
+CAMPAIGN: Fields = {
+    **SIZE,
+    "batch": (int, "params.batch"),
+    "epsilon": (float, "params.epsilon"),
+    "seed": (int, "seed"),
+    "world": (int, "campaigns.world"),
+    "cost": (float, "campaigns.cost"),
+    "activated_vertices": (int, "campaigns.activated"),
+    "rounds": (int, "campaigns.rounds"),
+    "seeds": (int, "campaigns.seeds"),
+    "probes": (int, "campaigns.probes"),
+    **WHERE,
+    **{f"time_{phase}_s": (float, f"campaigns.time_s.{phase}") for phase in PHASES},
+    "time_s": (float, lambda record: round(sum(record["campaigns"]["time_s"][phase] for phase in PHASES), 6)),
+}
 
 KINDS = {
-    "merit-campaigns": Kind(
-        {
-            **{"graph": str, "model": str, "policy": str, "eta": int},
-            **{"n_vertices": int, "m_edges": int, "batch": int, "epsilon": float, "seed": int, "world": int},
-            **{"cost": float, "activated_vertices": int, "rounds": int, "seeds": int, "probes": int},
-            **DEVICE,
-            **{f"time_{phase}_s": float for phase in PHASES},
-            "time_s": float,
-        },
-        ("graph", "model", "policy", "eta"),
-        _campaigns,
-    )
+    "merit-campaigns": record_kind({**INSTANCE, "policy": str, "eta": int}, "merit run", CAMPAIGN, each="campaigns")
 }
 """The table: a row a campaign. Times are those of one campaign without files, loading and the hidden world."""
 
@@ -82,20 +61,20 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
     chosen = rows_of(rows, graph, model)
     name = f"merit-{view}-{graph}-{model}"
     if view == "phases":
-        most = max(row["eta"] for row in chosen)
-        groups = [(POLICIES[policy], _of(chosen, policy, most)) for policy in POLICIES if _of(chosen, policy, most)]
+        largest = max(row["eta"] for row in chosen)
+        groups = [(name, own) for policy, name in POLICIES.items() if (own := of(chosen, policy=policy, eta=largest))]
         parts = [
             (phase, colour, [mean(row[f"time_{phase}_s"] for row in own) for _, own in groups])
             for phase, colour in zip(PHASES, SERIES, strict=False)
         ]
         labels = [title for title, _ in groups]
-        draw_bars(path, name, labels, parts, axis=f"seconds of a campaign, η = {most:,}", total="{:.2f} s")
+        draw_bars(path, name, labels, parts, axis=f"seconds of a campaign, η = {largest:,}", total="{:.2f} s")
         return
     axis, value = VIEWS[view]
     etas = sorted({row["eta"] for row in chosen})
     with draw(path, name, (5.2, 3.5)) as (figure, axes):
         for number, policy in enumerate(POLICIES):
-            points = [(eta, [value(row) for row in own]) for eta in etas if (own := _of(chosen, policy, eta))]
+            points = [(eta, [value(row) for row in own]) for eta in etas if (own := of(chosen, policy=policy, eta=eta))]
             if points:
                 middle = [mean(values) for _, values in points]
                 below = [max(m - min(values), 0.0) for m, (_, values) in zip(middle, points, strict=True)]
@@ -112,27 +91,24 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
         axes.set_ylim(bottom=0)
         axes.set_xticks(etas)
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.set_xlabel("η, vertices to activate")
-        axes.set_ylabel(axis)
-        axes.set_title(label(f"{graph}, {MODELS.get(model, model)}"))
-        axes.grid(True)
+        name_axes(axes, "η, vertices to activate", axis, f"{graph}, {MODELS.get(model, model)}")
         legend(figure, axes)
 
 
-def _of(rows: list[Row], policy: str, eta: int) -> list[Row]:
-    """Return the campaigns of a policy and a target."""
-    return [row for row in rows if (row["policy"], row["eta"]) == (policy, eta)]
-
-
-def section(parts: "Parts") -> dict[str, Any]:
+def section(parts: Parts) -> dict[str, Any]:
     """Return what the template ``merit.html.j2`` shows, out of the table ``merit-campaigns``."""
     rows = parts.rows("merit-campaigns")
     instances: list[dict[str, Any]] = []
     for graph, model in dict.fromkeys((row["graph"], row["model"]) for row in rows):
-        own = [row for row in rows if (row["graph"], row["model"]) == (graph, model)]
+        own = of(rows, graph=graph, model=model)
         etas = sorted({row["eta"] for row in own})
-        lines = [_line(policy, eta, found) for eta in etas for policy in POLICIES if (found := _of(own, policy, eta))]
-        ours = [line for line in lines if line["policy"] == "coupled"]
+        lines = [
+            _line(policy, eta, found)
+            for eta in etas
+            for policy in POLICIES
+            if (found := of(own, policy=policy, eta=eta))
+        ]
+        ours = of(lines, policy="coupled")
         if not ours or ours[-1]["eta"] != etas[-1]:
             raise InputError(f"the table of campaigns has no rows of coupled for η = {etas[-1]} on {graph} ({model})")
         instances.append(

@@ -1,11 +1,14 @@
-"""What the tables and figures of papers consist of: observations, and how they come out of the tables of the report."""
+"""What the tables and figures of papers consist of: observations, and what the papers share in making them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import mean
+from typing import Any, TypeVar
 
-from gpukit.report.records import Row
+from gpukit.report.records import WHERE, Kind, Row, device_name, types
 
 Tables = Mapping[str, list[Row]]
+Place = TypeVar("Place", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -35,3 +38,65 @@ class Item:
     axis: str
     needs: tuple[str, ...]
     observe: Callable[[Tables], Iterator[Observation]]
+
+
+def measures(
+    settings: Mapping[str, type], read: Callable[[str], list[Row]], place: Mapping[str, type] | None = None
+) -> Kind:
+    """Return a kind of table of measures: a row a value, after settings of the run, its device, and a place."""
+    value = {**(place or {}), "quantity": str, "unit": str, "value": float}
+    return Kind({"graph": str, "measure": str}, {**settings, **types(WHERE), **value}, read)
+
+
+def measure(quantity: str, unit: str, value: float) -> Row:
+    """Return the columns of a measure that hold its value."""
+    return {"quantity": quantity, "unit": unit, "value": value}
+
+
+def sizes(rows: Iterable[Row], degree: Callable[[Row], float] | None = None) -> Iterator[Observation]:
+    """Yield vertices and edges of each graph in a table of graphs, and its average degree where a paper has it."""
+    for row in rows:
+        yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
+        yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
+        if degree is not None:
+            yield Observation(row["graph"], "", "", "average degree", "1", degree(row))
+
+
+def setting(asked: str, row: Row) -> str:
+    """Return how something was asked for, and on which device; the page finds the device after the semicolon."""
+    return f"{asked}; {device_name(row)}"
+
+
+def seen(rows: Iterable[Row], said: Callable[[Row], str], **shown: str | Callable[[Row], Any]) -> Iterator[Observation]:
+    """Yield rows of measures as observations.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        With ``graph`` and the columns of :func:`measure`; most have ``method``.
+    said : callable
+        Returns the setting of a row.
+    shown : str or callable
+        By the name of a field, the column that it is, or what makes it of a row. Without, x is empty.
+    """
+    for row in rows:
+        fields = {name: row[name] for name in ("graph", "quantity", "unit", "value")}
+        fields |= {"method": row.get("method", ""), "x": "", "setting": said(row)}
+        fields |= {name: place(row) if callable(place) else row[place] for name, place in shown.items()}
+        yield Observation(**fields)
+
+
+def means(values: Iterable[tuple[Place, str, float]]) -> dict[Place, dict[str, float]]:
+    """Return the mean of the values of each place (a graph with its settings) and method, in order of appearance."""
+    found: dict[Place, dict[str, list[float]]] = {}
+    for place, method, value in values:
+        found.setdefault(place, {}).setdefault(method, []).append(value)
+    return {place: {method: mean(each) for method, each in methods.items()} for place, methods in found.items()}
+
+
+def speeds(spent: Mapping[Place, Mapping[str, float]], base: str) -> Iterator[tuple[Place, str, float]]:
+    """Yield how many times as fast as the base each other method is, at each place where the base was timed."""
+    for place, methods in spent.items():
+        for method, seconds in methods.items():
+            if base in methods and method != base:
+                yield place, method, methods[base] / seconds

@@ -3,6 +3,7 @@
 import math
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,26 +20,26 @@ PACKAGES = ("numba", "numpy", "scipy", "h5py", "snakemake")
 TEMPLATES = Path(__file__).with_name("templates")
 
 SECTIONS = (
-    ("paper", "items", paper.section, "What does the paper say?", "Its tables and figures, rebuilt"),
-    ("gim", "runs", gim.section, "Who should hear it first?", "Influence maximisation by gIM"),
-    ("imgpu", "imgpu-runs", imgpu.section, "And by plain simulation?", "Greedy choice over simulated worlds by IMGPU"),
-    ("kpar", "kpar-queries", kpar.section, "Who matters most to whom?", "Top-k personalised PageRank by kPAR"),
+    ("paper", "items", paper, "What does the paper say?", "Its tables and figures, rebuilt"),
+    ("gim", "runs", gim, "Who should hear it first?", "Influence maximisation by gIM"),
+    ("imgpu", "imgpu-runs", imgpu, "And by plain simulation?", "Greedy choice over simulated worlds by IMGPU"),
+    ("kpar", "kpar-queries", kpar, "Who matters most to whom?", "Top-k personalised PageRank by kPAR"),
     (
         "merit",
         "merit-campaigns",
-        merit.section,
+        merit,
         "Who should hear it next, and at what price?",
         "Minimum-cost seeding in rounds by MERIT",
     ),
     (
         "diversity",
         "diversity-runs",
-        diversity.section,
+        diversity,
         "Whose friends fall into the most circles?",
         "Structural diversity search",
     ),
 )
-"""Name, the table whose presence asks for the section, what fills its template, title and subtitle."""
+"""Name, the table whose presence asks for the section, the module that fills its template, title and subtitle."""
 
 
 def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str, str]) -> None:
@@ -69,8 +70,8 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
         raise UsageError("the page needs the package jinja2; install gpukit[report]") from None
     parts = Parts(tables, figures)
     sections = [
-        {"name": name, "title": title, "subtitle": subtitle, "data": section(parts)}
-        for name, table, section, title, subtitle in SECTIONS
+        {"name": name, "title": title, "subtitle": subtitle, "data": module.section(parts)}
+        for name, table, module, title, subtitle in SECTIONS
         if tables.get(table)
     ]
     if not sections:
@@ -113,12 +114,11 @@ def _measured(row: Row) -> bool:
 
 
 def _versions() -> dict[str, str]:
+    """Return the versions of the packages that are installed."""
     versions = {}
     for name in PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return versions
 
 
@@ -128,24 +128,24 @@ def _count(value: float) -> str:
 
 def _number(value: float) -> str:
     """Format a quantity with three significant digits, whole from 100 on."""
-    return f"{value:,.{max(0, min(3, 2 - _magnitude(value)))}f}"
+    return f"{value:,.{_places(value, 3)}f}"
 
 
 def _mean(point: Row) -> str:
     """Format a spread to the place at which its standard error has two digits."""
-    places = max(0, min(3, 1 - _magnitude(2 * point["stderr_vertices"])))
-    return f"{point['spread_vertices']:,.{places}f}"
+    return f"{point['spread_vertices']:,.{_places(2 * point['stderr_vertices'], 2)}f}"
 
 
 def _error(point: Row) -> str:
     """Format two standard errors of a spread with two digits."""
     error = 2 * point["stderr_vertices"]
-    return f"{error:,.{max(0, min(3, 1 - _magnitude(error)))}f}"
+    return f"{error:,.{_places(error, 2)}f}"
 
 
-def _magnitude(value: float) -> int:
-    """Return the decimal exponent of a value; a zero counts as one."""
-    return math.floor(math.log10(abs(value))) if value else 0
+def _places(value: float, digits: int) -> int:
+    """Return the places after the point, at most three, that show so many digits of a value; a zero counts as one."""
+    magnitude = math.floor(math.log10(abs(value))) if value else 0
+    return max(0, min(3, digits - 1 - magnitude))
 
 
 def _share(value: float) -> str:

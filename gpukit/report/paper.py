@@ -3,25 +3,25 @@
 The printed values are typed from the papers' text, in ``workflow/paper``; of figures, those that it repeats.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from statistics import geometric_mean, mean, median, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpukit.errors import InputError, UsageError
-from gpukit.files import read_lines
 from gpukit.report import paper_items
 from gpukit.report.figure import draw, legend, line_style
 from gpukit.report.observations import Item, Observation
 from gpukit.report.paper_items import ITEMS, NAMES
-from gpukit.report.records import Kind, Row, need_rows
+from gpukit.report.parts import Parts
+from gpukit.report.records import Kind, Row, need_rows, of, read_typed
 from gpukit.report.style import MUTED
 from gpukit.report.text import label
 
-if TYPE_CHECKING:
-    from gpukit.report.parts import Parts
-
 COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit", "repeats", "ours", "ours_sd", "paper")
 """Columns of a rebuilt item; NA where there is no value."""
+
+KEY = ("graph", "method", "x", "quantity", "unit")
+"""What an observation and a printed value go by."""
 
 NA = "NA"
 
@@ -33,22 +33,17 @@ SOURCES = {"ours": "", "paper": " in the paper"}
 
 
 def _rows(path: str) -> list[Row]:
-    header, *lines = read_lines(path)
-    if header.split("\t") != list(COLUMNS):
-        raise InputError(
-            f"{path} is not a table by `gpukit report paper`: its first line must name {', '.join(COLUMNS)}"
-        )
-    rows = [dict(zip(COLUMNS, line.split("\t"), strict=False)) for line in lines]
-    return [{name: row.get(name, "") for name in COLUMNS[1:]} for row in rows]
+    rows = read_typed(path, dict.fromkeys(COLUMNS, str), "a table by `gpukit report paper`")
+    return [{name: row[name] for name in COLUMNS[1:]} for row in rows]
 
 
 KINDS = paper_items.KINDS | {
-    "items": Kind(dict.fromkeys(("publication", *COLUMNS), str), ("publication", "item"), _rows),
+    "items": Kind({"publication": str, "item": str}, dict.fromkeys(COLUMNS[1:], str), _rows),
 }
 """The tables that only papers need."""
 
 
-def section(parts: "Parts") -> dict[str, Any]:
+def section(parts: Parts) -> dict[str, Any]:
     """Return what the template ``paper.html.j2`` shows, out of the table ``items``."""
     items: dict[str, dict[str, Any]] = {}
     for row in parts.rows("items"):
@@ -106,7 +101,7 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     for one in wanted.observe(tables):
         values.setdefault(one.key, []).append(one)
     data = {row["graph"]: row["data"] for row in tables["graphs"]}
-    left = dict(_printed(printed_file, item))
+    left = _printed(printed_file, item)
     rows = []
     for key, several in values.items():
         found = [one.value for one in several]
@@ -125,22 +120,19 @@ def _item(paper: str, item: str) -> Item:
 
 
 def _row(item: str, key: tuple[str, ...]) -> Row:
-    return {"item": item, **dict(zip(("graph", "method", "x", "quantity", "unit"), key, strict=True))}
+    return {"item": item, **dict(zip(KEY, key, strict=True))}
 
 
-def _printed(path: str, item: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield (key, value) of the printed values of an item."""
-    header, *lines = read_lines(path)
-    if header.split("\t") != ["item", "graph", "method", "x", "quantity", "unit", "paper"]:
-        raise InputError(f"{path} is not a file of printed values: item, graph, method, x, quantity, unit, paper")
-    for number, line in enumerate(lines, start=2):
+def _printed(path: str, item: str) -> dict[tuple[str, ...], str]:
+    """Return the printed values of an item, as they are typed, by the key of an observation."""
+    names = ("item", *KEY, "paper")
+    rows = read_typed(path, dict.fromkeys(names, str), "a file of printed values")
+    for number, row in enumerate(rows, start=2):
         try:
-            name, graph, method, x, quantity, unit, value = line.split("\t")
-            float(value)
+            float(row["paper"])
         except ValueError:
-            raise InputError(f"{path}, line {number}: {line[:80]!r} does not fit the first line") from None
-        if name == item:
-            yield (graph, method, x, quantity, unit), value
+            raise InputError(f"{path}, line {number}: {row['paper']!r} is no number") from None
+    return {tuple(row[name] for name in KEY): row["paper"] for row in of(rows, item=item)}
 
 
 def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
@@ -242,22 +234,17 @@ def _name(method: str) -> str:
 
 def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
     """Name the axes, and make those logarithmic whose values ask for it."""
-    logarithmic = _geometric([float(row[source]) for row in rows for source in ("ours", "paper") if row[source] != NA])
-    if not wanted.axis:
-        axes.set_xlabel(name)
-        axes.set_xscale("log" if logarithmic else "linear")
-        if logarithmic:
-            axes.xaxis.set_minor_formatter("")
-        return
-    axes.set_ylabel(name)
-    axes.set_yscale("log" if logarithmic else "linear")
+    logarithmic = _geometric([float(row[source]) for row in rows for source in SOURCES if row[source] != NA])
+    axis, set_scale = (axes.yaxis, axes.set_yscale) if wanted.axis else (axes.xaxis, axes.set_xscale)
+    axis.set_label_text(name)
+    set_scale("log" if logarithmic else "linear")
     if logarithmic:
-        axes.yaxis.set_minor_formatter("")
-    places = [float(row["x"]) for row in rows if row["x"] != ""]
-    if not logarithmic:
-        axes.ticklabel_format(axis="y", useOffset=False)
-    axes.set_xscale("log" if _geometric(places) else "linear")
-    axes.set_xlabel(wanted.axis)
+        axis.set_minor_formatter("")
+    if wanted.axis:
+        if not logarithmic:
+            axes.ticklabel_format(axis="y", useOffset=False)
+        axes.set_xscale("log" if _geometric([float(row["x"]) for row in rows if row["x"] != ""]) else "linear")
+        axes.set_xlabel(wanted.axis)
 
 
 def _geometric(values: list[float]) -> bool:

@@ -1,11 +1,10 @@
 """The tables and figures of the paper on structural diversity, out of timed runs and decompositions."""
 
 from collections.abc import Iterator
-from statistics import mean
 from typing import Any
 
-from gpukit.report.observations import Item, Observation, Tables
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, record_of
+from gpukit.report.observations import Item, Observation, Tables, means, measure, measures, seen, setting, sizes
+from gpukit.report.records import WHERE, Row, of, record_of, values
 
 NAMES = {"cpu-div": "CPU-Div", "mcpu-div": "MCPU-Div", "bc-div": "BC-Div", "pgl-div": "PGL-Div", "gpu-div": "GPU-Div"}
 NAMES |= {"mgpu-div": "MGPU-Div", "mgpu-div-e": "MGPU-Div-E", "mgpu-div-d": "MGPU-Div-D"}
@@ -23,8 +22,8 @@ STEALING = {"none": "mgpu-div", "exhausted": "mgpu-div-e", "dynamic": "mgpu-div-
 def _measures(path: str) -> list[Row]:
     with record_of(path, "bench diversity` or `gpukit diversity decompose --egos") as record:
         if "largest" in record:
-            rows = [{"quantity": name, "unit": "1", "value": record["largest"][key]} for key, name in SIZES.items()]
-            rows.append({"quantity": "triangles", "unit": "1", "value": record["triangles"]})
+            rows = [measure(name, "1", record["largest"][key]) for key, name in SIZES.items()]
+            rows.append(measure("triangles", "1", record["triangles"]))
             return [_row(record, "decompose") | row for row in rows]
         return [row for run in record["runs"] for row in _timed(record, run)]
 
@@ -34,25 +33,23 @@ def _timed(record: dict[str, Any], run: dict[str, Any]) -> Iterator[Row]:
     asked |= {"t": run.get("t", record["params"]["t"]), "balance": run.get("balance", "")}
     row = _row(record, run["method"]) | asked | {"n_vertices": run["graph"]["n"]}
     if run["method"] == "steal":
-        yield row | {"quantity": "time over that of an even share", "unit": "1", "value": run["makespan"]}
+        yield row | measure("time over that of an even share", "1", run["makespan"])
         return
     scaled = run["of"] / run["vertices"] if "of" in run else 1.0
     row["sampled"] = run.get("vertices", 0)
     for spent in run["ms"]["each"]:
-        yield row | {"quantity": "time", "unit": "s", "value": spent * scaled / 1e3}
+        yield row | measure("time", "s", spent * scaled / 1e3)
 
 
 def _row(record: dict[str, Any], method: str) -> Row:
     blank = {"model": "", "k": 0, "t": 0, "balance": "", "fraction": 0.0, "n_vertices": 0, "sampled": 0}
-    return {"method": method, **blank, **device_columns(record)}
+    return {"method": method, **blank, **values(record, WHERE)}
 
 
 KINDS = {
-    "diversity-measures": Kind(
-        {"graph": str, "measure": str, "method": str, "model": str, "k": int, "t": int, "balance": str}
-        | {"fraction": float, "n_vertices": int, "sampled": int, **DEVICE}
-        | {"quantity": str, "unit": str, "value": float},
-        ("graph", "measure"),
+    "diversity-measures": measures(
+        {"method": str, "model": str, "k": int, "t": int, "balance": str}
+        | {"fraction": float, "n_vertices": int, "sampled": int},
         _measures,
     )
 }
@@ -76,48 +73,44 @@ def _setting(row: Row) -> str:
     asked = f"{row['model']}, k {row['k']}, t {row['t']}"
     if row["sampled"]:
         asked += f", scaled up from {row['sampled']} vertices"
-    where = row | {"threads": 1} if row["method"] == "cpu-div" else row
-    return f"{asked}; {device_name(where)}"
+    return setting(asked, row | {"threads": 1} if row["method"] == "cpu-div" else row)
 
 
 def _timed_rows(tables: Tables) -> list[Row]:
-    return [row for row in tables["diversity-measures"] if row["quantity"] == "time"]
+    return of(tables["diversity-measures"], quantity="time")
 
 
 def _sizes(tables: Tables) -> Iterator[Observation]:
-    for row in tables["graphs"]:
-        yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
-        yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
-    for row in tables["diversity-measures"]:
-        yield Observation(row["graph"], "", "", row["quantity"], "1", row["value"])
+    yield from sizes(tables["graphs"])
+    yield from seen(tables["diversity-measures"], lambda row: "", method=lambda row: "")
+
+
+def _time_of(row: Row) -> str:
+    return f"time, {row['model']}"
 
 
 def _times(tables: Tables) -> Iterator[Observation]:
-    for row in _timed_rows(tables):
-        yield Observation(row["graph"], _method(row), "", f"time, {row['model']}", "s", row["value"], _setting(row))
+    return seen(_timed_rows(tables), _setting, method=_method, quantity=_time_of)
+
+
+def _speed_ups(tables: Tables, methods: tuple[str, ...], quantity: str) -> Iterator[Observation]:
+    """Yield how many times as fast as one CPU thread the first of some methods is that was timed on a graph."""
+    for (graph, model), spent in _means(tables).items():
+        fast = [method for method in methods if method in spent]
+        if fast and "cpu-div" in spent:
+            ratio = spent["cpu-div"] / spent[fast[0]]
+            yield Observation(graph, fast[0], "", quantity.format(model=model), "1", ratio)
 
 
 def _speeds(tables: Tables) -> Iterator[Observation]:
     """Yield times, and how many times as fast as one CPU thread the paper's last method is, or ours on this device."""
     yield from _times(tables)
-    means = _means(tables)
-    for (graph, model), methods in means.items():
-        for method in ("mgpu-div-d", "gpu-div", "full"):
-            if method in methods and "cpu-div" in methods:
-                ratio = methods["cpu-div"] / methods[method]
-                yield Observation(graph, method, "", f"speed-up over cpu-div, {model}", "1", ratio)
-                break
+    yield from _speed_ups(tables, ("mgpu-div-d", "gpu-div", "full"), "speed-up over cpu-div, {model}")
 
 
 def _extraction(tables: Tables) -> Iterator[Observation]:
-    for row in _timed_rows(tables):
-        yield Observation(row["graph"], _method(row), "", "time of extraction", "s", row["value"], _setting(row))
-    for (graph, _), methods in _means(tables).items():
-        for method in ("mgpu-div", "gpu-div", "mcpu-div"):
-            if method in methods and "cpu-div" in methods:
-                ratio = methods["cpu-div"] / methods[method]
-                yield Observation(graph, method, "", "speed-up over cpu-div", "1", ratio)
-                break
+    yield from seen(_timed_rows(tables), _setting, method=_method, quantity=lambda row: "time of extraction")
+    yield from _speed_ups(tables, ("mgpu-div", "gpu-div", "mcpu-div"), "speed-up over cpu-div")
 
 
 WITHOUT = {
@@ -142,31 +135,33 @@ def _ablations(tables: Tables) -> Iterator[Observation]:
 
 def _means(tables: Tables) -> dict[tuple[str, str], dict[str, float]]:
     """Return mean times by graph and model, and by method."""
-    spent: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for row in _timed_rows(tables):
-        spent.setdefault((row["graph"], row["model"]), {}).setdefault(_method(row), []).append(row["value"])
-    return {key: {name: mean(values) for name, values in methods.items()} for key, methods in spent.items()}
+    return means(((row["graph"], row["model"]), _method(row), row["value"]) for row in _timed_rows(tables))
 
 
 def _stealing(tables: Tables) -> Iterator[Observation]:
-    for row in tables["diversity-measures"]:
-        if row["method"] == "steal":
-            asked = "simulated: four devices, cost estimated by the degree, true by the edges to the power 1.5"
-            yield Observation(row["graph"], _stolen(row), "", row["quantity"], "1", row["value"], asked)
+    asked = "simulated: four devices, cost estimated by the degree, true by the edges to the power 1.5"
+    return seen(of(tables["diversity-measures"], method="steal"), lambda row: asked, method=_stolen)
 
 
 def _against(tables: Tables, name: str) -> Iterator[Observation]:
-    for row in _timed_rows(tables):
-        x, asked = row[name], _setting(row)
-        if name == "fraction":
-            x, asked = 100 * x, asked if row["gpus"] > 1 else f"one device samples nothing: {asked}"
-        yield Observation(row["graph"], _method(row), x, f"time, {row['model']}", "s", row["value"], asked)
+    return seen(_timed_rows(tables), _setting, method=_method, quantity=_time_of, x=name)
+
+
+def _sampling(tables: Tables) -> Iterator[Observation]:
+    """Yield times against the part of the vertices sampled for the cost model, which one device goes without."""
+
+    def said(row: Row) -> str:
+        return _setting(row) if row["gpus"] > 1 else f"one device samples nothing: {_setting(row)}"
+
+    def percent(row: Row) -> float:
+        return 100 * row["fraction"]
+
+    return seen(_timed_rows(tables), said, method=_method, quantity=_time_of, x=percent)
 
 
 def _throughput(tables: Tables) -> Iterator[Observation]:
-    for row in _timed_rows(tables):
-        rate = row["n_vertices"] / row["value"]
-        yield Observation(row["graph"], _method(row), "", "throughput", "vertices/s", rate, _setting(row))
+    rows = [row | measure("throughput", "vertices/s", row["n_vertices"] / row["value"]) for row in _timed_rows(tables)]
+    return seen(rows, _setting, method=_method)
 
 
 _RUNS = ("diversity-measures",)
@@ -178,10 +173,9 @@ ITEMS = {
     "table-4": Item("Extraction of the ego-networks", "", _RUNS, _extraction),
     "table-5": Item("Ablations, truss", "", _RUNS, _ablations),
     "figure-6": Item("Stealing strategies where the estimate is wrong", "", _RUNS, _stealing),
-    "figure-7": Item("Run time against the sample of the cost model", "sampled vertices, %", _RUNS,
-                     lambda t: _against(t, "fraction")),
+    "figure-7": Item("Run time against the sample of the cost model", "sampled vertices, %", _RUNS, _sampling),
     "figure-8": Item("Throughput, truss", "", _RUNS, _throughput),
     "figure-9": Item("Run time against k, truss, t = 100", "k", _RUNS, lambda t: _against(t, "k")),
     "figure-10": Item("Run time against t, truss, k = 3", "t", _RUNS, lambda t: _against(t, "t")),
-}  # fmt: skip
+}
 """The items of the paper."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Any
 
-from gpukit.report.observations import Item, Observation, Tables
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, record_of
+from gpukit.report.observations import Item, Observation, Tables, means, measure, measures, seen, setting, sizes, speeds
+from gpukit.report.records import WHERE, Row, of, record_of, values
 
 NAMES = {"imgpu": "IMGPU", "imgpu-o": "IMGPU_O", "imgpu-k": "IMGPU_K", "imgpu-r": "IMGPU_R", "imgpu-u": "IMGPU_U"}
 NAMES |= {"buta-cpu": "BUTA_CPU", "mixgreedy": "MixGreedy", "esmce": "ESMCE", "pmia": "PMIA", "fixed": "fixed worlds"}
@@ -27,7 +27,7 @@ EVERY, OTHERS = "all graphs", f"all but {LARGEST}"
 def _measures(path: str) -> list[Row]:
     with record_of(path, "imgpu run`, `imgpu baseline`, `imgpu shape`, `gim baseline` or `evaluate spread") as record:
         row = {"k": 0, "worlds": 0} | {name: record["params"].get(name) or 0 for name in ("k", "worlds")}
-        row |= device_columns(record)
+        row |= values(record, WHERE)
         if "curve" in record:
             found = [("spread", "vertices", point["k"], point["spread"]) for point in record["curve"]]
         elif "hubs" in record:
@@ -36,7 +36,7 @@ def _measures(path: str) -> list[Row]:
             laps = record["choice_s"] if "choice_s" in record else [record["time_s"]["selection"]]
             each = [after - before for before, after in zip([0.0, *laps], laps, strict=False)]
             found = [("time", "s", math.nan, laps[-1]), *(("time of a choice", "s", math.nan, spent) for spent in each)]
-        return [row | {"x": x, "quantity": name, "unit": unit, "value": value} for name, unit, x, value in found]
+        return [row | {"x": x} | measure(name, unit, value) for name, unit, x, value in found]
 
 
 def _shape(record: dict[str, Any]) -> Iterator[tuple[str, str, float, float]]:
@@ -60,62 +60,43 @@ def _shape(record: dict[str, Any]) -> Iterator[tuple[str, str, float, float]]:
     yield "share of DAG conversion", "%", math.nan, 100 * record["dag_share"]
 
 
-KINDS = {
-    "imgpu-measures": Kind(
-        {"graph": str, "measure": str, "k": int, "worlds": int, **DEVICE}
-        | {"x": float, "quantity": str, "unit": str, "value": float},
-        ("graph", "measure"),
-        _measures,
-    )
-}
+KINDS = {"imgpu-measures": measures({"k": int, "worlds": int}, _measures, {"x": float})}
 """A row a value: of the spread at x seeds; of a choice's time, as many rows as seeds; of a graph's shape at x."""
 
 
 def _rows(tables: Tables, quantity: str) -> list[Row]:
-    return [row for row in tables["imgpu-measures"] if row["quantity"] == quantity]
+    return of(tables["imgpu-measures"], quantity=quantity)
 
 
 def _setting(row: Row) -> str:
-    asked = ", ".join(f"{name} {row[name]}" for name in ("k", "worlds") if row[name])
-    return f"{asked}; {device_name(row)}"
+    return setting(", ".join(f"{name} {row[name]}" for name in ("k", "worlds") if row[name]), row)
 
 
 def _means(rows: list[Row]) -> dict[str, dict[str, float]]:
     """Return the mean value by graph and measure."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for row in rows:
-        found.setdefault(row["graph"], {}).setdefault(row["measure"], []).append(row["value"])
-    return {graph: {name: mean(values) for name, values in one.items()} for graph, one in found.items()}
+    return means((row["graph"], row["measure"], row["value"]) for row in rows)
 
 
 def _sizes(tables: Tables) -> Iterator[Observation]:
-    for row in tables["graphs"]:
-        yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
-        yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
-        yield Observation(row["graph"], "", "", "average degree", "1", 2 * row["m_edges"] / row["n_vertices"])
+    return sizes(tables["graphs"], lambda row: 2 * row["m_edges"] / row["n_vertices"])
 
 
 def _seen(tables: Tables, *quantities: str, over_all: bool = False) -> Iterator[Observation]:
     """Yield quantities of a graph's shape, and their mean over the graphs."""
     for quantity in quantities:
         rows = _rows(tables, quantity)
-        for row in rows:
-            x = "" if math.isnan(row["x"]) else row["x"]
-            yield Observation(row["graph"], "", x, quantity, row["unit"], row["value"], _setting(row))
+        yield from seen(rows, _setting, x=lambda row: "" if math.isnan(row["x"]) else row["x"])
         if over_all and rows:
             yield Observation(EVERY, "", "", f"{quantity}, mean", "%", mean(row["value"] for row in rows))
 
 
 def _hubs(tables: Tables) -> Iterator[Observation]:
     ranks = sorted({row["quantity"] for row in tables["imgpu-measures"] if row["quantity"].startswith("children of")})
-    for quantity in ranks:
-        for row in _rows(tables, quantity):
-            method = quantity.removeprefix("children of ")
-            yield Observation(row["graph"], method, row["x"], "children in a twentieth", "%", row["value"])
-    for quantity in ranks:
-        for row in _rows(tables, f"near {quantity}"):
-            method = quantity.removeprefix("children of ")
-            yield Observation(row["graph"], method, "", "children within 16 places", "%", row["value"])
+    for prefix, name in (("", "children in a twentieth"), ("near ", "children within 16 places")):
+        for rank in ranks:
+            for row in _rows(tables, prefix + rank):
+                x = "" if prefix else row["x"]
+                yield Observation(row["graph"], rank.removeprefix("children of "), x, name, "%", row["value"])
 
 
 def _spread(tables: Tables) -> Iterator[Observation]:
@@ -133,48 +114,42 @@ def _spread(tables: Tables) -> Iterator[Observation]:
 
 
 def _times(tables: Tables) -> Iterator[Observation]:
-    """Yield times, how many times as fast as MixGreedy each method is, and its share of MixGreedy's time."""
+    """Yield times, and how many times as fast as MixGreedy each method is."""
     rows = _rows(tables, "time")
-    for row in rows:
-        yield Observation(row["graph"], row["measure"], "", "time", "s", row["value"], _setting(row))
-    for graph, spent in _means(rows).items():
-        for method, seconds in spent.items():
-            if "mixgreedy" in spent and method != "mixgreedy":
-                yield Observation(graph, method, "", "speed-up over mixgreedy", "1", spent["mixgreedy"] / seconds)
+    yield from seen(rows, _setting, method="measure")
+    for graph, method, ratio in speeds(_means(rows), "mixgreedy"):
+        yield Observation(graph, method, "", "speed-up over mixgreedy", "1", ratio)
 
 
 def _optimised(tables: Tables) -> Iterator[Observation]:
     """Yield how many times as fast as IMGPU without any optimisation each one makes it, by the time of a choice."""
     ratios: dict[str, dict[str, float]] = {}
-    for graph, spent in _means(_rows(tables, "time of a choice")).items():
-        for measure, method in OPTIMISED.items():
-            if measure in spent and "imgpu" in spent:
-                ratios.setdefault(method, {})[graph] = spent["imgpu"] / spent[measure]
+    rows = [row for row in _rows(tables, "time of a choice") if row["measure"] in ("imgpu", *OPTIMISED)]
+    for graph, spent in _means(rows).items():
+        for name, method in OPTIMISED.items():
+            if name in spent and "imgpu" in spent:
+                ratios.setdefault(method, {})[graph] = spent["imgpu"] / spent[name]
     for method, by_graph in ratios.items():
         for graph, ratio in by_graph.items():
             yield Observation(graph, method, "", "speed-up over imgpu", "1", ratio)
     for method, by_graph in ratios.items():
         if others := [ratio for graph, ratio in by_graph.items() if graph != LARGEST]:
             yield Observation(OTHERS, method, "", "mean speed-up over imgpu", "1", mean(others))
-    for row in _rows(tables, "time of a choice"):
-        if row["measure"] in ("imgpu", *OPTIMISED):
-            method = OPTIMISED.get(row["measure"], "imgpu")
-            yield Observation(row["graph"], method, "", "time of a choice", "s", row["value"], _setting(row))
+    yield from seen(rows, _setting, method=lambda row: OPTIMISED.get(row["measure"], "imgpu"))
 
 
 def _unrolled(tables: Tables) -> Iterator[Observation]:
     """Yield the time of a choice by unroll length, and the length that is fastest over all graphs."""
     rows = [row for row in _rows(tables, "time of a choice") if row["measure"].startswith(UNROLLED)]
-    for row in rows:
-        length = int(row["measure"].removeprefix(UNROLLED))
-        yield Observation(row["graph"], "imgpu", length, "time of a choice", "s", row["value"], _setting(row))
+    lengths = {row["measure"]: int(row["measure"].removeprefix(UNROLLED)) for row in rows}
+    yield from seen(rows, _setting, method=lambda row: "imgpu", x=lambda row: lengths[row["measure"]])
     relative: dict[str, list[float]] = {}
     for spent in _means(rows).values():
         for name, seconds in spent.items():
             relative.setdefault(name, []).append(seconds / min(spent.values()))
     if relative:
         fastest = min(relative, key=lambda name: mean(relative[name]))
-        yield Observation(EVERY, "imgpu", "", "fastest length", "1", int(fastest.removeprefix(UNROLLED)))
+        yield Observation(EVERY, "imgpu", "", "fastest length", "1", lengths[fastest])
 
 
 _RUNS = ("imgpu-measures",)

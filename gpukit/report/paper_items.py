@@ -5,23 +5,11 @@ An observation is of a graph, by a method, at a place x of a figure's axis, of a
 
 from collections.abc import Iterator
 from dataclasses import replace
-from statistics import mean
-from typing import Any
 
-from gpukit.report import paper_diversity, paper_imgpu, paper_merit
+from gpukit.report import paper_diversity, paper_imgpu, paper_merit, records
 from gpukit.report.kpar import query_ms
-from gpukit.report.observations import Item, Observation, Tables
-from gpukit.report.records import (
-    DEVICE,
-    Kind,
-    Row,
-    device_columns,
-    device_name,
-    phase_columns,
-    phase_types,
-    record_of,
-    work_seconds,
-)
+from gpukit.report.observations import Item, Observation, Tables, means, measure, seen, setting, sizes, speeds
+from gpukit.report.records import Fields, Row, of
 
 PHASES = ("sampling", "selection")
 """Phases of a run of gIM whose shares the paper shows."""
@@ -37,7 +25,7 @@ NAMES |= paper_imgpu.NAMES | paper_diversity.NAMES | paper_merit.NAMES
 
 
 def _graphs(path: str) -> list[Row]:
-    with record_of(path, "graph import` or `gpukit graph generate") as record:
+    with records.record_of(path, "graph import` or `gpukit graph generate") as record:
         generator = record.get("generator")
         shown = {"undirected", "seed", "model"}
         facts = ", ".join(f"{name} {value}" for name, value in (generator or {}).items() if name not in shown)
@@ -51,69 +39,61 @@ def _graphs(path: str) -> list[Row]:
         ]
 
 
-def _cells(path: str) -> list[Row]:
-    with record_of(path, "gim run") as record:
-        spent = phase_columns(record, PHASES) | {"time_work_s": work_seconds(record)}
-        return [{"rr_sets": record["rr_sets"], **device_columns(record), **spent}]
-
-
 _CELL = {"graph": str, "method": str, "model": str, "k": int, "epsilon": float, "rounds": int, "sampler": str}
 _CELL |= {"block": int, "grid": int, "repeat": int}
 
+RUN: Fields = {
+    "rr_sets": (int, "rr_sets"),
+    **records.WHERE,
+    **records.phase_fields(PHASES),
+    "time_work_s": (float, records.work_seconds),
+}
+
 KINDS = {
-    "graphs": Kind(
-        {"graph": str, "data": str, "n_vertices": int, "m_edges": int, "mean_degree": float},
-        ("graph",),
-        _graphs,
+    "graphs": records.Kind(
+        records.GRAPH, {"data": str, "n_vertices": int, "m_edges": int, "mean_degree": float}, _graphs
     ),
     **paper_imgpu.KINDS,
     **paper_diversity.KINDS,
     **paper_merit.KINDS,
-    "gim-cells": Kind(
-        {**_CELL, "rr_sets": int, **DEVICE, **phase_types(PHASES), "time_work_s": float}, tuple(_CELL), _cells
-    ),
+    "gim-cells": records.record_kind(_CELL, "gim run", RUN),
 }
 """The tables that only papers need: the graphs with where they come from, and runs of gIM with their settings."""
 
 
 def _sizes(tables: Tables) -> Iterator[Observation]:
-    for row in tables["graphs"]:
-        if row["graph"].startswith(DENSITY):
-            continue
-        yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
-        yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
+    return sizes(row for row in tables["graphs"] if not row["graph"].startswith(DENSITY))
 
 
 def _setting(row: Row) -> str:
     asked = f"{row['model']}, k {row['k']}, epsilon {row['epsilon']:g}, rounds {row['rounds']}, {row['sampler']}"
-    return f"{asked}; {device_name(row)}"
+    return setting(asked, row)
+
+
+def _timed(rows: list[Row]) -> list[Row]:
+    return [row | measure("time", "s", row["time_work_s"]) for row in rows]
 
 
 def _gim_time(tables: Tables, x: str = "") -> Iterator[Observation]:
-    for row in tables["gim-cells"]:
-        at = row[x] if x else ""
-        yield Observation(row["graph"], row["method"], at, "time", "s", row["time_work_s"], _setting(row))
+    return seen(_timed(tables["gim-cells"]), _setting, **({"x": x} if x else {}))
 
 
 def _gim_speed(tables: Tables, x: str = "") -> Iterator[Observation]:
     """Yield times, and the ratio of the mean times of imm and of each other method."""
-    times: dict[tuple[str, Any], dict[str, list[float]]] = {}
-    for row in tables["gim-cells"]:
-        times.setdefault((row["graph"], row[x] if x else ""), {}).setdefault(row["method"], []).append(
-            row["time_work_s"]
-        )
     yield from _gim_time(tables, x)
-    for (graph, at), methods in times.items():
-        for method, spent in methods.items():
-            if method != "imm" and "imm" in methods:
-                yield Observation(graph, method, at, "speed-up over imm", "1", mean(methods["imm"]) / mean(spent))
+    rows = tables["gim-cells"]
+    spent = means(((row["graph"], row[x] if x else ""), row["method"], row["time_work_s"]) for row in rows)
+    for (graph, at), method, ratio in speeds(spent, "imm"):
+        yield Observation(graph, method, at, "speed-up over imm", "1", ratio)
 
 
 def _gim_shares(tables: Tables) -> Iterator[Observation]:
-    for row in tables["gim-cells"]:
-        for phase in ("sampling", "selection"):
-            share = row[f"time_{phase}_s"] / row["time_work_s"]
-            yield Observation(row["graph"], row["method"], "", f"share of {phase}", "1", share, _setting(row))
+    rows = [
+        row | measure(f"share of {phase}", "1", row[f"time_{phase}_s"] / row["time_work_s"])
+        for row in tables["gim-cells"]
+        for phase in PHASES
+    ]
+    return seen(rows, _setting)
 
 
 def _gim_density(tables: Tables) -> Iterator[Observation]:
@@ -126,22 +106,22 @@ def _gim_density(tables: Tables) -> Iterator[Observation]:
 
 def _gim_shape(tables: Tables, name: str) -> Iterator[Observation]:
     """Yield times over those of the first shape of a launch, on each graph."""
-    first: dict[str, list[float]] = {}
-    base = {row["graph"]: row[name] for row in reversed(tables["gim-cells"])}
-    for row in tables["gim-cells"]:
-        if row[name] == base[row["graph"]]:
-            first.setdefault(row["graph"], []).append(row["time_work_s"])
-    for row in tables["gim-cells"]:
-        value = row["time_work_s"] / mean(first[row["graph"]])
-        quantity = f"time relative to {name} {base[row['graph']]}"
-        yield Observation(row["graph"], row["method"], row[name], quantity, "1", value, _setting(row))
+    rows = tables["gim-cells"]
+    base = {row["graph"]: row[name] for row in reversed(rows)}
+    first = means((row["graph"], "", row["time_work_s"]) for row in rows if row[name] == base[row["graph"]])
+    relative = [
+        row | measure(f"time relative to {name} {base[graph]}", "1", row["time_work_s"] / first[graph][""])
+        for row in rows
+        if (graph := row["graph"])
+    ]
+    return seen(relative, _setting, x=name)
 
 
 def _preprocessing(tables: Tables) -> Iterator[Observation]:
     for graph in dict.fromkeys(row["graph"] for row in tables["kpar-times"]):
-        spent = sum(row["time_work_s"] for row in tables["kpar-times"] if row["graph"] == graph)
+        spent = sum(row["time_work_s"] for row in of(tables["kpar-times"], graph=graph))
         yield Observation(graph, "kpar", "", "preprocessing", "s", spent)
-    built = [row for row in tables["kpar-queries"] if row["method"] == "fora"]
+    built = of(tables["kpar-queries"], method="fora")
     for row in built:
         yield Observation(row["graph"], "fora", "", "preprocessing", "s", row["time_index_s"])
     for graph, size in {row["graph"]: row["index_bytes"] for row in built}.items():
@@ -158,8 +138,8 @@ def _arrivals(tables: Tables) -> Iterator[Observation]:
 def _query_time(tables: Tables) -> Iterator[Observation]:
     for row in tables["kpar-queries"]:
         if row["method"] != "truth":
-            setting = f"{row['queries']} queries; {device_name(row)}"
-            yield Observation(row["graph"], row["method"], row["k"], "time of a query", "ms", query_ms(row), setting)
+            asked = setting(f"{row['queries']} queries", row)
+            yield Observation(row["graph"], row["method"], row["k"], "time of a query", "ms", query_ms(row), asked)
 
 
 def _ablations(tables: Tables) -> Iterator[Observation]:
@@ -172,8 +152,8 @@ def _ablations(tables: Tables) -> Iterator[Observation]:
 
 def _query_quality(tables: Tables, name: str) -> Iterator[Observation]:
     for row in tables["kpar-quality"]:
-        setting = f"{row['queries']} queries, epsilon {row['epsilon']:g}"
-        yield Observation(row["graph"], row["method"], row["k"], name, "1", row[name], setting)
+        asked = f"{row['queries']} queries, epsilon {row['epsilon']:g}"
+        yield Observation(row["graph"], row["method"], row["k"], name, "1", row[name], asked)
 
 
 _CELLS = ("gim-cells",)

@@ -1,11 +1,10 @@
 """The tables and figures of the paper on MERIT, out of timed campaigns."""
 
 from collections.abc import Iterator
-from statistics import mean
 from typing import Any
 
-from gpukit.report.observations import Item, Observation, Tables
-from gpukit.report.records import DEVICE, Kind, Row, device_columns, device_name, record_of, work_seconds
+from gpukit.report.observations import Item, Observation, Tables, means, measure, measures, seen, setting, sizes
+from gpukit.report.records import WHERE, Row, of, record_of, values, work_seconds
 
 NAMES = {"merit": "MERIT", "segmented": "MERIT, sets anew", "gamcss": "GAMCSS", "pasti": "PASTI", "asti": "ASTI"}
 NAMES |= {"once": "all seeds at once", "printed": "MERIT as printed", "redrawn": "MERIT, the same sets anew"}
@@ -49,25 +48,25 @@ def _measures(path: str) -> list[Row]:
             return [row for run in record["runs"] for row in _campaigns(run)]
         asked = record["params"]
         row = {"method": "once", "model": asked["model"], "eta": asked["eta"], "batch": 0, "groups": 0}
-        row |= device_columns(record)
-        return [row | _value("cost", "1", record["cost"]), row | _value("time", "s", work_seconds(record))]
+        row |= values(record, WHERE)
+        return [row | measure("cost", "1", record["cost"]), row | measure("time", "s", work_seconds(record))]
 
 
 def _labels(run: dict[str, Any]) -> Row:
     asked = {name: run["params"][name] for name in ("model", "eta", "batch")}
-    return {"method": run["method"], **asked, "groups": run["groups"], **device_columns(run)}
+    return {"method": run["method"], **asked, "groups": run["groups"], **values(run, WHERE)}
 
 
 def _campaigns(run: dict[str, Any]) -> Iterator[Row]:
     row = _labels(run)
     for spent, cost in zip(run["time_s"]["each"], run["cost"]["each"], strict=True):
-        yield row | _value("time", "s", spent)
-        yield row | _value("cost", "1", cost)
+        yield row | measure("time", "s", spent)
+        yield row | measure("cost", "1", cost)
     phases = run["phases_s"]
     parts = {part: sum(phases.get(name, 0.0) for name in names) for part, names in PARTS.items()}
     rest = phases["total"] - sum(parts.values()) - sum(phases.get(name, 0.0) for name in OUTSIDE)
     for part, spent in (parts | {"other": max(rest, 0.0)}).items():
-        yield row | _value(f"time of {part}", "s", spent)
+        yield row | measure(f"time of {part}", "s", spent)
 
 
 def _counters(run: dict[str, Any]) -> Iterator[Row]:
@@ -76,99 +75,74 @@ def _counters(run: dict[str, Any]) -> Iterator[Row]:
     for key, quantity in (RATES | COUNTS).items():
         if run[key] is not None:
             unit = "%" if key.endswith("_pct") else "s" if key.endswith("_s") else "1"
-            yield row | _value(quantity, unit, run[key])
+            yield row | measure(quantity, unit, run[key])
     if run["cut"]:
-        yield row | _value(CUT, "1", run["launches"])
+        yield row | measure(CUT, "1", run["launches"])
 
 
-def _value(quantity: str, unit: str, value: float) -> Row:
-    return {"quantity": quantity, "unit": unit, "value": value}
-
-
-KINDS = {
-    "merit-measures": Kind(
-        {"graph": str, "measure": str, "method": str, "model": str, "eta": int, "batch": int, "groups": int}
-        | {**DEVICE, "quantity": str, "unit": str, "value": float},
-        ("graph", "measure"),
-        _measures,
-    )
-}
+KINDS = {"merit-measures": measures({"method": str, "model": str, "eta": int, "batch": int, "groups": int}, _measures)}
 """A row a value of a campaign: its time and cost; the parts of the time are means over the hidden worlds; counters."""
 
 
 def _setting(row: Row) -> str:
-    asked = f"{row['model']}, η {row['eta']}"
-    asked += f", batches of {row['batch']}" if row["batch"] else ", at once"
-    return f"{asked}; {device_name(row)}"
+    batches = f"batches of {row['batch']}" if row["batch"] else "at once"
+    return setting(f"{row['model']}, η {row['eta']}, {batches}", row)
 
 
 def _sizes(tables: Tables) -> Iterator[Observation]:
-    for row in tables["graphs"]:
-        yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
-        yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
-        yield Observation(row["graph"], "", "", "average degree", "1", row["mean_degree"])
+    return sizes(tables["graphs"], lambda row: row["mean_degree"])
 
 
-def _rows(tables: Tables, quantity: str) -> Iterator[Row]:
-    return (row for row in tables["merit-measures"] if row["quantity"] == quantity)
+def _rows(tables: Tables, quantity: str) -> list[Row]:
+    return of(tables["merit-measures"], quantity=quantity)
 
 
 def _costs(tables: Tables) -> Iterator[Observation]:
-    for row in _rows(tables, "cost"):
-        yield Observation(row["graph"], row["method"], row["eta"], "cost", "1", row["value"], _setting(row))
+    return seen(_rows(tables, "cost"), _setting, x="eta")
 
 
 def _times(tables: Tables) -> Iterator[Observation]:
     """Yield times, and how many times as fast as each other method MERIT is."""
-    spent: dict[tuple[str, int], dict[str, list[float]]] = {}
-    for row in _rows(tables, "time"):
-        spent.setdefault((row["graph"], row["eta"]), {}).setdefault(row["method"], []).append(row["value"])
-        yield Observation(row["graph"], row["method"], row["eta"], "time", "s", row["value"], _setting(row))
+    rows = _rows(tables, "time")
+    yield from seen(rows, _setting, x="eta")
     best: dict[tuple[str, str], float] = {}
-    for (graph, eta), methods in spent.items():
-        if "merit" not in methods:
+    for (graph, eta), spent in means(((row["graph"], row["eta"]), row["method"], row["value"]) for row in rows).items():
+        if "merit" not in spent:
             continue
-        for other in sorted(methods.keys() - {"merit"}):
-            ratio = mean(methods[other]) / mean(methods["merit"])
-            best[graph, other] = max(best.get((graph, other), 0.0), ratio)
+        ratios = {other: spent[other] / spent["merit"] for other in sorted(spent.keys() - {"merit"})}
+        for other, ratio in ratios.items():
             yield Observation(graph, "merit", eta, f"speed-up over {other}", "1", ratio)
-        if others := [mean(values) for other, values in methods.items() if other not in OURS]:
-            ratio = min(others) / mean(methods["merit"])
-            best[graph, "the fastest other"] = max(best.get((graph, "the fastest other"), 0.0), ratio)
+        if others := [ratio for other, ratio in ratios.items() if other not in OURS]:
+            ratios["the fastest other"] = min(others)
+        for other, ratio in ratios.items():
+            best[graph, other] = max(best.get((graph, other), 0.0), ratio)
     for (graph, other), ratio in sorted(best.items()):
         yield Observation(graph, "merit", "", f"largest speed-up over {other}", "1", ratio)
 
 
 def _groups(tables: Tables, relative: bool) -> Iterator[Observation]:
     """Yield times against β, or how many times as fast as with β = 1."""
-    rows = list(_rows(tables, "time"))
-    spent: dict[tuple[str, int, int], list[float]] = {}
-    for row in rows:
-        spent.setdefault((row["graph"], row["eta"], row["groups"]), []).append(row["value"])
+    rows = _rows(tables, "time")
+    spent = means(((row["graph"], row["eta"], row["groups"]), "merit", row["value"]) for row in rows)
+    faster = {place: spent[*place[:2], 1]["merit"] / one["merit"] for place, one in spent.items()}
+
+    def said(row: Row) -> str:
+        return _setting(row) if row["gpus"] else f"without a GPU β changes nothing: {_setting(row)}"
+
     if relative:
-        for (graph, eta, groups), values in spent.items():
-            ratio = mean(spent[graph, eta, 1]) / mean(values)
+        for (graph, eta, groups), ratio in faster.items():
             yield Observation(graph, f"merit, η {eta}", groups, "speed-up over β 1", "1", ratio)
     else:
-        for row in rows:
-            asked = _setting(row) if row["gpus"] else f"without a GPU β changes nothing: {_setting(row)}"
-            method = f"merit, η {row['eta']}"
-            yield Observation(row["graph"], method, row["groups"], "time", "s", row["value"], asked)
+        yield from seen(rows, said, method=lambda row: f"merit, η {row['eta']}", x="groups")
     for graph in dict.fromkeys(row["graph"] for row in rows):
-        ratios = [
-            mean(spent[graph, eta, 1]) / mean(values)
-            for (name, eta, groups), values in spent.items()
-            if name == graph and groups > 1
-        ]
-        if ratios:
+        if ratios := [ratio for (name, _, groups), ratio in faster.items() if name == graph and groups > 1]:
             yield Observation(graph, "merit", "", "largest speed-up over β 1", "1", max(ratios))
 
 
 def _parts(tables: Tables) -> Iterator[Observation]:
     for part in (*PARTS, "other"):
-        for row in _rows(tables, f"time of {part}"):
-            method = f"{row['method']}, {part}"
-            yield Observation(row["graph"], method, row["eta"], "time", "s", row["value"], _setting(row))
+        rows = [row | {"part": f"{row['method']}, {part}"} for row in _rows(tables, f"time of {part}")]
+        yield from seen(rows, _setting, method="part", x="eta", quantity=lambda row: "time")
     yield from (one for one in _times(tables) if one.quantity.startswith(("speed-up", "largest")))
 
 
@@ -183,7 +157,7 @@ def _profiles(tables: Tables) -> Iterator[Observation]:
         for row in _rows(tables, quantity):
             found.setdefault((row["graph"], quantity, row["eta"]), {})[row["method"]] = row
 
-    def setting(row: Row, *methods: str) -> str:
+    def said(row: Row, *methods: str) -> str:
         first = [cut[place] for method in methods if (place := (row["graph"], method, row["eta"])) in cut]
         return f"the first {min(first):,.0f} launches: {_setting(row)}" if first else _setting(row)
 
@@ -192,11 +166,11 @@ def _profiles(tables: Tables) -> Iterator[Observation]:
             whole = not any((graph, method, eta) in cut for method in ("merit", other))
             if methods[other]["value"] and (whole or quantity in RATES.values()):
                 ratio = methods["merit"]["value"] / methods[other]["value"]
-                asked = setting(methods["merit"], "merit", other)
+                asked = said(methods["merit"], "merit", other)
                 yield Observation(graph, quantity, eta, f"merit over {other}", "1", ratio, asked)
     for (graph, quantity, eta), methods in found.items():
         for method, row in methods.items():
-            yield Observation(graph, method, eta, quantity, row["unit"], row["value"], setting(row, method))
+            yield Observation(graph, method, eta, quantity, row["unit"], row["value"], said(row, method))
 
 
 _RUNS = ("merit-measures",)

@@ -1,11 +1,13 @@
-"""What the page and its sections are made of: tables, and figures as elements of a page."""
+"""What the page and its sections are made of: tables, figures as elements of a page, and comparisons of spreads."""
 
+import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
 from gpukit.files import read_text
+from gpukit.report.figure import lines_of
 from gpukit.report.records import Row
 from gpukit.report.style import VARIABLES
 
@@ -57,3 +59,60 @@ def _inline(path: str, prefix: str) -> str:
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, f"var({variable})")
     return re.sub(r"\s*\n\s*", "\n", svg)
+
+
+Curve = list[dict[str, Any]]
+"""Methods in the order of the legend: ``method``, ``name``, and ``points`` with the columns of a spread by rising k."""
+
+
+def curve_of(spread: list[Row], methods: Mapping[str, str], called: str, where: str) -> Curve:
+    """Return the spread of the methods of one instance; the system's own method is the first.
+
+    Parameters
+    ----------
+    spread : list of dict
+        The rows of the instance.
+    methods : mapping of str to str
+        Their names for people, in the order of the legend, the system's own first.
+    called : str
+        What an error calls a method by: ``method`` or ``name``.
+    where : str
+        The instance, for errors.
+
+    Raises
+    ------
+    InputError
+        If the system's own method was not evaluated, or another one at other numbers of seeds.
+    """
+    curve: Curve = [
+        {"method": method, "name": methods[method], "points": points} for _, method, points in lines_of(spread, methods)
+    ]
+    own = next(iter(methods))
+    own_called = {"method": own, "name": methods[own]}[called]
+    if not curve or curve[0]["method"] != own:
+        raise InputError(f"the table of spreads has no rows of {own_called} {where}")
+    asked = [point["k"] for point in curve[0]["points"]]
+    for other in curve[1:]:
+        if [point["k"] for point in other["points"]] != asked:
+            raise InputError(f"{other[called]} and {own_called} differ in the numbers of seeds evaluated {where}")
+    return curve
+
+
+def rival_of(curve: Curve) -> dict[str, Any]:
+    """Compare a system with the best other method, at the most seeds.
+
+    Returns
+    -------
+    dict
+        ``best``: the system's last point; ``rival``: name of the best other method, or None. With one ``point``, its
+        last one; ``gain``, the vertices that the system reaches more; ``measurable``, whether that exceeds two standard
+        errors.
+    """
+    best = curve[0]["points"][-1]
+    if not curve[1:]:
+        return {"best": best, "rival": None}
+    rival = max(curve[1:], key=lambda method: method["points"][-1]["spread_vertices"])
+    point = rival["points"][-1]
+    gain = best["spread_vertices"] - point["spread_vertices"]
+    error = math.hypot(best["stderr_vertices"], point["stderr_vertices"])
+    return {"best": best, "rival": rival["name"], "point": point, "gain": gain, "measurable": abs(gain) > 2 * error}

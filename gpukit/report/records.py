@@ -1,13 +1,14 @@
 """What every table is made from: records of runs, and the description of a kind of table."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpukit.errors import InputError, UsageError
-from gpukit.files import read_text
+from gpukit.files import read_lines, read_text
 
 Row = dict[str, Any]
 
@@ -18,22 +19,87 @@ class Kind:
 
     Attributes
     ----------
-    columns : mapping of str to type
-        Its columns with units in their names, and how a text becomes a value.
-    labels : tuple of str
+    labels : mapping of str to type
         The leading columns: what the label of a record, ``A/B/…``, says of it. Empty: records have no labels.
+    content : mapping of str to type
+        The other columns, with units in their names, and how a text becomes a value.
     read : callable
         Returns the rows of one file, without the columns of the label.
     """
 
-    columns: Mapping[str, type]
-    labels: tuple[str, ...]
+    labels: Mapping[str, type]
+    content: Mapping[str, type]
     read: Callable[[str], list[Row]]
 
+    @property
+    def columns(self) -> dict[str, type]:
+        """All columns in the order of the file."""
+        return {**self.labels, **self.content}
 
-DEVICE = {"device": str, "device_name": str, "gpus": int, "threads": int}
+
+GRAPH: dict[str, type] = {"graph": str}
+METHOD = {**GRAPH, "method": str}
+INSTANCE = {**GRAPH, "model": str}
+"""Labels that systems share."""
+
+Fields = Mapping[str, tuple[type, str | Callable[[dict[str, Any]], Any]]]
+"""Columns that come out of a record: the type, and the place (keys with dots between) or a function of the record."""
+
+
+def values(record: dict[str, Any], fields: Fields) -> Row:
+    """Return the values of some columns; raises what a missing key or a value of another type raises."""
+    return {name: place(record) if callable(place) else _at(record, place) for name, (_, place) in fields.items()}
+
+
+def _at(record: dict[str, Any], place: str) -> Any:
+    found: Any = record
+    for key in place.split("."):
+        found = found[key]
+    return found
+
+
+def types(fields: Fields) -> dict[str, type]:
+    """Return the types of some columns by their names."""
+    return {name: kind for name, (kind, _) in fields.items()}
+
+
+def record_kind(labels: Mapping[str, type], command: str, fields: Fields, each: str = "") -> Kind:
+    """Return the kind of table that has a row a record, or one for each entry of a list in the record.
+
+    Parameters
+    ----------
+    labels, fields
+        The columns. With ``each``, places that begin with its name lead into one entry.
+    command : str
+        What writes the records, for the line that refuses others.
+    each : str
+        Key of the list; none by default.
+    """
+
+    def read(path: str) -> list[Row]:
+        with record_of(path, command) as record:
+            entries = [record | {each: one} for one in record[each]] if each else [record]
+            return [values(entry, fields) for entry in entries]
+
+    return Kind(labels, types(fields), read)
+
+
+def _gpus(record: dict[str, Any]) -> int:
+    """Return how many GPUs a run took: records list their numbers, those of older versions hold the count."""
+    gpus = record["device"]["gpus"]
+    return len(gpus) if isinstance(gpus, list) else gpus
+
+
+SIZE: Fields = {"n_vertices": (int, "graph.n"), "m_edges": (int, "graph.m")}
+"""Columns that say how large a graph is."""
+
+WHERE: Fields = {
+    "device": (str, "device.kind"),
+    "device_name": (str, "device.name"),
+    "gpus": (int, _gpus),
+    "threads": (int, "device.threads"),
+}
 """Columns that say where a run took place."""
-
 
 SPREAD = {"k": int, "spread_vertices": float, "stderr_vertices": float, "runs": int}
 """Columns of an evaluated spread."""
@@ -49,15 +115,20 @@ def spread_rows(path: str) -> list[Row]:
     """
     from gpukit.artifacts import read_metrics
 
-    columns = read_metrics(path).arrays
+    arrays = read_metrics(path).arrays
     try:
-        k, spread, stderr, runs = (columns[name] for name in ("k", "spread", "stderr", "runs"))
+        found = [arrays[name] for name in ("k", "spread", "stderr", "runs")]
     except KeyError as error:
         raise InputError(f"{path} has no {error}; give the metrics of `gpukit evaluate spread`") from None
     return [
-        {"k": int(a), "spread_vertices": float(b), "stderr_vertices": float(c), "runs": int(d)}
-        for a, b, c, d in zip(k, spread, stderr, runs, strict=True)
+        {name: kind(value) for (name, kind), value in zip(SPREAD.items(), point, strict=True)}
+        for point in zip(*found, strict=True)
     ]
+
+
+def of(rows: Iterable[Row], **wanted: Any) -> list[Row]:
+    """Return the rows whose columns have the wanted values."""
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
 def need_rows(rows: Sequence[object], table: str) -> None:
@@ -68,11 +139,34 @@ def need_rows(rows: Sequence[object], table: str) -> None:
 
 def rows_of(rows: Sequence[Row], graph: str, model: str | None = None) -> list[Row]:
     """Return the rows of a graph, under a diffusion model if one is given; raises UsageError if there are none."""
-    chosen = [row for row in rows if row["graph"] == graph and (model is None or row["model"] == model)]
+    chosen = of(rows, graph=graph, **({} if model is None else {"model": model}))
     if not chosen:
         under = "" if model is None else f" under model {model!r}"
         raise UsageError(f"the table has no row of graph {graph!r}{under}")
     return chosen
+
+
+def read_typed(path: str, columns: Mapping[str, type], what: str) -> list[Row]:
+    """Read a TSV file with typed values.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, its first line names other columns, so that it is not ``what`` it should be, or a value
+        is of another type.
+    """
+    header, *lines = read_lines(path)
+    names = ", ".join(columns)
+    if header.split("\t") != list(columns):
+        raise InputError(f"{path} is not {what}: its first line must name {names}")
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        try:
+            fields = zip(columns.items(), line.split("\t"), strict=True)
+            rows.append({name: cast(text) for (name, cast), text in fields})
+        except ValueError:
+            raise InputError(f"{path}, line {number}: {line[:80]!r} does not fit {names}") from None
+    return rows
 
 
 def read_record(path: str) -> dict[str, Any]:
@@ -103,15 +197,8 @@ def record_of(path: str, command: str) -> Iterator[dict[str, Any]]:
         raise InputError(f"{path} is not a record of `gpukit {command} --json`: {error} is missing or wrong") from None
 
 
-def device_columns(record: Mapping[str, Any]) -> Row:
-    """Return the columns of :data:`DEVICE`."""
-    device = record["device"]
-    gpus = len(device["gpus"]) if isinstance(device["gpus"], list) else device["gpus"]
-    return {"device": device["kind"], "device_name": device["name"], "gpus": gpus, "threads": device["threads"]}
-
-
 def device_name(row: Row) -> str:
-    """Return what people call the device of a row with the columns of :data:`DEVICE`."""
+    """Return what people call the device of a row with the columns of :data:`WHERE`."""
     if row["gpus"]:
         return f"{row['gpus']} × {row['device_name']}"
     return f"{row['device_name']}, {row['threads']} thread{'s' if row['threads'] != 1 else ''}"
@@ -126,14 +213,18 @@ def work_seconds(record: Mapping[str, Any]) -> float:
     return sum(float(spent) for name, spent in record["time_s"].items() if name not in (*ASIDE, "total"))
 
 
-def phase_columns(record: Mapping[str, Any], phases: tuple[str, ...]) -> Row:
-    """Return the seconds of some phases, of all the others together, and in total."""
-    time = record["time_s"]
-    total = float(time["total"])
-    spent = {f"time_{phase}_s": float(time.get(phase, 0.0)) for phase in phases}
-    return {**spent, "time_other_s": round(max(total - sum(spent.values()), 0.0), 6), "time_total_s": total}
+def phase_fields(phases: tuple[str, ...]) -> Fields:
+    """Return the columns of the seconds of some phases, of all the others together, and of the total."""
 
+    def spent(record: dict[str, Any], phase: str) -> float:
+        return float(record["time_s"].get(phase, 0.0))
 
-def phase_types(phases: tuple[str, ...]) -> dict[str, type]:
-    """Return the columns of :func:`phase_columns`."""
-    return {f"time_{phase}_s": float for phase in (*phases, "other", "total")}
+    def other(record: dict[str, Any]) -> float:
+        # Phases are rounded one by one: together they may exceed the total by a little.
+        return round(max(total(record) - sum(spent(record, phase) for phase in phases), 0.0), 6)
+
+    def total(record: dict[str, Any]) -> float:
+        return float(record["time_s"]["total"])
+
+    each: Fields = {f"time_{phase}_s": (float, partial(spent, phase=phase)) for phase in phases}
+    return {**each, "time_other_s": (float, other), "time_total_s": (float, total)}

@@ -1,35 +1,14 @@
 """Names and colours that figures and the page share."""
 
-METHODS = {
-    "gim": "gIM",
-    "degree-discount": "degree discount",
-    "degree": "highest degree",
-    "random": "random",
-}
+METHODS = {"gim": "gIM", "degree-discount": "degree discount", "degree": "highest degree", "random": "random"}
 """Seed choices in the order of legends and tables, with the names for people."""
 
-SIMULATORS = {
-    "fixed": "fixed worlds",
-    "fresh": "fresh worlds",
-    "celf": "CELF",
-    "mixgreedy": "MixGreedy",
-    "newgreedy": "NewGreedy",
-    "esmce": "ESMCE",
-    "pmia": "PMIA",
-    "gim": "gIM",
-    "degree-discount": "degree discount",
-    "degree": "highest degree",
-    "random": "random",
-}
+SIMULATORS = {"fixed": "fixed worlds", "fresh": "fresh worlds", "celf": "CELF", "mixgreedy": "MixGreedy"}
+SIMULATORS |= {"newgreedy": "NewGreedy", "esmce": "ESMCE", "pmia": "PMIA"} | METHODS
 """IMGPU and what it is compared with, in the order of legends and tables."""
 
-SWITCHES = {
-    "none": "none",
-    "K": "K, levels combined",
-    "R": "R, vertices reordered",
-    "U": "U, loads unrolled",
-    "KRU": "all three",
-}
+SWITCHES = {"none": "none", "K": "K, levels combined", "R": "R, vertices reordered", "U": "U, loads unrolled"}
+SWITCHES |= {"KRU": "all three"}
 """IMGPU's optimisations."""
 
 POLICIES = {"coupled": "MERIT", "regenerate": "MERIT, sets drawn again", "anew": "PASTI, new sets"}

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
-from gpukit.files import read_lines, write_text
+from gpukit.files import write_text
 from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
-from gpukit.report.records import Kind, Row
+from gpukit.report.records import Kind, Row, read_typed
 from gpukit.report.text import printable
 
 
@@ -30,7 +30,7 @@ KINDS: dict[str, Kind] = {
     **merit.KINDS,
     **diversity.KINDS,
     **paper.KINDS,
-    "artifacts": Kind({"file": str, "kind": str, "seed": str, "payload_sha256": str}, (), _artifact),
+    "artifacts": Kind({}, dict.fromkeys(("file", "kind", "seed", "payload_sha256"), str), _artifact),
 }
 """The kinds of tables by name."""
 
@@ -70,18 +70,7 @@ def read_table(kind: str, path: str) -> list[Row]:
     InputError
         If the file is missing, has other columns or a value of another type.
     """
-    columns = KINDS[kind].columns
-    header, *lines = read_lines(path)
-    if header.split("\t") != list(columns):
-        raise InputError(f"{path} is not a table of {kind}: its first line must name {', '.join(columns)}")
-    rows = []
-    for number, line in enumerate(lines, start=2):
-        fields = line.split("\t")
-        try:
-            rows.append({name: cast(text) for (name, cast), text in zip(columns.items(), fields, strict=True)})
-        except ValueError:
-            raise InputError(f"{path}, line {number}: {line[:80]!r} does not fit {', '.join(columns)}") from None
-    return rows
+    return read_typed(path, KINDS[kind].columns, f"a table of {kind}")
 
 
 def make_table(kind: str, records: Sequence[tuple[str, str]]) -> list[Row]:

@@ -90,7 +90,7 @@ def test_headers_name_units(tables):
         ("merit-campaigns", "toy/ic/coupled/x", "{}", "ETA must be a whole number"),
         ("runs", "toy/ic", "{", "is not JSON"),
         ("runs", "toy/ic", "[]", "is not a JSON object"),
-        ("runs", "toy/ic", "{}", "'params' is missing or wrong"),
+        ("runs", "toy/ic", "{}", "'graph' is missing or wrong"),
         ("spread", "toy/ic/gim", "no artifact", "is not an HDF5 file"),
     ],
 )
