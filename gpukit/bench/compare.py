@@ -123,6 +123,7 @@ def _named(key: Key) -> dict[str, Any]:
 
 
 def _judged(old: Figure, new: Figure) -> dict[str, Any]:
+    # What a seed decides has no noise; of times, the larger spread counts.
     noise = 1.0 if new.better else max(old.spread, new.spread, NOISE)
     if new.better:
         gain = (new.value - old.value) * new.better
@@ -159,6 +160,7 @@ def _kpar(run: Mapping[str, Any]) -> Found:
     for name, spent in run["preprocessing"].items():
         if name.endswith("_s"):
             yield dict(asked), name, Figure.of(spent)
+    # FORA+ was timed once both ways.
     rival = [("fora", run["fora"])] if "fora" in run else []
     one_by_one = [("kpar", one) for one in run["latency"]] + rival
     at_once = [("kpar", one) for one in run["batch"]] + rival

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +52,8 @@ OPTIONS = ("--csv", "--page", "raw", "--print-units", "base", "--clock-control",
 KEPT = ("graph", "method", "device", "params", "groups", "cost", "rounds", "sets", "probes")
 """What the record says of the campaign; its times mean nothing under a profiler."""
 
-Kernel = Mapping[str, float | None]
-"""One launch of a kernel: its metrics, None where the profiler has no value."""
+Kernel = Mapping[str, float]
+"""One launch of a kernel: its metrics, nan where the profiler has no value."""
 
 
 def find_ncu() -> str:
@@ -124,13 +124,12 @@ def read_kernels(text: str) -> list[Kernel]:
     return [{name: _number(row.get(name)) for name in METRICS} for row in rows if (row["ID"] or "").isdigit()]
 
 
-def _number(text: str | None) -> float | None:
-    """Return a value, or None for ``n/a`` and what else is none."""
+def _number(text: str | None) -> float:
+    """Return a value, or nan for ``n/a`` and what else is none."""
     try:
-        value = float((text or "").replace(",", ""))
+        return float((text or "").replace(",", ""))
     except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+        return math.nan
 
 
 def totals(kernels: Sequence[Kernel], launches: int) -> dict[str, Any]:
@@ -144,25 +143,16 @@ def totals(kernels: Sequence[Kernel], launches: int) -> dict[str, Any]:
         is missing.
     """
     counted = kernels[:launches]
-    spent = [kernel[DURATION] for kernel in counted]
-    total = _sum(spent)
-    found: dict[str, Any] = {"launches": len(counted), "cut": len(kernels) > launches}
-    found["kernel_s"] = None if total is None else total / 1e9
+    total = math.fsum(kernel[DURATION] for kernel in counted)
+    found = {"kernel_s": total / 1e9}
+    # One value that is missing, a nan, makes the sum that it belongs to nan.
     for name, metrics in SUMS.items():
-        found[name] = _sum(kernel[metric] for kernel in counted for metric in metrics)
+        found[name] = math.fsum(kernel[metric] for kernel in counted for metric in metrics)
     for name, metric in RATES.items():
-        weighted = _sum(_product(kernel[metric], time) for kernel, time in zip(counted, spent, strict=True))
-        found[name] = weighted / total if weighted is not None and total else None
-    return found
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = list(values)
-    return None if None in known else math.fsum(value for value in known if value is not None)
-
-
-def _product(first: float | None, second: float | None) -> float | None:
-    return None if first is None or second is None else first * second
+        weighted = math.fsum(kernel[metric] * kernel[DURATION] for kernel in counted)
+        found[name] = weighted / total if total else math.nan
+    known = {name: value if math.isfinite(value) else None for name, value in found.items()}
+    return {"launches": len(counted), "cut": len(kernels) > launches, **known}
 
 
 def _run(command: Sequence[str]) -> tuple[int, str]:

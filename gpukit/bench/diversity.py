@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import numpy as np
 
+from gpukit.bench.machine import extent
 from gpukit.device.select import Device
 from gpukit.device.timing import synchroniser
 from gpukit.diversity import Params, build_network, egos, make_network, search
@@ -48,7 +48,7 @@ def warm(function: Callable[[], Any], repeat: int, device: Device) -> tuple[dict
         sync()
         spent.append(1e3 * (time.perf_counter() - start))
     cold, *rest = spent
-    return {"cold": cold, "median": median(rest), "min": min(rest), "max": max(rest), "each": rest}, result
+    return {"cold": cold, **extent(rest), "each": rest}, result
 
 
 class Bench:

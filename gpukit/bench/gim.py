@@ -1,16 +1,15 @@
 """Influence maximisation, timed warm and repeated, beside the sampling floor."""
 
-import time
 from collections.abc import Mapping
-from statistics import median
 from typing import Any
 
 import numpy as np
 
+from gpukit.bench.machine import timed_phases
 from gpukit.device.select import Device
-from gpukit.device.timing import PhaseTimer, synchroniser
+from gpukit.device.timing import PhaseTimer
 from gpukit.gim.paper import maximise
-from gpukit.gim.problem import Params
+from gpukit.gim.problem import Params, Result
 from gpukit.graph.csr import Graph
 
 BYTES_PER_MEMBER = 16 + 32 + 64 + 8
@@ -46,31 +45,23 @@ def measure(
         not cached; ``rr_sets``, ``spread_estimate``, ``selection_estimate``, ``guarantee``, ``seeds``; ``floor_ms`` and
         ``floor_share`` of the sampling.
     """
-    start = time.perf_counter()
-    maximise(graph, params, device, tables=tables, timer=PhaseTimer(synchroniser(device)))
-    cold = time.perf_counter() - start
-    runs = []
-    for _ in range(repeat):
-        timer = PhaseTimer(synchroniser(device))
-        result = maximise(graph, params, device, tables=tables, timer=timer)
-        runs.append(timer.seconds())
-    spent = [sum(run.get(phase, 0.0) for phase in ("sampling", "selection", "bounds")) * 1e3 for run in runs]
-    phases = {name: median(run[name] for run in runs) * 1e3 for name in runs[0]}
+
+    def run(timer: PhaseTimer) -> Result:
+        return maximise(graph, params, device, tables=tables, timer=timer)
+
+    record, result = timed_phases(run, device, repeat, ("sampling", "selection", "bounds"))
     floor = result.rr_sets * mean_members(graph, params, device, tables) * BYTES_PER_MEMBER / bandwidth * 1e3
     return {
         "params": {"k": params.k, "epsilon": params.epsilon, "model": params.model, "bound": params.bound}
         | {"samples": params.samples, "sampler": params.sampler, "min_sets": params.min_sets, "seed": params.seed},
-        "algorithm_ms": {"median": median(spent), "min": min(spent), "max": max(spent)},
-        "phases_ms": phases,
-        "cold_ms": cold * 1e3,
-        "repeat": repeat,
+        **record,
         "rr_sets": result.rr_sets,
         "spread_estimate": result.spread_estimate,
         "selection_estimate": result.selection_estimate,
         "guarantee": result.guarantee,
         "seeds": result.seeds[:10].tolist(),
         "floor_ms": floor,
-        "floor_share": floor / phases["sampling"],
+        "floor_share": floor / record["phases_ms"]["sampling"],
     }
 
 

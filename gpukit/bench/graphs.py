@@ -35,6 +35,7 @@ def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = 
     with on_gpu(gpu):
         keys = Buffer(draws, np.int64)
         launch(draw, -(-draws // BLOCK), BLOCK, np.uint64(seed), TAG_RMAT, scale, Buffer(limits).view, keys.view)
+        # A key is tail and head in one number: sorted, equal edges stand side by side, and loops are negative.
         pairs = keys.array
         if vertices is not None:
             pairs = pairs[((pairs >> 32) < n) & ((pairs & 0xFFFFFFFF) < n)]

@@ -1,13 +1,13 @@
 """Greedy choice over Monte-Carlo worlds, timed warm and repeated, beside MixGreedy in the same run."""
 
-import time
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from gpukit.bench.machine import timed, timed_phases
 from gpukit.device.select import Device
-from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.evaluate import forward_spread
 from gpukit.graph.csr import Graph
 from gpukit.imgpu import Params, maximise
@@ -49,23 +49,14 @@ def measure(graph: Graph, params: Params, device: Device, *, repeat: int, bandwi
         ``phases_ms``: the median of each phase, the estimate's among them; ``floor_ms``: the time that reading the live
         arcs of all worlds takes; ``spread`` and ``stderr`` of the seeds by forward simulation; ``seeds``.
     """
-    start = time.perf_counter()
-    maximise(graph, params, device)
-    cold = time.perf_counter() - start
-    runs = []
-    for _ in range(repeat):
-        timer = PhaseTimer(synchroniser(device))
-        result = maximise(graph, params, device, timer=timer)
-        runs.append(timer.seconds())
-    spent = [(run["worlds"] + run.get("selection", 0.0)) * 1e3 for run in runs]
+    record, result = timed_phases(
+        lambda timer: maximise(graph, params, device, timer=timer), device, repeat, ("worlds", "selection")
+    )
     judged = forward_spread(graph, result.seeds, runs=JUDGE_RUNS, seed=params.seed, device=device)
     passes = params.k if params.fresh or result.streamed else 1
     return {
         "params": {"k": params.k, "worlds": params.worlds, "fresh": params.fresh, "seed": params.seed},
-        "algorithm_ms": {"median": median(spent), "min": min(spent), "max": max(spent)},
-        "phases_ms": {name: median(run[name] for run in runs) * 1e3 for name in runs[0]},
-        "cold_ms": cold * 1e3,
-        "repeat": repeat,
+        **record,
         "floor_ms": passes * params.worlds * prepare_blocks(graph).mean_live * BYTES_PER_ARC / bandwidth * 1e3,
         "evaluations": result.evaluations,
         "streamed": result.streamed,
@@ -84,12 +75,7 @@ def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: in
         more = {"by_level": True} if device.kind == "cpu" else {}
         counter = make_worlds(ready, seed, device, **options, **more)
         sums.append(counter.gains(0, worlds, []))
-        spent = []
-        for _ in range(repeat):
-            start = time.perf_counter()
-            counter.gains(0, worlds, [])
-            spent.append((time.perf_counter() - start) * 1e3)
-        found[name] = median(spent)
+        found[name] = 1e3 * median(timed(partial(counter.gains, 0, worlds, []))[0] for _ in range(repeat))
     assert all(np.array_equal(sums[0], other) for other in sums)
     return found
 
@@ -97,8 +83,6 @@ def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: in
 def measure_mix_greedy(graph: Graph, k: int, runs: int, seed: int) -> dict[str, Any]:
     """Time MixGreedy on one CPU thread, a draw an arc, once after a warm-up, and judge its seeds."""
     mix_greedy(graph, 1, 2, seed)
-    start = time.perf_counter()
-    seeds = mix_greedy(graph, k, runs, seed)
-    spent = time.perf_counter() - start
+    spent, seeds = timed(lambda: mix_greedy(graph, k, runs, seed))
     judged = forward_spread(graph, seeds, runs=JUDGE_RUNS, seed=seed)
     return {"algorithm_ms": spent * 1e3, "spread": judged.spread, "stderr": judged.stderr, "seeds": seeds.tolist()}

@@ -1,12 +1,14 @@
-"""The machine under a benchmark: how fast its memory copies, and how much of it was held."""
+"""The machine under a benchmark: how fast its memory copies, how much of it was held, and how long calls take."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
 
 import numpy as np
 
 from gpukit.device.select import Device
-from gpukit.device.timing import synchroniser
+from gpukit.device.timing import PhaseTimer, synchroniser
 
 COPY_BYTES = 1 << 30
 
@@ -16,7 +18,7 @@ def copy_bandwidth(device: Device) -> float:
     if device.kind == "cpu":
         source = np.ones(COPY_BYTES // 8, np.int64)
         target = np.empty_like(source)
-        best = min(_timed(lambda: np.copyto(target, source)) for _ in range(3))
+        best = min(timed(lambda: np.copyto(target, source))[0] for _ in range(3))
     else:
         from gpukit.device.arrays import Buffer, copy
 
@@ -27,14 +29,59 @@ def copy_bandwidth(device: Device) -> float:
             copy(second.array, first.array)
             sync()
 
-        best = min(_timed(run) for _ in range(5))
+        best = min(timed(run)[0] for _ in range(5))
     return 2 * COPY_BYTES / best
 
 
-def _timed(function: Callable[[], object]) -> float:
+def timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds that a call takes, and its result; who times a GPU lets the call wait for it."""
     start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
+    result = function()
+    return time.perf_counter() - start, result
+
+
+def timed_phases(
+    run: Callable[[PhaseTimer], Any], device: Device, repeat: int, phases: Sequence[str]
+) -> tuple[dict[str, Any], Any]:
+    """Call once to warm up, and ``repeat`` times to measure.
+
+    Parameters
+    ----------
+    run : callable
+        Does the work, with a timer for its phases.
+    device : Device
+    repeat : int
+        At least 1.
+    phases : sequence of str
+        The phases of the algorithm itself; a call may lack one.
+
+    Returns
+    -------
+    record : dict
+        ``algorithm_ms``: these phases together, see :func:`extent`; ``phases_ms``: the median of each phase;
+        ``cold_ms``: the first call, kernels loaded and compiled where they were not cached; ``repeat``.
+    result
+        What the last call returned.
+    """
+    cold, _ = timed(lambda: run(PhaseTimer(synchroniser(device))))
+    # Each call has a timer of its own: phases are compared call by call.
+    spent = []
+    for _ in range(repeat):
+        timer = PhaseTimer(synchroniser(device))
+        result = run(timer)
+        spent.append({name: 1e3 * seconds for name, seconds in timer.seconds().items()})
+    record = {
+        "algorithm_ms": extent([sum(one.get(phase, 0.0) for phase in phases) for one in spent]),
+        "phases_ms": {name: median(one[name] for one in spent) for name in spent[0]},
+        "cold_ms": 1e3 * cold,
+        "repeat": repeat,
+    }
+    return record, result
+
+
+def extent(values: Sequence[float]) -> dict[str, float]:
+    """Return what a record keeps of repeated times: ``median``, ``min`` and ``max``."""
+    return {"median": median(values), "min": min(values), "max": max(values)}
 
 
 def peak_memory(device: Device) -> int:
