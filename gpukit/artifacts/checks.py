@@ -134,9 +134,11 @@ def check_irw(artifact: Artifact) -> None:
         need(np.all(arrays["hubs"][1:] > arrays["hubs"][:-1]), "hubs must ascend")
     if a["light"] or "starts" not in arrays:
         return
+    # A start list has two rows that ascend: starts with a frequency, and those of a single walk.
     begin, often = arrays["src_begin"], np.diff(arrays["frequent_begin"])
     rows = np.stack([begin[:-1], begin[:-1] + often], axis=1).ravel()
     rows_ascend(np.append(rows, begin[-1]), arrays["starts"], "starts")
+    # Walks of each entry: its frequency, or one.
     weights = np.ones(len(arrays["starts"]), np.int64)
     place = np.arange(len(arrays["frequencies"])) + np.repeat(begin[:-1] - arrays["frequent_begin"][:-1], often)
     weights[place] = arrays["frequencies"]
@@ -155,6 +157,7 @@ def check_topk(artifact: Artifact) -> None:
     answer = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     rising = (scores[1:] > scores[:-1]) & (answer[1:] == answer[:-1])
     need(not rising.any(), f"scores of answer {answer[int(np.argmax(rising))] if rising.any() else ''} do not fall")
+    # Sorted by answer and vertex, a vertex that is named twice stands beside itself.
     order = np.lexsort((arrays["internal"], answer))
     twice = (np.diff(answer[order]) == 0) & (np.diff(arrays["internal"][order]) == 0)
     need(not twice.any(), f"answer {answer[order][int(np.argmax(twice))] if twice.any() else ''} names a vertex twice")

@@ -272,12 +272,14 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
         lasting = is_settled(state)
         kind = KINDS[header.kind]
         shapes = {name: (item.dtype, item.shape or ()) for name, item in present.items()}
+        # The layout, before any array is read: names, types and lengths.
         lengths = check_arrays(kind, shapes, header.attributes, f"{path}: ")
         listed = shapes.keys() == header.checksums.keys()
         need(listed, f"{path}: the datasets and the list of checksums differ; make or copy it again")
         wanted = {
             n: d for n, d in present.items() if not any(n == s or (s.endswith("/") and n.startswith(s)) for s in skip)
         }
+        # Nothing is read that does not fit; what was checked in full before need not be again.
         size = sum(item.nbytes for item in wanted.values())
         if size > AT_ONCE:
             check_budget({str(path): size}, host_free_bytes(), "this machine", "use a larger one")
@@ -287,10 +289,12 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
         same = state_of(file.id.get_vfd_handle()) == state
         need(same, f"{path} was written to while it was read; try again")
     artifact = Artifact(**vars(header), arrays=arrays)
+    # Small files are compared with their checksums at once, large ones beside the work.
     early = full or (size <= AT_ONCE and not known)
     if early:
         _check_sums(path, artifact, shapes, plain=full)
     with _about(path):
+        # What a kernel relies on is checked at every read, what the numbers mean once.
         check_values(kind, arrays, lengths, header.attributes)
         BOUNDS.get(kind.name, _no_check)(artifact)
         if known:

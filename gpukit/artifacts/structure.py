@@ -61,6 +61,7 @@ def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], wher
     InputError
         With ``where`` as a prefix of the line.
     """
+    # A length is known from an attribute of its name, or from the first array that has it.
     lengths = {
         name: value for name, value in attributes.items() if isinstance(value, int) and not isinstance(value, bool)
     }

@@ -88,6 +88,7 @@ def plot_scores(rows: list[Row], path: str) -> None:
     need_rows(rows, "the table of vertices")
     labels = list(dict.fromkeys((row["graph"], row["model"]) for row in rows))
     levels = sorted({row["score"] for row in rows})
+    # The last colour stands for all larger scores together.
     shown, rest = levels[: len(SERIES) - 1], levels[len(SERIES) - 1 :]
     groups = [([score], f"{score}") for score in shown]
     if rest:

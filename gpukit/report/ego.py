@@ -46,6 +46,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
     nodes, indptr = egos["nodes"][rows], egos["indptr"][rows.start : rows.stop + 1]
     tails = np.repeat(np.arange(len(nodes)), np.diff(indptr))
     edges = np.stack((tails, egos["indices"][indptr[0] : indptr[-1]]), axis=1).astype(np.int64)
+    # The contexts of the answer, as circles among the neighbours.
     circle = np.full(len(nodes), -1)
     for number in range(int(a["first"][1])):
         members = a["members"][a["offsets"][number] : a["offsets"][number + 1]]
@@ -55,6 +56,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
                 f"{egos_file} and {answers_file} are of different graphs: vertex {centre} has other friends"
             )
         circle[places] = number
+    # Of too many neighbours those in circles are drawn first, then those with most edges.
     kept = np.sort(np.lexsort((np.arange(len(nodes)), -np.diff(indptr), circle < 0))[:MOST])
     place = np.full(len(nodes), -1)
     place[kept] = np.arange(len(kept))

@@ -189,6 +189,7 @@ def draw_bars(
     """
     labels = [label(one) for one in labels]
     with draw(path, name, (5.2, 0.9 + 0.36 * len(labels))) as (figure, axes):
+        # Each part begins where the one before it ends.
         left = [0.0] * len(labels)
         for title, colour, values in parts:
             axes.barh(labels, values, left=left, height=0.62, color=colour, label=label(title), zorder=2)

@@ -77,6 +77,7 @@ def _arrivals(path: str) -> list[Row]:
     lists = ("src_begin", "starts", "frequent_begin", "frequencies", "hubs")
     arrivals = np.sort(read(path, "irw", skip=lists).arrays["arrivals"])
     most = int(arrivals[-1]) if len(arrivals) else 0
+    # Steps of every decade, and the largest count: where the curve ends.
     limits = sorted({round(step * 10**power) for power in range(len(str(most))) for step in GRID} | {most})
     return [
         {"omega_i_walks": limit, "vertices": int(len(arrivals) - np.searchsorted(arrivals, limit))}
@@ -94,6 +95,7 @@ def _answers(path: str) -> list[Row]:
     if not len(lengths):
         return []
     q = int((lengths > 1).argmax())
+    # The places that are shown, and the sources by their original ids where the answer names them.
     part = slice(a["offsets"][q], min(a["offsets"][q + 1], a["offsets"][q] + BEST))
     own = a["sources"][a["source_offsets"][q] : a["source_offsets"][q + 1]].tolist()
     originals = dict(zip(a["internal"].tolist(), a["nodes"].tolist(), strict=True))
@@ -163,6 +165,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
                 axes.plot([row["k"] for row in points], values, marker=MARKERS[number], markersize=4.5, **line)
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{k:,}" for k in ticks])
+        # Times span decades; shares crowd below 1, so that the axis ends just above.
         if quantity == "time":
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -76,6 +76,7 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
         for number, policy in enumerate(POLICIES):
             points = [(eta, [value(row) for row in own]) for eta in etas if (own := of(chosen, policy=policy, eta=eta))]
             if points:
+                # Means, and bars from the least to the largest world; rounding must not turn a bar around.
                 middle = [mean(values) for _, values in points]
                 below = [max(m - min(values), 0.0) for m, (_, values) in zip(middle, points, strict=True)]
                 above = [max(max(values) - m, 0.0) for m, (_, values) in zip(middle, points, strict=True)]

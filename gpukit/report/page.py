@@ -92,6 +92,7 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
         "mean": _mean,
         "error": _error,
     }
+    # The provenance: what was measured where, from all tables together.
     every = [row for rows in tables.values() for row in rows]
     text = environment.get_template("page.html.j2").render(
         sections=sections,

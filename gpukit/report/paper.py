@@ -97,6 +97,7 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     for kind in ("graphs", *wanted.needs):
         if kind not in tables:
             raise UsageError(f"{item} needs the table {kind}; add --table {kind}=FILE")
+    # What was measured: observations with the same key are repetitions.
     values: dict[tuple[str, ...], list[Observation]] = {}
     for one in wanted.observe(tables):
         values.setdefault(one.key, []).append(one)
@@ -108,6 +109,7 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
         measured: Row = {"ours": f"{mean(found):.6g}", "ours_sd": f"{stdev(found):.3g}" if len(found) > 1 else NA}
         measured |= {"setting": several[0].setting, "data": data.get(key[0], SEVERAL), "repeats": len(found)}
         rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA)})
+    # What the paper prints, and nothing here was measured of.
     absent: Row = {"ours": NA, "ours_sd": NA, "setting": "", "repeats": 0}
     rows += [_row(item, key) | absent | {"data": data.get(key[0], NA), "paper": value} for key, value in left.items()]
     return rows
@@ -161,6 +163,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     quantity, unit = rows[0]["quantity"], rows[0]["unit"]
     rows = [row for row in rows if row["quantity"] == quantity]
     graphs, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("graph", "method"))
+    # A line is a method, or a graph where there is one method; graphs with several methods have a panel each.
     standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
     panels = graphs if wanted.axis and len(graphs) > 1 and len(methods) > 1 else [""]
     lines = graphs if wanted.axis and len(methods) == 1 else methods
@@ -168,6 +171,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     labels = {
         f"{_label(row, lines is graphs)}{tail}" for row in rows for source, tail in SOURCES.items() if row[source] != NA
     }
+    # Entries in a row of the legend, and room for its rows below the panels.
     across = 2 if wanted.axis or max(map(len, labels)) > 20 else 3
     height = (0.9 + 2.5 * deep if wanted.axis else 1.1 + 0.34 * len(graphs)) + 0.2 * -(-len(labels) // across)
     with draw(path, f"{paper}-{item}", (3.6 * columns + 2.0 * (columns == 1), height)) as (figure, first):
@@ -187,6 +191,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
             axes.tick_params(labelbottom=True)
             if panel:
                 axes.set_title(label(f"{panel}, a stand-in" if panel in standing else panel), loc="left")
+        # An odd number of panels leaves a place of the grid empty.
         for axes in grid[len(panels) :]:
             axes.remove()
         if not wanted.axis:

@@ -143,6 +143,7 @@ def _unrolled(tables: Tables) -> Iterator[Observation]:
     rows = [row for row in _rows(tables, "time of a choice") if row["measure"].startswith(UNROLLED)]
     lengths = {row["measure"]: int(row["measure"].removeprefix(UNROLLED)) for row in rows}
     yield from seen(rows, _setting, method=lambda row: "imgpu", x=lambda row: lengths[row["measure"]])
+    # Graphs count alike: times are taken relative to the fastest length of each.
     relative: dict[str, list[float]] = {}
     for spent in _means(rows).values():
         for name, seconds in spent.items():

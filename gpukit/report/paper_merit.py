@@ -112,6 +112,7 @@ def _times(tables: Tables) -> Iterator[Observation]:
         ratios = {other: spent[other] / spent["merit"] for other in sorted(spent.keys() - {"merit"})}
         for other, ratio in ratios.items():
             yield Observation(graph, "merit", eta, f"speed-up over {other}", "1", ratio)
+        # Variants of MERIT are no competitors.
         if others := [ratio for other, ratio in ratios.items() if other not in OURS]:
             ratios["the fastest other"] = min(others)
         for other, ratio in ratios.items():

@@ -51,11 +51,14 @@ def _inline(path: str, prefix: str) -> str:
     found = re.search(r"<svg\b.*</svg>", text, flags=re.DOTALL)
     if found is None:
         raise InputError(f"{path} is not an SVG file; give one that `gpukit report plot` wrote")
+    # The page has its own style sheet, and says what a figure shows in words beside it.
     svg = re.sub(r"<metadata>.*?</metadata>|<style\b.*?</style>", "", found[0], flags=re.DOTALL)
     svg = re.sub(r'(<svg\b[^>]*?) width="[^"]*" height="[^"]*"', r'\1 aria-hidden="true"', svg, count=1)
+    # Ids must differ from those of the other figures, and references must follow them.
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", svg)
     svg = re.sub(r"\b(font-family:|font: [0-9.]+px) '[^;\"]*", r"\1 var(--sans)", svg)
+    # Colours that the dark mode of the page can change.
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, f"var({variable})")
     return re.sub(r"\s*\n\s*", "\n", svg)
