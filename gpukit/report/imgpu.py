@@ -27,15 +27,12 @@ RUN: Fields = {
 }
 
 
-def _times(path: str) -> list[Row]:
-    with records.record_of(path, COMMANDS) as record:
-        return [{"k": k, "time_s": float(seconds)} for k, seconds in enumerate(record["choice_s"], start=1)]
+TIMES: Fields = {"k": (int, "number"), "time_s": (float, lambda record: float(record["choice_s"]))}
 
-
-def _levels(path: str) -> list[Row]:
-    with records.record_of(path, "imgpu reach") as record:
-        counts = [float(count) for count in record["nodes_per_level"]]
-        return [{"level": level, "components": count} for level, count in enumerate(counts)]
+LEVELS: Fields = {
+    "level": (int, lambda record: record["number"] - 1),
+    "components": (float, lambda record: float(record["nodes_per_level"])),
+}
 
 
 def _switches(path: str) -> list[Row]:
@@ -49,9 +46,9 @@ def _switches(path: str) -> list[Row]:
 
 KINDS = {
     "imgpu-runs": records.record_kind(records.METHOD, COMMANDS, RUN),
-    "imgpu-times": Kind(records.METHOD, {"k": int, "time_s": float}, _times),
+    "imgpu-times": records.record_kind(records.METHOD, COMMANDS, TIMES, each="choice_s"),
     "imgpu-spread": Kind(records.METHOD, records.SPREAD, records.spread_rows),
-    "imgpu-levels": Kind(records.GRAPH, {"level": int, "components": float}, _levels),
+    "imgpu-levels": records.record_kind(records.GRAPH, "imgpu reach", LEVELS, each="nodes_per_level"),
     "imgpu-switches": Kind(
         records.GRAPH,
         {"optimisation": str, "worlds": int, **records.types(records.WHERE), "time_pass_s": float},

@@ -218,12 +218,10 @@ def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: lis
             continue
         text = label(name + SOURCES[source])
         values = [float(row[source]) for row in points]
-        if places is None:
-            stroke = style["linestyle"] if source == "ours" else "none"
-            axes.plot([float(row["x"]) for row in points], values, label=text, linestyle=stroke, **dots, **look)
-        else:
-            at = [places.index(row["graph"]) for row in points]
-            axes.plot(values, at, label=text, linestyle="none", **dots, **look)
+        across = [float(row["x"]) for row in points] if places is None else values
+        up = values if places is None else [places.index(row["graph"]) for row in points]
+        stroke = style["linestyle"] if places is None and source == "ours" else "none"
+        axes.plot(across, up, label=text, linestyle=stroke, **dots, **look)
 
 
 def _label(row: Row, with_graph: bool) -> str:

@@ -70,12 +70,9 @@ def _setting(row: Row) -> str:
     return setting(asked, row)
 
 
-def _timed(rows: list[Row]) -> list[Row]:
-    return [row | measure("time", "s", row["time_work_s"]) for row in rows]
-
-
 def _gim_time(tables: Tables, x: str = "") -> Iterator[Observation]:
-    return seen(_timed(tables["gim-cells"]), _setting, **({"x": x} if x else {}))
+    rows = [row | measure("time", "s", row["time_work_s"]) for row in tables["gim-cells"]]
+    return seen(rows, _setting, **({"x": x} if x else {}))
 
 
 def _gim_speed(tables: Tables, x: str = "") -> Iterator[Observation]:

@@ -69,7 +69,7 @@ def record_kind(labels: Mapping[str, type], command: str, fields: Fields, each: 
     Parameters
     ----------
     labels, fields
-        The columns. With ``each``, places that begin with its name lead into one entry.
+        The columns. With ``each``, places that begin with its name lead into one entry, and ``number`` counts from 1.
     command : str
         What writes the records, for the line that refuses others.
     each : str
@@ -78,14 +78,14 @@ def record_kind(labels: Mapping[str, type], command: str, fields: Fields, each: 
 
     def read(path: str) -> list[Row]:
         with record_of(path, command) as record:
-            entries = [record | {each: one} for one in record[each]] if each else [record]
-            return [values(entry, fields) for entry in entries]
+            entries = [{each: one} for one in record[each]] if each else [{}]
+            return [values(record | one | {"number": n}, fields) for n, one in enumerate(entries, start=1)]
 
     return Kind(labels, types(fields), read)
 
 
 def _gpus(record: dict[str, Any]) -> int:
-    """Return how many GPUs a run took: records list their numbers, those of older versions hold the count."""
+    """Return how many GPUs a run took; a record lists their numbers, or says how many they are."""
     gpus = record["device"]["gpus"]
     return len(gpus) if isinstance(gpus, list) else gpus
 

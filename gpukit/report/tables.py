@@ -24,12 +24,7 @@ def _artifact(path: str) -> list[Row]:
 
 
 KINDS: dict[str, Kind] = {
-    **gim.KINDS,
-    **imgpu.KINDS,
-    **kpar.KINDS,
-    **merit.KINDS,
-    **diversity.KINDS,
-    **paper.KINDS,
+    **{name: kind for one in (gim, imgpu, kpar, merit, diversity, paper) for name, kind in one.KINDS.items()},
     "artifacts": Kind({}, dict.fromkeys(("file", "kind", "seed", "payload_sha256"), str), _artifact),
 }
 """The kinds of tables by name."""
