@@ -635,7 +635,7 @@ _rows = types.int32[:, ::1]
 SETS = types.NamedTuple((_i64, _i32, _int, _i64, _int, _i32, _bool), Sets)
 QUERY = types.NamedTuple((_int, _int, _int, _i32, _u8, _int, _bool), DeviceQuery)
 WORK = types.NamedTuple((_i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32, _rows, _rows), Work)
-ANSWER = types.NamedTuple((_i64, _i64, _i64), Answer)
+ANSWER = types.NamedUniTuple(_i64, 3, Answer)
 
 KERNELS = {
     "greedy": (greedy, (SETS, QUERY, WORK, ANSWER, _i64)),

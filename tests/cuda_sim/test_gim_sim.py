@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gpukit.gim import Params, maximise
+from gpukit.gim import Params
+from gpukit.gim.paper import maximise
 
 CASES = [
     Params(k=2, epsilon=0.5, min_sets=0),
@@ -11,6 +12,7 @@ CASES = [
     Params(k=1, rounds=2, epsilon=0.9, min_sets=0),
     Params(k=2, epsilon=0.9, bound="imm", samples="fresh", include=[5], exclude=[0], min_sets=0),
     Params(budget=4, epsilon=0.9, min_sets=0),
+    Params(k=2, epsilon=0.9, sampler="scan", selection="scan", min_sets=0),
 ]
 
 
