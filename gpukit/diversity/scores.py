@@ -85,9 +85,7 @@ class Network:
         """
         if self.full and params.model == "truss":
             return self.decompose(vertices, params, progress).scores
-        result = np.zeros(self.n, np.int32)
-
-        asked = (params.code, params.k, self._rows)
+        result, asked = np.zeros(self.n, np.int32), (params.code, params.k, self._rows)
         work = contexts_cpu.score_vertices
         self._share(vertices, lambda part, space: work(part, *asked, space, result), progress)
         return result[self.rank[vertices]]
@@ -127,7 +125,6 @@ class Network:
         places = np.zeros(self.n, np.int64)
         places[ranks] = offsets[:-1]
         trussness, result = np.empty(offsets[-1], np.int32), np.zeros(self.n, np.int32)
-
         work, outs = decomposition_cpu.decompose_vertices, (places, trussness, result)
         self._share(vertices, lambda part, space: work(part, params.k, self._rows, space, *outs), progress)
         return EgoTrusses(offsets, trussness, result[ranks])

@@ -82,12 +82,10 @@ class CudaNetwork:
         self.memory = memory - RESIDENT_BYTES * graph.m - VERTEX_BYTES * graph.n
         degrees = xp.asarray(np.diff(graph.indptr))
         by_degree = xp.argsort(degrees, kind="stable")
-        self._degrees, self.ids, self._rank = (
-            degrees[by_degree],
-            Buffer(by_degree.astype(np.int32)),
-            Buffer(graph.n, np.int32),
-        )
+        self._degrees, self.ids = degrees[by_degree], Buffer(by_degree.astype(np.int32))
+        self._rank = Buffer(graph.n, np.int32)
         self._rank.array[self.ids.array] = xp.arange(graph.n, dtype=np.int32)
+        # The arcs by rank: as keys, sorted.
         keys = Buffer(graph.m, np.int64)
         rows = (Buffer(graph.indptr), Buffer(graph.indices), self._rank)
         over(graph.n * ROW_THREADS, network_cuda.arc_keys, *rows, keys)
@@ -95,6 +93,7 @@ class CudaNetwork:
         keys.array.sort()
         heads, tails = Buffer((keys.array & 0xFFFFFFFF).astype(np.int32)), Buffer((keys.array >> 32).astype(np.int32))
         del keys
+        # The support of each edge, counted at its lower end and copied to the other.
         indptr, up = Buffer(running(self._degrees, xp)), Buffer(graph.n, np.int64)
         over(graph.n, network_cuda.first_higher, indptr, heads, up)
         self.arcs = network_cuda.Arcs(indptr, tails, heads, up, Buffer(graph.m, np.int32, 0))
