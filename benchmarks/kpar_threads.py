@@ -27,7 +27,7 @@ from gpukit.device.select import choose
 from gpukit.files import replacing
 from gpukit.graph.csr import Graph
 from gpukit.kpar import Params, Prepared, Result, build_index, query, rank
-from gpukit.kpar.baselines import fora, fora_index, monte_carlo
+from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
 
 METHODS = ("kpar", "fora", "monte-carlo")
 SEED = 1

@@ -16,7 +16,7 @@ from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Params, Result, Sources, random_vertices
 
 if TYPE_CHECKING:
-    from gpukit.kpar.baselines import Fora
+    from gpukit.kpar.paper.baselines import Fora
 
 BYTES_PER_EDGE = 4 + 8 + 8
 """Least memory traffic of a pushed edge: its head, and a residue read and written."""
@@ -197,19 +197,19 @@ class Bench:
 
     def _fora_index(self) -> "Fora":
         if self.device.kind == "cpu":
-            from gpukit.kpar.baselines import fora_index
+            from gpukit.kpar.paper.baselines import fora_index
 
             return fora_index(self.graph, self.params, seed=self.seed, threads=self.device.threads)
-        from gpukit.kpar import baselines_cuda
+        from gpukit.kpar.paper import baselines_cuda
 
         return baselines_cuda.fora_index(self.graph, self.params, seed=self.seed, gpu=self.device.gpus[0])
 
     def _fora_query(self, index: "Fora", k: int) -> Callable[[Sources], Result]:
         if self.device.kind == "cpu":
-            from gpukit.kpar.baselines import fora
+            from gpukit.kpar.paper.baselines import fora
 
             return lambda sources: fora(self.graph, index, sources, k, threads=self.device.threads)
-        from gpukit.kpar.baselines_cuda import CudaFora
+        from gpukit.kpar.paper.baselines_cuda import CudaFora
 
         held = CudaFora(self.graph, index, self.device.gpus[0])
         return lambda sources: held.query(sources, k)
@@ -219,7 +219,7 @@ class Bench:
 
         Both have work for as many threads as there are queries, and the record's ``threads`` are those.
         """
-        from gpukit.kpar import baselines
+        from gpukit.kpar.paper import baselines
         from gpukit.kpar.query import Prepared, query
         from gpukit.kpar.threads import workers_for
 

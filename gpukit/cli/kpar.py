@@ -1,7 +1,9 @@
 """``gpukit kpar``: top-k personalised PageRank."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -261,12 +263,18 @@ def query(
         _log.info("%s holds no walks, only counts: they are drawn again, which takes longer", index_file)
     elif device.kind == "cuda" and any(getattr(one, "light", False) for one in prepared):
         _log.info("the walks of %s do not fit onto the GPU: they are drawn again, which takes longer", index_file)
-    how: dict[str, Any] = {"to_end": method.depth == "end", "shape": shape}
-    how |= {"printed": method.bounds == "printed", "resort": method.depth == "walks"}
+    to_end = method.depth == "end"
+    ask: Callable[..., Any] = partial(query_on, device, prepared, to_end=to_end, shape=shape)
+    if method.bounds == "printed" or method.depth == "walks":
+        from gpukit.kpar.paper.query import query as ablation
+
+        held: Any = prepared[0]
+        printed, resort = method.bounds == "printed", method.depth == "walks"
+        ask = partial(ablation, held, threads=device.threads, to_end=to_end, printed=printed, resort=resort)
     with run.phase("load"):
-        query_on(device, prepared, sources.part(0, min(len(sources), len(prepared))), k, **how)
+        ask(sources.part(0, min(len(sources), len(prepared))), k)
     with run.phase("query"), run.progress("queries") as update:
-        result = query_on(device, prepared, sources, k, progress=update, **how)
+        result = ask(sources, k, progress=update)
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)

@@ -66,9 +66,9 @@ def baseline(
     device = run.use_device(device_for(run.requested, weighted), work=10.0 * graph.m * len(sources))
     on_gpu = device.kind == "cuda"
     if on_gpu:
-        from gpukit.kpar import baselines_cuda as baselines
+        from gpukit.kpar.paper import baselines_cuda as baselines
     else:
-        from gpukit.kpar import baselines  # type: ignore[no-redef]
+        from gpukit.kpar.paper import baselines  # type: ignore[no-redef]
     placed = {"gpu": device.gpus[0]} if on_gpu else {"threads": device.threads}
     with run.phase("load"):
         from gpukit.kpar.problem import Sources

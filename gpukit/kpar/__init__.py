@@ -4,14 +4,14 @@
 constants, schedule of δ and coefficients of the bounds (3.4, repaired); ``query.py`` batches of queries;
 ``query_cpu.py`` adaptive forward push, candidates and estimates (algorithms 2 to 4); ``bounds.py`` the stop test;
 ``weights.py`` edge weights as transition probabilities; ``rule.py`` the scalar steps that both devices share;
-``rank_cpu.py`` and ``index_cpu.py`` the kernels of ranking and indexing; ``baselines.py`` what the paper compares with;
+``rank_cpu.py`` and ``index_cpu.py`` the kernels of ranking and indexing; ``groups.py`` what they take as one;
 ``threads.py`` shares queries among CPU threads; ``run.py`` each step on the device that was chosen.
 
 On a GPU: ``rank_cuda.py`` and ``index_cuda.py``, on ``rows_cuda.py``; ``query_cuda.py`` is the kernel of a query, of
 ``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows, section 4),
 ``push_cuda.py``, ``estimate_cuda.py``, ``together_cuda.py`` (start lists read once for several queries),
 ``select_cuda.py`` (the k best) and ``stop_cuda.py`` (the stop test); ``prepared_cuda.py`` launches it;
-``fora_cuda.py`` and ``baselines_cuda.py`` have the baselines.
+``lists_cuda.py`` has the lists that a query makes of the vertices it met. What only rebuilds the paper is in ``paper``.
 
 The truth and the judge are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and where it differs from
 the text.

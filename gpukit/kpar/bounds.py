@@ -9,7 +9,8 @@ from numba import int64
 
 from gpukit.kpar.problem import SCALE_BITS
 
-_UNIT = 2.0**-SCALE_BITS
+UNIT = 2.0**-SCALE_BITS
+"""The mass that one unit of residue, reserve or score stands for."""
 
 
 @numba.njit(nogil=True, cache=True)
@@ -89,31 +90,38 @@ def take_top(candidates, scores, count, k, keys, ids, spare_keys, spare_ids):
     sort_falling(keys, ids, k, spare_keys, spare_ids)
 
 
+@numba.njit(inline="always")
+def upper_bound(bounds, step, score, by_walks):
+    """Return the upper bound on π at π̂ = ``score``, of which walks brought ``by_walks``."""
+    return score + bounds[step, 0] + np.sqrt(bounds[step, 1] + bounds[step, 2] * by_walks)
+
+
+@numba.njit(inline="always")
+def lower_bound(bounds, step, score, by_walks, reserve):
+    """Return the lower bound on π."""
+    return max(reserve, score + bounds[step, 3] - np.sqrt(bounds[step, 4] + bounds[step, 5] * by_walks))
+
+
 @numba.njit(nogil=True, cache=True)
-def refused_at(step, candidates, scores, count, k, least_reserve, ws, reserves, bounds, delta_min, epsilon):
+def refused_at(step, count, least_reserve, asked, ws):
     """Return the first position at which the stop test fails, 0 if none.
 
     Parameters
     ----------
     step : int
         The value of δ.
-    candidates, scores, count
-        The candidates and their π̂.
-    k : int
-        Length of the answer.
+    count : int
+        Candidates; they and their π̂ are in the workspace.
     least_reserve : int
         e₀; vertices that are no candidates have an upper bound no larger than at π̂ = Y = e₀.
-    ws, reserves
-        Scratch arrays, and the reserves.
-    bounds : float64 array, shape (steps, 6)
-        Coefficients of upper and lower bounds.
-    delta_min, epsilon : float
+    asked : gpukit.kpar.groups.Asked
+    ws : gpukit.kpar.query_cpu.Workspace
+        Its keys and ids are undefined afterwards.
     """
-    keys, key_bits, ids, spare_keys, spare_ids = ws
-    ua, ub, ud = bounds[step, 0], bounds[step, 1], bounds[step, 2]
-    la, lb, ld = bounds[step, 3], bounds[step, 4], bounds[step, 5]
-    outside = float(least_reserve) * _UNIT
-    outside = outside + ua + np.sqrt(ub + ud * outside)
+    k, bounds, delta_min, epsilon = asked.k, asked.bounds, asked.delta_min, asked.epsilon
+    candidates, scores, reserves = ws.candidates, ws.scores, ws.reserves
+    keys, key_bits, ids = ws.keys, ws.key_bits, ws.ids
+    outside = upper_bound(bounds, step, float(least_reserve) * UNIT, float(least_reserve) * UNIT)
     if count < k and outside > delta_min:
         return count + 1
     length = min(k, count)
@@ -121,75 +129,29 @@ def refused_at(step, candidates, scores, count, k, least_reserve, ws, reserves, 
         return 0
     for j in range(count):
         keys[j] = scores[j]
-    least = float(largest_first(keys, count, length)) * _UNIT
+    least = float(largest_first(keys, count, length)) * UNIT
     for j in range(count):
-        score = float(scores[j]) * _UNIT
-        by_walks = float(scores[j] - reserves[2 * candidates[j]]) * _UNIT
-        key_bits[j] = score + ua + np.sqrt(ub + ud * by_walks)
+        by_walks = float(scores[j] - reserves[2 * candidates[j]]) * UNIT
+        key_bits[j] = upper_bound(bounds, step, float(scores[j]) * UNIT, by_walks)
     # Positive floating-point numbers and their bits as integers have the same order.
     largest_first(keys, count, length)
     highest = max(key_bits[length - 1], outside)
     # No lower bound exceeds π̂, so this cheap test fails only where the full one would.
     if count >= k and highest > delta_min and least < (1.0 - epsilon) * highest:
         return k
-    sort_falling(keys, ids, length, spare_keys, spare_ids)
+    sort_falling(keys, ids, length, ws.spare_keys, ws.spare_ids)
     limits = np.empty(length, np.float64)
     for i in range(length):
         limits[i] = max(key_bits[i], outside)
-    take_top(candidates, scores, count, length, keys, ids, spare_keys, spare_ids)
+    take_top(candidates, scores, count, length, keys, ids, ws.spare_keys, ws.spare_ids)
+    # The test itself, place by place: equations (1) and (2) while the limit is above δ_min.
     for i in range(length):
         if limits[i] <= delta_min:
             break
-        score = float(keys[i]) * _UNIT
-        reserve = float(reserves[2 * ids[i]]) * _UNIT
-        by_walks = float(keys[i] - reserves[2 * ids[i]]) * _UNIT
-        upper = score + ua + np.sqrt(ub + ud * by_walks)
-        lower = max(reserve, score + la - np.sqrt(lb + ld * by_walks))
+        score, kept = float(keys[i]) * UNIT, reserves[2 * ids[i]]
+        by_walks = float(keys[i] - kept) * UNIT
+        upper = upper_bound(bounds, step, score, by_walks)
+        lower = lower_bound(bounds, step, score, by_walks, float(kept) * UNIT)
         if lower < (1.0 - epsilon) * limits[i] or score > (1.0 + epsilon) * lower or score < (1.0 - epsilon) * upper:
             return i + 1
     return 0
-
-
-@numba.njit(nogil=True, cache=True)
-def printed_refused_at(step, candidates, scores, count, k, ws, printed, delta_min, epsilon):
-    """Return the first position at which the printed stop test fails (lines 14 to 22 of algorithm 3), 0 if none.
-
-    An ablation, and unsound: it never tests equation (1) and passes over small positions. Bounds are those of equation
-    (12): (1 ± ε')·π̂, where ε' solves (2ε'/3 + 2)/(ε'²·π̂) = c.
-
-    Parameters
-    ----------
-    step, candidates, scores, count, k, ws, delta_min, epsilon
-        As for :func:`refused_at`; ``ws`` are the scratch arrays.
-    printed : float64 array, shape (steps, 2)
-        c, and the bound (11) on vertices not processed, of each δ.
-    """
-    keys, _, ids, spare_keys, spare_ids = ws
-    c, outside = printed[step, 0], printed[step, 1]
-    length = min(k, count)
-    if length < k:
-        return length + 1
-    take_top(candidates, scores, count, length, keys, ids, spare_keys, spare_ids)
-    last = 0
-    for i in range(length):
-        score = float(keys[i]) * _UNIT
-        if score * (1.0 - _printed_error(c, score)) < delta_min:
-            break
-        last = i + 1
-    if last == 0:
-        return 1
-    score = float(keys[last - 1]) * _UNIT
-    if score * (1.0 - _printed_error(c, score)) < (1.0 - epsilon) * outside * (1.0 + _printed_error(c, outside)):
-        return last
-    for i in range(min(last, length - 1)):
-        score, following = float(keys[i]) * _UNIT, float(keys[i + 1]) * _UNIT
-        upper = following * (1.0 + _printed_error(c, following))
-        if score * (1.0 - _printed_error(c, score)) <= (1.0 - epsilon) * upper:
-            return i + 1
-    return 0
-
-
-@numba.njit(inline="always")
-def _printed_error(c, score):
-    """Return ε' of equation (12): the positive root of c·π̂·x² - 2x/3 - 2."""
-    return (2.0 / 3.0 + np.sqrt(4.0 / 9.0 + 8.0 * c * score)) / (2.0 * c * score)

@@ -2,104 +2,101 @@
 
 from numba import cuda, int64
 
-from gpukit.kpar.lists_cuda import list_candidates, list_reached
+from gpukit.kpar.lists_cuda import LIST_ENTRIES, LISTED, list_candidates, list_reached
 from gpukit.kpar.select_cuda import kth
 from gpukit.kpar.starts_cuda import add_starts
-from gpukit.kpar.sweep_cuda import DRAW, FORWARD, INVERTED, lengths, sweep
-from gpukit.kpar.team_cuda import FIRST, SECOND, TOTAL_A, counters, meet, share_out
+from gpukit.kpar.sweep_cuda import (
+    DRAW,
+    ENDS,
+    FORWARD,
+    INVERTED,
+    UNLISTED,
+    Drawn,
+    Rows,
+    Targets,
+    Work,
+    lengths,
+    sweep,
+)
+from gpukit.kpar.team_cuda import counters, prefix_over_blocks, team_barrier
 
 
 @cuda.jit(device=True)
-def propose(
-    large, size, k, span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin, rho, most, candidates,
-    scores, limits, control, home, member, blocks, phase, turn, pool, sums, stage, local, shared,
-):  # fmt: skip
+def propose(size, k, met, walks, slot, threshold, team, phase, turn):
     """List in ``candidates`` the vertices that could be among the k best; all threads of the team.
 
-    ``large`` are the ``size`` vertices among which the k largest reserves are; ``scores`` and ``limits`` are room.
+    The first ``size`` vertices of ``upcoming`` are those among which the k largest reserves are; ``scores`` and
+    ``limits`` are room.
 
     Returns
     -------
-    least, count, cost, phase, turn
-        The k-th largest reserve, the number of candidates and of the entries of their start lists, all 0 where there
-        are fewer than k reserves; the new phase and turn.
+    least_reserve, count, cost, phase, turn
+        e₀, the k-th largest reserve, the number of candidates and of the entries of their start lists, all 0 where
+        there are fewer than k reserves; the new phase and turn.
     """
     if size < k:
         return int64(0), int64(0), int64(0), phase, turn
-    me, everyone = member * cuda.blockDim.x + cuda.threadIdx.x, blocks * cuda.blockDim.x
-    i = me
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    i = rank
     while i < size:
-        scores[i] = reserve[large[i]]
-        i += everyone
-    phase = meet(control, home, member, blocks, phase)
-    least, _, _, phase, turn = kth(
-        scores, size, k, limits, scores, control, home, member, blocks, phase, turn, pool, sums, local, shared
-    )
-    at = counters(home, phase)
-    list_candidates(
-        span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin, rho, most, least, candidates,
-        control, home, member, blocks, phase, sums, stage, shared,
-    )  # fmt: skip
-    phase = meet(control, home, member, blocks, phase)
-    return least, control[at + FIRST], control[at + TOTAL_A], phase, turn
+        slot.scores[i] = slot.reserve[slot.upcoming[i]]
+        i += members
+    phase = team_barrier(team, phase)
+    least_reserve, _, _, phase, turn = kth(slot.scores, size, k, slot.limits, slot.scores, team, phase, turn)
+    at = counters(team, phase)
+    list_candidates(met, slot, walks, threshold, least_reserve, team, phase)
+    phase = team_barrier(team, phase)
+    return least_reserve, team.control[at + LISTED], team.control[at + LIST_ENTRIES], phase, turn
 
 
 @cuda.jit(device=True)
-def estimate(
-    forward, light, least, candidates, count, carriers, size, ends, span, dense, touched, indptr, indices, go_on,
-    row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, walks, seed, tag, residue, reserve,
-    unit, walked, scores, limits, rho, most, tiled,
-    control, home, member, blocks, phase, pool, sums, stage, local, shared,
-):  # fmt: skip
+def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, tiled, team, phase):
     """Write the candidates' reserves and what walks carry to them to ``scores``; all threads of the team.
 
-    The walks are those of the ``size`` carriers where ``forward``, listing in ``ends`` where they end, and those in the
-    candidates' start lists otherwise. Without a ``least`` reserve the candidates are found here: all with a score.
+    ``sizes`` are the numbers of candidates and of carriers. The walks are those of the carriers in ``frontier`` where
+    ``forward``, listing in ``upcoming`` where they end, and those in the candidates' start lists otherwise. Without a
+    ``least_reserve`` the candidates are found here: all with a score.
 
     Returns
     -------
     count, phase
         The number of candidates and the new phase.
     """
-    me, everyone = member * cuda.blockDim.x + cuda.threadIdx.x, blocks * cuda.blockDim.x
-    kind, items, rows, begin = INVERTED, candidates, count, src_begin
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    count, carriers = sizes
+    kind, items, size, begin = INVERTED, slot.candidates, count, walks.src_begin
     if forward:
-        kind, items, rows, begin = DRAW if light else FORWARD, carriers, size, row_begin
+        kind, items, size, begin = DRAW if walks.light else FORWARD, slot.frontier, carriers, walks.row_begin
     lengths(
-        kind, items, rows, begin, go_on, walks, residue, reserve, scores, limits, control, home, member, blocks, sums
-    )
-    phase = meet(control, home, member, blocks, phase)
-    whole = share_out(control, home, blocks, pool, sums)
-    at = counters(home, phase)
+        kind, items, size, begin, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve, slot.scores,
+        slot.limits, team, team.memory.sums,
+    )  # fmt: skip
+    phase = team_barrier(team, phase)
+    whole = prefix_over_blocks(team, team.memory.pool, team.memory.sums)
+    at = counters(team, phase)
     if forward:
         sweep(
-            kind, items, rows, whole, 0, indptr, indices, go_on, seed, tag, walks, begin, row_ends, row_freqs,
-            residue, reserve, unit, walked, scores, limits, touched, ends, rho, most, tiled,
-            control, home, member, blocks, phase, pool, sums, stage, local, shared,
+            kind, Work(items, size, whole), Targets(UNLISTED, slot.touched, slot.upcoming), edges,
+            Drawn(walks.counts, walks.seed, walks.tag), Rows(begin, walks.row_ends, walks.row_freqs), slot, threshold,
+            tiled, team, phase,
         )  # fmt: skip
     else:
-        add_starts(
-            items, rows, whole, begin, starts, frequent_begin, frequencies, unit, scores, limits, tiled,
-            member, blocks, pool,
-        )  # fmt: skip
-    phase = meet(control, home, member, blocks, phase)
+        add_starts(items, size, whole, begin, walks, slot, tiled, team, team.memory.pool)
+    phase = team_barrier(team, phase)
     if forward:
-        reached = control[at + SECOND]
-        if least == 0:
-            at = counters(home, phase)
-            list_reached(
-                span, dense, touched, reserve, reached, ends, candidates,
-                control, home, member, blocks, phase, stage, shared,
-            )  # fmt: skip
-            phase = meet(control, home, member, blocks, phase)
-            count = control[at + FIRST]
-        j = me
+        reached = team.control[at + ENDS]
+        if least_reserve == 0:
+            at = counters(team, phase)
+            list_reached(met, slot, reached, team, phase)
+            phase = team_barrier(team, phase)
+            count = team.control[at + LISTED]
+        j = rank
         while j < count:
-            scores[j] = reserve[candidates[j]] + walked[candidates[j]]
-            j += everyone
-        phase = meet(control, home, member, blocks, phase)
-        j = me
+            slot.scores[j] = slot.reserve[slot.candidates[j]] + slot.walked[slot.candidates[j]]
+            j += members
+        phase = team_barrier(team, phase)
+        j = rank
         while j < reached:
-            walked[ends[j]] = 0
-            j += everyone
+            slot.walked[slot.upcoming[j]] = 0
+            j += members
     return count, phase

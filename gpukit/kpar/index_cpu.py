@@ -8,13 +8,14 @@ from gpukit.kpar.rule import any_walk_end
 
 
 @numba.njit(nogil=True, cache=True)
-def walk_rows(indptr, indices, chances, go_on, seed, tag, walks, places, first, last, ends, freqs, lengths):
+def walk_rows(edges, chances, seed, tag, walks, places, first, last, ends, freqs, lengths):
     """Draw all walks of the vertices first … last - 1 and count where they end.
 
     Parameters
     ----------
-    indptr, indices, chances, go_on, seed, tag
-        The graph, the chances of its edges or None, the probability of going on, and the stream.
+    edges : gpukit.kpar.groups.Edges
+    chances, seed, tag
+        The chances of the edges or None, and the stream.
     walks : uint32 array, shape (n,)
         Walks of each vertex.
     places : int64 array, shape (n + 1,)
@@ -24,14 +25,15 @@ def walk_rows(indptr, indices, chances, go_on, seed, tag, walks, places, first, 
     lengths : int64 array, shape (n,)
         Receives the number of distinct ends.
     """
-    most = 0
+    indptr, indices, one_minus_alpha = edges
+    walks_max = 0
     for v in range(first, last):
-        most = max(most, int64(walks[v]))
-    found = np.empty(most, np.int32)
+        walks_max = max(walks_max, int64(walks[v]))
+    found = np.empty(walks_max, np.int32)
     for v in range(first, last):
         count = int64(walks[v])
         for j in range(count):
-            found[j] = any_walk_end(indptr, indices, chances, go_on, seed, tag, j, v)
+            found[j] = any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, j, v)
         if count > 24:
             found[:count].sort()
         else:
@@ -55,11 +57,12 @@ def walk_rows(indptr, indices, chances, go_on, seed, tag, walks, places, first, 
 
 
 @numba.njit(nogil=True, cache=True)
-def walk_arrivals(indptr, indices, chances, go_on, seed, tag, walks, first, last, arrivals):
+def walk_arrivals(edges, chances, seed, tag, walks, first, last, arrivals):
     """Count in ``arrivals`` (int64, n) where the walks of the vertices first … last - 1 end, and keep nothing else."""
+    indptr, indices, one_minus_alpha = edges
     for v in range(first, last):
         for j in range(int64(walks[v])):
-            arrivals[any_walk_end(indptr, indices, chances, go_on, seed, tag, j, v)] += 1
+            arrivals[any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, j, v)] += 1
 
 
 @numba.njit(nogil=True, cache=True)

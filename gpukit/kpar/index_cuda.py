@@ -28,7 +28,7 @@ walk_end = for_kernels(rule.walk_end)
 
 
 @cuda.jit(cache=True)
-def walk_keys(indptr, indices, go_on, seed, tag, places, first, count, keys):
+def walk_keys(indptr, indices, one_minus_alpha, seed, tag, places, first, count, keys):
     """Draw the walks first … first + count - 1 and write start << 32 | end of each; a thread owns a walk.
 
     ``places`` (int64, n + 1) are the prefix sums of ω: walk i belongs to the vertex in whose part it lies.
@@ -37,18 +37,18 @@ def walk_keys(indptr, indices, go_on, seed, tag, places, first, count, keys):
     if i < count:
         walk = first + int64(i)
         v = row_of(places, walk)
-        end = walk_end(indptr, indices, go_on, seed, tag, walk - places[v], v)
+        end = walk_end(indptr, indices, one_minus_alpha, seed, tag, walk - places[v], v)
         keys[i] = v << 32 | end
 
 
 @cuda.jit(cache=True)
-def walk_arrivals(indptr, indices, go_on, seed, tag, places, first, count, arrivals):
+def walk_arrivals(indptr, indices, one_minus_alpha, seed, tag, places, first, count, arrivals):
     """Count in ``arrivals`` where walks end, as :func:`walk_keys` draws them, and keep nothing else."""
     i = cuda.grid(1)
     if i < count:
         walk = first + int64(i)
         v = row_of(places, walk)
-        cuda.atomic.add(arrivals, walk_end(indptr, indices, go_on, seed, tag, walk - places[v], v), 1)
+        cuda.atomic.add(arrivals, walk_end(indptr, indices, one_minus_alpha, seed, tag, walk - places[v], v), 1)
 
 
 @cuda.jit(cache=True)
@@ -126,7 +126,14 @@ def build_index(
         places = xp.zeros(n + 1, np.int64)
         xp.cumsum(walks, out=places[1:], dtype=np.int64)
         total = int(places[-1])
-        drawn = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK), places)
+        drawn = (
+            graph.indptr,
+            graph.indices,
+            np.uint64(params.one_minus_alpha),
+            np.uint64(seed),
+            stream_tag(Stream.WALK),
+            places,
+        )
         if memory is not None and BYTES_PER_WALK * total > memory:
             arrivals = xp.zeros(n, np.int64)
             for_each(walk_arrivals, total, *drawn, 0, total, arrivals)

@@ -4,161 +4,196 @@ from numba import cuda, int64, uint64
 
 from gpukit.kpar.team_cuda import (
     AT_ONCE,
-    FIRST,
-    FLAG,
-    SECOND,
     STAGE,
-    TOTAL_A,
-    TOTAL_B,
-    anywhere,
+    Staged,
+    block_any,
+    block_prefix_sum,
     counters,
-    due,
     flush,
+    met_vertex,
     put,
-    scan,
+    time_to_flush,
 )
+
+LIFTED = 1
+"""Counter: vertices above their threshold, as in a push."""
+
+CARRIERS, LARGE, FORWARD_ENTRIES, SEEN, RESIDUE_LEFT = 0, 1, 2, 3, 4
+"""Counters of :func:`value_walks`."""
+
+LISTED, LIST_ENTRIES = 0, 2
+"""Counters of :func:`list_candidates` and :func:`list_reached`: vertices listed, and entries of their start lists."""
 
 
 @cuda.jit(device=True)
-def settle(
-    span, dense, touched, residue, reserve, unit, walks, row_begin, floor, carriers, large,
-    control, home, member, blocks, phase, sums, stage, local, shared,
-):  # fmt: skip
-    """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
+def collect_frontier(met, slot, walks, threshold, target, team, phase):
+    """List the vertices above their threshold in ``target`` (LIFTED), among those met or among all.
 
-    Lists the vertices with a unit in ``carriers`` and those with a reserve of ``floor`` or more in ``large``, and adds
-    up index entries of the carriers (TOTAL_A), vertices met (TOTAL_B) and blocks that saw residue (FLAG). A thread owns
-    ``AT_ONCE`` vertices at a time.
+    A thread owns ``AT_ONCE`` vertices at a time.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    at = counters(home, phase)
-    cost, seen, left = int64(0), int64(0), False
-    rests, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
-    first = AT_ONCE * member * width
-    while first < span:
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    memory, counter = team.memory, counters(team, phase) + LIFTED
+    lifted = Staged(memory.other_stage, memory.small, 1, target, team.control, counter, 0)
+    rests = cuda.local.array(AT_ONCE, int64)
+    first = AT_ONCE * team.block * block_size
+    while first < met.span:
         fullest = -1
         for i in range(AT_ONCE):
-            j = first + i * width + lane
+            j = first + i * block_size + tid
+            rests[i] = 0
+            if j < met.span:
+                rests[i] = slot.residue[met_vertex(met, slot.touched, j)]
+        for i in range(AT_ONCE):
+            if rests[i] > threshold.rho:
+                j = first + i * block_size + tid
+                v = met_vertex(met, slot.touched, j)
+                w = int64(walks[v])
+                if w > 0 and w <= threshold.walks_max and rests[i] > w * threshold.rho:
+                    fullest = max(fullest, put(lifted, v))
+        if block_any(fullest >= STAGE >> 2, team.memory.small):
+            flush(lifted)
+        first += AT_ONCE * team.blocks * block_size
+    flush(lifted)
+
+
+@cuda.jit(device=True)
+def value_walks(met, slot, walks, floor, team, phase):
+    """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
+
+    Lists the vertices with a unit in ``frontier`` (CARRIERS) and those with a reserve of ``floor`` or more in
+    ``upcoming`` (LARGE), and adds up forward entries of the carriers, vertices met and blocks that saw residue. A
+    thread owns ``AT_ONCE`` vertices at a time.
+    """
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    at = counters(team, phase)
+    carriers = Staged(team.memory.stage, team.memory.small, 0, slot.frontier, team.control, at, CARRIERS)
+    large = Staged(team.memory.other_stage, team.memory.small, 1, slot.upcoming, team.control, at, LARGE)
+    cost, seen, left = int64(0), int64(0), False
+    rests, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
+    first = AT_ONCE * team.block * block_size
+    while first < met.span:
+        fullest = -1
+        for i in range(AT_ONCE):
+            j = first + i * block_size + tid
             rests[i], keeps[i] = 0, 0
-            if j < span:
-                v = j if dense else int64(touched[j])
-                rests[i], keeps[i] = residue[v], reserve[v]
+            if j < met.span:
+                v = met_vertex(met, slot.touched, j)
+                rests[i], keeps[i] = slot.residue[v], slot.reserve[v]
         for i in range(AT_ONCE):
             rest, kept = rests[i], keeps[i]
             if rest > 0 or kept > 0:
-                j = first + i * width + lane
-                v = j if dense else int64(touched[j])
+                j = first + i * block_size + tid
+                v = met_vertex(met, slot.touched, j)
                 seen += 1
-                w = int64(walks[v])
+                w = int64(walks.counts[v])
                 if w == 0 and rest > 0:
                     kept += rest
-                    reserve[v] = kept
-                    residue[v] = 0
+                    slot.reserve[v] = kept
+                    slot.residue[v] = 0
                     rest = int64(0)
                 value = int64(0)
                 if rest > 0:
                     left = True
                     value = int64(uint64(rest) // uint64(w))
-                unit[v] = value
+                slot.unit[v] = value
                 if value > 0:
-                    cost += row_begin[v + 1] - row_begin[v]
-                    fullest = max(fullest, put(stage, shared, 0, carriers, control, at + FIRST, v))
+                    cost += walks.row_begin[v + 1] - walks.row_begin[v]
+                    fullest = max(fullest, put(carriers, v))
                 if kept >= floor:
-                    fullest = max(fullest, put(local, shared, 1, large, control, at + SECOND, v))
-        if anywhere(fullest >= STAGE >> 2, shared):
-            flush(stage, shared, 0, carriers, control, at + FIRST)
-            flush(local, shared, 1, large, control, at + SECOND)
-        first += AT_ONCE * blocks * width
-    flush(stage, shared, 0, carriers, control, at + FIRST)
-    flush(local, shared, 1, large, control, at + SECOND)
-    _, cost = scan(cost, sums)
-    _, seen = scan(seen, sums)
-    left = anywhere(left, shared)
-    if lane == 0:
-        cuda.atomic.add(control, at + TOTAL_A, cost)
-        cuda.atomic.add(control, at + TOTAL_B, seen)
+                    fullest = max(fullest, put(large, v))
+        if block_any(fullest >= STAGE >> 2, team.memory.small):
+            flush(carriers)
+            flush(large)
+        first += AT_ONCE * team.blocks * block_size
+    flush(carriers)
+    flush(large)
+    _, cost = block_prefix_sum(cost, team.memory.sums)
+    _, seen = block_prefix_sum(seen, team.memory.sums)
+    left = block_any(left, team.memory.small)
+    if tid == 0:
+        cuda.atomic.add(team.control, at + FORWARD_ENTRIES, cost)
+        cuda.atomic.add(team.control, at + SEEN, seen)
         if left:
-            cuda.atomic.add(control, at + FLAG, 1)
+            cuda.atomic.add(team.control, at + RESIDUE_LEFT, 1)
 
 
 @cuda.jit(device=True)
-def list_candidates(
-    span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin, rho, most, least, candidates,
-    control, home, member, blocks, phase, sums, stage, shared,
-):  # fmt: skip
-    """List the vertices whose reserve and walks could reach ``least``, and add up their index entries (TOTAL_A).
+def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
+    """List the vertices whose reserve and walks could reach ``least_reserve`` (LISTED, LIST_ENTRIES).
 
     A thread owns ``AT_ONCE`` of the vertices met at a time, and then one of the first in the list sorted by ω_I, if it
     was not met.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    n = len(by_arrivals)
-    at = counters(home, phase)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    small, src_begin = team.memory.small, walks.src_begin
+    rho, walks_max = threshold.rho, threshold.walks_max
+    n = len(walks.by_arrivals)
+    at = counters(team, phase)
+    candidates = Staged(team.memory.stage, small, 0, slot.candidates, team.control, at, LISTED)
     cost, fullest = int64(0), -1
     many, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
-    first = AT_ONCE * member * width
-    while first < span:
+    first = AT_ONCE * team.block * block_size
+    while first < met.span:
         fullest = -1
         for i in range(AT_ONCE):
-            j = first + i * width + lane
+            j = first + i * block_size + tid
             many[i], keeps[i] = 0, -1
-            if j < span:
-                v = j if dense else int64(touched[j])
-                many[i], keeps[i] = arrivals[v], reserve[v]
+            if j < met.span:
+                v = met_vertex(met, slot.touched, j)
+                many[i], keeps[i] = walks.arrivals[v], slot.reserve[v]
         for i in range(AT_ONCE):
-            if keeps[i] >= 0 and (many[i] > most or keeps[i] + many[i] * rho >= least):
-                j = first + i * width + lane
-                v = j if dense else int64(touched[j])
-                fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
+            if keeps[i] >= 0 and (many[i] > walks_max or keeps[i] + many[i] * rho >= least_reserve):
+                j = first + i * block_size + tid
+                v = met_vertex(met, slot.touched, j)
+                fullest = max(fullest, put(candidates, v))
                 cost += src_begin[v + 1] - src_begin[v]
-        if anywhere(fullest >= STAGE >> 2, shared):
-            flush(stage, shared, 0, candidates, control, at + FIRST)
+        if block_any(fullest >= STAGE >> 2, small):
+            flush(candidates)
             fullest = -1
-        first += AT_ONCE * blocks * width
-    going = not dense
-    first = member * width
+        first += AT_ONCE * team.blocks * block_size
+    going = not met.dense
+    first = team.block * block_size
     while going:
         passed = False
-        if first + lane < n:
-            v = int64(by_arrivals[first + lane])
-            walks_here = arrivals[v]
-            if walks_here > most or walks_here * rho >= least:
+        if first + tid < n:
+            v = int64(walks.by_arrivals[first + tid])
+            walks_here = walks.arrivals[v]
+            if walks_here > walks_max or walks_here * rho >= least_reserve:
                 passed = True
-                if residue[v] == 0 and reserve[v] == 0:
-                    fullest = max(fullest, put(stage, shared, 0, candidates, control, at + FIRST, v))
+                if slot.residue[v] == 0 and slot.reserve[v] == 0:
+                    fullest = max(fullest, put(candidates, v))
                     cost += src_begin[v + 1] - src_begin[v]
-        if anywhere(fullest >= STAGE - width, shared):
-            flush(stage, shared, 0, candidates, control, at + FIRST)
+        if block_any(fullest >= STAGE - block_size, small):
+            flush(candidates)
             fullest = -1
-        going = anywhere(passed, shared)
-        first += blocks * width
-    flush(stage, shared, 0, candidates, control, at + FIRST)
-    _, cost = scan(cost, sums)
-    if lane == 0:
-        cuda.atomic.add(control, at + TOTAL_A, cost)
+        going = block_any(passed, small)
+        first += team.blocks * block_size
+    flush(candidates)
+    _, cost = block_prefix_sum(cost, team.memory.sums)
+    if tid == 0:
+        cuda.atomic.add(team.control, at + LIST_ENTRIES, cost)
 
 
 @cuda.jit(device=True)
-def list_reached(
-    span, dense, touched, reserve, reached, ends, candidates, control, home, member, blocks, phase, stage, shared
-):  # fmt: skip
-    """List the vertices with a reserve, and the ``ends`` of walks without one; a thread owns a vertex."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    counter = counters(home, phase) + FIRST
+def list_reached(met, slot, reached, team, phase):
+    """List the vertices with a reserve, and the ``reached`` ends of walks in ``upcoming`` without one (LISTED)."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    memory, at = team.memory, counters(team, phase)
+    candidates = Staged(memory.stage, memory.small, 0, slot.candidates, team.control, at, LISTED)
     passes, fullest = 0, -1
-    first = member * width
-    while first < span + reached:
-        j = first + lane
-        if j < span + reached:
-            if j < span:
-                v = j if dense else int64(touched[j])
+    first = team.block * block_size
+    while first < met.span + reached:
+        j = first + tid
+        if j < met.span + reached:
+            if j < met.span:
+                v = met_vertex(met, slot.touched, j)
             else:
-                v = int64(ends[j - span])
-            if (reserve[v] > 0) == (j < span):
-                fullest = max(fullest, put(stage, shared, 0, candidates, control, counter, v))
-        if due(passes, fullest, shared):
-            flush(stage, shared, 0, candidates, control, counter)
+                v = int64(slot.upcoming[j - met.span])
+            if (slot.reserve[v] > 0) == (j < met.span):
+                fullest = max(fullest, put(candidates, v))
+        if time_to_flush(passes, fullest, team.memory.small):
+            flush(candidates)
             fullest = -1
         passes += 1
-        first += blocks * width
-    flush(stage, shared, 0, candidates, control, counter)
+        first += team.blocks * block_size
+    flush(candidates)

@@ -13,10 +13,12 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
 from gpukit.kpar import push_cuda, query_cuda, select_cuda, team_cuda
+from gpukit.kpar.groups import Asked, Edges, Walks
 from gpukit.kpar.index import Index, light_index
 from gpukit.kpar.index_cuda import forward_rows
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
 from gpukit.kpar.team_cuda import TOGETHER
+from gpukit.kpar.together_cuda import Space as TeamSpace
 
 BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS
@@ -34,6 +36,9 @@ AHEAD = 1 << 26
 A_LAUNCH = 64
 """Queries of a launch for each team: a team of an H200 took 4 to 17 ms for one on graphs of 0.5 million to 1.6 billion
 edges (docs/kpar.md), so that progress and Ctrl-C get their turn about once a second."""
+
+ROWS_BY_START, ROWS_BY_END = Walks._fields[:3], Walks._fields[3:7]
+"""Names of the arrays of an index by start and by end."""
 
 COLLECT = {"auto": push_cuda.AUTO, "scan": push_cuda.SCAN, "atomic": push_cuda.ATOMIC}
 
@@ -72,11 +77,11 @@ class Space:
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
         self._work: dict[Any, Any] = {}
-        self._most: dict[Any, int] = {}
+        self._resident: dict[Any, int] = {}
         self._sources = Buffer(64, np.int64)
 
     def spread(
-        self, kernel: Any, args: Callable[[int, int, tuple], tuple], queries: int, k: int, shape: Shape
+        self, kernel: Any, args: Callable[[int, int, TeamSpace], tuple], queries: int, k: int, shape: Shape
     ) -> tuple:
         """Return the launch shape of a kernel and its arguments, with the arrays of enough teams, clean.
 
@@ -85,10 +90,10 @@ class Space:
         if simulated():
             blocks, teams, together = shape.blocks or 1, min(shape.teams or 1, queries), shape.together or 1
             return (teams * blocks, BLOCK), args(blocks, together, self.arrays(teams, together, k))
-        if kernel not in self._most:
-            self._most[kernel] = cooperative_grid(kernel, BLOCK, args(1, 1, self.arrays(1, 1, k)))
-        most = self._most[kernel]
-        teams = min(self._teams(shape), queries, most)
+        if kernel not in self._resident:
+            self._resident[kernel] = cooperative_grid(kernel, BLOCK, args(1, 1, self.arrays(1, 1, k)))
+        resident = self._resident[kernel]
+        teams = min(self._teams(shape), queries, resident)
         # Where teams would push each other out of the cache, the queries of one still share what it reads.
         together = shape.together or (TOGETHER if self.n > AT_WORK // 2 and queries > 1 else 1)
         if self._lacking(teams, together) > 0:
@@ -98,12 +103,14 @@ class Space:
                 together = 1
             while teams > 1 and self._lacking(teams, together) > free:
                 teams -= 1
-        blocks = min(shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK), most // teams, team_cuda.MOST_BLOCKS)
+        blocks = min(
+            shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK), resident // teams, team_cuda.MAX_BLOCKS
+        )
         return (teams * blocks, BLOCK), args(blocks, together, self.arrays(teams, together, k))
 
     def _teams(self, shape: Shape) -> int:
         """Return how many teams there should be, whatever the GPU holds and the queries are."""
-        return shape.teams or min(max(1, AT_WORK // max(1, self.n)), team_cuda.MOST_BLOCKS)
+        return shape.teams or min(max(1, AT_WORK // max(1, self.n)), team_cuda.MAX_BLOCKS)
 
     def launches(self, queries: int, width: int, shape: Shape) -> Iterator[tuple[int, int]]:
         """Return the first query of each launch and the one after its last, for answers of so many words."""
@@ -116,8 +123,8 @@ class Space:
         missing = self.n * BYTES_PER_VERTEX * max(0, teams * together - rows[0])
         return missing + (max(0, 8 * self.n * teams * together - quads.nbytes) if together > 1 else 0)
 
-    def arrays(self, teams: int, together: int, k: int) -> tuple:
-        """Return the views of long, short, top, control, quads (:func:`query_cuda.answer`) of these teams or more."""
+    def arrays(self, teams: int, together: int, k: int) -> TeamSpace:
+        """Return the views of the arrays of these teams or more (:func:`query_cuda.answer`)."""
         slots = teams * together
         if "rows" not in self._work or self._work["rows"][0] < slots:
             self._work.pop("rows", None)
@@ -134,7 +141,8 @@ class Space:
         if together > 1 and self._work["quads"].array.size < slots * self.n:
             self._work["quads"] = Buffer((teams, together * self.n), np.int64)
         control.array.fill(0)
-        return long.view, short.view, self._work["top"].view, control.view, self._work["quads"].view
+        top, quads = self._work["top"], self._work["quads"]
+        return TeamSpace(long.view, short.view, top.view, control.view, quads.view)
 
     def sources(self, sources: Sources, first: int, last: int) -> Any:
         """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""
@@ -196,18 +204,17 @@ class CudaPrepared:
             if xp is not np:
                 check_budget(needs, free, f"GPU {gpu}", "use --device cpu")
             arrays = {name: Buffer(array) for name, array in kept.items()}
-            names = ("src_begin", "starts", "frequent_begin", "frequencies")
-            rows = {name: getattr(index, name) for name in names}
+            rows = {name: getattr(index, name) for name in ROWS_BY_END}
             # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
             sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
             wanted = sum(needs.values()) + _missing(rows) + sorting * len(index.starts)
             light = index.light or (xp is not np and wanted > free)
             held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
-            arrays |= {name: Buffer(getattr(held, name)) for name in names}
+            arrays |= {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
             forward = held.forward
             if forward is None:
-                forward = forward_rows(graph.n, *(arrays[name].array for name in names))
-            arrays |= {name: Buffer(a) for name, a in zip(("row_begin", "row_ends", "row_freqs"), forward, strict=True)}
+                forward = forward_rows(graph.n, *(arrays[name].array for name in ROWS_BY_END))
+            arrays |= {name: Buffer(a) for name, a in zip(ROWS_BY_START, forward, strict=True)}
             order = xp.argsort(-arrays["arrivals"].array, kind="stable")
             arrays["by_arrivals"] = Buffer(order.astype(np.int32))
             constants = Constants.of(graph.n, graph.m, index.params)
@@ -248,15 +255,14 @@ class CudaPrepared:
         queries, index, a = last - first, self.index, self.arrays
         source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
 
-        def arguments(blocks: int, together: int, space: tuple) -> tuple:
-            return (
-                a["indptr"].view, a["indices"].view, np.uint64(index.params.go_on), a["row_begin"].view,
-                a["row_ends"].view, a["row_freqs"].view, a["src_begin"].view, a["starts"].view,
-                a["frequent_begin"].view, a["frequencies"].view, a["walks"].view, a["arrivals"].view,
-                a["by_arrivals"].view, self.light, np.uint64(index.seed), stream_tag(Stream.WALK), source, queries,
-                blocks, together, k, *per_step, float(self.constants.delta_min), index.params.epsilon,
-                COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate, *space, out.view,
-            )  # fmt: skip
+        edges = Edges(a["indptr"].view, a["indices"].view, np.uint64(index.params.one_minus_alpha))
+        rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
+        walks = Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK)))
+        asked = Asked._make((k, *per_step, float(self.constants.delta_min), index.params.epsilon))
+        ways = push_cuda.Ways(COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate)
+
+        def arguments(blocks: int, together: int, space: TeamSpace) -> tuple:
+            return edges, walks, source, queries, blocks, together, asked, ways, space, out.view
 
         if self.light or not shape.tiled_estimate:
             shape = replace(shape, together=1)

@@ -1,6 +1,5 @@
 """What kPAR is asked, the constants that follow from it, and what it answers."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
@@ -24,7 +23,7 @@ cheaper than a test, and a query that ends in few vertices is nearly exact for i
 
 NEVER = 1 << 62
 
-_CONTEXT = Context(prec=40)
+CONTEXT = Context(prec=40)
 _LEAST_RHO = 1 << 12
 _DELTA_TOP = Decimal("0.01")
 
@@ -53,15 +52,15 @@ class Params:
     weighted: bool = False
 
     def __post_init__(self) -> None:
-        if not (0 < self.alpha < 1 and 0 < self.go_on < 1 << 32):
+        if not (0 < self.alpha < 1 and 0 < self.one_minus_alpha < 1 << 32):
             raise UsageError(f"alpha is {self.alpha}; a stop probability inside (0, 1) is needed, 0.2 is usual")
         if not 0 < self.epsilon <= MAX_EPSILON:
             raise UsageError(f"epsilon is {self.epsilon}; (0, {MAX_EPSILON}] is allowed: the bounds need it")
 
     @property
-    def go_on(self) -> int:
+    def one_minus_alpha(self) -> int:
         """Probability of going on, in units of 2**-32."""
-        with localcontext(_CONTEXT):
+        with localcontext(CONTEXT):
             return int(((1 - Decimal(repr(self.alpha))) * 2**32).to_integral_value())
 
 
@@ -130,7 +129,7 @@ class Constants:
     @classmethod
     def of(cls, n: int, m: int, params: Params) -> "Constants":
         """Return the constants for n vertices and m edges."""
-        with localcontext(_CONTEXT):
+        with localcontext(CONTEXT):
             e, size = Decimal(repr(params.epsilon)), Decimal(max(n, 1))
             # Below 512 vertices the schedule may be longer than log₂ n, and the union bound must cover all of it.
             union = max(size.ln() / Decimal(2).ln(), Decimal(SHORTEST_UNION))
@@ -142,7 +141,7 @@ class Constants:
 
     def walks_per_edge(self) -> int:
         """Return √(ψ/(m·δ_min)) in units of 2**-64: walks of a vertex for each of its out-edges, before rounding."""
-        with localcontext(_CONTEXT):
+        with localcontext(CONTEXT):
             return int((self.psi / (max(self.m, 1) * self.delta_min)).sqrt() * 2**64)
 
     def hub_threshold(self) -> int:
@@ -166,7 +165,7 @@ class Constants:
             Whether queries wait for their first test, long answers start below δ_min, and steps follow δ_end;
             ablations do without all three.
         """
-        with localcontext(_CONTEXT):
+        with localcontext(CONTEXT):
             # The k-th of values that fall as 1/rank is 1/(k·ln n).
             kth = 1 / (k * Decimal(max(self.n, 2)).ln())
             first = max(kth / 10, min(self.delta_min, kth / 2) if patient else self.delta_min)
@@ -181,29 +180,8 @@ class Constants:
                 steps.append(self._step(last, patience))
             return steps
 
-    def resort(self) -> int:
-        """Return the residue of a walk of the last resort in units of 2**-62 (line 28 of algorithm 3, at δ_min)."""
-        with localcontext(_CONTEXT):
-            e = Decimal(repr(self.params.epsilon))
-            return int(ONE * e * e * self.delta_min / (4 * (e / 3 + 2) * self.log_term))
-
-    def printed(self, schedule: "list[Step]", arrivals: np.ndarray) -> np.ndarray:
-        """Return (steps, 2) float64 for the printed stop test: the constant of (12), and the bound (11).
-
-        ``arrivals`` is ω_I; vertices where more than 8ψ walks end (H) count as processed.
-        """
-        e = self.params.epsilon
-        others = int(arrivals[arrivals <= self.hub_threshold()].max(initial=0))
-        top = 2 * e / 3 + 2
-        return np.array(
-            [
-                (top / (e * e * math.sqrt(one.delta * float(self.delta_min))), one.delta / 2 + one.rho / ONE * others)
-                for one in schedule
-            ]
-        )
-
     def _step(self, delta: Decimal, patience: int) -> Step:
-        with localcontext(_CONTEXT):
+        with localcontext(CONTEXT):
             rho = (delta * self.delta_min).sqrt() / self.psi
             c = rho * self.log_term
             if rho * ONE < _LEAST_RHO:

@@ -1,25 +1,44 @@
-"""Adaptive forward push by a team of blocks on a GPU: rounds until no residue is above its limit."""
+"""Adaptive forward push by a team of blocks on a GPU: rounds until no residue is above its threshold."""
+
+from typing import Any, NamedTuple
 
 from numba import cuda, int64
 
-from gpukit.kpar.sweep_cuda import PUSH, collect_frontier, lengths, sweep
-from gpukit.kpar.team_cuda import FIRST, SECOND, counters, meet, share_out
+from gpukit.kpar.lists_cuda import collect_frontier
+from gpukit.kpar.sweep_cuda import (
+    LIFTED,
+    LIFTED_ONLY,
+    NEWLY_MET,
+    PUSH,
+    UNLISTED,
+    Drawn,
+    Rows,
+    Targets,
+    Work,
+    lengths,
+    sweep,
+)
+from gpukit.kpar.team_cuda import Met, counters, prefix_over_blocks, team_barrier
 
 AUTO, SCAN, ATOMIC = 0, 1, 2
 """How the next frontier is collected: by reading all residues after a round, or by the push that lifts one over its
-limit; ``AUTO`` scans after rounds that push along more than n/2 edges."""
+threshold; ``AUTO`` scans after rounds that push along more than n/2 edges."""
+
+
+class Ways(NamedTuple):
+    """AUTO, SCAN or ATOMIC; whether rows are split into tiles when pushing, and when adding up walks (ablations)."""
+
+    collect: Any
+    tiled_push: Any
+    tiled_estimate: Any
 
 
 @cuda.jit(device=True)
-def push(
-    frontier, upcoming, size, met, listed, collect, tiled, indptr, indices, go_on, seed, tag, walks, row_freqs,
-    residue, reserve, unit, walked, scores, limits, touched, rho, most,
-    control, home, member, blocks, phase, pool, sums, stage, local, shared,
-):  # fmt: skip
-    """Push from the ``size`` vertices of the frontier, and those that this lifts over their limits; all threads.
+def push(frontier, upcoming, size, met, listed, ways, edges, walks, slot, threshold, team, phase):
+    """Push from the ``size`` vertices of the frontier, and those that this lifts over their thresholds (algorithm 2).
 
-    A round takes two phases: take residues, push. ``frontier``, ``upcoming``, ``scores`` and ``limits`` are undefined
-    afterwards. Arrays that only other kinds of sweeps read are any of their type.
+    A round takes two phases: take residues, push. ``frontier``, ``upcoming``, ``scores`` and ``limits`` of the slot are
+    undefined afterwards. All threads of the team.
 
     Returns
     -------
@@ -28,36 +47,36 @@ def push(
     rounds, pushed, edges, phase
         What it took, and the new phase.
     """
-    n = len(indptr) - 1
-    rounds, pushed, edges = int64(0), int64(0), int64(0)
+    touched = slot.touched
+    # A push reads the edges; only other kinds of sweeps read frequencies.
+    rows = Rows(edges.indptr, edges.indices, walks.row_freqs)
+    drawn = Drawn(walks.counts, walks.seed, walks.tag)
+    n = len(edges.indptr) - 1
+    rounds, pushed, pushed_along = int64(0), int64(0), int64(0)
     while size > 0:
         rounds += 1
         pushed += size
         lengths(
-            PUSH, frontier, size, indptr, go_on, walks, residue, reserve, scores, limits,
-            control, home, member, blocks, sums,
+            PUSH, frontier, size, edges.indptr, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve,
+            slot.scores, slot.limits, team, team.memory.sums,
         )  # fmt: skip
-        phase = meet(control, home, member, blocks, phase)
-        whole = share_out(control, home, blocks, pool, sums)
-        edges += whole
-        scanning = collect == SCAN or (collect == AUTO and whole > n >> 1)
+        phase = team_barrier(team, phase)
+        whole = prefix_over_blocks(team, team.memory.pool, team.memory.sums)
+        pushed_along += whole
+        scanning = ways.collect == SCAN or (ways.collect == AUTO and whole > n >> 1)
         listed = listed and not scanning
-        collected = 0 if scanning else 1 + int64(listed)
-        at = counters(home, phase)
+        collected = UNLISTED if scanning else LIFTED_ONLY + int64(listed)
+        at = counters(team, phase)
         sweep(
-            PUSH, frontier, size, whole, collected, indptr, indices, go_on, seed, tag, walks, indptr, indices,
-            row_freqs, residue, reserve, unit, walked, scores, limits, touched[met:], upcoming, rho, most, tiled,
-            control, home, member, blocks, phase, pool, sums, stage, local, shared,
+            PUSH, Work(frontier, size, whole), Targets(collected, touched[met:], upcoming), edges, drawn, rows,
+            slot, threshold, ways.tiled_push, team, phase,
         )  # fmt: skip
-        phase = meet(control, home, member, blocks, phase)
-        met += control[at + FIRST]
+        phase = team_barrier(team, phase)
+        met += team.control[at + NEWLY_MET]
         if scanning:
-            at = counters(home, phase)
-            collect_frontier(
-                n, True, touched, residue, walks, rho, most, upcoming,
-                control, home, member, blocks, phase, local, shared,
-            )  # fmt: skip
-            phase = meet(control, home, member, blocks, phase)
-        size = control[at + SECOND]
+            at = counters(team, phase)
+            collect_frontier(Met(n, True), slot, walks.counts, threshold, upcoming, team, phase)
+            phase = team_barrier(team, phase)
+        size = team.control[at + LIFTED]
         frontier, upcoming = upcoming, frontier
-    return met, listed, rounds, pushed, edges, phase
+    return met, listed, rounds, pushed, pushed_along, phase

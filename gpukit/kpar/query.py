@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
+from gpukit.kpar.groups import Asked, Edges, Walks
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gpukit.kpar.query_cpu import Workspace
 
 Schedule = tuple[list[Step], np.ndarray, np.ndarray, np.ndarray]
+"""Steps, and their ρ, coefficients of the bounds and patience as arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +57,13 @@ class Prepared:
         chances = chances_for(graph, index.params)
         return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals, chances)
 
-    def schedule(self, k: int, to_end: bool, printed: bool, resort: bool) -> Schedule:
+    def schedule(self, k: int, to_end: bool, *, short: bool = False, patient: bool = True) -> Schedule:
         """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience as arrays."""
-        asked = (k, to_end, printed, resort)
-        if asked not in self.schedules:
-            patient = not (printed or resort)
-            steps = self.constants.schedule(k, to_end=to_end, short=resort, patient=patient)
-            self.schedules[asked] = steps, *step_arrays(steps)
-        return self.schedules[asked]
+        options = (k, to_end, short, patient)
+        if options not in self.schedules:
+            steps = self.constants.schedule(k, to_end=to_end, short=short, patient=patient)
+            self.schedules[options] = steps, *step_arrays(steps)
+        return self.schedules[options]
 
 
 def query(
@@ -72,9 +73,6 @@ def query(
     *,
     threads: int = 1,
     to_end: bool = False,
-    printed: bool = False,
-    resort: bool = False,
-    watch: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Answer a batch of top-k queries.
@@ -93,12 +91,6 @@ def query(
         CPU threads; answers do not depend on it.
     to_end : bool
         Whether to go on to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
-    printed : bool
-        Whether to stop by the test as printed in the paper: an ablation, without the guarantee.
-    resort : bool
-        Whether to draw walks at δ_min as a last resort, as printed, instead of going on to δ_end: an ablation.
-    watch : bool
-        Whether to check after every round that residues and reserves sum to one, which takes long.
     progress : callable, optional
         Called with (queries done, queries).
 
@@ -110,48 +102,58 @@ def query(
     ------
     UsageError
         If k is out of range.
-    RuntimeError
-        If ``watch`` finds a round whose sum is not one.
     """
-    from gpukit.kpar.query_cpu import answer, workspace
+    from gpukit.kpar.query_cpu import answer
+
+    check_k(k, prepared.graph.n)
+    return answer_batch(answer, prepared, sources, k, prepared.schedule(k, to_end), threads, progress)
+
+
+def answer_batch(
+    answer: Callable[..., Any],
+    prepared: Prepared,
+    sources: Sources,
+    k: int,
+    schedule: Schedule,
+    threads: int,
+    progress: Callable[[int, int], None] | None,
+) -> Result:
+    """Share a batch of queries among threads; ``answer`` takes what :func:`gpukit.kpar.query_cpu.answer` takes."""
+    from gpukit.kpar.query_cpu import Answers, Batch, workspace
 
     graph, index, constants = prepared.graph, prepared.index, prepared.constants
-    check_k(k, graph.n)
-    schedule, *per_step = prepared.schedule(k, to_end, printed, resort)
-    count = len(sources)
-    nodes, scores = np.empty((count, k), np.int32), np.empty((count, k), np.int64)
-    lengths, steps = np.zeros(count, np.int64), np.zeros(count, np.int32)
-    traces = np.zeros((count, len(schedule), len(TRACE)), np.int64)
+    steps, rhos, bounds, patience = schedule
+    count, spaces = len(sources), prepared.spaces
     assert index.forward is not None
-    inputs = (
-        graph.indptr, graph.indices, prepared.chances, np.uint64(index.params.go_on), *index.forward, index.src_begin,
-        index.starts, index.frequent_begin, index.frequencies, prepared.by_arrivals, index.light,
-        np.uint64(index.seed), stream_tag(Stream.WALK), sources.offsets, sources.vertices, sources.mass.view(np.int64),
+    edges = Edges(graph.indptr, graph.indices, np.uint64(index.params.one_minus_alpha))
+    walks = Walks(
+        *index.forward, index.src_begin, index.starts, index.frequent_begin, index.frequencies, index.walks,
+        index.arrivals, prepared.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
     )  # fmt: skip
-    test = constants.printed(schedule, index.arrivals) if printed else np.empty((0, 2))
-    ablations = (test, constants.resort() if resort else 0)
-    settings = (k, *per_step, *ablations, float(constants.delta_min), index.params.epsilon, watch)
-    outputs = (nodes, scores, lengths, steps, traces)
-    spaces = prepared.spaces
+    batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
+    asked = Asked(k, rhos, bounds, patience, float(constants.delta_min), index.params.epsilon)
+    out = Answers(
+        nodes=np.empty((count, k), np.int32),
+        scores=np.empty((count, k), np.int64),
+        lengths=np.zeros(count, np.int64),
+        steps=np.zeros(count, np.int32),
+        traces=np.zeros((count, len(steps), len(TRACE)), np.int64),
+    )
     done = 0
 
     def work(first: int, last: int) -> None:
         nonlocal done
         # Taken out until it is clean again.
         space = spaces.pop(get_ident(), None) or workspace(index.walks, index.arrivals)
-        wrong = answer(*inputs, first, last, *settings, space, *outputs)
-        if wrong:
-            raise RuntimeError(f"{wrong} rounds of the queries {first} to {last - 1} lost or gained mass")
+        answer(edges, prepared.chances, walks, batch, first, last, asked, space, out)
         spaces[get_ident()] = space
         done += last - first
         if progress is not None:
             progress(done, count)
 
     over_threads(work, count, threads)
-    filled = np.arange(k) < lengths[:, None]
+    filled = np.arange(k) < out.lengths[:, None]
     offsets = np.zeros(count + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Result(
-        offsets, nodes[filled], scores[filled].view(np.uint64), steps,
-        [traces[q, : steps[q]] for q in range(count)], schedule,
-    )  # fmt: skip
+    np.cumsum(out.lengths, out=offsets[1:])
+    traces = [out.traces[q, : out.steps[q]] for q in range(count)]
+    return Result(offsets, out.nodes[filled], out.scores[filled].view(np.uint64), out.steps, traces, steps)

@@ -6,43 +6,19 @@ are *sweeps* over the rows of a list of vertices, split into tiles of equal leng
 """
 
 import numba
-from numba import cuda, int32, int64
+from numba import cuda, int32, int64, types
 
 from gpukit.device.select import register_limit
+from gpukit.kpar import lists_cuda as lists
+from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.estimate_cuda import estimate, propose
-from gpukit.kpar.lists_cuda import settle
+from gpukit.kpar.groups import Asked, Edges, Threshold, Walks
 from gpukit.kpar.problem import ONE
-from gpukit.kpar.push_cuda import push
+from gpukit.kpar.push_cuda import Ways, push
 from gpukit.kpar.select_cuda import IDS, KEYS
 from gpukit.kpar.stop_cuda import refused_at
-from gpukit.kpar.sweep_cuda import collect_frontier
-from gpukit.kpar.team_cuda import (
-    CANDIDATES,
-    CONTROL,
-    FIRST,
-    FLAG,
-    FRONTIER,
-    LIMITS,
-    POOL,
-    RESERVE,
-    RESIDUE,
-    SCANNED,
-    SCORES,
-    SECOND,
-    SMALL,
-    SPARE,
-    STAGE,
-    TOTAL_A,
-    TOTAL_B,
-    TOUCHED,
-    UNIT,
-    UPCOMING,
-    WALKED,
-    clear,
-    counters,
-    meet,
-)
-from gpukit.kpar.together_cuda import gather_together, put_off, take_up
+from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, STAGE
+from gpukit.kpar.together_cuda import Progress, Space, gather_together, resume, suspend
 
 REGISTERS = 64
 """Registers a thread may take: two blocks of 512 threads on a multiprocessor."""
@@ -50,19 +26,18 @@ REGISTERS = 64
 TRACED = 9
 """Columns of a trace (:data:`gpukit.kpar.problem.TRACE`)."""
 
+NUMBER = 0
+"""Counter: the query that a team takes next."""
+
 
 @cuda.jit(cache=True, **register_limit(REGISTERS))
-def answer(
-    indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin, frequencies, walks,
-    arrivals, by_arrivals, light, seed, tag, sources, queries, blocks, together, k, rhos, bounds, patience, delta_min,
-    epsilon, collect, tiled_push, tiled_estimate, long, short, top, control, quads, out,
-):  # fmt: skip
+def answer(edges, walks, sources, queries, blocks, together, asked, ways, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
     Parameters
     ----------
-    indptr … by_arrivals, light, seed, tag
-        As in :func:`gpukit.kpar.query_cpu.answer`, with ω (uint32) and ω_I (int64).
+    edges, walks, asked
+        As in :func:`gpukit.kpar.query_cpu.answer`.
     sources : int64 array
         The queries, packed: where each begins and where the last one ends (counted from the first vertex), then all
         vertices, then their mass.
@@ -71,20 +46,13 @@ def answer(
         Blocks of a team; the grid is a multiple of it.
     together : int
         Slots of a team: TOGETHER, for queries whose start lists are read together (``together_cuda.py``), or 1.
-    k, rhos, bounds, patience, delta_min, epsilon
-        As on the CPU.
-    collect : int
-        AUTO, SCAN or ATOMIC.
-    tiled_push, tiled_estimate : bool
-        Whether rows are split into tiles; otherwise a thread takes a whole row (ablations).
-    long : int64 array, shape (teams * together, LONG_ROWS, n)
-        Zero at the start and at the end in its first four rows.
-    short : int32 array, shape (teams * together, SHORT_ROWS, n)
-    top : int64 array, shape (teams, TOP_ROWS, power of two ≥ k)
-    control : int64 array, shape (1 + teams * CONTROL,)
-        Zero at the start; the first one counts queries taken.
-    quads : int64 array, shape (teams, n * together)
-        Not read where ``together`` is 1.
+    ways : Ways
+        How frontiers are collected, and whether rows are split into tiles; otherwise a thread takes a whole row.
+    space : Space
+        ``long``, int64 (teams * together, LONG_ROWS, n), is zero at the start and at the end in its first four rows;
+        ``short`` is int32 (teams * together, SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k);
+        ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries taken; ``quads``
+        int64 (teams, n * together), not read where ``together`` is 1.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k)
         Receives length, number of steps, the trace, scores and vertices of each answer.
 
@@ -94,168 +62,174 @@ def answer(
     8-byte atomic add; an entry of the index 4 bytes and an 8-byte read, forward 8 bytes and an atomic add. Passes over
     vertices read the list of those met, or all where more than an eighth was met.
 
-    With several slots a query that needs start lists is put off at its first test, once its candidates are known. When
-    it is taken up again, with their scores, it goes on alone.
+    With several slots a query that needs start lists is suspended at its first test, once its candidates are known.
+    When it is resumed, with their scores, it goes on alone.
     """
     cuda.cg.this_grid().sync()
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    team, member = cuda.blockIdx.x // blocks, cuda.blockIdx.x % blocks
-    me, everyone = member * width + lane, blocks * width
-    home = 1 + team * CONTROL
-    pool = cuda.shared.array(POOL, int64)
-    sums = cuda.shared.array(SCANNED, int64)
-    stage = cuda.shared.array(STAGE, int32)
-    local = cuda.shared.array(STAGE, int32)
-    shared = cuda.shared.array(SMALL, int32)
-    best_keys, best_ids = top[team, KEYS], top[team, IDS]
-    n, steps = len(indptr) - 1, len(rhos)
-    clear(shared)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    number, block = cuda.blockIdx.x // blocks, cuda.blockIdx.x % blocks
+    rank, members = block * block_size + tid, blocks * block_size
+    memory = teams.Memory(
+        pool=cuda.shared.array(POOL, int64),
+        sums=cuda.shared.array(PREFIX_SUMS, int64),
+        stage=cuda.shared.array(STAGE, int32),
+        other_stage=cuda.shared.array(STAGE, int32),
+        small=cuda.shared.array(SMALL, int32),
+    )
+    team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)
+    control, best_keys, best_ids = space.control, space.top[number, KEYS], space.top[number, IDS]
+    n, steps = len(edges.indptr) - 1, len(asked.rhos)
+    long, short = space.long, space.short
+    teams.clear(memory.small)
     phase, turn = int64(1), 0
-    # Queries put off, how many of these were taken up again, and whether none is left to take.
+    # Queries suspended, how many of these were resumed, and whether none is left to take.
     waiting, resumed, over = 0, 0, False
     while True:
         fresh = waiting < together and not over
         if not fresh and waiting == 0:
             break
-        slot = waiting if fresh else resumed
-        own = team * together + slot
-        residue, reserve, unit, walked = long[own, RESIDUE], long[own, RESERVE], long[own, UNIT], long[own, WALKED]
-        scores, limits, spare = long[own, SCORES], long[own, LIMITS], long[own, SPARE]
-        touched, candidates = short[own, TOUCHED], short[own, CANDIDATES]
-        frontier, upcoming = short[own, FRONTIER], short[own, UPCOMING]
+        place = waiting if fresh else resumed
+        own = number * together + place
+        residue, reserve = long[own, teams.RESIDUE], long[own, teams.RESERVE]
+        unit, walked = long[own, teams.UNIT], long[own, teams.WALKED]
+        scores, limits, spare = long[own, teams.SCORES], long[own, teams.LIMITS], long[own, teams.SPARE]
+        touched, candidates = short[own, teams.TOUCHED], short[own, teams.CANDIDATES]
+        frontier, upcoming = short[own, teams.FRONTIER], short[own, teams.UPCOMING]
+        slot = teams.Slot(
+            residue, reserve, unit, walked, scores, limits, spare, touched, candidates, frontier, upcoming
+        )
         if fresh:
-            phase = meet(control, home, member, blocks, phase)
-            at = counters(home, phase)
-            if me == 0:
-                control[at + FIRST] = cuda.atomic.add(control, 0, 1)
-            phase = meet(control, home, member, blocks, phase)
-            q = control[at + FIRST]
+            # Lines 2 to 5 of algorithm 3: the sources have all mass, and are the first frontier.
+            phase = teams.team_barrier(team, phase)
+            at = teams.counters(team, phase)
+            if rank == 0:
+                control[at + NUMBER] = cuda.atomic.add(control, 0, 1)
+            phase = teams.team_barrier(team, phase)
+            q = control[at + NUMBER]
             if q >= queries:
                 over = True
                 continue
-            met = size = sources[q + 1] - sources[q]
+            count_met = size = sources[q + 1] - sources[q]
             first_vertex = queries + 1 + sources[q]
             first_mass = first_vertex + sources[queries]
-            i = me
+            i = rank
             while i < size:
                 v = sources[first_vertex + i]
-                residue[v] = sources[first_mass + i]
-                touched[i] = v
-                frontier[i] = v
-                i += everyone
-            phase = meet(control, home, member, blocks, phase)
-            listed, dense, span = True, False, met
-            count, least, step, worked, final = int64(0), int64(0), int64(0), int64(0), False
+                slot.residue[v] = sources[first_mass + i]
+                slot.touched[i] = v
+                slot.frontier[i] = v
+                i += members
+            phase = teams.team_barrier(team, phase)
+            listed, dense, span = True, False, count_met
+            count, least_reserve, step, worked, final = int64(0), int64(0), int64(0), int64(0), False
         else:
             if resumed == 0:
-                phase = gather_together(
-                    long, short, quads, team, waiting, src_begin, starts, frequent_begin, frequencies, go_on, walks,
-                    control, home, member, blocks, phase, pool, sums, stage, shared,
-                )  # fmt: skip
+                phase = gather_together(space, number, waiting, edges.one_minus_alpha, walks, team, phase)
             resumed += 1
-            q, met, listed, count, least, step, worked, final = take_up(control, home, slot)
-            dense = not listed or met > n >> 3
-            span = n if dense else met
+            q, count_met, listed, count, least_reserve, step, worked, final = resume(team, place)
+            dense = not listed or count_met > n >> 3
+            span = n if dense else count_met
         scored, waits, refused = not fresh, False, int64(-1)
         while refused != 0:
             row = 2 + step * TRACED
             tested = True
             if not scored:
-                rho = rhos[step]
-                most = int64(ONE) // rho
+                threshold = Threshold(asked.rhos[step], int64(ONE) // asked.rhos[step])
+                # Line 26: the frontier under the new thresholds.
                 if step > 0:
-                    collect_frontier(
-                        span, dense, touched, residue, walks, rho, most, frontier,
-                        control, home, member, blocks, phase, local, shared,
-                    )  # fmt: skip
-                    at = counters(home, phase)
-                    phase = meet(control, home, member, blocks, phase)
-                    size = control[at + SECOND]
-                met, listed, rounds, pushed, edges, phase = push(
-                    frontier, upcoming, size, met, listed, collect, tiled_push, indptr, indices, go_on, seed, tag,
-                    walks, row_freqs, residue, reserve, unit, walked, scores, limits, touched, rho, most,
-                    control, home, member, blocks, phase, pool, sums, stage, local, shared,
-                )  # fmt: skip
-                dense = not listed or met > n >> 3
-                span = n if dense else met
-                at = counters(home, phase)
-                settle(
-                    span, dense, touched, residue, reserve, unit, walks, row_begin, max(least, int64(1)), frontier,
-                    upcoming, control, home, member, blocks, phase, sums, stage, local, shared,
-                )  # fmt: skip
-                phase = meet(control, home, member, blocks, phase)
-                carriers, large = control[at + FIRST], control[at + SECOND]
-                forward_cost, seen = control[at + TOTAL_A], control[at + TOTAL_B]
-                final = control[at + FLAG] == 0 or step == steps - 1
-                worked += edges
-                tested = final or worked >= patience[step]
+                    lists.collect_frontier(
+                        teams.Met(span, dense), slot, walks.counts, threshold, slot.frontier, team, phase
+                    )
+                    at = teams.counters(team, phase)
+                    phase = teams.team_barrier(team, phase)
+                    size = control[at + lists.LIFTED]
+                # Line 7: no residue is above its threshold afterwards.
+                count_met, listed, rounds, pushed, pushed_along, phase = push(
+                    frontier, upcoming, size, count_met, listed, ways, edges, walks, slot, threshold, team, phase
+                )
+                dense = not listed or count_met > n >> 3
+                span = n if dense else count_met
+                at = teams.counters(team, phase)
+                lists.value_walks(teams.Met(span, dense), slot, walks, max(least_reserve, int64(1)), team, phase)
+                phase = teams.team_barrier(team, phase)
+                carriers, large = control[at + lists.CARRIERS], control[at + lists.LARGE]
+                forward_cost, seen = control[at + lists.FORWARD_ENTRIES], control[at + lists.SEEN]
+                final = control[at + lists.RESIDUE_LEFT] == 0 or step == steps - 1
+                worked += pushed_along
+                tested = final or worked >= asked.patience[step]
                 count, entries, forward = int64(0), int64(0), False
+                # Line 8: whoever is no candidate is not among the k best.
                 if tested:
-                    least, count, entries, phase, turn = propose(
-                        upcoming, large, k, span, dense, touched, residue, reserve, arrivals, by_arrivals, src_begin,
-                        rho, most, candidates, scores, limits,
-                        control, home, member, blocks, phase, turn, pool, sums, stage, local, shared,
-                    )  # fmt: skip
-                    forward = light or least == 0 or forward_cost < entries
+                    least_reserve, count, entries, phase, turn = propose(
+                        large, asked.k, teams.Met(span, dense), walks, slot, threshold, team, phase, turn
+                    )
+                    forward = walks.light or least_reserve == 0 or forward_cost < entries
                     if forward:
                         entries = forward_cost
-                if me == 0:
-                    out[q, row], out[q, row + 1], out[q, row + 2], out[q, row + 3] = step, rounds, pushed, edges
+                if rank == 0:
+                    out[q, row], out[q, row + 1], out[q, row + 2], out[q, row + 3] = step, rounds, pushed, pushed_along
                     out[q, row + 4], out[q, row + 6], out[q, row + 7] = seen, entries, int64(forward)
                 waits = tested and fresh and together > 1 and not forward
                 if waits:
                     break
+                # Lines 9 to 13: the candidates' scores.
                 if tested:
                     count, phase = estimate(
-                        forward, light, least, candidates, count, frontier, carriers, upcoming, span, dense, touched,
-                        indptr, indices, go_on, row_begin, row_ends, row_freqs, src_begin, starts, frequent_begin,
-                        frequencies, walks, seed, tag, residue, reserve, unit, walked, scores, limits, rho, most,
-                        tiled_estimate, control, home, member, blocks, phase, pool, sums, stage, local, shared,
+                        forward, least_reserve, (count, carriers), teams.Met(span, dense), edges, walks, slot,
+                        threshold, ways.tiled_estimate, team, phase,
                     )  # fmt: skip
+            # Lines 14 to 23: bounds, and whether they allow to stop.
             refused = int64(-1)
             if tested:
                 refused, phase, turn = refused_at(
-                    step, final, candidates, scores, count, k, least, reserve, bounds, delta_min, epsilon, limits,
-                    spare, top[team], control, home, member, blocks, phase, turn, pool, sums, local, shared,
-                )  # fmt: skip
-            if me == 0:
+                    step, final, count, least_reserve, slot, asked, space.top[number], team, phase, turn
+                )
+            if rank == 0:
                 out[q, row + 5], out[q, row + 8] = count, refused
             step += 1
             scored = False
         if waits:
-            if me == 0:
-                put_off(control, home, slot, q, met, listed, count, least, step, worked, final)
+            if rank == 0:
+                suspend(team, place, Progress(q, count_met, listed, count, least_reserve, step, worked, final))
             waiting += 1
             continue
-        length = min(int64(k), count)
-        if me == 0:
+        length = min(int64(asked.k), count)
+        if rank == 0:
             out[q, 0], out[q, 1] = length, step
         row = 2 + steps * TRACED
-        i = me
+        i = rank
         while i < length:
-            out[q, row + i], out[q, row + k + i] = best_keys[i], best_ids[i]
-            i += everyone
-        j = me
+            out[q, row + i], out[q, row + asked.k + i] = best_keys[i], best_ids[i]
+            i += members
+        j = rank
         while j < span:
-            v = j if dense else int64(touched[j])
-            residue[v] = 0
-            reserve[v] = 0
-            unit[v] = 0
-            j += everyone
+            v = j if dense else int64(slot.touched[j])
+            slot.residue[v] = 0
+            slot.reserve[v] = 0
+            slot.unit[v] = 0
+            j += members
         if resumed == waiting:
             waiting = resumed = 0
 
 
-_i32, _i64, _u32, _f64 = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.float64[::1]
+_i32, _i64, _u32 = numba.int32[::1], numba.int64[::1], numba.uint32[::1]
 _int, _seed, _float, _flag = numba.int64, numba.uint64, numba.float64, numba.boolean
+_long = numba.int64[:, :, ::1]
 
 KERNELS = {
     "answer": (
         answer,
-        (_i64, _i32, _seed, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int, _i64)
-        + (_int, _int, _int, _int, _i64, numba.float64[:, ::1], _i64, _float, _float, _int, _flag, _flag)
-        + (numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1])
-        + (_i64, numba.int64[:, ::1], numba.int64[:, ::1]),
+        (
+            types.NamedTuple((_i64, _i32, _seed), Edges),
+            types.NamedTuple(
+                (_i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int), Walks
+            ),
+            _i64, _int, _int, _int,
+            types.NamedTuple((_int, _i64, numba.float64[:, ::1], _i64, _float, _float), Asked),
+            types.NamedTuple((_int, _flag, _flag), Ways),
+            types.NamedTuple((_long, numba.int32[:, :, ::1], _long, _i64, numba.int64[:, ::1]), Space),
+            numba.int64[:, ::1],
+        ),
     ),
-}
+}  # fmt: skip
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -79,7 +79,7 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
     taken, pagerank = np.zeros(room, np.uint64), np.zeros(n, np.uint64)
     remaining, rounds = (ONE if n else 0), 0
     while remaining > tolerance * ONE and rounds < ROUNDS:
-        spread(*edges, np.uint64(params.go_on), rest, taken, pagerank)
+        spread(*edges, np.uint64(params.one_minus_alpha), rest, taken, pagerank)
         remaining = int(rest.sum())
         rounds += 1
     check_spread(remaining, tolerance, params.alpha)

@@ -7,14 +7,14 @@ from gpukit.kpar.rule import passed_on, passed_up_to
 
 
 @numba.njit(nogil=True, cache=True, parallel=True)
-def rank_round(indptr, in_indptr, in_indices, go_on, rest, share, rank):
+def rank_round(indptr, in_indptr, in_indices, one_minus_alpha, rest, share, rank):
     """Push all mass once: add what stays to ``rank``, leave what arrives in ``rest``.
 
     Parameters
     ----------
     indptr, in_indptr, in_indices
         Row starts of the out-edges, and the transpose.
-    go_on : uint64
+    one_minus_alpha : uint64
         Probability of going on, in units of 2**-32.
     rest, share, rank : uint64 arrays, shape (n,)
         Mass to push; room for what each out-edge takes; PageRank so far.
@@ -24,7 +24,7 @@ def rank_round(indptr, in_indptr, in_indices, go_on, rest, share, rank):
         degree = uint64(indptr[v + 1] - indptr[v])
         share[v] = uint64(0)
         if degree > 0:
-            share[v] = passed_on(rest[v], go_on) // degree
+            share[v] = passed_on(rest[v], one_minus_alpha) // degree
         rank[v] += rest[v] - degree * share[v]
     for v in numba.prange(n):
         total = uint64(0)
@@ -34,7 +34,7 @@ def rank_round(indptr, in_indptr, in_indices, go_on, rest, share, rank):
 
 
 @numba.njit(nogil=True, cache=True, parallel=True)
-def weighted_rank_round(indptr, in_indptr, places, chances, go_on, rest, flow, rank):
+def weighted_rank_round(indptr, in_indptr, places, chances, one_minus_alpha, rest, flow, rank):
     """Do what :func:`rank_round` does, along weighted edges.
 
     Parameters
@@ -46,14 +46,14 @@ def weighted_rank_round(indptr, in_indptr, places, chances, go_on, rest, flow, r
         See :func:`gpukit.kpar.weights.edge_chances`.
     flow : uint64 array, shape (m,)
         Room for what each out-edge takes.
-    go_on, rest, rank
+    one_minus_alpha, rest, rank
         As there.
     """
     n = len(indptr) - 1
     for v in numba.prange(n):
         passed = before = int64(0)
         if indptr[v + 1] > indptr[v]:
-            passed = int64(passed_on(rest[v], go_on))
+            passed = int64(passed_on(rest[v], one_minus_alpha))
         for e in range(indptr[v], indptr[v + 1]):
             reach = passed_up_to(passed, chances, e, indptr[v + 1] - 1)
             flow[e] = uint64(reach - before)

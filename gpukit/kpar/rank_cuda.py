@@ -14,7 +14,7 @@ from gpukit.kpar.rule import passed_on
 
 
 @cuda.jit(cache=True)
-def rank_shares(indptr, go_on, rest, share, rank):
+def rank_shares(indptr, one_minus_alpha, rest, share, rank):
     """Take the mass of each vertex: leave what each out-edge takes in ``share``, add the rest to ``rank``.
 
     A thread owns a vertex (48 bytes).
@@ -24,7 +24,7 @@ def rank_shares(indptr, go_on, rest, share, rank):
         degree = uint64(indptr[v + 1] - indptr[v])
         part = uint64(0)
         if degree > 0:
-            part = passed_on(rest[v], go_on) // degree
+            part = passed_on(rest[v], one_minus_alpha) // degree
         share[v] = part
         rank[v] += rest[v] - degree * part
         rest[v] = uint64(0)
@@ -78,7 +78,7 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
         share, pagerank = xp.zeros(n, np.uint64), xp.zeros(n, np.uint64)
         remaining, rounds = (ONE if n else 0), 0
         while remaining > tolerance * ONE and rounds < ROUNDS:
-            for_each(rank_shares, n, graph.indptr, np.uint64(params.go_on), rest, share, pagerank)
+            for_each(rank_shares, n, graph.indptr, np.uint64(params.one_minus_alpha), rest, share, pagerank)
             for_each(rank_gather, groups, in_indptr, in_indices, rows, share, rest)
             remaining = int(rest.sum())
             rounds += 1

@@ -12,10 +12,10 @@ _REDRAWS = 1 << 31
 
 
 @numba.njit(inline="always")
-def passed_on(amount, go_on):
-    """Return ⌊amount · go_on / 2**32⌋: what a vertex passes on of ``amount`` units, exact in 64 bits."""
-    high = (amount >> uint64(32)) * go_on
-    low = ((amount & uint64(0xFFFFFFFF)) * go_on) >> uint64(32)
+def passed_on(amount, one_minus_alpha):
+    """Return ⌊amount · one_minus_alpha / 2**32⌋: what a vertex passes on of ``amount`` units, exact in 64 bits."""
+    high = (amount >> uint64(32)) * one_minus_alpha
+    low = ((amount & uint64(0xFFFFFFFF)) * one_minus_alpha) >> uint64(32)
     return high + low
 
 
@@ -40,7 +40,7 @@ def passed_up_to(amount, chances, edge, last):
 
 
 @numba.njit(inline="always")
-def walk_end(indptr, indices, go_on, seed, tag, walk, vertex):
+def walk_end(indptr, indices, one_minus_alpha, seed, tag, walk, vertex):
     """Return where a walk from ``vertex`` ends.
 
     Step t uses words 2(t mod 2) and 2(t mod 2) + 1 of call t/2 at (tag, walk, vertex): one to stop, one to choose. A
@@ -58,7 +58,7 @@ def walk_end(indptr, indices, go_on, seed, tag, walk, vertex):
             w0, w1, w2, w3 = draw4(seed, tag, walk, vertex, step >> 1)
         else:
             w0, w1 = w2, w3
-        if uint64(w0) >= go_on:
+        if uint64(w0) >= one_minus_alpha:
             return here
         product = uint64(w1) * degree
         low = product & uint64(0xFFFFFFFF)
@@ -75,7 +75,7 @@ def walk_end(indptr, indices, go_on, seed, tag, walk, vertex):
 
 
 @numba.njit
-def weighted_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex):
+def weighted_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, walk, vertex):
     """Return where a walk from ``vertex`` along weighted edges ends: step t uses three words of call t."""
     here = int64(vertex)
     step = 0
@@ -84,7 +84,7 @@ def weighted_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex):
         if last < first:
             return here
         w0, w1, w2, _ = draw4(seed, tag, walk, vertex, step)
-        if uint64(w0) >= go_on:
+        if uint64(w0) >= one_minus_alpha:
             return here
         choice = (uint64(w1) << uint64(32)) | uint64(w2)
         while first < last:
@@ -98,8 +98,8 @@ def weighted_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex):
 
 
 @numba.njit
-def any_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex):
+def any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, walk, vertex):
     """Return where a walk from ``vertex`` ends; edges count alike where ``chances`` is None."""
     if chances is None:
-        return walk_end(indptr, indices, go_on, seed, tag, walk, vertex)
-    return weighted_walk_end(indptr, indices, chances, go_on, seed, tag, walk, vertex)
+        return walk_end(indptr, indices, one_minus_alpha, seed, tag, walk, vertex)
+    return weighted_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, walk, vertex)

@@ -73,8 +73,6 @@ def query_on(
     *,
     to_end: bool = False,
     shape: "Shape | None" = None,
-    printed: bool = False,
-    resort: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Answer a batch (:func:`gpukit.kpar.query.query`) on what :func:`prepare_on` made; GPUs take equal shares.
@@ -82,13 +80,10 @@ def query_on(
     Raises
     ------
     UsageError
-        If k is out of range, or a GPU is to run the ablations ``printed`` or ``resort``.
+        If k is out of range.
     """
     if device.kind == "cpu":
-        ablations = {"printed": printed, "resort": resort}
-        return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, progress=progress, **ablations)
-    if printed or resort:
-        raise UsageError("the printed stop test and walks as a last resort run on the CPU; use --device cpu")
+        return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, progress=progress)
     ends = np.linspace(0, len(sources), len(prepared) + 1).astype(int)
     done = np.zeros(len(prepared), int)
 

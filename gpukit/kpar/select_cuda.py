@@ -2,7 +2,18 @@
 
 from numba import cuda, int32, int64
 
-from gpukit.kpar.team_cuda import BUCKETS, FIRST, HISTOGRAMS, STAGE, anywhere, counters, flush, meet, put, scan
+from gpukit.kpar.team_cuda import (
+    BUCKETS,
+    HISTOGRAMS,
+    STAGE,
+    Staged,
+    block_any,
+    block_prefix_sum,
+    counters,
+    flush,
+    put,
+    team_barrier,
+)
 
 SORTED_IN_BLOCK = 1024
 """Most pairs that one block sorts alone."""
@@ -13,8 +24,11 @@ RANKED = 256
 KEYS, IDS, UPPERS, NUMBERS, TOP_ROWS = 0, 1, 2, 3, 4
 """Rows of the room for the best: scores, vertices, upper bounds, and numbers that are sorted along with them."""
 
-FAR = 1 << 31
+PAST_IDS = 1 << 31
 """Above every id."""
+
+KEPT, TIES, TAKEN = 0, 0, 0
+"""Counters: values of the chosen bucket, candidates with the least score taken, and those taken."""
 
 
 @cuda.jit(device=True)
@@ -43,7 +57,7 @@ def _bucket(value, low, shift):
 
 
 @cuda.jit(device=True)
-def kth(source, count, k, spare, other, control, home, member, blocks, phase, turn, pool, sums, local, shared):
+def kth(source, count, k, spare, other, team, phase, turn):
     """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.
 
     A histogram of the values shrinks the list to one bucket, again and again, until so few are left that every block
@@ -55,50 +69,50 @@ def kth(source, count, k, spare, other, control, home, member, blocks, phase, tu
         Room for the shrunk lists; ``other`` may be ``source``, which is then lost.
     turn : int
         Which of the two histograms is clear; the other one is cleared here.
-    pool, sums, local, shared
-        Shared memory: POOL and 2 WIDTH words, STAGE and 8 half words.
 
     Returns
     -------
     value, above, equal, phase, turn
         The k-th largest, how many are larger and how many equal, the new phase and turn.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    me, everyone = member * width + lane, blocks * width
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    rank, members = team.block * block_size + tid, team.blocks * block_size
+    control, pool, local = team.control, team.memory.pool, team.memory.other_stage
     low, shift, bits = int64(0), int64(-1), int64(64)
     above = int64(0)
     values = source
     while count > RANKED and bits > 0:
-        histogram, clear = home + HISTOGRAMS + turn * BUCKETS, home + HISTOGRAMS + (1 - turn) * BUCKETS
-        b = lane
+        # Count how many values each bucket has, and clear the histogram of the next turn.
+        histogram, clear = team.home + HISTOGRAMS + turn * BUCKETS, team.home + HISTOGRAMS + (1 - turn) * BUCKETS
+        b = tid
         while b < BUCKETS:
             local[b] = 0
-            b += width
-        b = me
+            b += block_size
+        b = rank
         while b < BUCKETS:
             control[clear + b] = 0
-            b += everyone
+            b += members
         cuda.syncthreads()
-        i = me
+        i = rank
         while i < count:
             cuda.atomic.add(local, _bucket(values[i], low, shift), 1)
-            i += everyone
+            i += members
         cuda.syncthreads()
-        b = lane
+        b = tid
         while b < BUCKETS:
             if local[b] > 0:
                 cuda.atomic.add(control, histogram + b, int64(local[b]))
-            b += width
-        phase = meet(control, home, member, blocks, phase)
-        # Thread i owns the buckets from part · i on, counted from the top.
-        part = BUCKETS // width
+            b += block_size
+        phase = team_barrier(team, phase)
+        # Find the bucket with the k-th: thread i owns the buckets from part · i on, counted from the top.
+        part = BUCKETS // block_size
         own = int64(0)
         for i in range(part):
-            own += control[histogram + BUCKETS - 1 - lane * part - i]
-        upto, _ = scan(own, sums)
+            own += control[histogram + BUCKETS - 1 - tid * part - i]
+        upto, _ = block_prefix_sum(own, team.memory.sums)
         if upto >= k - above and upto - own < k - above:
             larger = upto - own
-            bucket = BUCKETS - 1 - lane * part
+            bucket = BUCKETS - 1 - tid * part
             while larger + control[histogram + bucket] < k - above:
                 larger += control[histogram + bucket]
                 bucket -= 1
@@ -106,19 +120,20 @@ def kth(source, count, k, spare, other, control, home, member, blocks, phase, tu
         cuda.syncthreads()
         chosen = pool[BUCKETS]
         above += pool[BUCKETS + 1]
-        counter = counters(home, phase) + FIRST
-        first = me - lane
+        # Keep the values of that bucket.
+        kept = Staged(pool, team.memory.small, 0, spare, control, counters(team, phase), KEPT)
+        first = rank - tid
         while first < count:
-            i = first + lane
+            i = first + tid
             place = 0
             if i < count and _bucket(values[i], low, shift) == chosen:
-                place = put(pool, shared, 0, spare, control, counter, values[i])
-            if anywhere(place >= STAGE - width, shared):
-                flush(pool, shared, 0, spare, control, counter)
-            first += everyone
-        flush(pool, shared, 0, spare, control, counter)
-        phase = meet(control, home, member, blocks, phase)
-        count = control[counters(home, phase - 1) + FIRST]
+                place = put(kept, values[i])
+            if block_any(place >= STAGE - block_size, team.memory.small):
+                flush(kept)
+            first += members
+        flush(kept)
+        phase = team_barrier(team, phase)
+        count = control[counters(team, phase - 1) + KEPT]
         values, spare, other = spare, other, spare
         if shift < 0:
             exponent, following = (chosen - 1) >> 5, 32 + ((chosen - 1) & 31)
@@ -131,15 +146,17 @@ def kth(source, count, k, spare, other, control, home, member, blocks, phase, tu
         turn = 1 - turn
     cuda.syncthreads()
     if bits == 0:
-        if lane == 0:
+        # All that are left are equal.
+        if tid == 0:
             pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = values[0], above, count
     else:
-        i = lane
+        # So few are left that each is compared with all.
+        i = tid
         while i < count:
             pool[i] = values[i]
-            i += width
+            i += block_size
         cuda.syncthreads()
-        i = lane
+        i = tid
         while i < count:
             mine, larger, equal = pool[i], int64(0), int64(0)
             for j in range(count):
@@ -147,8 +164,8 @@ def kth(source, count, k, spare, other, control, home, member, blocks, phase, tu
                 equal += pool[j] == mine
             if above + larger < k and above + larger + equal >= k:
                 pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = mine, above + larger, equal
-            i += width
-    phase = meet(control, home, member, blocks, phase)
+            i += block_size
+    phase = team_barrier(team, phase)
     value, above, equal = pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2]
     cuda.syncthreads()
     return value, above, equal, phase, turn
@@ -165,113 +182,106 @@ def _order(keys, ids, i, j, falling):
 
 @cuda.jit(device=True)
 def sort_in_block(keys, ids, size, pool):
-    """Sort ``size`` pairs, a power of two of at most SORTED_IN_BLOCK, by falling key, then id; one block."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    """Sort ``size`` pairs, a power of two of at walks_max SORTED_IN_BLOCK, by falling key, then id; one block."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     local_keys, local_ids = pool[:SORTED_IN_BLOCK], pool[SORTED_IN_BLOCK : 2 * SORTED_IN_BLOCK]
     cuda.syncthreads()
-    i = lane
+    i = tid
     while i < size:
         local_keys[i], local_ids[i] = keys[i], ids[i]
-        i += width
+        i += block_size
     run = 2
     while run <= size:
         step = run >> 1
         while step > 0:
             cuda.syncthreads()
-            pair = lane
+            pair = tid
             while pair < size >> 1:
                 i = 2 * pair - (pair & (step - 1))
                 _order(local_keys, local_ids, i, i + step, (i & run) == 0)
-                pair += width
+                pair += block_size
             step >>= 1
         run *= 2
     cuda.syncthreads()
-    i = lane
+    i = tid
     while i < size:
         keys[i], ids[i] = local_keys[i], local_ids[i]
-        i += width
+        i += block_size
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def sort_in_team(keys, ids, size, control, home, member, blocks, phase):
+def sort_in_team(keys, ids, size, team, phase):
     """Sort ``size`` pairs, a power of two, by falling key, then id; all threads of the team. Returns the phase."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    me, everyone = member * width + lane, blocks * width
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     run = 2
     while run <= size:
         step = run >> 1
         while step > 0:
-            pair = me
+            pair = rank
             while pair < size >> 1:
                 i = 2 * pair - (pair & (step - 1))
                 _order(keys, ids, i, i + step, (i & run) == 0)
-                pair += everyone
-            phase = meet(control, home, member, blocks, phase)
+                pair += members
+            phase = team_barrier(team, phase)
             step >>= 1
         run *= 2
     return phase
 
 
 @cuda.jit(device=True)
-def take_best(
-    scores, candidates, count, length, spare, other, keys, ids,
-    control, home, member, blocks, phase, turn, pool, sums, local, shared,
-):  # fmt: skip
-    """Put the ``length`` best of ``count`` candidates into ``keys`` and ``ids``, in any order; all threads of the team.
+def take_best(slot, count, length, top, team, phase, turn):
+    """Put the ``length`` best of ``count`` candidates into KEYS and IDS of ``top``, unordered; the whole team.
 
     Of equal scores the lowest ids are better: they are selected in the same way, as distances from the largest id.
-    The rest of ``keys`` and ``ids`` is filled with what sorts behind. ``spare`` and ``other`` are room for lists.
+    The rest of the two rows is filled with what sorts behind. ``limits`` and ``spare`` of the slot are undefined
+    afterwards.
 
     Returns
     -------
     lowest, phase, turn
         The least score taken, the new phase and turn.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    me, everyone = member * width + lane, blocks * width
-    lowest, above, equal, phase, turn = kth(
-        scores, count, length, spare, other, control, home, member, blocks, phase, turn, pool, sums, local, shared
-    )
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    scores, candidates, control = slot.scores, slot.candidates, team.control
+    spare, other, keys, ids = slot.limits, slot.spare, top[KEYS], top[IDS]
+    lowest, above, equal, phase, turn = kth(scores, count, length, spare, other, team, phase, turn)
     farthest = int64(0)
     if equal > length - above:
-        at = counters(home, phase)
-        j = me
+        at = counters(team, phase)
+        j = rank
         while j < count:
             if scores[j] == lowest:
-                spare[cuda.atomic.add(control, at + FIRST, 1)] = FAR - int64(candidates[j])
-            j += everyone
-        phase = meet(control, home, member, blocks, phase)
-        farthest, _, _, phase, turn = kth(
-            spare, equal, length - above, other, spare, control, home, member, blocks, phase, turn, pool, sums, local,
-            shared,
-        )  # fmt: skip
-    at = counters(home, phase)
-    i = length + me
+                spare[cuda.atomic.add(control, at + TIES, 1)] = PAST_IDS - int64(candidates[j])
+            j += members
+        phase = team_barrier(team, phase)
+        farthest, _, _, phase, turn = kth(spare, equal, length - above, other, spare, team, phase, turn)
+    at = counters(team, phase)
+    i = length + rank
     while i < len(keys):
-        keys[i], ids[i] = -1, FAR
-        i += everyone
-    j = me
+        keys[i], ids[i] = -1, PAST_IDS
+        i += members
+    j = rank
     while j < count:
         score, v = scores[j], int64(candidates[j])
-        if score > lowest or (score == lowest and FAR - v >= farthest):
-            place = cuda.atomic.add(control, at + FIRST, 1)
+        if score > lowest or (score == lowest and PAST_IDS - v >= farthest):
+            place = cuda.atomic.add(control, at + TAKEN, 1)
             keys[place], ids[place] = score, v
-        j += everyone
-    phase = meet(control, home, member, blocks, phase)
+        j += members
+    phase = team_barrier(team, phase)
     return lowest, phase, turn
 
 
 @cuda.jit(device=True)
-def sort_best(top, both, control, home, member, blocks, phase, pool):
+def sort_best(top, both, team, phase, pool):
     """Sort the best by falling score, then id, and with ``both`` the upper bounds too; all threads of the team."""
     size = top.shape[1]
     if size <= SORTED_IN_BLOCK:
-        if member == 0:
+        if team.block == 0:
             sort_in_block(top[KEYS], top[IDS], size, pool)
-        if both and member == blocks - 1:
+        if both and team.block == team.blocks - 1:
             sort_in_block(top[UPPERS], top[NUMBERS], size, pool)
-        return meet(control, home, member, blocks, phase)
+        return team_barrier(team, phase)
     for row in range(0, 3 if both else 1, 2):
-        phase = sort_in_team(top[row], top[row + 1], size, control, home, member, blocks, phase)
+        phase = sort_in_team(top[row], top[row + 1], size, team, phase)
     return phase

@@ -12,7 +12,7 @@ STRIDE = WARP // TOGETHER
 """Entries that a warp reads side by side where TOGETHER of its threads share one."""
 
 ABREAST = 8
-"""Entries whose units each of these threads asks for before it adds the first."""
+"""Entries whose units each of these threads loads before it adds the first."""
 
 if simulated():
 
@@ -24,14 +24,14 @@ if simulated():
     add_for_slots = add_for_warp
 
     @cuda.jit(device=True)
-    def settled():
+    def warp_fence():
         """Do nothing: the simulator reads when it is told to."""
 
 else:
 
     @cuda.jit(device=True)
-    def settled():
-        """Have all reads before under way: the compiler would put them off one behind the other, to save registers."""
+    def warp_fence():
+        """Have all loads before under way: the compiler would delay them one behind the other, to save registers."""
         cuda.syncwarp()
 
     @cuda.jit(device=True)
@@ -56,52 +56,50 @@ else:
 
 
 @cuda.jit(device=True)
-def own_stretch(count, whole, limits, member, blocks, pool):
+def own_stretch(size, whole, limits, team, pool):
     """Return the warp's stretch of the entries of all lists, from and to, and the block's share and list it begins in.
 
     All stretches are equally long.
     """
-    own = member * (cuda.blockDim.x // WARP) + cuda.threadIdx.x // WARP
-    warps = blocks * (cuda.blockDim.x // WARP)
+    own = team.block * (cuda.blockDim.x // WARP) + cuda.threadIdx.x // WARP
+    warps = team.blocks * (cuda.blockDim.x // WARP)
     low, high = int64(whole * own // warps), int64(whole * (own + 1) // warps)
-    part = (count + blocks - 1) // blocks
-    block = last_upto(pool, int64(0), int64(blocks), low)
-    j = last_upto(limits, block * part, min((block + 1) * part, count), low - pool[block])
-    return low, high, block, j
+    part = (size + team.blocks - 1) // team.blocks
+    owner = last_upto(pool, int64(0), int64(team.blocks), low)
+    j = last_upto(limits, owner * part, min((owner + 1) * part, size), low - pool[owner])
+    return low, high, owner, j
 
 
 @cuda.jit(device=True)
-def add_starts(
-    candidates, count, whole, begin, starts, frequent_begin, frequencies, unit, scores, limits, tiled,
-    member, blocks, pool,
-):  # fmt: skip
-    """Add to the score of each candidate what the walks that end there carry; all threads of the team.
+def add_starts(items, size, whole, begin, walks, slot, tiled, team, pool):
+    """Add to the score of each of ``size`` items what the walks that end there carry; all threads of the team.
 
-    Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``share_out``. A warp owns a stretch of the entries of all lists,
-    as long as that of any other warp, and its threads read neighbouring entries, several at a time: 4 bytes an entry
-    and an 8-byte read. One atomic add a warp and list. Without ``tiled`` a thread owns a whole list.
+    Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``prefix_over_blocks``. A warp owns a stretch of the entries of
+    all lists, as long as that of any other warp, and its threads read neighbouring entries, several at a time: 4 bytes
+    an entry and an 8-byte read. One atomic add a warp and list. Without ``tiled`` a thread owns a whole list.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    threads, rank = WARP, lane % WARP
-    part = (count + blocks - 1) // blocks
-    low, high, block, j = own_stretch(count, whole, limits, member, blocks, pool)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    starts, unit = walks.starts, slot.unit
+    threads, lane = WARP, tid % WARP
+    part = (size + team.blocks - 1) // team.blocks
+    low, high, owner, j = own_stretch(size, whole, slot.limits, team, pool)
     if not tiled:
-        threads, rank = 1, 0
-        j, low, high = int64(member * width + lane), int64(0), int64(whole)
-    while (low < high) if tiled else (j < count):
-        v = int64(candidates[j])
-        row, often = begin[v], frequent_begin[v]
-        length, frequent = begin[v + 1] - row, frequent_begin[v + 1] - often
-        place, stop = int64(rank), length
+        threads, lane = 1, 0
+        j, low, high = int64(team.block * block_size + tid), int64(0), int64(whole)
+    while (low < high) if tiled else (j < size):
+        v = int64(items[j])
+        row, often = begin[v], walks.frequent_begin[v]
+        length, frequent = begin[v + 1] - row, walks.frequent_begin[v + 1] - often
+        place, stop = int64(lane), length
         if tiled:
-            while j >= (block + 1) * part:
-                block += 1
-            offset = pool[block] + limits[j]
-            place, stop = low - offset + rank, min(high - offset, length)
+            while j >= (owner + 1) * part:
+                owner += 1
+            offset = pool[owner] + slot.limits[j]
+            place, stop = low - offset + lane, min(high - offset, length)
             low = offset + stop
         total = int64(0)
         while place < min(stop, frequent):
-            total += unit[starts[row + place]] * int64(frequencies[often + place])
+            total += unit[starts[row + place]] * int64(walks.frequencies[often + place])
             place += threads
         while place + 3 * threads < stop:
             first, second = starts[row + place], starts[row + place + threads]
@@ -112,65 +110,63 @@ def add_starts(
             total += unit[starts[row + place]]
             place += threads
         if tiled:
-            add_for_warp(scores, j, total)
+            add_for_warp(slot.scores, j, total)
             j += 1
         else:
-            scores[j] += total
-            j += blocks * width
+            slot.scores[j] += total
+            j += team.blocks * block_size
 
 
 @cuda.jit(device=True)
-def add_starts_together(
-    union, size, whole, begin, starts, frequent_begin, frequencies, quads, sums, limits, member, blocks, pool
-):
+def add_starts_together(union, size, whole, walks, quads, sums, limits, team, pool):
     """Add to ``sums`` of each listed vertex what the walks of each slot that end there carry; all threads of the team.
 
-    Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``share_out``. A warp owns a stretch of the entries of all lists,
-    as long as that of any other warp. TOGETHER neighbouring threads read an entry, each the unit of its own slot: 4
-    bytes an entry and one sector of 32 bytes for all of them, ABREAST at a time. One atomic add a warp, list and slot.
+    Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``prefix_over_blocks``. A warp owns a stretch of the entries of
+    all lists, as long as that of any other warp. TOGETHER neighbouring threads read an entry, each the unit of its own
+    slot: 4 bytes an entry and one sector of 32 bytes for all of them, ABREAST at a time. One atomic add a warp, list
+    and slot.
 
     Parameters
     ----------
     union : int32 array
         ``size`` vertices; their lists have ``whole`` entries.
-    begin, starts, frequent_begin, frequencies
-        The start lists.
+    walks : Walks
     quads : int64 array, shape (n * TOGETHER,)
         The units of each vertex, side by side.
     sums : int64 array, shape (n,)
         Of the thread's slot, ``threadIdx.x % TOGETHER``.
     """
-    rank = cuda.threadIdx.x % WARP
-    ahead, units = rank // TOGETHER, quads[rank % TOGETHER :]
-    part = (size + blocks - 1) // blocks
-    low, high, block, j = own_stretch(size, whole, limits, member, blocks, pool)
+    lane = cuda.threadIdx.x % WARP
+    ahead, units = lane // TOGETHER, quads[lane % TOGETHER :]
+    part = (size + team.blocks - 1) // team.blocks
+    low, high, owner, j = own_stretch(size, whole, limits, team, pool)
     # Indices are unsigned: a signed one is looked at for counting from the end, with more instructions than the read.
     places, found = cuda.local.array(ABREAST, uint64), cuda.local.array(ABREAST, int64)
     counts = cuda.local.array(ABREAST, uint32)
     while low < high:
         v = int64(union[j])
-        row, often = begin[v], frequent_begin[v]
-        while j >= (block + 1) * part:
-            block += 1
-        offset = pool[block] + limits[j]
-        place, stop = int32(low - offset), int32(min(high - offset, begin[v + 1] - row))
+        row, often = walks.src_begin[v], walks.frequent_begin[v]
+        while j >= (owner + 1) * part:
+            owner += 1
+        offset = pool[owner] + limits[j]
+        place, stop = int32(low - offset), int32(min(high - offset, walks.src_begin[v + 1] - row))
         low = offset + stop
-        frequent = int32(frequent_begin[v + 1] - often)
+        frequent = int32(walks.frequent_begin[v + 1] - often)
         total = int64(0)
         while place < stop:
             for i in range(ABREAST):
                 own = int32(place + ahead + i * STRIDE)
                 counts[i] = uint32(1) if own < stop else uint32(0)
-                places[i] = uint64(starts[uint64(row + min(own, int32(stop - 1)))]) * uint64(TOGETHER)
+                places[i] = uint64(walks.starts[uint64(row + min(own, int32(stop - 1)))]) * uint64(TOGETHER)
             if place < frequent:
                 for i in range(ABREAST):
                     own = int32(place + ahead + i * STRIDE)
                     if own < min(stop, frequent):
-                        counts[i] = frequencies[uint64(often + own)]
-            settled()
+                        counts[i] = walks.frequencies[uint64(often + own)]
+            warp_fence()
             for i in range(ABREAST):
                 found[i] = units[places[i]]
-            settled()
+            warp_fence()
             for i in range(ABREAST):
                 total += found[i] * int64(counts[i])
             place = int32(place + ABREAST * STRIDE)

@@ -4,65 +4,67 @@ from numba import cuda, float64, int64
 
 from gpukit.kpar.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
 from gpukit.kpar.select_cuda import IDS, KEYS, UPPERS, kth, sort_best, take_best
-from gpukit.kpar.team_cuda import FIRST, SECOND, counters, meet
+from gpukit.kpar.team_cuda import counters, team_barrier
+
+LISTED, BELOW, REFUSED = 0, 0, 1
+"""Counters: upper bounds listed; the distances from the end of the first place whose limit is at most δ_min, and of the
+first one refused."""
 
 
 @cuda.jit(device=True)
-def refused_at(
-    step, final, candidates, scores, count, k, least, reserve, bounds, delta_min, epsilon, limits, spare, top,
-    control, home, member, blocks, phase, turn, pool, sums, local, shared,
-):  # fmt: skip
+def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase, turn):
     """Put the k best candidates, or all, into ``top`` and test them unless ``final``; all threads of the team.
 
-    ``scores``, ``limits`` and ``spare`` are undefined afterwards; ``top`` is sorted where the test did not refuse
-    before that.
+    ``scores``, ``limits`` and ``spare`` of the slot are undefined afterwards; ``top`` is sorted where the test did not
+    refuse before that.
 
     Returns
     -------
     refused, phase, turn
         The first place that the test refuses, 0 where it passes; the new phase and turn.
     """
-    me, everyone = member * cuda.blockDim.x + cuda.threadIdx.x, blocks * cuda.blockDim.x
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    scores, limits, reserve, control = slot.scores, slot.limits, slot.reserve, team.control
     best_keys, best_ids, best_uppers = top[KEYS], top[IDS], top[UPPERS]
+    k, bounds, delta_min, epsilon = asked.k, asked.bounds, asked.delta_min, asked.epsilon
     length = min(int64(k), count)
-    outside = upper_bound(bounds, step, float64(least) * WORTH, float64(least) * WORTH)
+    # U_out: no vertex that is no candidate has a larger upper bound than one at π̂ = Y = e₀.
+    outside = upper_bound(bounds, step, float64(least_reserve) * WORTH, float64(least_reserve) * WORTH)
     if not final and count < k and outside > delta_min:
         return count + 1, phase, turn
     if length == 0:
         return int64(0), phase, turn
-    lowest, phase, turn = take_best(
-        scores, candidates, count, length, limits, spare, best_keys, best_ids,
-        control, home, member, blocks, phase, turn, pool, sums, local, shared,
-    )  # fmt: skip
+    lowest, phase, turn = take_best(slot, count, length, top, team, phase, turn)
     if not final:
-        j = me
+        # The upper bounds of the candidates, as keys: the largest go to ``top``.
+        j = rank
         while j < count:
-            by_walks = float64(scores[j] - reserve[candidates[j]]) * WORTH
+            by_walks = float64(scores[j] - reserve[slot.candidates[j]]) * WORTH
             limits[j] = to_key(upper_bound(bounds, step, float64(scores[j]) * WORTH, by_walks))
-            j += everyone
-        phase = meet(control, home, member, blocks, phase)
-        upper, above, _, phase, turn = kth(
-            limits, count, length, spare, scores, control, home, member, blocks, phase, turn, pool, sums, local, shared
-        )
-        at = counters(home, phase)
-        j = me
+            j += members
+        phase = team_barrier(team, phase)
+        upper, above, _, phase, turn = kth(limits, count, length, slot.spare, scores, team, phase, turn)
+        at = counters(team, phase)
+        j = rank
         while j < count:
             if limits[j] > upper:
-                best_uppers[cuda.atomic.add(control, at + FIRST, 1)] = limits[j]
-            j += everyone
-        i = above + me
+                best_uppers[cuda.atomic.add(control, at + LISTED, 1)] = limits[j]
+            j += members
+        i = above + rank
         while i < len(best_uppers):
             best_uppers[i] = upper if i < length else int64(-1)
-            i += everyone
-        phase = meet(control, home, member, blocks, phase)
+            i += members
+        phase = team_barrier(team, phase)
+        # No lower bound exceeds π̂, so this cheap test fails only where the full one would.
         highest = max(from_key(upper), outside)
         if count >= k and highest > delta_min and float64(lowest) * WORTH < (1.0 - epsilon) * highest:
             return int64(k), phase, turn
-    phase = sort_best(top, not final, control, home, member, blocks, phase, pool)
+    phase = sort_best(top, not final, team, phase, team.memory.pool)
     if final:
         return int64(0), phase, turn
-    at = counters(home, phase)
-    i = me
+    # The test itself, place by place: equations (1) and (2) while the limit is above δ_min.
+    at = counters(team, phase)
+    i = rank
     while i < length:
         limit = max(from_key(best_uppers[i]), outside)
         score, kept = best_keys[i], reserve[best_ids[i]]
@@ -70,12 +72,12 @@ def refused_at(
         high = upper_bound(bounds, step, value, by_walks)
         low = lower_bound(bounds, step, value, by_walks, float64(kept) * WORTH)
         if limit <= delta_min:
-            cuda.atomic.max(control, at + FIRST, length - i)
+            cuda.atomic.max(control, at + BELOW, length - i)
         elif low < (1.0 - epsilon) * limit or value > (1.0 + epsilon) * low or value < (1.0 - epsilon) * high:
-            cuda.atomic.max(control, at + SECOND, length - i)
-        i += everyone
-    phase = meet(control, home, member, blocks, phase)
+            cuda.atomic.max(control, at + REFUSED, length - i)
+        i += members
+    phase = team_barrier(team, phase)
     refused = int64(0)
-    if control[at + SECOND] > control[at + FIRST]:
-        refused = length - control[at + SECOND] + 1
+    if control[at + REFUSED] > control[at + BELOW]:
+        refused = length - control[at + REFUSED] + 1
     return refused, phase, turn

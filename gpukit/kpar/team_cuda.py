@@ -1,22 +1,24 @@
 """What blocks of a GPU do together as a *team*: wait for each other, add up, and append to lists.
 
 A team is some blocks of one cooperative launch, all of them for one query or one each for many. Its threads work in
-*phases* with :func:`meet` between them. What they share lies in ``control`` (int64), a stretch of it for each team that
-begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, two histograms, and what
-queries that were put off left. Counters written in a phase are read in the next one and zero again two phases later.
+*phases* with :func:`team_barrier` between them. What they share lies in ``control`` (int64), a stretch of it for each
+team that begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, two histograms, and
+what suspended queries left. Counters written in a phase are read in the next one and zero again two phases later.
 """
+
+from typing import Any, NamedTuple
 
 from numba import cuda, int32, int64
 
 from gpukit.device.select import simulated
 
-WIDTH = 512
+MAX_BLOCK_SIZE = 512
 """Most threads of a block; their number is a power of two."""
 
-SCANNED = 2 * WIDTH
-"""Words of shared memory for a scan."""
+PREFIX_SUMS = 2 * MAX_BLOCK_SIZE
+"""Words of shared memory for a prefix sum."""
 
-MOST_BLOCKS = 511
+MAX_BLOCKS = 511
 """Most blocks of a team."""
 
 STAGE = 2048
@@ -28,30 +30,96 @@ POOL = 2560
 BUCKETS = 2048
 
 AT_ONCE = 4
-"""Vertices whose values a thread asks for before it looks at the first, in passes over many."""
+"""Vertices whose values a thread loads before it looks at the first, in passes over many: the loads overlap."""
 
 TOGETHER = 4
 """Queries of a team whose start lists are read together: their units of a vertex fill a sector of 32 bytes."""
 
 HELD = 8
-"""Words that a query leaves when it is put off."""
+"""Words that a suspended query leaves."""
 
-RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MOST_BLOCKS + 1
-PUT_OFF = HISTOGRAMS + 2 * BUCKETS
-CONTROL = PUT_OFF + TOGETHER * HELD
+RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MAX_BLOCKS + 1
+SUSPENDED = HISTOGRAMS + 2 * BUCKETS
+CONTROL = SUSPENDED + TOGETHER * HELD
 """Places in the stretch of a team, after the count of arrivals: the phases it was let into, counters, sums of the
-blocks, histograms, queries put off; its length."""
+blocks, histograms, suspended queries; its length."""
 
-FIRST, SECOND, TOTAL_A, TOTAL_B, FLAG = 0, 1, 2, 3, 4
-"""Counters: the lengths of two lists, two sums and a flag."""
+COUNTED = 5
+"""Counters of a phase; who writes them gives them names."""
 
 RESIDUE, RESERVE, UNIT, WALKED, SCORES, LIMITS, SPARE, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
 TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
-"""Rows of n int64 and of n int32 that a query works in."""
+"""Rows of n int64 and of n int32 that a query works in (:class:`Slot`)."""
 
 BASE, EPOCH, RAISED, PLACE, SMALL = 2, 3, 4, 5, 8
-"""Places in the small shared array: the first place of a flush, how often :func:`anywhere` was asked, when a flag was
+"""Places in the small shared array: the first place of a flush, how often :func:`block_any` was asked, when a flag was
 raised last, and what :func:`locate` finds; 0 and 1 count staged entries; its length. :func:`clear` begins it."""
+
+
+class Memory(NamedTuple):
+    """The shared memory of a block: POOL and PREFIX_SUMS words, two stages of STAGE half words, SMALL half words."""
+
+    pool: Any
+    sums: Any
+    stage: Any
+    other_stage: Any
+    small: Any
+
+
+class Team(NamedTuple):
+    """A block among those of its team.
+
+    ``control``, where the team's stretch begins, the number of the block, how many there are, and its shared memory.
+    """
+
+    control: Any
+    home: Any
+    block: Any
+    blocks: Any
+    memory: Any
+
+
+class Slot(NamedTuple):
+    """The arrays a query works in, of n entries.
+
+    ``residue``, ``reserve``, ``unit`` (what a walk carries), ``walked`` (what walks brought), ``scores``, ``limits``
+    (offsets, upper bounds) and ``spare`` are int64; ``touched`` (vertices met), ``candidates``, ``frontier`` and
+    ``upcoming`` are int32.
+    """
+
+    residue: Any
+    reserve: Any
+    unit: Any
+    walked: Any
+    scores: Any
+    limits: Any
+    spare: Any
+    touched: Any
+    candidates: Any
+    frontier: Any
+    upcoming: Any
+
+
+class Met(NamedTuple):
+    """The vertices that a pass over those met looks at: ``span`` of ``touched``, or all n where ``dense``."""
+
+    span: Any
+    dense: Any
+
+
+class Staged(NamedTuple):
+    """A list that a block appends to through a stage in its shared memory.
+
+    ``small[slot]`` counts what is staged, and the counter ``at + which`` of ``control`` what the list has.
+    """
+
+    stage: Any
+    small: Any
+    slot: Any
+    target: Any
+    control: Any
+    at: Any
+    which: Any
 
 
 if simulated():
@@ -70,22 +138,29 @@ else:
 
 
 @cuda.jit(device=True)
-def clear(shared):
+def met_vertex(met, touched, j):
+    """Return the j-th vertex of a pass over those met."""
+    return j if met.dense else int64(touched[j])
+
+
+@cuda.jit(device=True)
+def clear(small):
     """Begin the small shared array with zeros, whatever the threads of the block; a barrier must follow."""
     i = cuda.threadIdx.x
     while i < SMALL:
-        shared[i] = 0
+        small[i] = 0
         i += cuda.blockDim.x
 
 
 @cuda.jit(device=True)
-def meet(control, home, member, blocks, phase):
+def team_barrier(team, phase):
     """Wait for all threads of the team and return the number of the new phase; the first one has number 1."""
+    control, home = team.control, team.home
     cuda.syncthreads()
-    if blocks > 1:
+    if team.blocks > 1:
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
-            if cuda.atomic.add(control, home, 1) == blocks * phase - 1:
+            if cuda.atomic.add(control, home, 1) == team.blocks * phase - 1:
                 # The release hands on what the other arrivals brought, not only what this block wrote.
                 cuda.threadfence()
                 cuda.atomic.add(control, home + RELEASED, 1)
@@ -95,142 +170,144 @@ def meet(control, home, member, blocks, phase):
             cuda.threadfence()
         cuda.syncthreads()
     phase += 1
-    if member == 0:
+    if team.block == 0:
         # A block may have fewer threads than there are counters.
         i = cuda.threadIdx.x
-        while i <= FLAG:
+        while i < COUNTED:
             control[home + COUNTERS + 16 * ((phase + 2) & 3) + i] = 0
             i += cuda.blockDim.x
     return phase
 
 
 @cuda.jit(device=True)
-def counters(home, phase):
+def counters(team, phase):
     """Return where the counters of a phase lie."""
-    return home + COUNTERS + 16 * (phase & 3)
+    return team.home + COUNTERS + 16 * (phase & 3)
 
 
 @cuda.jit(device=True)
-def anywhere(flag, shared):
+def block_any(flag, small):
     """Return whether a flag is set for any thread of the block, which waits for all.
 
     The barriers that combine flags (``syncthreads_or`` and its kin) are not used: in these kernels an H200 hung in them
     or stopped with an illegal instruction, though every thread of the block had come to the same one.
     """
-    turn = shared[EPOCH] + 1
+    turn = small[EPOCH] + 1
     if flag:
-        shared[RAISED] = turn
+        small[RAISED] = turn
     cuda.syncthreads()
-    found = shared[RAISED] == turn
+    found = small[RAISED] == turn
     if cuda.threadIdx.x == 0:
-        shared[EPOCH] = turn
+        small[EPOCH] = turn
     cuda.syncthreads()
     return found
 
 
 @cuda.jit(device=True)
-def scan(value, sums):
+def block_prefix_sum(value, sums):
     """Return the sum of ``value`` over the threads of the block up to this one, and over all."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     here, step = 0, 1
-    sums[lane] = value
+    sums[tid] = value
     cuda.syncthreads()
-    while step < width:
-        total = sums[here + lane]
-        if lane >= step:
-            total += sums[here + lane - step]
-        here = WIDTH - here
-        sums[here + lane] = total
+    while step < block_size:
+        total = sums[here + tid]
+        if tid >= step:
+            total += sums[here + tid - step]
+        here = MAX_BLOCK_SIZE - here
+        sums[here + tid] = total
         cuda.syncthreads()
         step *= 2
-    mine, whole = sums[here + lane], sums[here + width - 1]
+    mine, whole = sums[here + tid], sums[here + block_size - 1]
     cuda.syncthreads()
     return mine, whole
 
 
 @cuda.jit(device=True)
-def put(stage, shared, slot, target, control, counter, value):
+def put(staged, value):
     """Append a value to a list through the block's stage; return how full the stage was."""
-    place = cuda.atomic.add(shared, slot, 1)
+    counter = staged.at + staged.which
+    place = cuda.atomic.add(staged.small, staged.slot, 1)
     if place < STAGE:
-        stage[place] = value
+        staged.stage[place] = value
     else:
-        target[cuda.atomic.add(control, counter, 1)] = value
+        staged.target[cuda.atomic.add(staged.control, counter, 1)] = value
     return place
 
 
 @cuda.jit(device=True)
-def due(passes, fullest, shared):
+def time_to_flush(passes, fullest, small):
     """Return whether to flush: looked at every fourth pass of a loop, so that others need not wait for each other.
 
     ``fullest`` is the highest place a thread's ``put`` returned since the last flush. What a stage cannot hold goes to
     its list one by one.
     """
-    return (passes & 3) == 3 and anywhere(fullest >= STAGE >> 2, shared)
+    return (passes & 3) == 3 and block_any(fullest >= STAGE >> 2, small)
 
 
 @cuda.jit(device=True)
-def flush(stage, shared, slot, target, control, counter):
+def flush(staged):
     """Append what the block has staged to the list; all its threads."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    small, counter = staged.small, staged.at + staged.which
     cuda.syncthreads()
-    count = min(int64(shared[slot]), STAGE)
+    count = min(int64(small[staged.slot]), STAGE)
     cuda.syncthreads()
     if count > 0:
-        if lane == 0:
-            shared[BASE] = cuda.atomic.add(control, counter, count)
-            shared[slot] = 0
+        if tid == 0:
+            small[BASE] = cuda.atomic.add(staged.control, counter, count)
+            small[staged.slot] = 0
         cuda.syncthreads()
-        base = shared[BASE]
-        i = lane
+        base = small[BASE]
+        i = tid
         while i < count:
-            target[base + i] = stage[i]
-            i += width
+            staged.target[base + i] = staged.stage[i]
+            i += block_size
         cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def share_out(control, home, blocks, pool, sums):
+def prefix_over_blocks(team, pool, sums):
     """Put the prefix sums of the blocks' sums into ``pool[: blocks + 1]`` and return the whole; all threads."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     running = int64(0)
     first = 0
-    while first < blocks:
-        b = first + lane
-        mine, whole = scan(control[home + SUMS + b] if b < blocks else int64(0), sums)
-        if b < blocks:
+    while first < team.blocks:
+        b = first + tid
+        mine, whole = block_prefix_sum(team.control[team.home + SUMS + b] if b < team.blocks else int64(0), sums)
+        if b < team.blocks:
             pool[b + 1] = running + mine
         running += whole
-        first += width
-    if lane == 0:
+        first += block_size
+    if tid == 0:
         pool[0] = 0
     cuda.syncthreads()
     return running
 
 
 @cuda.jit(device=True)
-def doublings(width):
+def doublings(block_size):
     """Return log₂ of the threads of a block: shifts by it stand for divisions, which cost a hundred instructions."""
-    return 31 - cuda.clz(int32(width))
+    return 31 - cuda.clz(int32(block_size))
 
 
 @cuda.jit(device=True)
-def locate(offsets, first, last, goal, shared):
+def locate(offsets, first, last, goal, small):
     """Return the last item in first … last - 1 whose offset does not exceed ``goal``; all threads of the block.
 
     Each thread looks at one place; the one at whose place offsets do not exceed the goal, but do at the next, says so.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    shift = doublings(width)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    shift = doublings(block_size)
     while last - first > 1:
-        stride = (last - first + width - 1) >> shift
-        probe = first + lane * stride
+        stride = (last - first + block_size - 1) >> shift
+        probe = first + tid * stride
         following = probe + stride
         if probe < last and offsets[probe] <= goal:
-            if lane + 1 == width or following >= last or offsets[following] > goal:
-                shared[PLACE] = lane
+            if tid + 1 == block_size or following >= last or offsets[following] > goal:
+                small[PLACE] = tid
         cuda.syncthreads()
-        first += shared[PLACE] * stride
+        first += small[PLACE] * stride
         cuda.syncthreads()
         last = min(last, first + stride)
     return first

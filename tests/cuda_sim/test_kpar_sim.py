@@ -96,8 +96,8 @@ def test_start_lists_read_together_equal_the_cpu(
     expected = query(cpu, Sources.single(np.arange(queries)), k)
     if queries == 7:
         tested = [trace[trace[:, 8] != -1][0] for trace in expected.traces]
-        put_off = [row[8] for row in tested if row[7] == 0]
-        assert 4 < len(put_off) < queries and max(put_off) > 0 and graph.indptr[7] == graph.indptr[6]
+        suspended = [row[8] for row in tested if row[7] == 0]
+        assert 4 < len(suspended) < queries and max(suspended) > 0 and graph.indptr[7] == graph.indptr[6]
     check_equal(gpu.query(Sources.single(np.arange(queries)), k, shape=Shape(teams, blocks, together=4)), expected)
     _, long, _, _ = gpu.space._work["rows"]
     assert not long.array[:, :4].any()
@@ -123,13 +123,12 @@ def test_selection_of_many_with_ties(simulator, monkeypatch):
     @cuda.jit
     def select(values, k, spare, other, control, found):
         pool = cuda.shared.array(team_cuda.POOL, np.int64)
-        sums = cuda.shared.array(team_cuda.SCANNED, np.int64)
-        local = cuda.shared.array(team_cuda.STAGE, np.int32)
-        shared = cuda.shared.array(8, np.int32)
-        shared[cuda.threadIdx.x] = 0
-        value, above, equal, _, _ = select_cuda.kth(
-            values, len(values), k, spare, other, control, 0, 0, 1, np.int64(1), 0, pool, sums, local, shared
-        )
+        sums = cuda.shared.array(team_cuda.PREFIX_SUMS, np.int64)
+        stages = cuda.shared.array(team_cuda.STAGE, np.int32), cuda.shared.array(team_cuda.STAGE, np.int32)
+        small = cuda.shared.array(8, np.int32)
+        small[cuda.threadIdx.x] = 0
+        team = team_cuda.Team(control, 0, 0, 1, team_cuda.Memory(pool, sums, *stages, small))
+        value, above, equal, _, _ = select_cuda.kth(values, len(values), k, spare, other, team, np.int64(1), 0)
         found[0], found[1], found[2] = value, above, equal
 
     generator = np.random.default_rng(1)
@@ -165,7 +164,7 @@ def test_rank_and_index_equal_the_cpu(simulator, graph):
 
 
 def test_baselines_equal_the_cpu(simulator, random_graph, monkeypatch):
-    from gpukit.kpar import baselines, baselines_cuda
+    from gpukit.kpar.paper import baselines, baselines_cuda
 
     monkeypatch.setattr(baselines, "walks_needed", lambda n, params: 300)
     monkeypatch.setattr(baselines_cuda, "walks_needed", lambda n, params: 300)
@@ -194,7 +193,8 @@ def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatc
 
 def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monkeypatch):
     """Queries of one batch in several launches, of kPAR and FORA+, with the answers of one."""
-    from gpukit.kpar import baselines, baselines_cuda, prepared_cuda
+    from gpukit.kpar import prepared_cuda
+    from gpukit.kpar.paper import baselines, baselines_cuda
 
     graph = make_graph(3, [(0, 1)])
     index, walks = build_index(graph, rank(graph).order, Params(), seed=3), baselines.fora_index(graph, seed=3)

@@ -81,7 +81,7 @@ def test_rank_and_index_equal_the_cpu(gpu, graph):
 
 
 def test_baselines_equal_the_cpu(gpu, graph):
-    from gpukit.kpar import baselines, baselines_cuda
+    from gpukit.kpar.paper import baselines, baselines_cuda
 
     sources = Sources.together([Sources.single([0, 17]), Sources.weighted([1, 2, 0], [1, 2, 9])])
     cpu, cuda = baselines.fora_index(graph, seed=4), baselines_cuda.fora_index(graph, seed=4)

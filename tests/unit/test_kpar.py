@@ -13,10 +13,12 @@ from gpukit.bench.kpar import Bench
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
 from gpukit.evaluate.ppr import judge, power_method
-from gpukit.kpar import Params, Prepared, Sources, baselines, build_index, query, query_cpu, rank
-from gpukit.kpar.baselines import fora, fora_index, monte_carlo
+from gpukit.kpar import Params, Prepared, Sources, build_index, query, query_cpu, rank
 from gpukit.kpar.bounds import take_top
 from gpukit.kpar.index import walk_counts
+from gpukit.kpar.paper import baselines
+from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
+from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import NEVER, ONE, PATIENCE, Constants
 from gpukit.kpar.threads import over_threads
 
@@ -25,6 +27,12 @@ PARAMS = Params()
 
 def prepare(graph, params=PARAMS, **options):
     return Prepared.of(graph, build_index(graph, rank(graph, params).order, params, **options))
+
+
+def check_same(one, other):
+    for name in ("offsets", "nodes", "scores", "steps"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert [trace.tolist() for trace in one.traces] == [trace.tolist() for trace in other.traces]
 
 
 def answers(result):
@@ -236,7 +244,8 @@ def test_query_equals_the_plain_version(random_graph, monkeypatch, n, m, key, ep
     delta_min = float(ready.constants.delta_min)
     forward, refused = set(), set()
     for k, to_end in ((1, False), (10, False), (n // 2, False), (n, False), (10, True)):
-        found = query(ready, sources, k, to_end=to_end, watch=True)
+        found = query(ready, sources, k, to_end=to_end)
+        check_same(watched(ready, sources, k, to_end=to_end, watch=True), found)
         schedule = ready.constants.schedule(k, to_end=to_end)
         for q, listed in enumerate(answers(found)):
             start = dict(zip(sets[q].vertices.tolist(), sets[q].mass.tolist(), strict=True))
@@ -265,9 +274,7 @@ def test_any_number_of_threads_gives_the_same_bits(graph, prepared, fora_of, thr
     sources = Sources.single(np.arange(count))
     for ask in (partial(query, prepared), partial(fora, graph, fora_of), partial(monte_carlo, graph, seed=1)):
         one, other = ask(sources, 25), ask(sources, 25, threads=threads)
-        for name in ("offsets", "nodes", "scores", "steps"):
-            assert np.array_equal(getattr(one, name), getattr(other, name)), name
-        assert [trace.tolist() for trace in one.traces] == [trace.tolist() for trace in other.traces]
+        check_same(one, other)
 
 
 @pytest.mark.parametrize("kernel", ["answer", "_fora", "_count"])
@@ -304,7 +311,8 @@ def test_definition_1_holds(graph, prepared):
 def test_one_vertex_and_no_edges(make_graph):
     for n in (1, 4):
         ready = prepare(make_graph(n, []))
-        found = query(ready, Sources.single(range(n)), n, watch=True)
+        found = watched(ready, Sources.single(range(n)), n, watch=True)
+        check_same(query(ready, Sources.single(range(n)), n), found)
         assert answers(found) == [[(v, ONE)] for v in range(n)]
 
 
@@ -323,7 +331,8 @@ def test_small_shapes_are_close_to_the_truth(make_graph, shape):
     }[shape]
     graph = make_graph(12, edges)
     ready = prepare(graph)
-    found = query(ready, Sources.single(range(12)), 12, to_end=True, watch=True)
+    found = watched(ready, Sources.single(range(12)), 12, to_end=True, watch=True)
+    check_same(query(ready, Sources.single(range(12)), 12, to_end=True), found)
     for source in range(12):
         truth = exact(graph, np.eye(12)[source])
         nodes, scores = found.answer(source)
@@ -375,13 +384,13 @@ def test_last_resort_and_printed_bounds_are_close_to_the_truth(graph, prepared):
         truths = power_method(graph, sources.offsets, sources.vertices, sources.mass / ONE, 0.2)
         return judge(truths, found.offsets, found.nodes, found.scores / ONE, 50, epsilon=0.5, delta=delta)
 
-    with_walks = query(prepared, sources, 50, resort=True)
+    with_walks = watched(prepared, sources, 50, resort=True)
     used = [trace[-1, 7] == 2 for trace in with_walks.traces]
     assert any(used) and judged(with_walks).violations == 0
-    whole = query(prepared, sources, graph.n, resort=True)
+    whole = watched(prepared, sources, graph.n, resort=True)
     sums = [sum(score for _, score in one) for one in answers(whole)]
     assert all(total <= ONE for total in sums) and ONE in sums, "walks of the last resort lose mass"
-    printed = query(prepared, sources, 50, printed=True)
+    printed = watched(prepared, sources, 50, printed=True)
     assert answers(printed) != answers(query(prepared, sources, 50)) and judged(printed).precision > 0.8
 
 

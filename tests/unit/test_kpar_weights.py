@@ -11,7 +11,8 @@ from gpukit.errors import InputError, UsageError
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
-from gpukit.kpar.baselines import fora, fora_index, monte_carlo
+from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
+from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.rule import part_of
 from gpukit.kpar.run import index_on, prepare_on, rank_on
@@ -133,7 +134,8 @@ def test_walks_end_where_they_should(graph):
 @pytest.mark.parametrize("k", [1, 10, 150])
 def test_query_equals_the_plain_version(graph, prepared, k):
     sets = [Sources.single([v]) for v in (0, 7, 17, 100)] + [Sources.weighted([3, 1, 3, 8], [1, 5, 1, 10**6])]
-    found = query(prepared, Sources.together(sets), k, watch=True)
+    found = query(prepared, Sources.together(sets), k)
+    assert same(watched(prepared, Sources.together(sets), k, watch=True), found)
     delta_min = float(prepared.constants.delta_min)
     for q, source in enumerate(sets):
         start = dict(zip(source.vertices.tolist(), source.mass.tolist(), strict=True))
@@ -173,7 +175,8 @@ def test_answers_depend_on_neither_threads_nor_batches_nor_rows(graph, prepared)
 
 
 def test_small_shapes_are_close_to_the_truth(small):
-    found = query(prepare(small), Sources.single(range(12)), 12, to_end=True, watch=True)
+    found = watched(prepare(small), Sources.single(range(12)), 12, to_end=True, watch=True)
+    assert same(query(prepare(small), Sources.single(range(12)), 12, to_end=True), found)
     for source in range(12):
         truth = exact(small, np.eye(12)[source], weights=weights_of(small))
         nodes, scores = found.answer(source)
@@ -191,7 +194,7 @@ def test_equal_weights_are_no_weights(random_graph):
 
 
 def test_last_resort_loses_no_mass(graph, prepared):
-    found = query(prepared, Sources.single(np.arange(40)), graph.n, resort=True)
+    found = watched(prepared, Sources.single(np.arange(40)), graph.n, resort=True)
     sums = [int(found.scores[a:b].sum()) for a, b in zip(found.offsets, found.offsets[1:], strict=False)]
     assert any(trace[-1, 7] == 2 for trace in found.traces) and max(sums) == ONE
 

@@ -39,7 +39,7 @@ BARRIERS = {
     "gpukit.imgpu.count_cuda.count_reached": (14, 2, 0),
     "gpukit.imgpu.fixed_cuda.evaluate": (3, 0, 0),
     "gpukit.imgpu.fixed_cuda.choose": (3, 0, 0),
-    "gpukit.kpar.fora_cuda.fora": (160, 0, 60),
+    "gpukit.kpar.paper.fora_cuda.fora": (160, 0, 60),
     "gpukit.kpar.query_cuda.answer": (312, 0, 114),
     "gpukit.merit.update_cuda.advance": (23, 1, 0),
     "gpukit.merit.cover_cuda.select": (41, 0, 0),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -13,6 +14,7 @@ from numba import int64, uint64
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import take_top
+from gpukit.kpar.groups import Edges
 from gpukit.kpar.problem import ONE, Params, Result, Sources, check_k
 from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.threads import over_threads
@@ -22,11 +24,15 @@ ROUND = 1
 """Round of the walk stream, so that these walks are not those of an index with the same seed."""
 
 
+def _edges(graph: Graph, params: Params) -> Edges:
+    return Edges(graph.indptr, graph.indices, np.uint64(params.one_minus_alpha))
+
+
 @numba.njit(nogil=True, cache=True)
-def _count(indptr, indices, chances, go_on, seed, tag, walks, vertex, value, extra, found, reached, met):
+def _count(edges, chances, seed, tag, walks, vertex, value, extra, found, reached, met):
     """Add ``value`` where each walk from a vertex ends, one more for the first ``extra``; return how many are met."""
     for j in range(walks):
-        t = any_walk_end(indptr, indices, chances, go_on, seed, tag, j, vertex)
+        t = any_walk_end(edges.indptr, edges.indices, chances, edges.one_minus_alpha, seed, tag, j, vertex)
         if found[t] == 0:
             reached[met] = t
             met += 1
@@ -95,8 +101,7 @@ def monte_carlo(
     check_k(k, graph.n)
     total = walks_needed(graph.n, params)
     chances = chances_for(graph, params)
-    fixed = (graph.indptr, graph.indices, chances, np.uint64(params.go_on))
-    common = (*fixed, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+    common = (_edges(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
         found, reached = np.zeros(graph.n, np.int64), np.empty(graph.n, np.int32)
@@ -159,11 +164,13 @@ class Fora:
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw(indptr, indices, chances, go_on, seed, tag, places, first, last, ends):
+def _draw(edges, chances, seed, tag, places, first, last, ends):
     """Draw the walks of the vertices first … last - 1 into ``ends``."""
     for v in range(first, last):
         for j in range(places[v + 1] - places[v]):
-            ends[places[v] + j] = any_walk_end(indptr, indices, chances, go_on, seed, tag, j, v)
+            ends[places[v] + j] = any_walk_end(
+                edges.indptr, edges.indices, chances, edges.one_minus_alpha, seed, tag, j, v
+            )
 
 
 def fora_settings(graph: Graph, params: Params) -> tuple[int, int]:
@@ -181,8 +188,7 @@ def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, thr
     np.cumsum(-(-np.diff(graph.indptr) * limit // worth), out=places[1:])
     ends = np.empty(places[-1], np.int32)
     chances = chances_for(graph, params)
-    fixed = (graph.indptr, graph.indices, chances, np.uint64(params.go_on))
-    common = (*fixed, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+    common = (_edges(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
     cuts = np.searchsorted(places, np.linspace(0, places[-1], 8 * threads + 1))
     cuts[0], cuts[-1] = 0, graph.n
     with ThreadPoolExecutor(threads) as pool:
@@ -190,58 +196,92 @@ def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, thr
     return Fora(params, limit, worth, places, ends, chances)
 
 
-@numba.njit(nogil=True, cache=True)
-def _fora(
-    indptr, indices, chances, go_on, limit, worth, places, ends, vertices, mass, residue, reserve, frontier, upcoming,
-    taken,
-):  # fmt: skip
-    """Push in synchronous rounds, then let stored walks carry the rest into ``reserve``; returns the vertices found.
+class _Settings(NamedTuple):
+    """What :class:`Fora` has, for the kernel."""
 
-    The vertices with a reserve end in ``frontier``.
+    limit: int
+    worth: int
+    places: np.ndarray
+    ends: np.ndarray
+
+
+class _Room(NamedTuple):
+    """Working space of a query: int64 and int32 arrays, shape (n,), the latter one longer; the first two are zero."""
+
+    residue: np.ndarray
+    reserve: np.ndarray
+    taken: np.ndarray
+    frontier: np.ndarray
+    upcoming: np.ndarray
+
+    @classmethod
+    def of(cls, n: int) -> "_Room":
+        sums = (np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64))
+        return cls(*sums, np.empty(n + 1, np.int32), np.empty(n + 1, np.int32))
+
+
+@numba.njit(nogil=True, cache=True)
+def _push_round(frontier, size, upcoming, edges, chances, limit, room):
+    """Push from the ``size`` vertices of a frontier, once; returns how many vertices ``upcoming`` lists."""
+    residue, reserve, taken = room.residue, room.reserve, room.taken
+    indptr, indices, one_minus_alpha = edges
+    for j in range(size):
+        taken[j] = residue[frontier[j]]
+        residue[frontier[j]] = 0
+    following = 0
+    for j in range(size):
+        v = frontier[j]
+        degree = indptr[v + 1] - indptr[v]
+        passed = share = before = int64(0)
+        if degree > 0:
+            passed = int64(passed_on(uint64(taken[j]), one_minus_alpha))
+            if chances is None:
+                share = passed // degree
+                passed = degree * share
+        reserve[v] += taken[j] - passed
+        if passed == 0:
+            continue
+        for e in range(indptr[v], indptr[v + 1]):
+            if chances is not None:
+                reach = passed_up_to(passed, chances, e, indptr[v + 1] - 1)
+                share, before = reach - before, reach
+            u = indices[e]
+            old = residue[u]
+            residue[u] = old + share
+            bound = limit * (indptr[u + 1] - indptr[u])
+            if bound > 0 and old <= bound and old + share > bound:
+                upcoming[following] = u
+                following += 1
+    return following
+
+
+@numba.njit(nogil=True, cache=True)
+def _fora(edges, chances, settings, vertices, mass, room):
+    """Push in synchronous rounds, then let stored walks carry the rest into ``reserve``.
+
+    Returns
+    -------
+    count, found
+        How many vertices have a reserve, and these.
     """
+    residue, reserve, indptr = room.residue, room.reserve, edges.indptr
+    frontier, upcoming = room.frontier, room.upcoming
     size = len(vertices)
     for i in range(size):
         residue[vertices[i]] = mass[i]
         frontier[i] = vertices[i]
     while size > 0:
-        for j in range(size):
-            taken[j] = residue[frontier[j]]
-            residue[frontier[j]] = 0
-        following = 0
-        for j in range(size):
-            v = frontier[j]
-            degree = indptr[v + 1] - indptr[v]
-            passed = share = before = int64(0)
-            if degree > 0:
-                passed = int64(passed_on(uint64(taken[j]), go_on))
-                if chances is None:
-                    share = passed // degree
-                    passed = degree * share
-            reserve[v] += taken[j] - passed
-            if passed == 0:
-                continue
-            for e in range(indptr[v], indptr[v + 1]):
-                if chances is not None:
-                    reach = passed_up_to(passed, chances, e, indptr[v + 1] - 1)
-                    share, before = reach - before, reach
-                u = indices[e]
-                old = residue[u]
-                residue[u] = old + share
-                bound = limit * (indptr[u + 1] - indptr[u])
-                if bound > 0 and old <= bound and old + share > bound:
-                    upcoming[following] = u
-                    following += 1
+        size = _push_round(frontier, size, upcoming, edges, chances, settings.limit, room)
         frontier, upcoming = upcoming, frontier
-        size = following
     for v in range(len(residue)):
         if residue[v] > 0:
             if indptr[v] == indptr[v + 1]:
                 reserve[v] += residue[v]
                 continue
-            walks = (residue[v] + worth - 1) // worth
+            walks = (residue[v] + settings.worth - 1) // settings.worth
             value, extra = residue[v] // walks, residue[v] % walks
             for j in range(walks):
-                reserve[ends[places[v] + j]] += value + int64(j < extra)
+                reserve[settings.ends[settings.places[v] + j]] += value + int64(j < extra)
     count = 0
     for v in range(len(reserve)):
         upcoming[count] = v
@@ -258,15 +298,13 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 
     Parameters and errors are those of :func:`monte_carlo`.
     """
     check_k(k, graph.n)
-    n = graph.n
-    fixed = (graph.indptr, graph.indices, index.chances, np.uint64(index.params.go_on), index.limit, index.worth)
+    edges = _edges(graph, index.params)
+    settings = _Settings(index.limit, index.worth, index.places, index.ends)
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
         part = slice(sources.offsets[q], sources.offsets[q + 1])
-        starts = (sources.vertices[part], sources.mass[part].view(np.int64))
-        residue, reserve, taken = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
-        lists = (np.empty(n + 1, np.int32), np.empty(n + 1, np.int32))
-        count, met = _fora(*fixed, index.places, index.ends, *starts, residue, reserve, *lists, taken)
-        return _best(met, reserve, count, k)
+        starts, room = (sources.vertices[part], sources.mass[part].view(np.int64)), _Room.of(graph.n)
+        count, met = _fora(edges, index.chances, settings, *starts, room)
+        return _best(met, room.reserve, count, k)
 
     return _collected(answer, len(sources), threads)

@@ -9,15 +9,16 @@ from gpukit.device.arrays import Buffer, on_gpu, xp
 from gpukit.device.launch import launch
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar import fora_cuda
-from gpukit.kpar.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
+from gpukit.kpar.groups import Edges
+from gpukit.kpar.paper import fora_cuda
+from gpukit.kpar.paper.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
 from gpukit.kpar.prepared_cuda import Shape, Space
 from gpukit.kpar.problem import Params, Result, Sources, check_k
 from gpukit.kpar.rows_cuda import for_each, on_device
 
 
 def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, gpu: int = 0) -> Fora:
-    """Draw the walks of FORA+ as :func:`gpukit.kpar.baselines.fora_index` does; arrays stay on the GPU."""
+    """Draw the walks of FORA+ as :func:`gpukit.kpar.paper.baselines.fora_index` does; arrays stay on the GPU."""
     params = params or Params()
     limit, worth = fora_settings(graph, params)
     with on_gpu(gpu):
@@ -25,7 +26,13 @@ def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, gpu
         places = xp.zeros(graph.n + 1, np.int64)
         xp.cumsum(-(-xp.diff(graph.indptr) * limit // worth), out=places[1:])
         ends = xp.empty(int(places[-1]), np.int32)
-        drawn = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+        drawn = (
+            graph.indptr,
+            graph.indices,
+            np.uint64(params.one_minus_alpha),
+            np.uint64(seed),
+            stream_tag(Stream.WALK, ROUND),
+        )
         for_each(fora_cuda.walk_ends, len(ends), *drawn, places, ends)
         return Fora(params, limit, worth, places, ends)
 
@@ -42,7 +49,7 @@ class CudaFora:
             self._space = Space(graph.n, graph.m)
 
     def query(self, sources: Sources, k: int, *, shape: Shape | None = None) -> Result:
-        """Answer a batch; arguments, result and errors are those of :func:`gpukit.kpar.baselines.fora`."""
+        """Answer a batch; arguments, result and errors are those of :func:`gpukit.kpar.paper.baselines.fora`."""
         check_k(k, self.n)
         width, alone = 2 + 2 * k, replace(shape or Shape(), together=1)
         rows = np.empty((len(sources), width), np.int64)
@@ -58,13 +65,13 @@ class CudaFora:
         queries, index = last - first, self.index
         source, out = self._space.sources(sources, first, last), self._space.out(queries, width)
 
+        edges = Edges(self._indptr.view, self._indices.view, np.uint64(index.params.one_minus_alpha))
+        rows = fora_cuda.ForaIndex(
+            self._degrees.view, index.limit, index.worth, self._places.view, self._ends.view, self._none.view
+        )
+
         def arguments(blocks: int, together: int, space: tuple) -> tuple:
-            long, short, top, control, _ = space
-            return (
-                self._indptr.view, self._indices.view, np.uint64(index.params.go_on), self._degrees.view,
-                index.limit, index.worth, self._places.view, self._ends.view, self._none.view, source, queries,
-                blocks, k, long, short, top, control, out.view,
-            )  # fmt: skip
+            return edges, rows, source, queries, blocks, k, *space[:4], out.view
 
         size, given = self._space.spread(fora_cuda.fora, arguments, queries, k, shape)
         launch(fora_cuda.fora, *size, *given)
@@ -72,21 +79,27 @@ class CudaFora:
 
 
 def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, gpu: int = 0) -> Result:
-    """Answer by FORA+ as :func:`gpukit.kpar.baselines.fora` does."""
+    """Answer by FORA+ as :func:`gpukit.kpar.paper.baselines.fora` does."""
     return CudaFora(graph, index, gpu).query(sources, k)
 
 
 def monte_carlo(
     graph: Graph, sources: Sources, k: int, params: Params | None = None, *, seed: int = 0, gpu: int = 0
 ) -> Result:
-    """Answer by walks as :func:`gpukit.kpar.baselines.monte_carlo` does."""
+    """Answer by walks as :func:`gpukit.kpar.paper.baselines.monte_carlo` does."""
     params = params or Params()
     check_k(k, graph.n)
     total = walks_needed(graph.n, params)
     answers: list[tuple[Any, Any]] = []
     with on_gpu(gpu):
         graph = on_device(graph)
-        drawn = (graph.indptr, graph.indices, np.uint64(params.go_on), np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+        drawn = (
+            graph.indptr,
+            graph.indices,
+            np.uint64(params.one_minus_alpha),
+            np.uint64(seed),
+            stream_tag(Stream.WALK, ROUND),
+        )
         for q in range(len(sources)):
             part = slice(sources.offsets[q], sources.offsets[q + 1])
             walks, worth, extra = shares_of_walks(sources.mass[part], total)

@@ -1,0 +1,56 @@
+"""What travels together into the kernels of a query, on the CPU and on GPUs: arrays and numbers under one name."""
+
+from typing import Any, NamedTuple
+
+
+class Edges(NamedTuple):
+    """The out-edges: row starts (int64, n + 1), heads (int32, m), and 1 - α in units of 2**-32."""
+
+    indptr: Any
+    indices: Any
+    one_minus_alpha: Any
+
+
+class Walks(NamedTuple):
+    """The index, by start and by end (:class:`gpukit.kpar.index.Index`).
+
+    ``counts`` is ω and ``arrivals`` ω_I; ``by_arrivals`` (int32) are the vertices by falling ω_I. ``light``, ``seed``
+    and ``tag`` say whether the index holds no rows, so that walks are drawn again, and their key.
+    """
+
+    row_begin: Any
+    row_ends: Any
+    row_freqs: Any
+    src_begin: Any
+    starts: Any
+    frequent_begin: Any
+    frequencies: Any
+    counts: Any
+    arrivals: Any
+    by_arrivals: Any
+    light: Any
+    seed: Any
+    tag: Any
+
+
+class Asked(NamedTuple):
+    """What is asked of every query of a batch.
+
+    ``k`` is the length of an answer; ``rhos`` (int64), ``bounds`` (float64, six columns) and ``patience`` (int64) have
+    for each value of δ its ρ, the coefficients of the bounds, and how many edges a query must have pushed along to be
+    tested there.
+    """
+
+    k: Any
+    rhos: Any
+    bounds: Any
+    patience: Any
+    delta_min: Any
+    epsilon: Any
+
+
+class Threshold(NamedTuple):
+    """Which residues wait: those up to ω · ρ, and all where ω is above ``walks_max``, where the product overflows."""
+
+    rho: Any
+    walks_max: Any

@@ -1,0 +1,183 @@
+"""The kernel of a query with the ablations of the paper as printed, and with checks (Numba)."""
+
+import numba
+import numpy as np
+from numba import int64
+
+from gpukit.kpar.bounds import UNIT, refused_at, take_top
+from gpukit.kpar.groups import Threshold
+from gpukit.kpar.problem import ONE
+from gpukit.kpar.query_cpu import (
+    begin,
+    collect_frontier,
+    estimate,
+    leave_clean,
+    propose,
+    push_round,
+    value_walks,
+    write_answer,
+)
+from gpukit.kpar.rule import any_walk_end
+
+RESORT = 2
+"""Stands in a trace where others say whether forward rows were read: walks were drawn as a last resort."""
+
+
+@numba.njit(nogil=True, cache=True)
+def printed_refused_at(step, count, printed, asked, ws):
+    """Return the first position at which the printed stop test fails (lines 14 to 22 of algorithm 3), 0 if none.
+
+    An ablation, and unsound: it never tests equation (1) and passes over small positions. Bounds are those of equation
+    (12): (1 ± ε')·π̂, where ε' solves (2ε'/3 + 2)/(ε'²·π̂) = c.
+
+    Parameters
+    ----------
+    step, count, asked, ws
+        As for :func:`gpukit.kpar.bounds.refused_at`.
+    printed : float64 array, shape (steps, 2)
+        c, and the bound (11) on vertices not processed, of each δ.
+    """
+    k, delta_min, epsilon, keys = asked.k, asked.delta_min, asked.epsilon, ws.keys
+    c, outside = printed[step, 0], printed[step, 1]
+    length = min(k, count)
+    if length < k:
+        return length + 1
+    take_top(ws.candidates, ws.scores, count, length, keys, ws.ids, ws.spare_keys, ws.spare_ids)
+    last = 0
+    for i in range(length):
+        score = float(keys[i]) * UNIT
+        if score * (1.0 - _printed_error(c, score)) < delta_min:
+            break
+        last = i + 1
+    if last == 0:
+        return 1
+    score = float(keys[last - 1]) * UNIT
+    if score * (1.0 - _printed_error(c, score)) < (1.0 - epsilon) * outside * (1.0 + _printed_error(c, outside)):
+        return last
+    for i in range(min(last, length - 1)):
+        score, following = float(keys[i]) * UNIT, float(keys[i + 1]) * UNIT
+        upper = following * (1.0 + _printed_error(c, following))
+        if score * (1.0 - _printed_error(c, score)) <= (1.0 - epsilon) * upper:
+            return i + 1
+    return 0
+
+
+@numba.njit(inline="always")
+def _printed_error(c, score):
+    """Return ε' of equation (12): the positive root of c·π̂·x² - 2x/3 - 2."""
+    return (2.0 / 3.0 + np.sqrt(4.0 / 9.0 + 8.0 * c * score)) / (2.0 * c * score)
+
+
+@numba.njit(nogil=True, cache=True)
+def watched_push(size, met, threshold, edges, chances, watch, ws):
+    """Push as a query does; with ``watch`` count the rounds after which residues and reserves do not sum to one."""
+    rounds = pushed = pushed_along = wrong = 0
+    frontier, upcoming = ws.frontier, ws.upcoming
+    while size > 0:
+        rounds += 1
+        pushed += size
+        size, met, along = push_round(frontier, size, upcoming, met, threshold, edges, chances, ws)
+        pushed_along += along
+        frontier, upcoming = upcoming, frontier
+        if watch:
+            total = int64(0)
+            for v in range(len(edges.indptr) - 1):
+                total += ws.state[2 * v] + ws.reserves[2 * v]
+            wrong += int64(total != ONE)
+    return met, rounds, pushed, pushed_along, wrong
+
+
+@numba.njit(nogil=True, cache=True)
+def last_resort(edges, chances, seed, tag, worth, met, ws):
+    """Let fresh walks carry all residues (lines 27 to 31 of algorithm 3); return how many vertices have a score.
+
+    One walk stands for ``worth`` units or less. The walks are those of a round of their own of the stream ``tag``.
+    """
+    reserves, walked, reached = ws.reserves, ws.walked, ws.upcoming
+    ends = 0
+    for j in range(met):
+        v = ws.touched[j]
+        rest = ws.state[2 * v]
+        if rest > 0:
+            walks = (rest + worth - 1) // worth
+            value, extra = rest // walks, rest % walks
+            for i in range(walks):
+                t = any_walk_end(
+                    edges.indptr, edges.indices, chances, edges.one_minus_alpha, seed, tag + (2 << 8), i, v
+                )
+                if walked[t] == 0:
+                    reached[ends] = t
+                    ends += 1
+                walked[t] += value + int64(i < extra)
+    count = 0
+    for j in range(met):
+        v = ws.touched[j]
+        if reserves[2 * v] > 0:
+            ws.candidates[count], ws.scores[count] = v, reserves[2 * v] + walked[v]
+            count += 1
+    for j in range(ends):
+        v = reached[j]
+        if reserves[2 * v] == 0 and walked[v] > 0:
+            ws.candidates[count], ws.scores[count] = v, walked[v]
+            count += 1
+        walked[v] = 0
+    return count
+
+
+@numba.njit(nogil=True, cache=True)
+def answer(edges, chances, walks, batch, first, last, asked, printed, resort, watch, ws, out):
+    """Answer the queries first … last - 1 as :func:`gpukit.kpar.query_cpu.answer` does, with ablations and checks.
+
+    Parameters
+    ----------
+    edges, chances, walks, batch, first, last, asked, ws, out
+        As there.
+    printed : float64 array, shape (steps, 2), or (0, 2)
+        For the printed stop test, which takes the place of the sound one then.
+    resort : int
+        For walks as a last resort: the residue that one of them carries; 0 without.
+    watch : bool
+        Whether to check after every round that residues and reserves sum to one.
+
+    Returns
+    -------
+    int
+        Number of rounds whose residues and reserves did not sum to one; 0 unless ``watch``.
+    """
+    steps, wrong = len(asked.rhos), 0
+    for q in range(first, last):
+        met = size = begin(q, batch, ws)
+        least_reserve, worked = int64(0), int64(0)
+        for step in range(steps):
+            threshold = Threshold(asked.rhos[step], ONE // asked.rhos[step])
+            if step > 0:
+                size = collect_frontier(met, threshold, ws)
+            met, rounds, pushed, pushed_along, lost = watched_push(size, met, threshold, edges, chances, watch, ws)
+            wrong += lost
+            large, forward_cost, left = value_walks(met, max(least_reserve, 1), walks.row_begin, ws)
+            final = left == 0 or (step == steps - 1 and resort == 0)
+            trace = out.traces[q, step]
+            trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
+            worked += pushed_along
+            if worked < asked.patience[step] and not final:
+                trace[8] = -1
+                continue
+            least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, ws)
+            forward = walks.light or least_reserve == 0 or forward_cost < cost
+            count = estimate(forward, least_reserve, count, met, edges, chances, walks, ws)
+            refused = 0
+            if not final and len(printed) > 0:
+                refused = printed_refused_at(step, count, printed, asked, ws)
+            elif not final:
+                refused = refused_at(step, count, least_reserve, asked, ws)
+            trace[5], trace[6] = count, forward_cost if forward else cost
+            trace[7], trace[8] = int64(forward), refused
+            if refused != 0 and step == steps - 1:
+                count = last_resort(edges, chances, walks.seed, walks.tag, resort, met, ws)
+                trace[7] = RESORT
+                refused = 0
+            if refused == 0:
+                write_answer(q, step + 1, count, asked.k, ws, out)
+                break
+        leave_clean(met, ws)
+    return wrong
