@@ -64,6 +64,8 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
 
     With several slots a query that needs start lists is suspended at its first test, once its candidates are known.
     When it is resumed, with their scores, it goes on alone.
+
+    The steps that stand here in full would be compiled to another order of instructions as functions of their own.
     """
     cuda.cg.this_grid().sync()
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x

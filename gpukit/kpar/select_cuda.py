@@ -61,7 +61,8 @@ def kth(source, count, k, spare, other, team, phase, turn):
     """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.
 
     A histogram of the values shrinks the list to one bucket, again and again, until so few are left that every block
-    ranks them for itself: two phases a histogram, nearly always one histogram.
+    ranks them for itself: two phases a histogram, nearly always one histogram. One body: cut into functions, its
+    instructions come in another order.
 
     Parameters
     ----------

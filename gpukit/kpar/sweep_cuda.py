@@ -132,7 +132,8 @@ def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team,
     takes some consecutive entries of them. ``PUSH``: one atomic add an edge; vertices go to the lists that ``targets``
     asks for. ``FORWARD`` and ``DRAW``: one atomic add a walk's end in ``walked``, first ones go to ``upcoming``;
     ``CARRY``: one in ``reserve``. Without ``tiled`` a thread visits the whole row of an item. One function for all
-    kinds: those that are chosen while it runs share its code.
+    kinds: those that are chosen while it runs share its code, and as a function of its own the visit of an entry is
+    compiled to another order of instructions.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     pool, limits = team.memory.pool, slot.limits

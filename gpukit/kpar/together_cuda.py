@@ -80,7 +80,8 @@ def gather_together(space, number, taken, one_minus_alpha, walks, team, phase):
     """Write the scores of the candidates of all suspended queries; all threads of the team.
 
     The units of each vertex are laid side by side, the candidates of all slots listed once, and
-    :func:`add_starts_together` adds up their lists. Five phases.
+    :func:`add_starts_together` adds up their lists. Five phases, in one body: cut, its instructions come in another
+    order.
 
     Parameters
     ----------
