@@ -2,22 +2,10 @@
 
 from numba import cuda, int64
 
+from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar.lists_cuda import LIST_ENTRIES, LISTED, list_candidates, list_reached
 from gpukit.kpar.select_cuda import kth
 from gpukit.kpar.starts_cuda import add_starts
-from gpukit.kpar.sweep_cuda import (
-    DRAW,
-    ENDS,
-    FORWARD,
-    INVERTED,
-    UNLISTED,
-    Drawn,
-    Rows,
-    Targets,
-    Work,
-    lengths,
-    sweep,
-)
 from gpukit.kpar.team_cuda import counters, prefix_over_blocks, team_barrier
 
 
@@ -64,10 +52,15 @@ def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, 
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     count, carriers = sizes
-    kind, items, size, begin = INVERTED, slot.candidates, count, walks.src_begin
+    kind, items, size, begin = sweeps.INVERTED, slot.candidates, count, walks.src_begin
     if forward:
-        kind, items, size, begin = DRAW if walks.light else FORWARD, slot.frontier, carriers, walks.row_begin
-    lengths(
+        kind, items, size, begin = (
+            sweeps.DRAW if walks.light else sweeps.FORWARD,
+            slot.frontier,
+            carriers,
+            walks.row_begin,
+        )
+    sweeps.lengths(
         kind, items, size, begin, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve, slot.scores,
         slot.limits, team, team.memory.sums,
     )  # fmt: skip
@@ -75,16 +68,16 @@ def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, 
     whole = prefix_over_blocks(team, team.memory.pool, team.memory.sums)
     at = counters(team, phase)
     if forward:
-        sweep(
-            kind, Work(items, size, whole), Targets(UNLISTED, slot.touched, slot.upcoming), edges,
-            Drawn(walks.counts, walks.seed, walks.tag), Rows(begin, walks.row_ends, walks.row_freqs), slot, threshold,
-            tiled, team, phase,
+        sweeps.sweep(
+            kind, sweeps.Work(items, size, whole), sweeps.Targets(sweeps.UNLISTED, slot.touched, slot.upcoming), edges,
+            sweeps.Drawn(walks.counts, walks.seed, walks.tag), sweeps.Rows(begin, walks.row_ends, walks.row_freqs),
+            slot, threshold, tiled, team, phase,
         )  # fmt: skip
     else:
         add_starts(items, size, whole, begin, walks, slot, tiled, team, team.memory.pool)
     phase = team_barrier(team, phase)
     if forward:
-        reached = team.control[at + ENDS]
+        reached = team.control[at + sweeps.ENDS]
         if least_reserve == 0:
             at = counters(team, phase)
             list_reached(met, slot, reached, team, phase)

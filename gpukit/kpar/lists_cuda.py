@@ -2,18 +2,8 @@
 
 from numba import cuda, int64, uint64
 
-from gpukit.kpar.team_cuda import (
-    AT_ONCE,
-    STAGE,
-    Staged,
-    block_any,
-    block_prefix_sum,
-    counters,
-    flush,
-    met_vertex,
-    put,
-    time_to_flush,
-)
+from gpukit.kpar import team_cuda as teams
+from gpukit.kpar.team_cuda import AT_ONCE
 
 LIFTED = 1
 """Counter: vertices above their threshold, as in a push."""
@@ -32,8 +22,8 @@ def collect_frontier(met, slot, walks, threshold, target, team, phase):
     A thread owns ``AT_ONCE`` vertices at a time.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    memory, counter = team.memory, counters(team, phase) + LIFTED
-    lifted = Staged(memory.other_stage, memory.small, 1, target, team.control, counter, 0)
+    memory, counter = team.memory, teams.counters(team, phase) + LIFTED
+    lifted = teams.Staged(memory.other_stage, memory.small, 1, target, team.control, counter, 0)
     rests = cuda.local.array(AT_ONCE, int64)
     first = AT_ONCE * team.block * block_size
     while first < met.span:
@@ -42,18 +32,18 @@ def collect_frontier(met, slot, walks, threshold, target, team, phase):
             j = first + i * block_size + tid
             rests[i] = 0
             if j < met.span:
-                rests[i] = slot.residue[met_vertex(met, slot.touched, j)]
+                rests[i] = slot.residue[teams.met_vertex(met, slot.touched, j)]
         for i in range(AT_ONCE):
             if rests[i] > threshold.rho:
                 j = first + i * block_size + tid
-                v = met_vertex(met, slot.touched, j)
+                v = teams.met_vertex(met, slot.touched, j)
                 w = int64(walks[v])
                 if w > 0 and w <= threshold.walks_max and rests[i] > w * threshold.rho:
-                    fullest = max(fullest, put(lifted, v))
-        if block_any(fullest >= STAGE >> 2, team.memory.small):
-            flush(lifted)
+                    fullest = max(fullest, teams.put(lifted, v))
+        if teams.block_any(fullest >= teams.STAGE >> 2, team.memory.small):
+            teams.flush(lifted)
         first += AT_ONCE * team.blocks * block_size
-    flush(lifted)
+    teams.flush(lifted)
 
 
 @cuda.jit(device=True)
@@ -65,9 +55,9 @@ def value_walks(met, slot, walks, floor, team, phase):
     thread owns ``AT_ONCE`` vertices at a time.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    at = counters(team, phase)
-    carriers = Staged(team.memory.stage, team.memory.small, 0, slot.frontier, team.control, at, CARRIERS)
-    large = Staged(team.memory.other_stage, team.memory.small, 1, slot.upcoming, team.control, at, LARGE)
+    at = teams.counters(team, phase)
+    carriers = teams.Staged(team.memory.stage, team.memory.small, 0, slot.frontier, team.control, at, CARRIERS)
+    large = teams.Staged(team.memory.other_stage, team.memory.small, 1, slot.upcoming, team.control, at, LARGE)
     cost, seen, left = int64(0), int64(0), False
     rests, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
     first = AT_ONCE * team.block * block_size
@@ -77,13 +67,13 @@ def value_walks(met, slot, walks, floor, team, phase):
             j = first + i * block_size + tid
             rests[i], keeps[i] = 0, 0
             if j < met.span:
-                v = met_vertex(met, slot.touched, j)
+                v = teams.met_vertex(met, slot.touched, j)
                 rests[i], keeps[i] = slot.residue[v], slot.reserve[v]
         for i in range(AT_ONCE):
             rest, kept = rests[i], keeps[i]
             if rest > 0 or kept > 0:
                 j = first + i * block_size + tid
-                v = met_vertex(met, slot.touched, j)
+                v = teams.met_vertex(met, slot.touched, j)
                 seen += 1
                 w = int64(walks.counts[v])
                 if w == 0 and rest > 0:
@@ -98,18 +88,18 @@ def value_walks(met, slot, walks, floor, team, phase):
                 slot.unit[v] = value
                 if value > 0:
                     cost += walks.row_begin[v + 1] - walks.row_begin[v]
-                    fullest = max(fullest, put(carriers, v))
+                    fullest = max(fullest, teams.put(carriers, v))
                 if kept >= floor:
-                    fullest = max(fullest, put(large, v))
-        if block_any(fullest >= STAGE >> 2, team.memory.small):
-            flush(carriers)
-            flush(large)
+                    fullest = max(fullest, teams.put(large, v))
+        if teams.block_any(fullest >= teams.STAGE >> 2, team.memory.small):
+            teams.flush(carriers)
+            teams.flush(large)
         first += AT_ONCE * team.blocks * block_size
-    flush(carriers)
-    flush(large)
-    _, cost = block_prefix_sum(cost, team.memory.sums)
-    _, seen = block_prefix_sum(seen, team.memory.sums)
-    left = block_any(left, team.memory.small)
+    teams.flush(carriers)
+    teams.flush(large)
+    _, cost = teams.block_prefix_sum(cost, team.memory.sums)
+    _, seen = teams.block_prefix_sum(seen, team.memory.sums)
+    left = teams.block_any(left, team.memory.small)
     if tid == 0:
         cuda.atomic.add(team.control, at + FORWARD_ENTRIES, cost)
         cuda.atomic.add(team.control, at + SEEN, seen)
@@ -128,8 +118,8 @@ def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
     small, src_begin = team.memory.small, walks.src_begin
     rho, walks_max = threshold.rho, threshold.walks_max
     n = len(walks.by_arrivals)
-    at = counters(team, phase)
-    candidates = Staged(team.memory.stage, small, 0, slot.candidates, team.control, at, LISTED)
+    at = teams.counters(team, phase)
+    candidates = teams.Staged(team.memory.stage, small, 0, slot.candidates, team.control, at, LISTED)
     cost, fullest = int64(0), -1
     many, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
     first = AT_ONCE * team.block * block_size
@@ -139,16 +129,16 @@ def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
             j = first + i * block_size + tid
             many[i], keeps[i] = 0, -1
             if j < met.span:
-                v = met_vertex(met, slot.touched, j)
+                v = teams.met_vertex(met, slot.touched, j)
                 many[i], keeps[i] = walks.arrivals[v], slot.reserve[v]
         for i in range(AT_ONCE):
             if keeps[i] >= 0 and (many[i] > walks_max or keeps[i] + many[i] * rho >= least_reserve):
                 j = first + i * block_size + tid
-                v = met_vertex(met, slot.touched, j)
-                fullest = max(fullest, put(candidates, v))
+                v = teams.met_vertex(met, slot.touched, j)
+                fullest = max(fullest, teams.put(candidates, v))
                 cost += src_begin[v + 1] - src_begin[v]
-        if block_any(fullest >= STAGE >> 2, small):
-            flush(candidates)
+        if teams.block_any(fullest >= teams.STAGE >> 2, small):
+            teams.flush(candidates)
             fullest = -1
         first += AT_ONCE * team.blocks * block_size
     going = not met.dense
@@ -161,15 +151,15 @@ def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
             if walks_here > walks_max or walks_here * rho >= least_reserve:
                 passed = True
                 if slot.residue[v] == 0 and slot.reserve[v] == 0:
-                    fullest = max(fullest, put(candidates, v))
+                    fullest = max(fullest, teams.put(candidates, v))
                     cost += src_begin[v + 1] - src_begin[v]
-        if block_any(fullest >= STAGE - block_size, small):
-            flush(candidates)
+        if teams.block_any(fullest >= teams.STAGE - block_size, small):
+            teams.flush(candidates)
             fullest = -1
-        going = block_any(passed, small)
+        going = teams.block_any(passed, small)
         first += team.blocks * block_size
-    flush(candidates)
-    _, cost = block_prefix_sum(cost, team.memory.sums)
+    teams.flush(candidates)
+    _, cost = teams.block_prefix_sum(cost, team.memory.sums)
     if tid == 0:
         cuda.atomic.add(team.control, at + LIST_ENTRIES, cost)
 
@@ -178,22 +168,22 @@ def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
 def list_reached(met, slot, reached, team, phase):
     """List the vertices with a reserve, and the ``reached`` ends of walks in ``upcoming`` without one (LISTED)."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    memory, at = team.memory, counters(team, phase)
-    candidates = Staged(memory.stage, memory.small, 0, slot.candidates, team.control, at, LISTED)
+    memory, at = team.memory, teams.counters(team, phase)
+    candidates = teams.Staged(memory.stage, memory.small, 0, slot.candidates, team.control, at, LISTED)
     passes, fullest = 0, -1
     first = team.block * block_size
     while first < met.span + reached:
         j = first + tid
         if j < met.span + reached:
             if j < met.span:
-                v = met_vertex(met, slot.touched, j)
+                v = teams.met_vertex(met, slot.touched, j)
             else:
                 v = int64(slot.upcoming[j - met.span])
             if (slot.reserve[v] > 0) == (j < met.span):
-                fullest = max(fullest, put(candidates, v))
-        if time_to_flush(passes, fullest, team.memory.small):
-            flush(candidates)
+                fullest = max(fullest, teams.put(candidates, v))
+        if teams.time_to_flush(passes, fullest, team.memory.small):
+            teams.flush(candidates)
             fullest = -1
         passes += 1
         first += team.blocks * block_size
-    flush(candidates)
+    teams.flush(candidates)

@@ -4,20 +4,8 @@ from typing import Any, NamedTuple
 
 from numba import cuda, int64
 
+from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar.lists_cuda import collect_frontier
-from gpukit.kpar.sweep_cuda import (
-    LIFTED,
-    LIFTED_ONLY,
-    NEWLY_MET,
-    PUSH,
-    UNLISTED,
-    Drawn,
-    Rows,
-    Targets,
-    Work,
-    lengths,
-    sweep,
-)
 from gpukit.kpar.team_cuda import Met, counters, prefix_over_blocks, team_barrier
 
 AUTO, SCAN, ATOMIC = 0, 1, 2
@@ -49,15 +37,15 @@ def push(frontier, upcoming, size, met, listed, ways, edges, walks, slot, thresh
     """
     touched = slot.touched
     # A push reads the edges; only other kinds of sweeps read frequencies.
-    rows = Rows(edges.indptr, edges.indices, walks.row_freqs)
-    drawn = Drawn(walks.counts, walks.seed, walks.tag)
+    rows = sweeps.Rows(edges.indptr, edges.indices, walks.row_freqs)
+    drawn = sweeps.Drawn(walks.counts, walks.seed, walks.tag)
     n = len(edges.indptr) - 1
     rounds, pushed, pushed_along = int64(0), int64(0), int64(0)
     while size > 0:
         rounds += 1
         pushed += size
-        lengths(
-            PUSH, frontier, size, edges.indptr, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve,
+        sweeps.lengths(
+            sweeps.PUSH, frontier, size, edges.indptr, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve,
             slot.scores, slot.limits, team, team.memory.sums,
         )  # fmt: skip
         phase = team_barrier(team, phase)
@@ -65,18 +53,18 @@ def push(frontier, upcoming, size, met, listed, ways, edges, walks, slot, thresh
         pushed_along += whole
         scanning = ways.collect == SCAN or (ways.collect == AUTO and whole > n >> 1)
         listed = listed and not scanning
-        collected = UNLISTED if scanning else LIFTED_ONLY + int64(listed)
+        collected = sweeps.UNLISTED if scanning else sweeps.LIFTED_ONLY + int64(listed)
         at = counters(team, phase)
-        sweep(
-            PUSH, Work(frontier, size, whole), Targets(collected, touched[met:], upcoming), edges, drawn, rows,
-            slot, threshold, ways.tiled_push, team, phase,
+        sweeps.sweep(
+            sweeps.PUSH, sweeps.Work(frontier, size, whole), sweeps.Targets(collected, touched[met:], upcoming), edges,
+            drawn, rows, slot, threshold, ways.tiled_push, team, phase,
         )  # fmt: skip
         phase = team_barrier(team, phase)
-        met += team.control[at + NEWLY_MET]
+        met += team.control[at + sweeps.NEWLY_MET]
         if scanning:
             at = counters(team, phase)
             collect_frontier(Met(n, True), slot, walks.counts, threshold, upcoming, team, phase)
             phase = team_barrier(team, phase)
-        size = team.control[at + LIFTED]
+        size = team.control[at + sweeps.LIFTED]
         frontier, upcoming = upcoming, frontier
     return met, listed, rounds, pushed, pushed_along, phase

@@ -2,18 +2,7 @@
 
 from numba import cuda, int32, int64
 
-from gpukit.kpar.team_cuda import (
-    BUCKETS,
-    HISTOGRAMS,
-    STAGE,
-    Staged,
-    block_any,
-    block_prefix_sum,
-    counters,
-    flush,
-    put,
-    team_barrier,
-)
+from gpukit.kpar import team_cuda as teams
 
 SORTED_IN_BLOCK = 1024
 """Most pairs that one block sorts alone."""
@@ -84,13 +73,16 @@ def kth(source, count, k, spare, other, team, phase, turn):
     values = source
     while count > RANKED and bits > 0:
         # Count how many values each bucket has, and clear the histogram of the next turn.
-        histogram, clear = team.home + HISTOGRAMS + turn * BUCKETS, team.home + HISTOGRAMS + (1 - turn) * BUCKETS
+        histogram, clear = (
+            team.home + teams.HISTOGRAMS + turn * teams.BUCKETS,
+            team.home + teams.HISTOGRAMS + (1 - turn) * teams.BUCKETS,
+        )
         b = tid
-        while b < BUCKETS:
+        while b < teams.BUCKETS:
             local[b] = 0
             b += block_size
         b = rank
-        while b < BUCKETS:
+        while b < teams.BUCKETS:
             control[clear + b] = 0
             b += members
         cuda.syncthreads()
@@ -100,41 +92,41 @@ def kth(source, count, k, spare, other, team, phase, turn):
             i += members
         cuda.syncthreads()
         b = tid
-        while b < BUCKETS:
+        while b < teams.BUCKETS:
             if local[b] > 0:
                 cuda.atomic.add(control, histogram + b, int64(local[b]))
             b += block_size
-        phase = team_barrier(team, phase)
+        phase = teams.team_barrier(team, phase)
         # Find the bucket with the k-th: thread i owns the buckets from part · i on, counted from the top.
-        part = BUCKETS // block_size
+        part = teams.BUCKETS // block_size
         own = int64(0)
         for i in range(part):
-            own += control[histogram + BUCKETS - 1 - tid * part - i]
-        upto, _ = block_prefix_sum(own, team.memory.sums)
+            own += control[histogram + teams.BUCKETS - 1 - tid * part - i]
+        upto, _ = teams.block_prefix_sum(own, team.memory.sums)
         if upto >= k - above and upto - own < k - above:
             larger = upto - own
-            bucket = BUCKETS - 1 - tid * part
+            bucket = teams.BUCKETS - 1 - tid * part
             while larger + control[histogram + bucket] < k - above:
                 larger += control[histogram + bucket]
                 bucket -= 1
-            pool[BUCKETS], pool[BUCKETS + 1] = bucket, larger
+            pool[teams.BUCKETS], pool[teams.BUCKETS + 1] = bucket, larger
         cuda.syncthreads()
-        chosen = pool[BUCKETS]
-        above += pool[BUCKETS + 1]
+        chosen = pool[teams.BUCKETS]
+        above += pool[teams.BUCKETS + 1]
         # Keep the values of that bucket.
-        kept = Staged(pool, team.memory.small, 0, spare, control, counters(team, phase), KEPT)
+        kept = teams.Staged(pool, team.memory.small, 0, spare, control, teams.counters(team, phase), KEPT)
         first = rank - tid
         while first < count:
             i = first + tid
             place = 0
             if i < count and _bucket(values[i], low, shift) == chosen:
-                place = put(kept, values[i])
-            if block_any(place >= STAGE - block_size, team.memory.small):
-                flush(kept)
+                place = teams.put(kept, values[i])
+            if teams.block_any(place >= teams.STAGE - block_size, team.memory.small):
+                teams.flush(kept)
             first += members
-        flush(kept)
-        phase = team_barrier(team, phase)
-        count = control[counters(team, phase - 1) + KEPT]
+        teams.flush(kept)
+        phase = teams.team_barrier(team, phase)
+        count = control[teams.counters(team, phase - 1) + KEPT]
         values, spare, other = spare, other, spare
         if shift < 0:
             exponent, following = (chosen - 1) >> 5, 32 + ((chosen - 1) & 31)
@@ -149,7 +141,7 @@ def kth(source, count, k, spare, other, team, phase, turn):
     if bits == 0:
         # All that are left are equal.
         if tid == 0:
-            pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = values[0], above, count
+            pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2] = values[0], above, count
     else:
         # So few are left that each is compared with all.
         i = tid
@@ -164,10 +156,10 @@ def kth(source, count, k, spare, other, team, phase, turn):
                 larger += pool[j] > mine
                 equal += pool[j] == mine
             if above + larger < k and above + larger + equal >= k:
-                pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2] = mine, above + larger, equal
+                pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2] = mine, above + larger, equal
             i += block_size
-    phase = team_barrier(team, phase)
-    value, above, equal = pool[BUCKETS], pool[BUCKETS + 1], pool[BUCKETS + 2]
+    phase = teams.team_barrier(team, phase)
+    value, above, equal = pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2]
     cuda.syncthreads()
     return value, above, equal, phase, turn
 
@@ -224,7 +216,7 @@ def sort_in_team(keys, ids, size, team, phase):
                 i = 2 * pair - (pair & (step - 1))
                 _order(keys, ids, i, i + step, (i & run) == 0)
                 pair += members
-            phase = team_barrier(team, phase)
+            phase = teams.team_barrier(team, phase)
             step >>= 1
         run *= 2
     return phase
@@ -249,15 +241,15 @@ def take_best(slot, count, length, top, team, phase, turn):
     lowest, above, equal, phase, turn = kth(scores, count, length, spare, other, team, phase, turn)
     farthest = int64(0)
     if equal > length - above:
-        at = counters(team, phase)
+        at = teams.counters(team, phase)
         j = rank
         while j < count:
             if scores[j] == lowest:
                 spare[cuda.atomic.add(control, at + TIES, 1)] = PAST_IDS - int64(candidates[j])
             j += members
-        phase = team_barrier(team, phase)
+        phase = teams.team_barrier(team, phase)
         farthest, _, _, phase, turn = kth(spare, equal, length - above, other, spare, team, phase, turn)
-    at = counters(team, phase)
+    at = teams.counters(team, phase)
     i = length + rank
     while i < len(keys):
         keys[i], ids[i] = -1, PAST_IDS
@@ -269,7 +261,7 @@ def take_best(slot, count, length, top, team, phase, turn):
             place = cuda.atomic.add(control, at + TAKEN, 1)
             keys[place], ids[place] = score, v
         j += members
-    phase = team_barrier(team, phase)
+    phase = teams.team_barrier(team, phase)
     return lowest, phase, turn
 
 
@@ -282,7 +274,7 @@ def sort_best(top, both, team, phase, pool):
             sort_in_block(top[KEYS], top[IDS], size, pool)
         if both and team.block == team.blocks - 1:
             sort_in_block(top[UPPERS], top[NUMBERS], size, pool)
-        return team_barrier(team, phase)
+        return teams.team_barrier(team, phase)
     for row in range(0, 3 if both else 1, 2):
         phase = sort_in_team(top[row], top[row + 1], size, team, phase)
     return phase

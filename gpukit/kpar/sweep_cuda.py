@@ -9,22 +9,10 @@ from typing import Any, NamedTuple
 
 from numba import cuda, int64, uint64
 
+from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.index_cuda import walk_end
 from gpukit.kpar.rows_cuda import last_upto
 from gpukit.kpar.rule import passed_on
-from gpukit.kpar.team_cuda import (
-    MAX_BLOCK_SIZE,
-    STAGE,
-    SUMS,
-    Staged,
-    block_any,
-    block_prefix_sum,
-    counters,
-    doublings,
-    flush,
-    locate,
-    put,
-)
 
 PUSH, FORWARD, DRAW, INVERTED, CARRY = 0, 1, 2, 3, 4
 """Kinds of sweeps. ``CARRY`` is that of FORA+: rows of walks in the order drawn, as many as the residue asks for. Start
@@ -39,8 +27,8 @@ UNLISTED, LIFTED_ONLY, ALL_LISTED = 0, 1, 2
 RANGES = 512
 """Where the ranges of a sweep begin in the pool, after the blocks' prefix sums: four arrays of MAX_BLOCK_SIZE."""
 
-ITEM_AT, ROW_AT = RANGES, RANGES + MAX_BLOCK_SIZE
-VALUE_AT, EXTRA_AT = RANGES + 2 * MAX_BLOCK_SIZE, RANGES + 3 * MAX_BLOCK_SIZE
+ITEM_AT, ROW_AT = RANGES, RANGES + teams.MAX_BLOCK_SIZE
+VALUE_AT, EXTRA_AT = RANGES + 2 * teams.MAX_BLOCK_SIZE, RANGES + 3 * teams.MAX_BLOCK_SIZE
 """These: where the entries of an item begin, where its row does, what an entry brings, and how many bring one more."""
 
 TILE = 4
@@ -115,13 +103,13 @@ def lengths(kind, items, size, begin, one_minus_alpha, counts, residue, reserve,
                     length = int64(0)
             elif kind == INVERTED:
                 scores[j] = reserve[v]
-        upto, whole = block_prefix_sum(length, sums)
+        upto, whole = teams.block_prefix_sum(length, sums)
         if j < last:
             limits[j] = running + upto - length
         running += whole
         first += block_size
     if tid == 0:
-        team.control[team.home + SUMS + team.block] = running
+        team.control[team.home + teams.SUMS + team.block] = running
 
 
 @cuda.jit(device=True)
@@ -138,10 +126,10 @@ def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team,
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     pool, limits = team.memory.pool, slot.limits
     rho, walks_max = threshold.rho, threshold.walks_max
-    shift = doublings(block_size)
-    at = counters(team, phase)
-    newly_met = Staged(team.memory.stage, team.memory.small, 0, targets.touched, team.control, at, NEWLY_MET)
-    lifted = Staged(team.memory.other_stage, team.memory.small, 1, targets.upcoming, team.control, at, LIFTED)
+    shift = teams.doublings(block_size)
+    at = teams.counters(team, phase)
+    newly_met = teams.Staged(team.memory.stage, team.memory.small, 0, targets.touched, team.control, at, NEWLY_MET)
+    lifted = teams.Staged(team.memory.other_stage, team.memory.small, 1, targets.upcoming, team.control, at, LIFTED)
     part = (work.size + team.blocks - 1) // team.blocks
     tile = block_size * max(int64(1), min(int64(TILE), work.whole // (team.blocks * block_size * TILE)))
     tiles = (work.whole + tile - 1) // tile
@@ -158,7 +146,7 @@ def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team,
             base = pool[owner]
             stop = min(high, pool[owner + 1])
             last = min((owner + 1) * part, work.size)
-            item = locate(limits, owner * part, last, low - base, team.memory.small)
+            item = teams.locate(limits, owner * part, last, low - base, team.memory.small)
             while low < stop:
                 cuda.syncthreads()
                 j = item + tid
@@ -205,12 +193,12 @@ def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team,
                         else:
                             old = cuda.atomic.add(slot.residue, u, value)
                             if old == 0 and targets.listed == ALL_LISTED and slot.reserve[u] == 0:
-                                fullest = max(fullest, put(newly_met, u))
+                                fullest = max(fullest, teams.put(newly_met, u))
                             # Most heads stay below ρ, and ω is not read for them.
                             if old + value > rho:
                                 w = int64(drawn.counts[u])
                                 if w > 0 and w <= walks_max and old <= w * rho and old + value > w * rho:
-                                    fullest = max(fullest, put(lifted, u))
+                                    fullest = max(fullest, teams.put(lifted, u))
                     elif kind == CARRY:
                         more = int64(1) if place < pool[EXTRA_AT + i] else int64(0)
                         cuda.atomic.add(slot.reserve, int64(rows.ends[row + place]), value + more)
@@ -223,13 +211,13 @@ def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team,
                             u = int64(rows.ends[row + place])
                             value *= int64(rows.freqs[row + place])
                         if cuda.atomic.add(slot.walked, u, value) == 0:
-                            fullest = max(fullest, put(lifted, u))
+                            fullest = max(fullest, teams.put(lifted, u))
                     e += 1
                 low = until
                 item = following
-                if block_any(fullest >= STAGE >> 1, team.memory.small):
-                    flush(newly_met)
-                    flush(lifted)
+                if teams.block_any(fullest >= teams.STAGE >> 1, team.memory.small):
+                    teams.flush(newly_met)
+                    teams.flush(lifted)
         t += team.blocks
-    flush(newly_met)
-    flush(lifted)
+    teams.flush(newly_met)
+    teams.flush(lifted)
