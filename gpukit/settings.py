@@ -1,11 +1,13 @@
 """What may be asked of the systems: the choices, and the defaults that more than one place needs.
 
 `Params` of each system checks against this table, and the options of the command line are made from it. It imports
-nothing, so that help is quick, and so that a command can set its threads before numba is imported. A choice is a plain
-string everywhere, also in an artifact; the first one is the default where no constant says otherwise.
+nothing large, so that help is quick, and so that a command can set its threads before numba is imported. A choice is a
+plain string everywhere, also in an artifact; the first one is the default where no constant says otherwise.
 """
 
 from typing import Any, Literal, get_args
+
+from gpukit.errors import UsageError
 
 # Spread of influence: gim, imgpu, merit
 Model = Literal["ic", "lt"]
@@ -52,3 +54,18 @@ def choices(kind: Any) -> tuple[str, ...]:
 def default(kind: Any) -> Any:
     """Return the default of a choice: its first value."""
     return get_args(kind)[0]
+
+
+# Ranges that a command checks before it reads a graph, under the name of its option, and Params whatever happens.
+
+
+def check_gim_epsilon(epsilon: float, name: str = "epsilon") -> None:
+    """Check the accuracy of gim; raises UsageError."""
+    if not 1e-6 <= epsilon < 1:
+        raise UsageError(f"{name} is {epsilon}; it must lie in [1e-6, 1): less would take over 10^12 RR sets")
+
+
+def check_worlds(worlds: int, name: str = "worlds", fewest: int = 2) -> None:
+    """Check a number of live-edge worlds: the standard error of an estimate needs two; raises UsageError."""
+    if not fewest <= worlds < 2**31:
+        raise UsageError(f"{name} is {worlds}; {fewest} to 2^31 - 1 are allowed")

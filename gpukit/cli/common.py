@@ -67,6 +67,10 @@ class Run:
         The graph the run is about.
     device : Device or None
         What the run uses, once it was chosen.
+    out, requested, gpus, threads, seed, as_json
+        What was asked for; ``requested`` is the device. A command may change them before it uses them.
+    timer : PhaseTimer
+        The times of the record; ``run.phase(name)`` is a phase of it.
 
     Raises
     ------

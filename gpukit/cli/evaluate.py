@@ -67,8 +67,7 @@ def spread(
     run.save_metrics(columns, {"model": model, "rounds": len(rounds)})
     points = [{"k": k, "spread": one.spread, "stderr": one.stderr} for k, one in zip(sizes, curve, strict=True)]
     shown = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {p['stderr']:.2f}" for p in points}
-    last = curve[-1].runs
-    run.finish({**points[-1], "runs": last, "curve": points}, {**shown, "runs": f"{last:,}"})
+    run.finish({**points[-1], "runs": runs, "curve": points}, {**shown, "runs": f"{runs:,}"})
 
 
 @app.command("ppr")

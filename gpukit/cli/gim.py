@@ -46,9 +46,10 @@ class Wanted:
         settings.Selection, ablation("--selection", "Choose seeds by an index, or by a scan of all sets a seed.")
     ] = settings.default(settings.Selection)
     rounds: options.RoundsOption = 1
-    min_sets: Annotated[int, option("--min-sets N", "Fewest RR sets, all collections together.")] = (
-        settings.GIM_MIN_SETS
-    )
+    min_sets: Annotated[
+        int,
+        option("--min-sets N", "Fewest RR sets, all collections together."),
+    ] = settings.GIM_MIN_SETS
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,8 @@ def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Li
     if wanted.k is None and limits.budget is None:
         raise UsageError("give the number of seeds by -k, or what they may cost by --budget")
     budget = None if limits.budget is None else _budget(limits.budget)
-    if not 1e-6 <= wanted.epsilon < 1:
-        raise UsageError(f"--epsilon is {wanted.epsilon}; it must lie in [1e-6, 1): less would take over 10^12 RR sets")
-    skipping = wanted.model == "ic" and wanted.sampler == "skip"
-    graph, tables = run.read_graph(graph_file, tables=skipping)
+    settings.check_gim_epsilon(wanted.epsilon, "--epsilon")
+    graph, tables = run.read_graph(graph_file, tables=wanted.model == "ic" and wanted.sampler == "skip")
     with run.phase("read"):
         given = _read_limits(run, graph, limits)
     device = run.use_device(work=_work(graph, wanted))

@@ -8,7 +8,7 @@ import typer
 from gpukit import settings
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.imgpu_shape import check_worlds, shape
+from gpukit.cli.imgpu_shape import shape
 from gpukit.cli.loading import one_edge
 from gpukit.cli.options import GraphArgument, SeedsOption, WorldsOption, ablation, option
 from gpukit.errors import InputError, UsageError
@@ -37,12 +37,14 @@ Method = Literal["celf", "newgreedy", "mixgreedy", "esmce", "pmia"]
 class Optimisations:
     """The paper's optimisations of a pass over a world; none changes an answer."""
 
-    combine: Annotated[bool, ablation("--combine", "Optimisation K: adjacent small levels at once. Same answer.")] = (
-        False
-    )
-    reorder: Annotated[bool, ablation("--reorder", "Optimisation R: vertices by level and degree. Same answer.")] = (
-        False
-    )
+    combine: Annotated[
+        bool,
+        ablation("--combine", "Optimisation K: adjacent small levels at once. Same answer."),
+    ] = False
+    reorder: Annotated[
+        bool,
+        ablation("--reorder", "Optimisation R: vertices by level and degree. Same answer."),
+    ] = False
     unroll: Annotated[int, ablation("--unroll U", "Optimisation U: children read at a time. Same answer.")] = 16
     by_level: Annotated[
         bool, ablation("--by-level", "Count level by level on the CPU too, as the paper. Same answer.")
@@ -104,7 +106,7 @@ def reach(
 ) -> None:
     """Count what every vertex reaches in worlds W … W + R - 1; with one world, its reach there."""
     run.params = {"worlds": worlds, "first": first}
-    check_worlds(worlds)
+    settings.check_worlds(worlds, "--worlds", 1)
     if not 0 <= first < 2**47:
         raise UsageError(f"--first is {first}; 0 to 2^47 - 1 are allowed")
     graph, _ = run.read_graph(graph_file)
@@ -149,7 +151,7 @@ def baseline(
 ) -> None:
     """Choose k seeds by what IMGPU is compared with, on the CPU."""
     run.params = {"method": method, "k": k, "worlds": worlds, "sampler": sampler}
-    check_worlds(worlds, fewest=2)
+    settings.check_worlds(worlds, "--worlds")
     graph, _ = run.read_graph(graph_file)
     device = run.use_device()
     asked = {"method": method, "sampler": sampler, "seed": run.seed, "device": device}

@@ -2,24 +2,19 @@
 
 from typing import Any
 
+from gpukit import settings
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.loading import one_edge
 from gpukit.cli.options import GraphArgument, WorldsOption
-from gpukit.errors import InputError, UsageError
-
-
-def check_worlds(worlds: int, fewest: int = 1) -> None:
-    """Check the number of worlds; raises UsageError."""
-    if not fewest <= worlds < 2**31:
-        raise UsageError(f"--worlds is {worlds}; {fewest} to 2^31 - 1 are allowed")
+from gpukit.errors import InputError
 
 
 @with_run("seed")
 def shape(run: Run, graph_file: GraphArgument, worlds: WorldsOption = 100) -> None:
     """Show levels, degrees and where children lie, and how much of it worlds keep (one CPU thread)."""
     run.params = {"worlds": worlds}
-    check_worlds(worlds)
+    settings.check_worlds(worlds, "--worlds", 1)
     graph, _ = run.read_graph(graph_file)
     if graph.m == 0:
         raise InputError("the graph has no edges, so there is nothing to traverse")

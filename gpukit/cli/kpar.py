@@ -47,9 +47,10 @@ class Walks:
     adaptive: Annotated[
         bool, ablation("--adaptive/--uniform", "More walks for the head of the PRO-rank list, or not.")
     ] = True
-    memory: Annotated[int | None, option("--memory MIB", "Room for the walks; above it queries draw them again.")] = (
-        None
-    )
+    memory: Annotated[
+        int | None,
+        option("--memory MIB", "Room for the walks; above it queries draw them again."),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from gpukit.cli.common import Run, cut_list
 from gpukit.cli.loading import one_edge
 from gpukit.cli.merit_common import check_groups, read_asked
 from gpukit.cli.merit_once import once
-from gpukit.cli.options import Asked, GraphArgument, GroupsOption, ablation, argument, option
+from gpukit.cli.options import CampaignOptions, GraphArgument, GroupsOption, ablation, argument, option
 from gpukit.cli.outputs import check_out
 from gpukit.cli.vertices import once_each, read_once, text_lines, vertex_id, vertex_list, vertices_of, words_of
 from gpukit.errors import InputError, UsageError
@@ -45,7 +45,7 @@ MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
 def run_(
     run: Run,
     graph_file: GraphArgument,
-    asked: Asked,
+    asked: CampaignOptions,
     *,
     fresh_ids: Annotated[bool, ablation("--fresh-ids", "With --update regenerate: new sets every round.")] = False,
     worlds: Annotated[int, option("--worlds W", "Hidden worlds to run a campaign in.")] = 1,
@@ -98,7 +98,7 @@ def run_(
 
 @app.command("start")
 @with_run("out", *DEVICE, "seed")
-def start(run: Run, graph_file: GraphArgument, asked: Asked, groups: GroupsOption = 1) -> None:
+def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, groups: GroupsOption = 1) -> None:
     """Begin a real campaign: choose the first batch."""
     wanted = _settings(asked, False)
     run.params = {**wanted, "costs": asked.costs}
@@ -173,7 +173,7 @@ def _keep_to_itself(out: Path, new: bool = False) -> None:
         )
 
 
-def _settings(asked: Asked, fresh_ids: bool) -> dict[str, Any]:
+def _settings(asked: CampaignOptions, fresh_ids: bool) -> dict[str, Any]:
     """Return what decides a campaign, but for the costs; raises UsageError for an option that the model has not."""
     if asked.lt_residual is not None and asked.model == "ic":
         raise UsageError("--lt-residual belongs to --model lt, and the model is ic; leave it out or change the model")

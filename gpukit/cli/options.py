@@ -108,9 +108,10 @@ class Queries:
         int | None, option("-k K", f"Length of an answer; {settings.KPAR_K}, or n if smaller, by default.")
     ] = None
     source: Annotated[str | None, option("--source ID[:W],…", "One query: a vertex, or several with weights.")] = None
-    sources_file: Annotated[Path | None, option("--sources FILE", "A query a line: ID, or ID:WEIGHT … of a set.")] = (
-        None
-    )
+    sources_file: Annotated[
+        Path | None,
+        option("--sources FILE", "A query a line: ID, or ID:WEIGHT … of a set."),
+    ] = None
     random: Annotated[int | None, option("--random N", "N queries from random vertices, chosen by --seed.")] = None
 
 
@@ -126,7 +127,7 @@ GroupsOption = Annotated[int, ablation("--groups β", "Groups by load in the upd
 
 
 @dataclass(frozen=True)
-class Asked:
+class CampaignOptions:
     """What decides a campaign, simulated or real."""
 
     eta: EtaOption

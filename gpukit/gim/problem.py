@@ -86,8 +86,7 @@ class Params:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise UsageError(f"{name} {getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
-        if not 1e-6 <= self.epsilon < 1:
-            raise UsageError(f"epsilon is {self.epsilon}; it must lie in [1e-6, 1): less would take over 10^12 RR sets")
+        settings.check_gim_epsilon(self.epsilon)
         if not 0 <= self.min_sets < 2**40:
             raise UsageError(f"min_sets is {self.min_sets}; 0 to 2^40 - 1 are allowed")
         if not 0 <= self.seed < 2**64:

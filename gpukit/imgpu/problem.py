@@ -12,7 +12,6 @@ from gpukit.graph.csr import Graph
 
 Progress = Callable[[int, int], None]
 
-MAX_WORLDS = 1 << 31
 ESTIMATE_FIRST = 1 << 47
 """First world of the estimate; those of the choices lie below."""
 
@@ -41,8 +40,7 @@ class Params:
 
     def __post_init__(self) -> None:
         """Check what needs no graph; raises UsageError."""
-        if not 2 <= self.worlds < MAX_WORLDS:
-            raise UsageError(f"worlds is {self.worlds}; 2 to 2^31 - 1 are allowed")
+        settings.check_worlds(self.worlds)
         if self.fresh and self.k * self.worlds > ESTIMATE_FIRST:
             raise UsageError(f"{self.k} times {self.worlds} fresh worlds are more than 2^47; lower k or worlds")
         if not 0 <= self.seed < 2**64:

@@ -16,7 +16,7 @@ from gpukit import settings
 from gpukit.cli import app
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import Asked, GraphArgument, ablation, option
+from gpukit.cli.options import CampaignOptions, GraphArgument, ablation, option
 
 ROOT = Path(gpukit.__file__).parents[1]
 
@@ -86,7 +86,7 @@ def test_defaults_are_those_of_the_systems():
     from gpukit.gim import Params as Gim
     from gpukit.merit import Params as Merit
 
-    usual = {one.name: one.default for one in fields(Asked)}
+    usual = {one.name: one.default for one in fields(CampaignOptions)}
     for name in ("model", "epsilon", "update", "certificate"):
         assert usual[name] == getattr(Merit(3), name)
     for name, kind in (("model", settings.Model), ("bound", settings.Bound), ("selection", settings.Selection)):

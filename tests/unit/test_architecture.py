@@ -11,7 +11,7 @@ SYSTEMS = {"gim", "imgpu", "kpar", "merit", "diversity"}
 BASE = {"errors", "settings", "files", "graph", "device", "worlds"}
 ALLOWED = {
     "errors": set(),
-    "settings": set(),
+    "settings": {"errors"},
     "files": {"errors", "pending"},
     "pending": {"errors"},
     "device": {"errors", "files"},
