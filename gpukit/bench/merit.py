@@ -10,8 +10,9 @@ import numpy as np
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer, profiled, synchroniser
 from gpukit.graph.csr import Graph
-from gpukit.merit import Params, Result, SimulatedWorld, simulate
-from gpukit.merit.baselines import equip
+from gpukit.merit import Params, Result, SimulatedWorld
+from gpukit.merit.paper.baselines import configure
+from gpukit.merit.paper.factory import simulate
 from gpukit.merit.problem import check
 
 BYTES_PER_MEMBER = 16 + 32 + 8 + 8
@@ -37,7 +38,7 @@ def measure(
     Parameters
     ----------
     graph, params, device, tables, groups
-        As for :func:`gpukit.merit.simulate`; the method changes them (:data:`gpukit.merit.baselines.METHODS`).
+        As for :func:`gpukit.merit.simulate`; the method changes them (:data:`gpukit.merit.paper.baselines.METHODS`).
     method : str
         Name of a method.
     worlds : int
@@ -52,7 +53,7 @@ def measure(
         ``cost``: mean and each; means of ``rounds``, ``sets`` (of the last trials), ``probes``, ``updating_probes``;
         ``members`` and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
     """
-    asked, where = equip(method, params, device)
+    asked, where = configure(method, params, device)
     check(graph, asked)  # before the first campaign, whose target is another
     run(graph, asked if where.kind == "cuda" else _smaller(asked), worlds, where, tables, groups)
     spent, phases, results = [], [], []

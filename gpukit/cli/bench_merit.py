@@ -81,14 +81,14 @@ def counters(
     run.device = choose("cuda", run.gpus, run.threads)
     from gpukit.bench.counters import find_ncu, measure
     from gpukit.merit import Params
-    from gpukit.merit.baselines import equip
+    from gpukit.merit.paper.baselines import configure
 
     ncu = find_ncu()
     targets = [str(options.ETA_TIMED)] if etas is None else etas.split(",")
     campaigns = list(product(models.split(","), targets, methods.split(",")))
     for model, eta, method in campaigns:
         params = Params(number(eta, "--eta", int), run.params["batch"], model, seed=run.seed)
-        if equip(method, params, run.device)[1].kind != "cuda":
+        if configure(method, params, run.device)[1].kind != "cuda":
             raise UsageError(f"{method} runs on CPU threads, where the profiler counts nothing; leave it out")
     record = Record("counters", run)
     where = ["--device", "cuda", "--gpus", str(run.gpus), "--threads", str(run.device.threads), "--seed", str(run.seed)]

@@ -65,7 +65,8 @@ def run_(
     graph, params, tables = read_asked(run, graph_file, wanted, asked.costs)
     record = None if replay is None else _recorded(run, replay)
     device = _use_device(run, params, groups, worlds)
-    from gpukit.merit import ReplayedWorld, SimulatedWorld, simulate
+    from gpukit.merit import ReplayedWorld, SimulatedWorld
+    from gpukit.merit.paper.factory import simulate
 
     found: list[tuple[int, Result]] = []
     spent: list[dict[str, float]] = []
@@ -105,7 +106,7 @@ def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, groups: G
     _keep_to_itself(run.target, new=True)
     graph, params, tables = read_asked(run, graph_file, wanted, asked.costs)
     device = _use_device(run, params, groups, 1)
-    from gpukit.merit import Campaign
+    from gpukit.merit.paper.factory import Campaign
 
     campaign = Campaign(graph, params, (), device, groups=groups, tables=tables, timer=run.timer)
     campaign.choose()
@@ -141,7 +142,7 @@ def next_(
     device = _use_device(run, params, groups, 1)
     import numpy as np
 
-    from gpukit.merit import Campaign
+    from gpukit.merit.paper.factory import Campaign
 
     campaign = Campaign(graph, params, rounds, device, groups=groups, tables=tables, timer=run.timer)
     campaign.observe(np.array(activated, np.int64))
@@ -217,7 +218,8 @@ def _use_device(run: Run, asked: "Params", groups: int, worlds: int) -> "Device"
 
 def _load(graph: "Graph", asked: "Params", device: "Device") -> None:
     """Load compiled code with a campaign on one edge, before the phases that people compare."""
-    from gpukit.merit import Params, SimulatedWorld, simulate
+    from gpukit.merit import Params, SimulatedWorld
+    from gpukit.merit.paper.factory import simulate
 
     edge = one_edge(graph, vertices=3)
     same = ("update", "ids", "certificate", "lt_residual")

@@ -16,7 +16,7 @@ def once(
     run.params = {"eta": eta, "model": model, "costs": costs}
     graph, asked, tables = read_asked(run, graph_file, {"eta": eta, "model": model, "batch": 1}, costs)
     run.use_device(threads=1)
-    from gpukit.merit.nonadaptive import choose_once
+    from gpukit.merit.paper.nonadaptive import choose_once
     from gpukit.merit.problem import check
 
     with run.phase("select"):

@@ -9,6 +9,7 @@ from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
+from gpukit.merit.factory import MakeSets, make_sets
 from gpukit.merit.policy import Policy
 from gpukit.merit.problem import Params, Result, Round, check
 from gpukit.merit.world import World
@@ -35,6 +36,8 @@ class Campaign:
         Sampling tables of the graph, if at hand.
     timer : PhaseTimer, optional
         Charged with ``transfer``, ``generate``, ``update``, ``judge`` and ``select``.
+    make_sets : callable
+        Makes the collections; another one may know more parameters (:mod:`gpukit.merit.paper.factory`).
 
     Raises
     ------
@@ -54,6 +57,7 @@ class Campaign:
         groups: int = 1,
         tables: Mapping[str, np.ndarray] | None = None,
         timer: PhaseTimer | None = None,
+        make_sets: MakeSets = make_sets,
     ) -> None:
         self.graph, self.params = graph, params
         self.costs = check(graph, params)
@@ -61,7 +65,7 @@ class Campaign:
         sampler = "scan" if params.storage == "global" else "skip"
         reverse = prepare(graph, params.model, sampler, tables=None if tables is None else dict(tables))
         with timer.phase("transfer"):
-            self._policy = Policy(graph, reverse, params, self.costs, device, groups, timer)
+            self._policy = Policy(graph, reverse, params, self.costs, device, groups, timer, make_sets)
         self.rounds: list[Round] = []
         for one in rounds:
             self.rounds.append(replace(one, activated=None))
@@ -132,7 +136,7 @@ class Campaign:
     def result(self) -> Result:
         """Return what happened so far."""
         policy = self._policy
-        facts = (policy.probes, policy.updating_probes, policy.most_members, policy.memory, policy.planned_memory)
+        facts = (policy.probes, policy.updating_probes, policy.peak_members, policy.memory, policy.planned_memory)
         return Result(tuple(self.rounds), self.costs, *facts)
 
 
@@ -146,6 +150,7 @@ def simulate(
     tables: Mapping[str, np.ndarray] | None = None,
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
+    make_sets: MakeSets = make_sets,
 ) -> Result:
     """Run a campaign in a world until η vertices are active.
 
@@ -159,7 +164,7 @@ def simulate(
     Other parameters and errors are those of :class:`Campaign`; the time of the world counts as ``diffuse``.
     """
     timer = timer or PhaseTimer()
-    campaign = Campaign(graph, params, (), device, groups=groups, tables=tables, timer=timer)
+    campaign = Campaign(graph, params, (), device, groups=groups, tables=tables, timer=timer, make_sets=make_sets)
     while campaign.left > 0:
         batch = campaign.choose().batch
         with timer.phase("diffuse"):

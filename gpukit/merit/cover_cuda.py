@@ -7,12 +7,14 @@ that cannot be (too many vertices are alike), the rest is chosen as MERIT's algo
 through all vertices and one through all uncovered sets.
 """
 
+from typing import Any, NamedTuple
+
 import numba
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.select import register_limit
-from gpukit.merit.discover_cuda import BATCH, scan_batch
-from gpukit.merit.table_cuda import AHEAD, ask, at, mark, marked, ring_of, straight
+from gpukit.merit.discover_cuda import BATCH, find_marked
+from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, load_ahead, mark, marked, ring_of
 from gpukit.merit.update_cuda import OVERFLOW
 from gpukit.worlds.candidates_cuda import AT_ONCE
 
@@ -23,7 +25,7 @@ BUCKETS = 1 << BUCKET_BITS
 """Classes of ratios: 32 to a power of two, so that those of many vertices that are much alike are not too large. Their
 place in shared memory then marks the candidates: one other vertex in 2,300 passes for one of 512."""
 
-MOST, WANTED = 2048, 512
+MAX_CANDIDATES, WANTED = 2048, 512
 """Candidates at most, and as many as are aimed at first: their counts and costs lie in a block's shared memory."""
 
 EPOCHS = 4
@@ -34,6 +36,73 @@ RESULT = 16
 """Places in ``result``: seeds chosen, sets of the judge hit, whose rings were too short (1: the collection's, 2: the
 judge's), members of the sets that count and of the judge's; candidates of each epoch and their occurrences; where
 seeds and gains begin, and after them the first candidates: counts in the upper halves, costs in the lower ones."""
+
+
+step = cuda.jit(device=True, inline="always")
+"""Marks a step of :func:`select`: Numba puts it where it is called, before the compiler orders what it loads."""
+
+
+class Lists(NamedTuple):
+    """A collection: first entry in its ring and members of each set, all rings, and how many there are."""
+
+    starts: Any
+    sizes: Any
+    entries: Any
+    segments: Any
+
+
+class Space(NamedTuple):
+    """Working space of a selection in global memory.
+
+    Attributes
+    ----------
+    work, slot : int32 arrays, shape (n,)
+        Occurrences in uncovered sets, but for what candidates lost in this epoch; numbers of candidates, or -1.
+    covered : int32 array, shape (>= high,)
+        Which seed covers a set, counted from 1.
+    is_seed : uint8 array, shape (n,)
+        Zero at the start and at the end.
+    champions : int64 array, shape (3, blocks)
+        Best vertex of each block, its count and its cost.
+    histogram : int32 array, shape (EPOCHS * BUCKETS,)
+        Vertices of each class, in each epoch.
+    candidates, list_start, list_fill : int32, int64 and int32 arrays, shape (MAX_CANDIDATES,)
+        The candidates, and where their lists of sets lie in ``inverted``.
+    inverted : int32 array
+        Room for the occurrences of the candidates; fewer candidates are taken where it is short.
+    taken : int32 array, shape (4, MAX_CANDIDATES)
+        What a seed takes from the counts of candidates, in four turns.
+    """
+
+    work: Any
+    slot: Any
+    covered: Any
+    is_seed: Any
+    champions: Any
+    histogram: Any
+    candidates: Any
+    list_start: Any
+    list_fill: Any
+    inverted: Any
+    taken: Any
+
+
+class Best(NamedTuple):
+    """A vertex for each thread of a block, with its count and its cost, in shared memory."""
+
+    vertex: Any
+    count: Any
+    cost: Any
+
+
+class Block(NamedTuple):
+    """The candidates in a block's shared memory: counts, ids, costs; classes of ratios, or marks; and two numbers."""
+
+    current: Any
+    names: Any
+    price: Any
+    marks: Any
+    shared: Any
 
 
 @cuda.jit(device=True)
@@ -57,35 +126,60 @@ def better(count, cost, v, other_count, other_cost, other):
 
 
 @cuda.jit(device=True)
-def reduce_best(best, counts, costs):
-    """Leave the best of a block's vertices (-1: none) in ``best[0]``, with its count and cost beside."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+def best_of_block(vertex, count, cost, best):
+    """Leave the best of the vertices that a block's threads give (-1: none) in the first places of ``best``."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    best.vertex[tid], best.count[tid], best.cost[tid] = vertex, count, cost
     cuda.syncthreads()
     half = BLOCK // 2
     while half > 0:
-        if lane < half and lane + half < width:
-            other = lane + half
-            if better(counts[other], costs[other], best[other], counts[lane], costs[lane], best[lane]):
-                best[lane], counts[lane], costs[lane] = best[other], counts[other], costs[other]
+        if tid < half and tid + half < block_size:
+            other = tid + half
+            if better(
+                best.count[other], best.cost[other], best.vertex[other],
+                best.count[tid], best.cost[tid], best.vertex[tid],
+            ):  # fmt: skip
+                best.vertex[tid], best.count[tid], best.cost[tid] = (
+                    best.vertex[other], best.count[other], best.cost[other]
+                )  # fmt: skip
         cuda.syncthreads()
         half //= 2
 
 
 @cuda.jit(device=True)
-def _member(ring, base, start, length, i, size):
+def best_of_grid_share(work, costs):
+    """Return the best of every so many-th vertex, from the thread's own number on, with its count and cost."""
+    top, top_count, top_cost = int64(-1), int64(0), int64(1)
+    for v in range(cuda.grid(1), len(work), cuda.gridsize(1)):
+        count = int64(work[v])
+        if count > 0 and better(count, costs[v], v, top_count, top_cost, top):
+            top, top_count, top_cost = int64(v), count, int64(costs[v])
+    return top, top_count, top_cost
+
+
+@cuda.jit(device=True)
+def write_champion(best, champions):
+    """Write the best vertex of a block for the others, or the host."""
+    if cuda.threadIdx.x == 0:
+        block = cuda.blockIdx.x
+        champions[0, block], champions[1, block], champions[2, block] = best.vertex[0], best.count[0], best.cost[0]
+
+
+@cuda.jit(device=True)
+def _member(ring, start, i, size):
     """Return member i of a set in a ring, or -1 beyond its end; no branch stands before the load."""
-    v = ring[at(base, start + min(int64(i), size - 1), length)]
+    v = ring.entries[at(ring, start + min(int64(i), size - 1))]
     return v if i < size else int32(-1)
 
 
 @cuda.jit(device=True)
-def _count(ring, base, start, length, size, lane, change, counts):
+def _count_members(ring, start, size, lane, change, counts):
     """Add ``change`` to the counts of the members of a set; a warp, four loads a thread at once."""
     for i in range(lane, size, 128):
-        first = _member(ring, base, start, length, i, size)
-        second = _member(ring, base, start, length, i + 32, size)
-        third = _member(ring, base, start, length, i + 64, size)
-        fourth = _member(ring, base, start, length, i + 96, size)
+        first = _member(ring, start, i, size)
+        second = _member(ring, start, i + 32, size)
+        third = _member(ring, start, i + 64, size)
+        fourth = _member(ring, start, i + 96, size)
         cuda.atomic.add(counts, first, change)
         if second >= 0:
             cuda.atomic.add(counts, second, change)
@@ -96,46 +190,241 @@ def _count(ring, base, start, length, size, lane, change, counts):
 
 
 @cuda.jit(device=True)
-def _list(ring, base, start, length, size, lane, r, marks, slot, list_start, list_fill, inverted):
+def _list_set(ring, start, size, lane, r, marks, space):
     """Enter a set in the lists of the candidates in it, which are marked; a warp."""
     got, places = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, int32)
     done = int64(0)
     while done < size:
-        entries, piece = straight(ring, base, start, done, size, length)
+        entries, piece = contiguous_run(ring, start, done, size)
         last, i = uint32(piece - 1), uint32(lane)
         while i <= last:
-            if ask(entries, i, uint32(32), last, got):
+            if load_ahead(entries, i, uint32(32), last, got):
                 maybe = uint32(0)
                 for j in range(AHEAD):
                     maybe |= marked(marks, BUCKET_BITS, got[j]) << uint32(j)
                 if maybe != 0:
                     for j in range(AHEAD):
                         asked = maybe >> uint32(j) & uint32(1) != 0 and i + 32 * j <= last
-                        places[j] = slot[uint32(got[j])] if asked else int32(-1)
+                        places[j] = space.slot[uint32(got[j])] if asked else int32(-1)
                     for j in range(AHEAD):
                         c = places[j]
                         if c >= 0:
-                            inverted[list_start[c] + cuda.atomic.add(list_fill, c, 1)] = r
+                            space.inverted[space.list_start[c] + cuda.atomic.add(space.list_fill, c, 1)] = r
             i = uint32(i + AHEAD * 32)
         done += piece
 
 
 @cuda.jit(device=True)
-def _take(v, slot, taken, turn, work):
+def _take(v, turn, space):
     """Take one occurrence of a vertex out of the counts."""
-    c = slot[v]
+    c = space.slot[v]
     if c >= 0:
-        cuda.atomic.add(taken, (turn, c), 1)
+        cuda.atomic.add(space.taken, (turn, c), 1)
     else:
-        cuda.atomic.add(work, v, -1)
+        cuda.atomic.add(space.work, v, -1)
+
+
+@step
+def _begin(first_warp, warps, low, high, sets, length, counts, space, result):
+    """Count the members of sets that came, or take out those of sets that went; no set is covered."""
+    change = 1 if low < high else -1
+    for r in range(min(low, high) + first_warp, max(low, high), warps * cuda.gridDim.x):
+        ring = ring_of(sets.entries, r, sets.segments, length)
+        _count_members(ring, int64(sets.starts[r]), int64(sets.sizes[r]), cuda.threadIdx.x % 32, change, counts)
+    held = int64(0)
+    for r in range(cuda.grid(1), high, cuda.gridsize(1)):
+        space.covered[r] = 0
+        held += int64(sets.sizes[r])
+    if held > 0:
+        cuda.atomic.add(result, HELD, held)
+    for c in range(cuda.grid(1), EPOCHS * BUCKETS, cuda.gridsize(1)):
+        space.histogram[c] = 0
+
+
+@step
+def _highest_classes(grid, epoch, costs, space, block):
+    """Find the highest classes of ratios that hold as many candidates as are wanted, and are not more than fit.
+
+    Afterwards ``shared`` of every block has the lowest of these classes, and how many candidates there are.
+    """
+    tid, block_size, marks, shared = cuda.threadIdx.x, cuda.blockDim.x, block.marks, block.shared
+    for c in range(tid, BUCKETS, block_size):
+        marks[c] = 0
+    if tid == 0:
+        shared[0] = 0
+    cuda.syncthreads()
+    for v in range(cuda.grid(1), len(space.work), cuda.gridsize(1)):
+        if space.work[v] > 0:
+            cuda.atomic.add(marks, _class(space.work[v], costs[v]), uint32(1))
+    cuda.syncthreads()
+    for c in range(tid, BUCKETS, block_size):
+        if marks[c] > 0:
+            cuda.atomic.add(space.histogram, epoch * BUCKETS + c, int32(marks[c]))
+    grid.sync()
+    for c in range(tid, BUCKETS, block_size):
+        marks[c] = space.histogram[epoch * BUCKETS + c]
+        if marks[c] > 0:
+            cuda.atomic.max(shared, 0, int64(c + 1))
+    cuda.syncthreads()
+    if tid == 0:
+        limit, reached = shared[0], int64(0)
+        while limit > 1 and reached < WANTED << epoch:
+            more = int64(marks[limit - 1])
+            if reached + more > MAX_CANDIDATES:
+                break
+            limit -= 1
+            reached += more
+        shared[0], shared[1] = limit, reached
+    cuda.syncthreads()
+
+
+@step
+def _number_candidates(epoch, limit, costs, b, space, result):
+    """Give each vertex of class ``limit`` and above a number, and a list as long as it has occurrences."""
+    work = space.work
+    for v in range(cuda.grid(1), len(work), cuda.gridsize(1)):
+        c = -1
+        if work[v] > 0 and _class(work[v], costs[v]) >= limit:
+            c = int(cuda.atomic.add(result, FOUND + epoch, 1))
+            space.candidates[c] = v
+            if epoch == 0:
+                result[RESULT + 2 * b + c] = int64(work[v]) << 32 | int64(costs[v])
+            space.list_fill[c] = 0
+            space.list_start[c] = cuda.atomic.add(result, LISTED + epoch, int64(work[v]))
+        space.slot[v] = c
+    for c in range(cuda.grid(1), 4 * MAX_CANDIDATES, cuda.gridsize(1)):
+        space.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
+
+
+@step
+def _invert(first_warp, warps, high, total, costs, sets, length, space, block):
+    """Load the candidates to shared memory, and enter all uncovered sets in their lists (the CPU's ``invert``)."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    for x in range(tid, BUCKETS, block_size):
+        block.marks[x] = 0
+    cuda.syncthreads()
+    for c in range(tid, total, block_size):
+        block.names[c] = space.candidates[c]
+        block.current[c], block.price[c] = space.work[block.names[c]], costs[block.names[c]]
+        mark(block.marks, BUCKET_BITS, block.names[c])
+    cuda.syncthreads()
+    for r in range(first_warp, high, warps * cuda.gridDim.x):
+        if space.covered[r] == 0:
+            ring, start, size = (
+                ring_of(sets.entries, r, sets.segments, length),
+                int64(sets.starts[r]),
+                int64(sets.sizes[r]),
+            )
+            _list_set(ring, start, size, tid % 32, r, block.marks, space)
+
+
+@step
+def _best_candidate(chosen, epoch_first, total, less, space, block, best):
+    """Take the last seed's share out of the candidates' counts and find the best (algorithm 4, line 3), in ``best``."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    top, top_count, top_cost = int64(-1), int64(0), int64(1)
+    for first in range(tid, total, AT_ONCE * block_size):
+        for i in range(AT_ONCE):
+            c = first + i * block_size
+            less[i] = space.taken[(chosen - 1) & 3, c] if c < total and chosen > epoch_first else 0
+        for i in range(AT_ONCE):
+            c = first + i * block_size
+            if c < total:
+                count = block.current[c] - less[i]
+                block.current[c] = count
+                if cuda.blockIdx.x == 0:
+                    space.taken[(chosen + 2) & 3, c] = 0
+                v = int64(block.names[c])
+                if count > 0 and better(int64(count), block.price[c], v, top_count, top_cost, top):
+                    top, top_count, top_cost = v, int64(count), int64(block.price[c])
+    best_of_block(top, top_count, top_cost, best)
+
+
+@step
+def _cover_listed(seed, chosen, sets, length, space):
+    """Cover the sets in the list of a seed, and take their members out of the counts (algorithm 3, lines 14 to 17)."""
+    c = space.slot[seed]
+    for i in range(space.list_start[c] + cuda.blockIdx.x, space.list_start[c] + space.list_fill[c], cuda.gridDim.x):
+        # Threads may write the mark of this seed before others read it; it means the same to them.
+        r = space.inverted[i]
+        before = space.covered[r]
+        if before == 0 or before == chosen + 1:
+            space.covered[r] = chosen + 1
+            ring, start = ring_of(sets.entries, r, sets.segments, length), int64(sets.starts[r])
+            for j in range(cuda.threadIdx.x, sets.sizes[r], cuda.blockDim.x):
+                _take(ring.entries[at(ring, start + j)], chosen & 3, space)
+
+
+@step
+def _cover_searched(seed, chosen, high, sets, length, space, found):
+    """Search all uncovered sets for a seed, cover those that hold it and take their members out (algorithm 3)."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    warps = (block_size + 31) // 32
+    for place in range(cuda.blockIdx.x * BATCH, high, cuda.gridDim.x * BATCH):
+        for q in range(tid, BATCH, block_size):
+            found[q] = 0
+        cuda.syncthreads()
+        for q in range(tid // 32, min(int64(BATCH), int64(high) - place), warps):
+            r = place + q
+            if space.covered[r] == 0:
+                ring, start = ring_of(sets.entries, r, sets.segments, length), int64(sets.starts[r])
+                for i in range(tid % 32, sets.sizes[r], 32):
+                    if ring.entries[at(ring, start + i)] == seed:
+                        found[q] = 1
+        cuda.syncthreads()
+        for q in range(tid // 32, min(int64(BATCH), int64(high) - place), warps):
+            if found[q] != 0:
+                r = place + q
+                ring, start = ring_of(sets.entries, r, sets.segments, length), int64(sets.starts[r])
+                for i in range(tid % 32, sets.sizes[r], 32):
+                    cuda.atomic.add(space.work, ring.entries[at(ring, start + i)], -1)
+                space.covered[r] = chosen
+        cuda.syncthreads()
+
+
+@step
+def _best_of_grid(grid, costs, space, best):
+    """Find the best of all vertices (algorithm 4, line 3): every block has it in the first places of ``best``."""
+    top, top_count, top_cost = best_of_grid_share(space.work, costs)
+    best_of_block(top, top_count, top_cost, best)
+    write_champion(best, space.champions)
+    grid.sync()
+    champions = space.champions
+    top, top_count, top_cost = int64(-1), int64(0), int64(1)
+    for other in range(cuda.threadIdx.x, cuda.gridDim.x, cuda.blockDim.x):
+        if better(champions[1, other], champions[2, other], champions[0, other], top_count, top_cost, top):
+            top, top_count, top_cost = champions[0, other], champions[1, other], champions[2, other]
+    cuda.syncthreads()
+    best_of_block(top, top_count, top_cost, best)
+
+
+@step
+def _note_seed(seed, best, chosen, b, space, result):
+    """Append a seed and what it newly covers to the result (algorithm 4, line 4); one thread."""
+    result[RESULT + chosen] = seed
+    result[RESULT + b + chosen] = best.count[0]
+    space.is_seed[seed] = 1
+
+
+@step
+def _count_hits(judge, judge_high, space, found, result):
+    """Count the members of the judge's sets, and those of these sets that hold a seed."""
+    hits, held = int64(0), int64(0)
+    for r in range(cuda.grid(1), judge_high, cuda.gridsize(1)):
+        held += int64(judge.sizes[r])
+    if held > 0:
+        cuda.atomic.add(result, JUDGE_HELD, held)
+    for place in range(cuda.blockIdx.x * BATCH, judge_high, cuda.gridDim.x * BATCH):
+        find_marked(judge.starts, judge.sizes, judge.entries, judge.segments, place, judge_high, space.is_seed, found)
+        for q in range(cuda.threadIdx.x, BATCH, cuda.blockDim.x):
+            hits += found[q]
+        cuda.syncthreads()
+    if hits > 0:
+        cuda.atomic.add(result, HITS, hits)
 
 
 @cuda.jit(cache=True, **register_limit(64))
-def select(
-    starts, sizes, ring, segments, low, high, control, judge_starts, judge_sizes, judge_ring, judge_segments,
-    judge_high, judge_control, costs, b, counts, work, slot, covered, none, champions, histogram, candidates,
-    list_start, list_fill, inverted, taken, result,
-):  # fmt: skip
+def select(sets, low, high, control, judge, judge_high, judge_control, costs, b, counts, space, result):
     """Choose up to b vertices from the sets 0 … high - 1, and count the sets of the judge they hit; cooperative.
 
     Members are read once to count them (only of sets that came or went), once to index the candidates and once where
@@ -144,251 +433,123 @@ def select(
 
     Parameters
     ----------
-    starts, sizes, ring, segments, control
-        The collection (:func:`gpukit.merit.update_cuda.advance`).
+    sets, judge : Lists
+        The collection, and the judging one.
     low, high : int
         Sets counted already in ``counts``, and all that count.
-    judge_…
-        The judging collection and how many of its sets count; 0: none.
+    judge_high : int
+        How many of the judge's sets count; 0: none.
+    control, judge_control
+        See :func:`gpukit.merit.update_cuda.update_sets`.
     costs : int32 array, shape (n,)
     b : int
         Seeds at most.
     counts : int32 array, shape (n,)
         Occurrences in the sets below ``low``; at the end, in those below ``high``.
-    work, slot : int32 arrays, shape (n,)
-    covered : int32 array, shape (>= high,)
-        Working space: which seed covers a set, counted from 1.
-    none : uint8 array, shape (n,)
-        Zero at the start and at the end.
-    champions : int64 array, shape (3, blocks)
-    histogram : int32 array, shape (EPOCHS * BUCKETS,)
-    candidates, list_fill : int32 arrays, list_start : int64 array, shape (MOST,)
-    inverted : int32 array
-        Room for the occurrences of the candidates; fewer candidates are taken where it is short.
-    taken : int32 array, shape (4, MOST)
-        Working space.
-    result : int64 array, shape (RESULT + 2 * b + MOST,)
+    space : Space
+    result : int64 array, shape (RESULT + 2 * b + MAX_CANDIDATES,)
         Zero at the start.
     """
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
-    lane, width, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
+    tid, block_size, block_id, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
     found = cuda.shared.array(BATCH, int32)
-    current = cuda.shared.array(MOST, int32)
-    names = cuda.shared.array(MOST, int32)
-    price = cuda.shared.array(MOST, int32)
+    current = cuda.shared.array(MAX_CANDIDATES, int32)
+    names = cuda.shared.array(MAX_CANDIDATES, int32)
+    price = cuda.shared.array(MAX_CANDIDATES, int32)
     marks = cuda.shared.array(BUCKETS, uint32)
     less = cuda.local.array(AT_ONCE, int32)
-    best = cuda.shared.array(BLOCK, int64)
+    best_vertex = cuda.shared.array(BLOCK, int64)
     best_count = cuda.shared.array(BLOCK, int64)
     best_cost = cuda.shared.array(BLOCK, int64)
     shared = cuda.shared.array(2, int64)
-    n = len(work)
-    length = int64(len(ring) // segments)
+    best, block = Best(best_vertex, best_count, best_cost), Block(current, names, price, marks, shared)
+    n = len(space.work)
+    length = int64(len(sets.entries) // sets.segments)
     over = control[OVERFLOW] + 2 * judge_control[OVERFLOW]
     if over > 0:
         if thread == 0:
             result[OVER] = over
         return
-    warps = (width + 31) // 32
-    first_warp = int64(lane // 32) * blocks + block
-    change = 1 if low < high else -1
-    for r in range(min(low, high) + first_warp, max(low, high), warps * blocks):
-        _count(ring, ring_of(r, segments, length), int64(starts[r]), length, int64(sizes[r]), lane % 32, change, counts)
-    held = int64(0)
-    for r in range(thread, high, threads):
-        covered[r] = 0
-        held += int64(sizes[r])
-    if held > 0:
-        cuda.atomic.add(result, HELD, held)
-    for c in range(thread, EPOCHS * BUCKETS, threads):
-        histogram[c] = 0
+    warps = (block_size + 31) // 32
+    first_warp = int64(tid // 32) * blocks + block_id
+    _begin(first_warp, warps, low, high, sets, length, counts, space, result)
     grid.sync()
     for v in range(thread, n, threads):
-        work[v] = counts[v]
+        space.work[v] = counts[v]
     chosen, epoch, seed = 0, 0, int64(0)
     while chosen < b and seed >= 0 and epoch < EPOCHS:
-        for c in range(lane, BUCKETS, width):
-            marks[c] = 0
-        if lane == 0:
-            shared[0] = 0
-        cuda.syncthreads()
-        for v in range(thread, n, threads):
-            if work[v] > 0:
-                cuda.atomic.add(marks, _class(work[v], costs[v]), uint32(1))
-        cuda.syncthreads()
-        for c in range(lane, BUCKETS, width):
-            if marks[c] > 0:
-                cuda.atomic.add(histogram, epoch * BUCKETS + c, int32(marks[c]))
-        grid.sync()
-        for c in range(lane, BUCKETS, width):
-            marks[c] = histogram[epoch * BUCKETS + c]
-            if marks[c] > 0:
-                cuda.atomic.max(shared, 0, int64(c + 1))
-        cuda.syncthreads()
-        if lane == 0:
-            limit, reached = shared[0], int64(0)
-            while limit > 1 and reached < WANTED << epoch:
-                more = int64(marks[limit - 1])
-                if reached + more > MOST:
-                    break
-                limit -= 1
-                reached += more
-            shared[0], shared[1] = limit, reached
-        cuda.syncthreads()
+        # Choose candidates: no other vertex can be the best until one of a lower class is.
+        _highest_classes(grid, epoch, costs, space, block)
         limit = shared[0]
         if shared[1] == 0:
             break
-        for v in range(thread, n, threads):
-            c = -1
-            if work[v] > 0 and _class(work[v], costs[v]) >= limit:
-                c = int(cuda.atomic.add(result, FOUND + epoch, 1))
-                candidates[c] = v
-                if epoch == 0:
-                    result[RESULT + 2 * b + c] = int64(work[v]) << 32 | int64(costs[v])
-                list_fill[c] = 0
-                list_start[c] = cuda.atomic.add(result, LISTED + epoch, int64(work[v]))
-            slot[v] = c
-        for c in range(thread, 4 * MOST, threads):
-            taken[c // MOST, c % MOST] = 0
+        _number_candidates(epoch, limit, costs, b, space, result)
         grid.sync()
         total = result[FOUND + epoch]
-        if result[LISTED + epoch] > len(inverted):
+        if result[LISTED + epoch] > len(space.inverted):
             break
-        for x in range(lane, BUCKETS, width):
-            marks[x] = 0
-        cuda.syncthreads()
-        for c in range(lane, total, width):
-            names[c] = candidates[c]
-            current[c], price[c] = work[names[c]], costs[names[c]]
-            mark(marks, BUCKET_BITS, names[c])
-        cuda.syncthreads()
-        for r in range(first_warp, high, warps * blocks):
-            if covered[r] == 0:
-                base, start, size = ring_of(r, segments, length), int64(starts[r]), int64(sizes[r])
-                _list(ring, base, start, length, size, lane % 32, r, marks, slot, list_start, list_fill, inverted)
+        _invert(first_warp, warps, high, total, costs, sets, length, space, block)
         grid.sync()
+        # Algorithm 4, lines 2 to 5, among the candidates.
         epoch_first = chosen
         while chosen < b:
-            top, top_count, top_cost = int64(-1), int64(0), int64(1)
-            for first in range(lane, total, AT_ONCE * width):
-                for i in range(AT_ONCE):
-                    c = first + i * width
-                    less[i] = taken[(chosen - 1) & 3, c] if c < total and chosen > epoch_first else 0
-                for i in range(AT_ONCE):
-                    c = first + i * width
-                    if c < total:
-                        count = current[c] - less[i]
-                        current[c] = count
-                        if block == 0:
-                            taken[(chosen + 2) & 3, c] = 0
-                        v = int64(names[c])
-                        if count > 0 and better(int64(count), price[c], v, top_count, top_cost, top):
-                            top, top_count, top_cost = v, int64(count), int64(price[c])
-            best[lane], best_count[lane], best_cost[lane] = top, top_count, top_cost
-            reduce_best(best, best_count, best_cost)
-            seed = best[0]
+            _best_candidate(chosen, epoch_first, total, less, space, block, best)
+            seed = best_vertex[0]
             if seed < 0 or _class(best_count[0], best_cost[0]) < limit:
                 break
             if thread == 0:
-                result[RESULT + chosen] = seed
-                result[RESULT + b + chosen] = best_count[0]
-                none[seed] = 1
-            c = slot[seed]
-            for i in range(list_start[c] + block, list_start[c] + list_fill[c], blocks):
-                # Threads may write the mark of this seed before others read it; it means the same to them.
-                r = inverted[i]
-                before = covered[r]
-                if before == 0 or before == chosen + 1:
-                    covered[r] = chosen + 1
-                    base, start = ring_of(r, segments, length), int64(starts[r])
-                    for j in range(lane, sizes[r], width):
-                        _take(ring[at(base, start + j, length)], slot, taken, chosen & 3, work)
+                _note_seed(seed, best, chosen, b, space, result)
+            _cover_listed(seed, chosen, sets, length, space)
             chosen += 1
             grid.sync()
         grid.sync()
         if seed < 0 and limit > 1:
             seed = 0
-        if block == 0:
-            for c in range(lane, total, width):
-                work[candidates[c]] = current[c]
+        if block_id == 0:
+            for c in range(tid, total, block_size):
+                space.work[space.candidates[c]] = current[c]
         epoch += 1
         grid.sync()
+    # Algorithm 4, lines 2 to 5, among all vertices.
     while chosen < b and seed >= 0:
-        top, top_count, top_cost = int64(-1), int64(0), int64(1)
-        for v in range(thread, n, threads):
-            count = int64(work[v])
-            if count > 0 and better(count, costs[v], v, top_count, top_cost, top):
-                top, top_count, top_cost = int64(v), count, int64(costs[v])
-        best[lane], best_count[lane], best_cost[lane] = top, top_count, top_cost
-        reduce_best(best, best_count, best_cost)
-        if lane == 0:
-            champions[0, block], champions[1, block], champions[2, block] = best[0], best_count[0], best_cost[0]
-        grid.sync()
-        top, top_count, top_cost = int64(-1), int64(0), int64(1)
-        for other in range(lane, blocks, width):
-            if better(champions[1, other], champions[2, other], champions[0, other], top_count, top_cost, top):
-                top, top_count, top_cost = champions[0, other], champions[1, other], champions[2, other]
-        cuda.syncthreads()
-        best[lane], best_count[lane], best_cost[lane] = top, top_count, top_cost
-        reduce_best(best, best_count, best_cost)
-        seed = best[0]
+        _best_of_grid(grid, costs, space, best)
+        seed = best_vertex[0]
         if thread == 0 and seed >= 0:
-            result[RESULT + chosen] = seed
-            result[RESULT + b + chosen] = best_count[0]
-            none[seed] = 1
+            _note_seed(seed, best, chosen, b, space, result)
         cuda.syncthreads()
         if seed < 0:
             break
         chosen += 1
-        for place in range(block * BATCH, high, blocks * BATCH):
-            for q in range(lane, BATCH, width):
-                found[q] = 0
-            cuda.syncthreads()
-            for q in range(lane // 32, min(int64(BATCH), int64(high) - place), warps):
-                r = place + q
-                if covered[r] == 0:
-                    base, start = ring_of(r, segments, length), int64(starts[r])
-                    for i in range(lane % 32, sizes[r], 32):
-                        if ring[at(base, start + i, length)] == seed:
-                            found[q] = 1
-            cuda.syncthreads()
-            for q in range(lane // 32, min(int64(BATCH), int64(high) - place), warps):
-                if found[q] != 0:
-                    r = place + q
-                    base, start = ring_of(r, segments, length), int64(starts[r])
-                    for i in range(lane % 32, sizes[r], 32):
-                        cuda.atomic.add(work, ring[at(base, start + i, length)], -1)
-                    covered[r] = chosen
-            cuda.syncthreads()
+        _cover_searched(seed, chosen, high, sets, length, space, found)
         grid.sync()
-    hits, held = int64(0), int64(0)
-    for r in range(thread, judge_high, threads):
-        held += int64(judge_sizes[r])
-    if held > 0:
-        cuda.atomic.add(result, JUDGE_HELD, held)
-    for place in range(block * BATCH, judge_high, blocks * BATCH):
-        scan_batch(judge_starts, judge_sizes, judge_ring, judge_segments, place, judge_high, none, 1, found)
-        for q in range(lane, BATCH, width):
-            hits += found[q]
-        cuda.syncthreads()
-    if hits > 0:
-        cuda.atomic.add(result, HITS, hits)
+    _count_hits(judge, judge_high, space, found, result)
     grid.sync()
     for i in range(thread, chosen, threads):
-        none[result[RESULT + i]] = 0
+        space.is_seed[result[RESULT + i]] = 0
     if thread == 0:
         result[CHOSEN] = chosen
 
 
-_u8, _i32, _i64, _int = numba.uint8[::1], numba.int32[::1], numba.int64[::1], numba.int64
+_u8, _i32, _i64, _int, _group = (
+    numba.uint8[::1],
+    numba.int32[::1],
+    numba.int64[::1],
+    numba.int64,
+    types.BaseTuple.from_types,
+)
+_lists = _group((_i32, _i32, _i32, _int), Lists)
 
 KERNELS = {
     "select": (
         select,
-        (_i32, _i32, _i32, _int, _int, _int, _i64, _i32, _i32, _i32, _int, _int, _i64)
-        + (_i32, _int, _i32, _i32, _i32, _i32, _u8, numba.int64[:, ::1], _i32, _i32, _i64, _i32, _i32)
-        + (numba.int32[:, ::1], _i64),
+        (_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _i32)
+        + (
+            _group(
+                (_i32, _i32, _i32, _u8, numba.int64[:, ::1], _i32, _i32, _i64, _i32, _i32, numba.int32[:, ::1]), Space
+            ),
+            _i64,
+        ),
     ),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -1,10 +1,12 @@
 """What a round did to the mRR sets on a GPU: the dead are marked, and sets found that hold one or lack roots."""
 
+from typing import Any, NamedTuple
+
 import numba
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64, types, uint32
 
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import AHEAD, ask, at, hashed, ring_of, straight, suspect
+from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, hashed, load_ahead, may_contain, ring_of
 from gpukit.merit.update_cuda import CHANGED, GROWN, POLLUTED, SAME
 
 BATCH = 64
@@ -12,73 +14,99 @@ BATCH = 64
 
 FILTER_BITS = 18
 FILTER_WORDS = 1 << FILTER_BITS - 5
-"""Size of the filter of the dead: with 25,000 of them, one in eleven living vertices is suspected too."""
+"""Size of the filter of the dead: with 25,000 of them, it may contain one in eleven living vertices, too."""
+
+
+class Lists(NamedTuple):
+    """The sets: first entry in its ring, members and roots of each, and all rings."""
+
+    starts: Any
+    sizes: Any
+    roots: Any
+    entries: Any
+
+
+class Changes(NamedTuple):
+    """What the round did.
+
+    Attributes
+    ----------
+    flags : uint8 array
+        To each set: ``SAME``, ``GROWN`` or ``POLLUTED``.
+    load : int32 array
+        Changed sets of each segment; zero at the start.
+    changed : int32 array
+        The segments that have any, in any order.
+    control : int64 array
+        ``control[CHANGED]``, zero at the start, receives their number.
+    """
+
+    flags: Any
+    load: Any
+    changed: Any
+    control: Any
 
 
 @cuda.jit(device=True)
-def scan_batch(starts, sizes, ring, segments, low, high, marks, wanted, found):
-    """Look through up to BATCH sets low … for members v with ``marks[v] == wanted``; one block.
+def find_marked(starts, sizes, entries, segments, low, high, marks, found):
+    """Look through up to BATCH sets low … for members v with ``marks[v] == 1``; one block.
 
-    Ends with ``found[q]`` nonzero where set low + q has one. Sets of size 0 in ``found``'s place stay zero. A warp owns
-    a set; two barriers.
+    Ends with ``found[q]`` nonzero where set low + q has one. A warp owns a set; two barriers.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    length = int64(len(ring) // segments)
-    for q in range(lane, BATCH, width):
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    length = int64(len(entries) // segments)
+    for q in range(tid, BATCH, block_size):
         found[q] = 0
     cuda.syncthreads()
-    for q in range(lane // 32, min(int64(BATCH), high - low), (width + 31) // 32):
+    for q in range(tid // 32, min(int64(BATCH), high - low), (block_size + 31) // 32):
         r = low + q
-        base, start = ring_of(r, segments, length), int64(starts[r])
-        for i in range(lane % 32, sizes[r], 32):
-            if marks[ring[at(base, start + i, length)]] == wanted:
+        ring, start = ring_of(entries, r, segments, length), int64(starts[r])
+        for i in range(tid % 32, sizes[r], 32):
+            if marks[entries[at(ring, start + i)]] == 1:
                 found[q] = 1
     cuda.syncthreads()
 
 
 @cuda.jit(cache=True)
-def discover(
-    dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, starts, sizes, roots, ring, flags, load,
-    changed, control,
-):  # fmt: skip
+def discover(dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, sets, changes):
     """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
 
-    A warp owns a set and reads its members (4 bytes, side by side, ``AHEAD`` at a time), and whether they are dead (1
-    byte, anywhere) only where a filter in shared memory lets it suspect so. ``filter_of`` has a bit, shared with
-    others, for each vertex that died since the sets were last looked at (:func:`bury`). ``load`` (zero at the start)
-    receives the changed sets of each segment, ``changed`` the segments in any order, and ``control[CHANGED]`` (zero at
-    the start) their number.
+    Algorithm 3, lines 7 to 13, for the vertices that died. A warp owns a set and reads its members (4 bytes, side by
+    side, ``AHEAD`` at a time), and whether they are dead (1 byte, anywhere) only where a filter in shared memory may
+    contain them. ``filter_of`` has a bit, shared with others, for each vertex that died since the sets were last looked
+    at (:func:`mark_dead`).
     """
-    lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
+    tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     bits, filter_ = FILTER_BITS, cuda.shared.array(FILTER_WORDS, uint32)
     found = cuda.shared.array(BATCH, int32)
     got = cuda.local.array(AHEAD, int32)
-    length = int64(len(ring) // segments)
-    x = lane
+    length = int64(len(sets.entries) // segments)
+    x = tid
     while x < FILTER_WORDS:
         filter_[x] = filter_of[x]
-        x += width
+        x += block_size
     place = int64(low) + cuda.blockIdx.x * BATCH
     while place < high:
         count = min(int64(BATCH), int64(high) - place)
-        x = lane
+        x = tid
         while x < BATCH:
             found[x] = 0
-            x += width
+            x += block_size
         cuda.syncthreads()
-        q = lane // 32
+        # Which sets hold a dead vertex.
+        q = tid // 32
         while q < count:
             r = place + q
-            base, size = ring_of(r, segments, length), int64(sizes[r])
-            start, done = int64(starts[r]), int64(0)
+            ring, size = ring_of(sets.entries, r, segments, length), int64(sets.sizes[r])
+            start, done = int64(sets.starts[r]), int64(0)
             while done < size and found[q] == 0:
-                entries, piece = straight(ring, base, start, done, size, length)
-                last, i = uint32(piece - 1), uint32(lane % 32)
+                entries, piece = contiguous_run(ring, start, done, size)
+                last, i = uint32(piece - 1), uint32(tid % 32)
                 while i <= last and found[q] == 0:
-                    if ask(entries, i, uint32(32), last, got):
+                    if load_ahead(entries, i, uint32(32), last, got):
                         doubt = uint32(0)
                         for j in range(AHEAD):
-                            doubt |= suspect(filter_, got[j], bits) << uint32(j)
+                            doubt |= may_contain(filter_, got[j], bits) << uint32(j)
                         while doubt != 0:
                             j = cuda.ffs(doubt) - 1
                             doubt &= uint32(doubt - uint32(1))
@@ -86,26 +114,27 @@ def discover(
                                 found[q] = 1
                     i = uint32(i + AHEAD * 32)
                 done += piece
-            q += (width + 31) // 32
+            q += (block_size + 31) // 32
         cuda.syncthreads()
-        q = lane
+        # Which of the others lack roots; the segments of all that changed.
+        q = tid
         while q < count:
             r = place + q
             flag = SAME
             if found[q] != 0:
                 flag = POLLUTED
-            elif root_count(living, eta, seed, root_tag, first + r) != roots[r]:
+            elif root_count(living, eta, seed, root_tag, first + r) != sets.roots[r]:
                 flag = GROWN
-            flags[r] = flag
-            if flag != SAME and cuda.atomic.add(load, r % segments, 1) == 0:
-                changed[cuda.atomic.add(control, CHANGED, 1)] = r % segments
-            q += width
+            changes.flags[r] = flag
+            if flag != SAME and cuda.atomic.add(changes.load, r % segments, 1) == 0:
+                changes.changed[cuda.atomic.add(changes.control, CHANGED, 1)] = r % segments
+            q += block_size
         cuda.syncthreads()
         place += cuda.gridDim.x * BATCH
 
 
 @cuda.jit(cache=True)
-def bury(vertices, count, dead, filter_of, visited):
+def mark_dead(vertices, count, dead, filter_of, visited):
     """Mark the first vertices as dead, in the filter and every bitmap too; any grid.
 
     A thread owns a pair of vertex and bitmap; that of the first bitmap marks the vertex elsewhere.
@@ -119,14 +148,15 @@ def bury(vertices, count, dead, filter_of, visited):
         cuda.atomic.or_(visited, (row, v >> 5), uint32(uint32(1) << uint32(v & 31)))
 
 
-_u8, _u32, _u64, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.uint64, numba.int32, numba.int64))
-_int, _seed, _bool = numba.int64, numba.uint64, numba.boolean
+_u8, _u32, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.int32, numba.int64))
+_int, _group = numba.int64, types.BaseTuple.from_types
 
 KERNELS = {
     "discover": (
         discover,
-        (_u8, _u32, _int, _int, _seed, *(_int,) * 5, _i32, _i32, _i32, _i32, _u8, _i32, _i32, _i64),
+        (_u8, _u32, _int, _int, numba.uint64, *(_int,) * 5)
+        + (_group((_i32,) * 4, Lists), _group((_u8, _i32, _i32, _i64), Changes)),
     ),
-    "bury": (bury, (_i32, _int, _u8, _u32, numba.uint32[:, ::1])),
+    "mark_dead": (mark_dead, (_i32, _int, _u8, _u32, numba.uint32[:, ::1])),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -1,14 +1,21 @@
-"""Collections of mRR sets on whatever device was chosen, with the update and the storage that were asked for."""
+"""Collections of mRR sets on whatever device was chosen."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
 from gpukit.merit.bounds import JUDGES
 from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
-from gpukit.merit.sets import CpuSets, MrrSets
+from gpukit.merit.sets import CpuSets, MakeUpdate, MrrSets
 from gpukit.worlds.reverse import Reverse
+
+if TYPE_CHECKING:
+    from gpukit.merit.sets_cuda import CudaSets
+
+MakeSets = Callable[..., MrrSets]
+"""A way to make the collections of a campaign, called as :func:`make_sets` is."""
 
 
 def make_sets(
@@ -18,44 +25,47 @@ def make_sets(
     device: Device | None,
     groups: int,
     *,
-    beside: MrrSets | None = None,
+    share_graph_with: Any = None,
 ) -> MrrSets:
-    """Return an empty collection on a device (one CPU thread if None): one to choose from, or beside it one to judge.
+    """Return an empty collection on a device (one CPU thread if None).
 
+    Without ``share_graph_with`` it is one to choose batches from; with such a one, that which judges its batches.
     The CUDA part is imported only for a GPU.
 
     Raises
     ------
     UsageError
-        On a GPU, for the update as printed, which is there for comparison and runs on the CPU only.
+        For what only the paper needs (:func:`gpukit.merit.paper.factory.make_sets` makes it).
     DeviceError
         If the graph does not fit on the GPU.
     """
+    cpu = device is None or device.kind == "cpu"
+    if params.update == "paper" or (params.storage == "global" and not cpu):
+        raise UsageError("MERIT itself has no update as printed and no global storage; gpukit.merit.paper has them")
+    if cpu:
+        return make_cpu_sets(reverse, residual, params, device)
+    return make_cuda_sets(reverse, residual, params, groups, share_graph_with)
+
+
+def make_cpu_sets(
+    reverse: Reverse, residual: Residual, params: Params, device: Device | None, make_update: MakeUpdate | None = None
+) -> CpuSets:
+    """Return an empty collection in host memory."""
+    threads = device.threads if device is not None else 1
     raw = params.lt_residual == "raw"
-    if device is None or device.kind == "cpu":
-        threads = device.threads if device is not None else 1
-        if params.update == "paper" and beside is None:
-            from gpukit.merit.printed import PrintedSets
-
-            return PrintedSets(reverse, residual, params.seed, threads=threads, raw=raw)
-        return CpuSets(reverse, residual, params.seed, threads=threads, raw=raw)
-    if params.update == "paper":
-        raise UsageError("the update as printed runs on the CPU only; use --device cpu, or --update coupled")
-    return _on_gpu(reverse, residual, params, groups, beside)
+    return CpuSets(reverse, residual, params.seed, threads=threads, raw=raw, make_update=make_update)
 
 
-def _on_gpu(reverse: Reverse, residual: Residual, params: Params, groups: int, beside: Any) -> MrrSets:
+def make_cuda_sets(
+    reverse: Reverse, residual: Residual, params: Params, groups: int, share_graph_with: "CudaSets | None"
+) -> "CudaSets":
     """Return an empty collection on the current GPU."""
     from gpukit.merit.sets_cuda import CudaSets, DeviceState, OwningSets
 
-    judged = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
-    share = judged if beside is None else 1 - judged
-    options: dict[str, Any] = {"raw": params.lt_residual == "raw", "groups": groups, "share": share}
-    state = DeviceState(reverse, residual) if beside is None else beside.state
-    if params.storage == "global":
-        from gpukit.merit.gamcss import GamcssSets
-
-        return GamcssSets(state, reverse, residual, params.seed, **options | {"groups": 1})
-    if beside is not None:
-        return CudaSets(state, reverse, residual, params.seed, **options)
-    return OwningSets(state, reverse, residual, params.seed, **options)
+    to_choose_from = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
+    raw = params.lt_residual == "raw"
+    if share_graph_with is None:
+        state, share = DeviceState(reverse, residual), to_choose_from
+        return OwningSets(state, reverse, residual, params.seed, raw=raw, groups=groups, share=share)
+    state, share = share_graph_with.state, 1 - to_choose_from
+    return CudaSets(state, reverse, residual, params.seed, raw=raw, groups=groups, share=share)

@@ -4,27 +4,14 @@ Its members need no bitmap: they are copied and marked, and vertices that may be
 (``table_cuda.py``).
 """
 
+from typing import Any, NamedTuple
+
 from numba import cuda, int32, int64, uint64
 
 from gpukit.device.philox import draw4
+from gpukit.merit import table_cuda as table
 from gpukit.merit.rule import SEQUENCE
-from gpukit.merit.table_cuda import (
-    EMPTY,
-    FREE,
-    MARK_BITS,
-    MARKS,
-    OTHER_KIND,
-    SAME_KIND,
-    STAGE,
-    TABLE,
-    at,
-    enter,
-    find,
-    mark,
-    meet_members,
-    move,
-    open_table,
-)
+from gpukit.merit.table_cuda import EMPTY, FREE, OTHER_KIND, SAME_KIND, at
 from gpukit.worlds.rule import biased, word_of
 
 TAIL, FRESH, PROMOTED, STOP, KIDS, DOUBTS, COUNTERS = 0, 1, 2, 3, 4, 6, 7
@@ -32,68 +19,85 @@ TAIL, FRESH, PROMOTED, STOP, KIDS, DOUBTS, COUNTERS = 0, 1, 2, 3, 4, 6, 7
 whether to stop; of a step and the next one in turn, live edges found; vertices in the table, which may be members."""
 
 
+class Task(NamedTuple):
+    """A set to write, and what it keeps.
+
+    Attributes
+    ----------
+    sample, wanted : int
+        Its id, and how many roots it shall have.
+    roots, size, start : int
+        Roots and members that it has, and the place of the first in its ring; 0 for a new or polluted set.
+    """
+
+    sample: Any
+    wanted: Any
+    roots: Any
+    size: Any
+    start: Any
+
+
 @cuda.jit(device=True)
-def write(v, ring, base, data, length, limit, counters):
+def write(v, record, block):
     """Append a vertex to the set, if there is room; it is counted anyway."""
-    place = int64(cuda.atomic.add(counters, TAIL, int32(1)))
-    if place < limit:
-        ring[at(base, data + place, length)] = v
+    place = int64(cuda.atomic.add(block.counters, TAIL, int32(1)))
+    if place < record.limit:
+        record.ring.entries[at(record.ring, record.start + place)] = v
 
 
 @cuda.jit(device=True)
-def root_of(word, n, seed, root_tag, sample):
+def root_of(word, n, key, sample):
     """Return the vertex at a place of a set's root sequence, or -1 if there is none."""
-    product = uint64(word_of(draw4(seed, root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
+    product = uint64(word_of(draw4(key.seed, key.root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
     return int64(-1) if biased(product, n) else int64(product >> uint64(32))
 
 
 @cuda.jit(device=True)
-def copy_members(known, size, wanted, old, ring, base, data, length, marks):
+def copy_members(task, record, block):
     """Copy the members of a set to its new record, behind the roots that it will have, and mark them; one block."""
     i = cuda.threadIdx.x
-    while i < MARKS:
-        marks[i] = 0
+    while i < table.MARKS:
+        block.marks[i] = 0
         i += cuda.blockDim.x
     cuda.syncthreads()
-    move(ring, base, old, data, size, length, known, wanted - known, marks, True)
+    gap = task.wanted - task.roots
+    table.move(record.ring, task.start, record.start, task.size, task.roots, gap, block.marks, True)
 
 
 @cuda.jit(device=True)
-def add_roots(
-    known, size, wanted, cursor, old, n, dead, seed, root_tag, sample,
-    ring, base, data, length, stage, keys, met, marks, counters,
-):  # fmt: skip
+def add_roots(task, cursor, dead, key, record, block):
     """Write the roots that a clean set gains into its new record; one block; return the words used.
 
     Those that it did not have stand after the known ones, ``counters[FRESH]`` of them; then those that were members,
     ``counters[PROMOTED]``, to the end of the roots.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    parts = 4 if size > 0 else 0  # always 4: unknown to the compiler, which would write the loop's body four times
-    if lane == 0:
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    ring, data, counters, stage = record.ring, record.start, block.counters, block.stage
+    parts = 4 if task.size > 0 else 0  # always 4: unknown to the compiler, which would write the loop's body four times
+    if tid == 0:
         counters[FRESH] = 0
         counters[PROMOTED] = 0
     while True:
         cuda.syncthreads()
         promoted = int64(counters[PROMOTED])
-        missing = wanted - known - int64(counters[FRESH]) - promoted
+        missing = task.wanted - task.roots - int64(counters[FRESH]) - promoted
         if missing == 0:
             return cursor
         cuda.syncthreads()
         # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
-        chunk, doubt = min(missing, int64(STAGE)), int32(0)
-        j = int64(lane)
+        chunk, doubt = min(missing, int64(table.STAGE)), int32(0)
+        j = int64(tid)
         while j < chunk:
-            v, place = root_of(cursor + j, n, seed, root_tag, sample), int64(-1)
+            v, place = root_of(cursor + j, int64(len(dead)), key, task.sample), int64(-1)
             if v >= 0 and dead[v] == 0:
-                if mark(marks, MARK_BITS, v):
-                    where = known + cuda.atomic.add(counters, FRESH, int32(1))
-                    ring[at(base, data + where, length)] = v
+                if table.mark(block.marks, table.MARK_BITS, v):
+                    where = task.roots + cuda.atomic.add(counters, FRESH, int32(1))
+                    ring.entries[at(ring, data + where)] = v
                 else:
-                    place = enter(keys, met, v)
+                    place = table.enter(block, v)
                     doubt = int32(1)
             stage[j] = 2 * (place + 1)
-            j += width
+            j += block_size
         cursor += chunk
         if not cuda.syncthreads_or(doubt):
             continue
@@ -101,86 +105,86 @@ def add_roots(
         # A promoted one stands among the roots and, in the old record, among the other members: roots come first.
         part = 0
         while part < parts:
-            start, low, high, kind = old, int64(0), known, SAME_KIND
+            start, low, high, kind = task.start, int64(0), task.roots, SAME_KIND
             if part == 1:
-                start, low, high = data, known, known + fresh
+                start, low, high = data, task.roots, task.roots + fresh
             elif part == 2:
-                start, low, high = data, wanted - promoted, wanted
+                start, low, high = data, task.wanted - promoted, task.wanted
             elif part == 3:
                 cuda.syncthreads()
-                j = int64(lane)
+                j = int64(tid)
                 while j < chunk:
-                    if stage[j] != 0 and met[int64(stage[j] >> 1) - 1] != FREE:
+                    if stage[j] != 0 and block.met[int64(stage[j] >> 1) - 1] != FREE:
                         stage[j] |= 1
-                    j += width
+                    j += block_size
                 cuda.syncthreads()
-                low, high, kind = known, size, OTHER_KIND
-            meet_members(keys, met, ring, base, start, low, high, length, kind)
+                low, high, kind = task.roots, task.size, OTHER_KIND
+            table.match_members(block, ring, start, low, high, kind)
             part += 1
         cuda.syncthreads()
-        j = int64(lane)
+        j = int64(tid)
         while j < chunk:
             place = int64(stage[j] >> 1) - 1
             if place >= 0:
                 if stage[j] & 1 == 0:
-                    if met[place] == FREE:
-                        where = known + cuda.atomic.add(counters, FRESH, int32(1))
+                    if block.met[place] == FREE:
+                        where = task.roots + cuda.atomic.add(counters, FRESH, int32(1))
                     else:
-                        where = wanted - 1 - cuda.atomic.add(counters, PROMOTED, int32(1))
-                    ring[at(base, data + where, length)] = keys[place]
-                keys[place] = EMPTY
-            j += width
+                        where = task.wanted - 1 - cuda.atomic.add(counters, PROMOTED, int32(1))
+                    ring.entries[at(ring, data + where)] = block.keys[place]
+                block.keys[place] = EMPTY
+            j += block_size
 
 
 @cuda.jit(device=True)
-def drop_promoted(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters):
+def drop_promoted(task, promoted, record, block):
     """Copy the members of a set again, but those that became roots; one block. Sets ``counters[TAIL]``."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    if lane == 0:
-        counters[TAIL] = wanted if promoted > 0 else wanted + size - known
+    tid, block_size, ring = cuda.threadIdx.x, cuda.blockDim.x, record.ring
+    if tid == 0:
+        block.counters[TAIL] = task.wanted if promoted > 0 else task.wanted + task.size - task.roots
     if promoted == 0:
         return
-    i = wanted - promoted + lane
-    while i < wanted:
-        enter(keys, met, int64(ring[at(base, data + i, length)]))
-        i += width
+    i = task.wanted - promoted + tid
+    while i < task.wanted:
+        table.enter(block, int64(ring.entries[at(ring, record.start + i)]))
+        i += block_size
     cuda.syncthreads()
-    i = known + lane
-    while i < size:
-        v = int64(ring[at(base, old + i, length)])
-        if find(keys, v) < 0:
-            write(v, ring, base, data, length, limit, counters)
-        i += width
+    i = task.roots + tid
+    while i < task.size:
+        v = int64(ring.entries[at(ring, task.start + i)])
+        if table.find(block, v) < 0:
+            write(v, record, block)
+        i += block_size
     cuda.syncthreads()
-    open_table(keys)
+    table.clear_table(block)
 
 
 @cuda.jit(device=True)
-def add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, met, marks, counters):
+def append_unmarked(kids, indices, dead, record, block):
     """Append the tails of live edges that are alive and not marked, and enter the others in the table; one block."""
     j = int64(cuda.threadIdx.x)
     while j < kids:
-        v = int64(indices[stage[j]])
+        v = int64(indices[block.stage[j]])
         if dead[v] == 0:
-            if mark(marks, MARK_BITS, v):
-                write(v, ring, base, data, length, limit, counters)
-            elif enter(keys, met, v) >= 0:
-                cuda.atomic.add(counters, DOUBTS, int32(1))
+            if table.mark(block.marks, table.MARK_BITS, v):
+                write(v, record, block)
+            elif table.enter(block, v) >= 0:
+                cuda.atomic.add(block.counters, DOUBTS, int32(1))
         j += cuda.blockDim.x
 
 
 @cuda.jit(device=True)
-def settle(tail, ring, base, data, length, limit, keys, met, counters):
+def append_unmatched(tail, record, block):
     """Append the vertices in the table that are not among a set's members, and empty it; one block, a barrier."""
-    meet_members(keys, met, ring, base, data, int64(0), tail, length, SAME_KIND)
+    table.match_members(block, record.ring, record.start, int64(0), tail, SAME_KIND)
     cuda.syncthreads()
     place = int64(cuda.threadIdx.x)
     if place == 0:
-        counters[DOUBTS] = 0
-    while place < TABLE:
-        v = int64(keys[place])
+        block.counters[DOUBTS] = 0
+    while place < table.TABLE:
+        v = int64(block.keys[place])
         if v != EMPTY:
-            if met[place] == FREE:
-                write(v, ring, base, data, length, limit, counters)
-            keys[place] = EMPTY
+            if block.met[place] == FREE:
+                write(v, record, block)
+            block.keys[place] = EMPTY
         place += cuda.blockDim.x

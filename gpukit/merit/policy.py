@@ -16,7 +16,7 @@ from gpukit.device.timing import PhaseTimer
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.merit.bounds import SERVES, Plan, judging, most_covered, plan
-from gpukit.merit.factory import make_sets
+from gpukit.merit.factory import MakeSets
 from gpukit.merit.problem import Costs, Params, Round
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import MrrSets
@@ -112,6 +112,8 @@ class Policy:
         β of the update on a GPU.
     timer : PhaseTimer
         Charged with ``generate``, ``update``, ``judge`` and ``select``.
+    make_sets : callable
+        Makes the collections (:func:`gpukit.merit.factory.make_sets`).
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class Policy:
         device: Device | None,
         groups: int,
         timer: PhaseTimer,
+        make_sets: MakeSets,
     ) -> None:
         self.params, self.costs, self.timer = params, costs, timer
         self.residual = Residual(graph, params.eta, params.model)
@@ -131,8 +134,8 @@ class Policy:
         self._sets = make_sets(reverse, self.residual, params, device, groups)
         self._judge: Judge | None = None
         if params.certificate == "fresh":
-            beside = make_sets(reverse, self.residual, params, device, groups, beside=self._sets)
-            self._judge = Judge(beside, 1 if params.ids == "fresh" else SERVES)
+            judges = make_sets(reverse, self.residual, params, device, groups, share_graph_with=self._sets)
+            self._judge = Judge(judges, 1 if params.ids == "fresh" else SERVES)
 
     @property
     def _collections(self) -> list[MrrSets]:
@@ -149,9 +152,9 @@ class Policy:
         return self._sets.probes
 
     @property
-    def most_members(self) -> int:
+    def peak_members(self) -> int:
         """Most members that the collection which batches are chosen from has held."""
-        return self._sets.most_members
+        return self._sets.peak_members
 
     @property
     def memory(self) -> int:
@@ -166,7 +169,7 @@ class Policy:
     def observe(self, last: Round, activated: np.ndarray, *, replay: bool = False) -> None:
         """Take the vertices that a batch activated out of the graph.
 
-        With ``replay`` the batch was chosen elsewhere; only sets that remember earlier rounds (``paper``) are made up.
+        With ``replay`` the batch was chosen elsewhere; only sets with a history are made up.
 
         Raises
         ------
@@ -175,7 +178,7 @@ class Policy:
         """
         if last.sets and replay:
             self._check(last)
-            if self.params.update == "paper":
+            if self._sets.has_history:
                 self._bring(self._sets, last.sets)
         if last.sets and self._judge is not None:
             self._judge.remember(last.judged, last.sets, last.refused)

@@ -9,6 +9,8 @@ The sequence ends early enough: k_r <= n_i/2 + 1, because a round is sampled onl
 than n·ln(n_i/(n_i - k_r)) draws on average, and needs no permutation of the vertices.
 """
 
+from typing import Any, NamedTuple
+
 import numba
 from numba import int64, uint64
 
@@ -21,6 +23,70 @@ SEQUENCE, COUNT = 0, 1
 
 DRAWS = 64
 """Draws of an LT vertex that may meet the dead before clocks decide."""
+
+
+class InEdges(NamedTuple):
+    """What live in-edges are drawn from: the fields of these names of :class:`gpukit.worlds.reverse.Reverse`."""
+
+    rows: Any
+    indices: Any
+    accept: Any
+    thresholds: Any
+    lt_kind: Any
+    lt_constant: Any
+    lt_prefix: Any
+
+
+class Remaining(NamedTuple):
+    """The residual graph (:class:`gpukit.merit.residual.Residual`), and whether LT weights stay as they are."""
+
+    dead: Any
+    living: Any
+    eta: Any
+    living_in: Any
+    raw: Any
+
+
+class Key(NamedTuple):
+    """What keys the draws: the user's seed, and the streams of the coins and of the roots."""
+
+    seed: Any
+    tag: Any
+    root_tag: Any
+
+
+class Span(NamedTuple):
+    """Sets to make sets of the current round: ``begin`` … ``end`` - 1; those from ``have`` on are new.
+
+    On the CPU these are numbers in a segment, whose set j has the id ``first + j * step``. On a GPU they are numbers in
+    the collection; set r has the id ``first + r``, and ``step`` is the number of segments: it lies in the one r modulo
+    ``step``.
+    """
+
+    first: Any
+    step: Any
+    begin: Any
+    have: Any
+    end: Any
+
+
+class Sets(NamedTuple):
+    """Where the sets of a collection lie, and their roots.
+
+    Attributes
+    ----------
+    starts : int64 array; on a GPU int32
+        Place of each set's first member; on a GPU in its ring. Roots are the first members.
+    sizes, roots : int32 arrays
+        Members and roots of each set.
+    cursors : int64 array
+        Words of its root sequence that each set has used.
+    """
+
+    starts: Any
+    sizes: Any
+    roots: Any
+    cursors: Any
 
 
 @numba.njit
@@ -46,9 +112,7 @@ def root_count(living, eta, seed, tag, sample):
 def make_living_choice(choose, decide):
     """Return :func:`living_choice` with these for ``lt_choice`` and ``first_clock``."""
 
-    def living_choice(
-        kind, degree, start, constant, prefix, seed, tag, sample, vertex, indices, dead, living_in, raw
-    ):  # fmt: skip
+    def living_choice(edges, remaining, degree, start, key, sample, vertex):
         """Return the position of the one live in-edge of a vertex under LT in the residual graph, or -1 for none.
 
         A vertex that is not active has a threshold above the weight of its active in-neighbours, so the other weights
@@ -59,28 +123,26 @@ def make_living_choice(choose, decide):
 
         Parameters
         ----------
-        kind, degree, start, constant, prefix, seed, tag, sample, vertex
-            As for :func:`gpukit.worlds.rule.lt_choice`.
-        indices : int32 array
-            Tails of the in-edges.
-        dead : uint8 array, shape (n,)
-            Nonzero for activated vertices.
-        living_in : int32 array, shape (n,)
-            Number of living in-neighbours.
-        raw : bool
-            Take the first choice, and none if that vertex is dead (as printed).
+        edges : InEdges
+        remaining : Remaining
+            ``raw``: take the first choice, and none if that vertex is dead (as printed).
+        degree, start : int
+            In-edges of the vertex, and the first of them.
+        key : Key
+        sample, vertex
+            Whose draw it is.
         """
-        if degree == 0 or (living_in[vertex] == 0 and not raw):
+        if degree == 0 or (remaining.living_in[vertex] == 0 and not remaining.raw):
             return int64(-1)
+        kind, constant, prefix, dead = edges.lt_kind, edges.lt_constant, edges.lt_prefix, remaining.dead
         for draw in range(DRAWS):
-            chosen = int64(
-                choose(kind, degree, start, constant, prefix, seed, tag, sample, vertex, draw * CALLS_PER_ROW)
-            )
-            if chosen < 0 or dead[indices[start + chosen]] == 0:
+            number = draw * CALLS_PER_ROW
+            chosen = int64(choose(kind, degree, start, constant, prefix, key.seed, key.tag, sample, vertex, number))
+            if chosen < 0 or dead[edges.indices[start + chosen]] == 0:
                 return chosen
-            if raw:
+            if remaining.raw:
                 return int64(-1)
-        return decide(kind, degree, start, constant, prefix, seed, sample, vertex, indices, dead)
+        return decide(kind, degree, start, constant, prefix, key.seed, sample, vertex, edges.indices, dead)
 
     return living_choice
 

@@ -11,6 +11,7 @@ from gpukit.device.memory import check_host
 from gpukit.device.philox import Stream
 from gpukit.merit import cover_cpu, update_cpu
 from gpukit.merit.residual import Residual
+from gpukit.merit.rule import InEdges, Key, Remaining, Sets, Span
 from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
 
@@ -29,7 +30,9 @@ class MrrSets(Protocol):
     """What a policy needs of a collection; the CPU and CUDA ones give equal answers."""
 
     size: int
-    most_members: int
+    peak_members: int
+    has_history: bool
+    """Whether the sets of a round also depend on what happened to them in the rounds before."""
 
     @property
     def probes(self) -> int:
@@ -85,7 +88,7 @@ class Selection:
     leaders: list[tuple[int, int]]
 
 
-def lead(counts: np.ndarray, costs: np.ndarray, b: int) -> list[tuple[int, int]]:
+def top_by_ratio(counts: np.ndarray, costs: np.ndarray, b: int) -> list[tuple[int, int]]:
     """Return counts (> 0) and costs of the 2b vertices with the largest counts per cost, by falling ratio.
 
     Quotients of numbers below 2**26 are told apart by doubles, so the order is exact for them.
@@ -95,12 +98,22 @@ def lead(counts: np.ndarray, costs: np.ndarray, b: int) -> list[tuple[int, int]]
     return [(count, cost) for count, cost in pairs if count > 0]
 
 
+def packed(sets: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return sets end to end: offsets (int64) and members (int32), those of a set ascending."""
+    offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+    return offsets, np.concatenate([np.zeros(0, np.int32), *map(np.sort, sets)])
+
+
+MakeUpdate = Callable[[], Callable[..., tuple[int, int, int]]]
+"""Makes, for a segment, what stands for :func:`gpukit.merit.update_cpu.update_sets` and remembers what it did."""
+
+
 class Segment:
     """The sets of one worker: their arena, and what says where they lie."""
 
-    def __init__(self, n: int, dead: np.ndarray) -> None:
-        self.starts, self.cursors = np.empty(64, np.int64), np.empty(64, np.int64)
-        self.sizes, self.roots = np.empty(64, np.int32), np.empty(64, np.int32)
+    def __init__(self, n: int, dead: np.ndarray, update: Callable[..., tuple[int, int, int]]) -> None:
+        self.sets = Sets(*(np.empty(64, dtype) for dtype in (np.int64, np.int32, np.int32, np.int64)))
+        self.update = update
         self.arena = np.empty(ROOM, np.int32)
         self.have = self.tail = 0
         self.visited = np.where(dead != 0, update_cpu.DEAD, 0).astype(np.int32)
@@ -109,19 +122,24 @@ class Segment:
         self.scratch = update_cpu.make_scratch()
         self.counts = np.zeros(n, np.int32)
 
+    @property
+    def lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Starts and sizes of the sets, and the arena."""
+        return self.sets.starts, self.sets.sizes, self.arena
+
     def reserve(self, sets: int) -> None:
         """Make place for the numbers of so many sets."""
-        if sets > len(self.starts):
-            for name in ("starts", "sizes", "roots", "cursors"):
-                old = getattr(self, name)
-                larger = np.empty(max(sets, 2 * len(old)), old.dtype)
-                larger[: self.have] = old[: self.have]
-                setattr(self, name, larger)
+        room = len(self.sets.starts)
+        if sets > room:
+            larger = Sets(*(np.empty(max(sets, 2 * room), old.dtype) for old in self.sets))
+            for new, old in zip(larger, self.sets, strict=True):
+                new[: self.have] = old[: self.have]
+            self.sets = larger
 
     def make_room(self, needed: int) -> None:
         """Give the arena room for ``needed`` members beyond its sets, which move together."""
-        order = np.argsort(self.starts[: self.have])
-        self.tail = int(update_cpu.compact(self.starts, self.sizes, order, self.arena))
+        starts, sizes, _, _ = self.sets
+        self.tail = int(update_cpu.compact(starts, sizes, np.argsort(starts[: self.have]), self.arena))
         if 2 * self.tail + needed > len(self.arena):
             larger = np.empty(3 * self.tail + 2 * needed, np.int32)
             larger[: self.tail] = self.arena[: self.tail]
@@ -151,15 +169,20 @@ class CpuSets:
         Workers; the sets do not depend on it.
     raw : bool
         Leave LT weights as they are (:attr:`gpukit.merit.problem.Params.lt_residual`).
+    make_update : callable, optional
+        Another way to update sets than :func:`gpukit.merit.update_cpu.update_sets`.
     """
 
     def __init__(
-        self, reverse: Reverse, residual: Residual, seed: int, first: int = 0, *, threads: int = 1, raw: bool = False
-    ) -> None:
+        self, reverse: Reverse, residual: Residual, seed: int, first: int = 0, *, threads: int = 1, raw: bool = False,
+        make_update: MakeUpdate | None = None,
+    ) -> None:  # fmt: skip
         self.reverse, self.residual, self.seed, self.raw = reverse, residual, seed, raw
-        self.most_members = 0
+        self.has_history = make_update is not None
+        self.peak_members = 0
         check_host({f"{threads} thread(s)": threads * (THREAD_BYTES * reverse.n + 4 * ROOM)}, "lower --threads")
-        self._segments = [Segment(reverse.n, residual.dead) for _ in range(threads)]
+        updates = [make_update() if make_update else update_cpu.update_sets for _ in range(threads)]
+        self._segments = [Segment(reverse.n, residual.dead, update) for update in updates]
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._slot = np.empty(reverse.n, np.int32)
         self._is_seed = np.zeros(reverse.n, np.bool_)
@@ -195,7 +218,7 @@ class CpuSets:
 
     def update(self, size: int) -> None:
         """Make the sets below ``size`` that exist sets of the current round."""
-        self._advance(self._valid, min(size, self.size))
+        self._update_sets(self._valid, min(size, self.size))
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; the others must be up to date."""
@@ -203,7 +226,7 @@ class CpuSets:
             check_ids(self.first, size)
             assert self._valid == self.size
             self._check_room(size)
-            self._advance(self.size, size)
+            self._update_sets(self.size, size)
             self.size = size
 
     def _check_room(self, size: int) -> None:
@@ -215,16 +238,25 @@ class CpuSets:
             needs = {f"{size:,} mRR sets": 4 * 3 * wanted + SET_BYTES * size}
             check_host(needs, "use a larger epsilon or eta, or a machine with more memory")
 
-    def _advance(self, low: int, high: int) -> None:
+    def _update_sets(self, low: int, high: int) -> None:
+        """Make the sets low … high - 1 sets of the current round, those that do not exist yet included."""
         if high <= low:
             return
+        r, rest = self.reverse, self.residual
+        edges = InEdges(r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix)
+        remaining = Remaining(rest.dead, rest.living, rest.eta, rest.living_in, self.raw)
+        key = Key(np.uint64(self.seed), int(r.stream), int(Stream.MRR_ROOT))
 
         def work(worker: int, own: Segment) -> None:
             begin, end = self._share(worker, low), self._share(worker, high)
             own.reserve(end)
             own.fresh_stamps(end - begin)
             while begin < end:
-                done = self._piece(worker, own, begin, end)
+                span = Span(self.first + worker, len(self._segments), begin, own.have, end)
+                done, own.tail, own.stamp = own.update(
+                    edges, remaining, key, span, own.sets, own.arena, own.tail, own.visited, own.stamp, own.facts,
+                    own.scratch,
+                )  # fmt: skip
                 own.have = max(own.have, done)
                 if done == begin:
                     own.make_room(2 * self.residual.living)
@@ -233,32 +265,16 @@ class CpuSets:
         self._each(work)
         self._valid = max(self._valid, high)
 
-    def _arguments(self, worker: int, own: Segment, begin: int, end: int) -> tuple[Any, ...]:
-        """Return what :func:`gpukit.merit.update_cpu.advance` takes."""
-        r, rest = self.reverse, self.residual
-        return (
-            r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix,
-            rest.dead, rest.living, rest.eta, rest.living_in, self.raw,
-            np.uint64(self.seed), int(r.stream), int(Stream.MRR_ROOT), self.first + worker, len(self._segments),
-            begin, own.have, end, own.starts, own.sizes, own.roots, own.cursors, own.arena, own.tail, own.visited,
-            own.stamp, own.facts, own.scratch,
-        )  # fmt: skip
-
-    def _piece(self, worker: int, own: Segment, begin: int, end: int) -> int:
-        """Bring sets of a segment up to date, from ``begin`` on, as far as its arena has room; return how far."""
-        done, own.tail, own.stamp = update_cpu.advance(*self._arguments(worker, own, begin, end))
-        return int(done)
-
     def select(self, b: int, costs: np.ndarray, judge: "CpuSets | None") -> Selection:
         """Choose up to b seeds (:meth:`MrrSets.select`)."""
         valid = self._valid
 
         def count(worker: int, own: Segment) -> int:
             low, high = self._share(worker, self._counted), self._share(worker, valid)
-            cover_cpu.count_members(own.starts, own.sizes, own.arena, low, high, own.counts)
-            return int(own.sizes[:high].sum())
+            cover_cpu.count_members(*own.lists, low, high, own.counts)
+            return int(own.sets.sizes[:high].sum())
 
-        self.most_members = max(self.most_members, sum(self._each(count)))
+        self.peak_members = max(self.peak_members, sum(self._each(count)))
         self._counted = valid
         counts = self._segments[0].counts.copy()
         for more in self._segments[1:]:
@@ -272,11 +288,11 @@ class CpuSets:
             candidates, limit = cover_cpu.choose_candidates(counts, costs, wanted, self._slot)
             if leaders is None:
                 first = candidates if len(candidates) >= 2 * b else np.flatnonzero(counts)
-                leaders = lead(counts[first], costs[first], b)
+                leaders = top_by_ratio(counts[first], costs[first], b)
 
             def invert(worker: int, own: Segment, among: np.ndarray = candidates) -> tuple[np.ndarray, np.ndarray]:
                 known = own.counts if not seeds else own.counts[:0]
-                return cover_cpu.invert(own.starts, own.sizes, own.arena, marks[worker], self._slot, among, known)
+                return cover_cpu.invert(*own.lists, marks[worker], self._slot, among, known)
 
             lists = self._each(invert)
             v = -2
@@ -287,7 +303,7 @@ class CpuSets:
                 seeds.append(v)
                 gains.append(int(counts[v]))
                 for own, mark, (list_starts, sets) in zip(self._segments, marks, lists, strict=True):
-                    cover_cpu.cover(own.starts, own.sizes, own.arena, mark, list_starts, sets, self._slot[v], counts)
+                    cover_cpu.cover(*own.lists, mark, list_starts, sets, self._slot[v], counts)
             if v == -1:
                 break
         chosen = np.array(seeds, np.int32)
@@ -299,9 +315,7 @@ class CpuSets:
         self._is_seed[seeds] = True
 
         def count(worker: int, own: Segment) -> int:
-            return cover_cpu.count_hits(
-                own.starts, own.sizes, own.arena, self._share(worker, self._valid), self._is_seed
-            )
+            return cover_cpu.count_hits(*own.lists, self._share(worker, self._valid), self._is_seed)
 
         hits = sum(self._each(count))
         self._is_seed[seeds] = False
@@ -319,8 +333,7 @@ class CpuSets:
         """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
         sets = []
         for j in range(self._valid):
-            own = self._segments[j % len(self._segments)]
-            place = j // len(self._segments)
-            sets.append(np.sort(own.arena[own.starts[place] : own.starts[place] + own.sizes[place]]))
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in sets], dtype=np.int64)])
-        return offsets, np.concatenate([np.zeros(0, np.int32), *sets])
+            place, worker = divmod(j, len(self._segments))
+            starts, sizes, arena = self._segments[worker].lists
+            sets.append(arena[starts[place] : starts[place] + sizes[place]])
+        return packed(sets)

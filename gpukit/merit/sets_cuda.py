@@ -1,6 +1,5 @@
 """A collection of mRR sets on a GPU: the sets and seeds of the CPU collection."""
 
-from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -12,7 +11,8 @@ from gpukit.device.philox import Stream
 from gpukit.merit import cover_cuda, discover_cuda
 from gpukit.merit import update_cuda as kernels
 from gpukit.merit.residual import Residual
-from gpukit.merit.sets import Selection, lead
+from gpukit.merit.rule import InEdges, Key, Remaining, Sets, Span
+from gpukit.merit.sets import Selection, packed, top_by_ratio
 from gpukit.worlds.collection import check_ids
 from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
@@ -76,51 +76,55 @@ class DeviceState:
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.planned = sum(needs.values())
         self.ring_memory = int(SHARE * (free - sum(needs.values())))
-        self.graph = DeviceGraph(reverse)
+        self.graph = g = DeviceGraph(reverse)
         self.visited = Buffer((self.segments, words), np.uint32, 0)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
         self.filter = Buffer(discover_cuda.FILTER_WORDS, np.uint32, 0)
         self.counts, self.work = Buffer(n, np.int32), Buffer(n, np.int32)
-        self.buried = Buffer(64, np.int32)
-        self.none, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
+        self.dying = Buffer(64, np.int32)
+        self.marks, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
         self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
         self.histogram = Buffer(cover_cuda.EPOCHS * cover_cuda.BUCKETS, np.int32)
-        self.candidates, self.list_fill = Buffer(cover_cuda.MOST, np.int32), Buffer(cover_cuda.MOST, np.int32)
-        self.list_start, self.taken = Buffer(cover_cuda.MOST, np.int64), Buffer((4, cover_cuda.MOST), np.int32)
+        candidates = cover_cuda.MAX_CANDIDATES
+        self.candidates, self.list_fill = Buffer(candidates, np.int32), Buffer(candidates, np.int32)
+        self.list_start, self.taken = Buffer(candidates, np.int64), Buffer((4, candidates), np.int32)
         self.costs = Buffer(n, np.int32)
         self.costs_of: np.ndarray | None = None
         self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
         self.no_order = Buffer(np.empty(0, np.int32))
+        self.edges = InEdges(
+            g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, reverse.lt_kind,
+            np.uint64(reverse.lt_constant), g.lt_prefix.view,
+        )  # fmt: skip
         # Weak: a collection holds its state, and both give their memory back when nobody uses them.
         self.collections: WeakSet[CudaSets] = WeakSet()
 
-    def bury(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
+    def mark_dead(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
         """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
         pairs = len(vertices) * self.visited.array.shape[0]
         grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
         threads = 32 if xp is np else 128
-        self.buried.load(vertices)
+        self.dying.load(vertices)
         views = (self.dead.view, self.filter.view, self.visited.view)
-        launch(discover_cuda.bury, grid, threads, self.buried.view, len(vertices), *views)
+        launch(discover_cuda.mark_dead, grid, threads, self.dying.view, len(vertices), *views)
         if len(weakened):
             self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
 
+    def space(self) -> cover_cuda.Space:
+        """Return the working space of a selection for its kernel."""
+        return cover_cuda.Space(
+            self.work.view, self.slot.view, self.covered.view, self.marks.view, self.champions.view,
+            self.histogram.view, self.candidates.view, self.list_start.view, self.list_fill.view, self.inverted.view,
+            self.taken.view,
+        )  # fmt: skip
+
     def bytes(self) -> int:
         """Return the device memory taken."""
-        g, held = self.graph, (self.visited, self.dead, self.living_in, self.counts, self.work, self.none, self.covered)
+        g = self.graph
         return _bytes(
-            *held,
-            self.filter,
-            self.costs,
-            self.slot,
-            self.inverted,
-            g.rows,
-            g.indptr,
-            g.indices,
-            g.accept,
-            g.thresholds,
-            g.lt_prefix,
-        )
+            g.rows, g.indptr, g.indices, g.accept, g.thresholds, g.lt_prefix, self.visited, self.dead, self.living_in,
+            self.filter, self.counts, self.work, self.marks, self.covered, self.costs, self.slot, self.inverted,
+        )  # fmt: skip
 
 
 class CudaSets:
@@ -141,21 +145,25 @@ class CudaSets:
         Of the memory for the rings of all collections.
     """
 
+    has_history = False
+
     def __init__(
         self, state: DeviceState, reverse: Reverse, residual: Residual, seed: int, *, raw: bool, groups: int,
         share: float,
     ) -> None:  # fmt: skip
         self.state, self.reverse, self.residual = state, reverse, residual
-        self.seed, self.raw, self.groups, self.share = seed, raw, groups, share
+        self.raw, self.groups, self.share = raw, groups, share
+        self.key = Key(np.uint64(seed), int(reverse.stream), int(Stream.MRR_ROOT))
         self.segments, self.length = state.segments, 0
-        self.most_members = self._members = 0
+        self.peak_members = self._members = 0
+        self.max_block = MAX_BLOCK
         self._most_bytes = self._planned = 0
         self._probes = 0
         self._reach = REACH
         self._starts, self._sizes, self._roots = (Buffer(FEW, np.int32) for _ in range(3))
         self._cursors, self._flags = Buffer(FEW, np.int64), Buffer(FEW, np.uint8)
         self._load, self._changed = Buffer(self.segments, np.int32, 0), Buffer(self.segments, np.int32)
-        self._ring, self._rings = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
+        self._ring, self._states = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
         state.collections.add(self)
         self.restart(0)
@@ -178,7 +186,7 @@ class CudaSets:
     def restart(self, first: int) -> None:
         """Forget all sets; the next ones have ids from ``first`` on."""
         self.first, self.size, self._valid, self._counted = first, 0, 0, 0
-        self._rings.array.fill(0)
+        self._states.array.fill(0)
         self._control.array[kernels.MEMBERS] = 0
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
@@ -191,7 +199,7 @@ class CudaSets:
         if high <= low:
             return
         if self._make_room(size):
-            self._advance(0, 0, high)
+            self._update_sets(0, 0, high)
             self.size = high
         else:
             self._update_changed(low, high)
@@ -204,19 +212,19 @@ class CudaSets:
         check_ids(self.first, size)
         assert self._valid == self.size
         if self._make_room(size):
-            self._advance(0, 0, size)
+            self._update_sets(0, 0, size)
         else:
-            self._advance(self.size, self.size, size)
+            self._update_sets(self.size, self.size, size)
         self.size = self._valid = size
 
     def _make_room(self, size: int) -> bool:
         """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
-        most = max(size, self.size)
-        self._planned = max(self._planned, self._plan(most))
+        sets = max(size, self.size)
+        self._planned = max(self._planned, self._plan(sets))
         for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
             array.reserve(size, self.size)
-        crowded = most > CROWDED * self.segments and self._fitting(most, 0) > self.segments
-        if self._needed(most, self.segments) <= self.length and not crowded:
+        crowded = sets > CROWDED * self.segments and self._fitting(sets, 0) > self.segments
+        if self._needed(sets, self.segments) <= self.length and not crowded:
             return False
         self._new_rings(size, 0)
         return True
@@ -259,24 +267,55 @@ class CudaSets:
         self.memory()
         self._ring = Buffer(1, np.int32)
         self._ring = Buffer(self.segments * self.length, np.int32)
-        self._rings.array.fill(0)
+        self._states.array.fill(0)
         self._counted = 0
         self._control.array[kernels.MEMBERS] = 0
 
     def _plan(self, size: int) -> int:
         """Return the bytes that the rings will take, and the arrays at most; these may be left from more sets."""
-        return 4 * self.segments * self.length + SET_BYTES * max(2 * size, 2 * FEW, len(self._starts))
+        return self.ring_bytes + SET_BYTES * max(2 * size, 2 * FEW, len(self._starts))
 
-    def _renew(self) -> None:
-        """Draw the valid sets again in longer rings, after they found no room; the others are gone."""
+    def _longer_rings(self, size: int) -> None:
+        """Make empty rings of twice the length, after sets found no room."""
         self._probes += int(self._control.host()[kernels.PROBES])
         self._control.array.fill(0)
-        self._new_rings(self._valid, 2 * self.length)
-        self._advance(0, 0, self._valid)
+        self._new_rings(size, 2 * self.length)
+
+    def redraw(self) -> None:
+        """Draw the valid sets again in longer rings, after they found no room; the others are gone."""
+        self._longer_rings(self._valid)
+        self._update_sets(0, 0, self._valid)
         self.size = self._valid
 
-    def _key(self) -> tuple[Any, ...]:
-        return np.uint64(self.seed), int(self.reverse.stream), int(Stream.MRR_ROOT)
+    def draw(self, low: int, high: int) -> int:
+        """Draw the sets low … high - 1 alone, into empty rings; return how many members they have together.
+
+        For an owner who takes them away at once and overwrites their starts: the sets below ``low`` are not kept.
+        """
+        while True:
+            self._states.array.fill(0)
+            self._make_room(high)
+            self._control.array[kernels.MEMBERS] = 0
+            self._update_sets(low, low, high)
+            control = self._control.host()
+            if control[kernels.OVERFLOW] == 0:
+                self.size = self._valid = high
+                return int(control[kernels.MEMBERS])
+            self._longer_rings(high)
+
+    @property
+    def views(self) -> cover_cuda.Lists:
+        """Starts, sizes and rings for kernels, and the number of segments."""
+        return cover_cuda.Lists(self._starts.view, self._sizes.view, self._ring.view, self.segments)
+
+    @property
+    def ring_bytes(self) -> int:
+        """Bytes that the rings take."""
+        return 4 * self.segments * self.length
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return starts and sizes of the sets in host memory."""
+        return self._starts.host(), self._sizes.host()
 
     def _update_changed(self, low: int, high: int) -> None:
         """Look which of the sets low … high - 1 changed, and make them sets of this round."""
@@ -284,11 +323,11 @@ class CudaSets:
         self._load.array.fill(0)
         self._control.array[kernels.CHANGED] = 0
         grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // discover_cuda.BATCH))
-        seed, _, root_tag = self._key()
         launch(discover_cuda.discover, grid, 32 if xp is np else 256,
-            state.dead.view, state.filter.view, rest.living, rest.eta, seed, root_tag, self.first, self.segments,
-            low, high, self._starts.view, self._sizes.view, self._roots.view, self._ring.view, self._flags.view,
-            self._load.view, self._changed.view, self._control.view,
+            state.dead.view, state.filter.view, rest.living, rest.eta, self.key.seed, self.key.root_tag,
+            self.first, self.segments, low, high,
+            discover_cuda.Lists(self._starts.view, self._sizes.view, self._roots.view, self._ring.view),
+            discover_cuda.Changes(self._flags.view, self._load.view, self._changed.view, self._control.view),
         )  # fmt: skip
         # With one group the host need not know how many changed: blocks that find nothing to do end at once.
         listed = min(self.segments, high - low)
@@ -297,32 +336,34 @@ class CudaSets:
             by_load = xp.argsort(-self._load.array[: self.segments])[:listed]
             self._changed.array[:listed] = by_load.astype(np.int32)
         if listed:
-            self._advance(low, self.size, high, self._changed, listed, self.groups)
+            self._update_sets(low, self.size, high, self._changed, listed, self.groups)
 
-    def _advance(
+    def _update_sets(
         self, begin: int, have: int, end: int, order: Buffer | None = None, listed: int = 0, groups: int = 1
     ) -> None:
         """Make the sets begin … end - 1 sets of this round, in these segments or from that of set ``begin`` on."""
-        state, rest, r, g = self.state, self.residual, self.reverse, self.state.graph
+        state, rest = self.state, self.residual
         if order is None:
             order, listed = state.no_order, min(self.segments, end - begin)
         grid = -(-listed // groups)
         for group in range(groups):
-            launch(kernels.advance, grid, self._block(grid),
-                g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, r.lt_kind, np.uint64(r.lt_constant),
-                g.lt_prefix.view, state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw,
-                *self._key(), self.first, self.segments, begin, have, end, order.view, listed, group,
-                self._flags.view, self._starts.view, self._sizes.view, self._roots.view, self._cursors.view,
-                self._ring.view, self._rings.view, state.visited.view, state.counts.view,
+            launch(kernels.update_sets, grid, self._block(grid),
+                state.edges, Remaining(state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw),
+                self.key, Span(self.first, self.segments, begin, have, end), kernels.Turn(order.view, listed, group),
+                self._flags.view,
+                Sets(self._starts.view, self._sizes.view, self._roots.view, self._cursors.view),
+                kernels.Rings(self._ring.view, self._states.view), state.visited.view, state.counts.view,
                 self._counted, self._control.view,
             )  # fmt: skip
 
     def _block(self, grid: int) -> int:
         """Return how many threads a block has: more for large sets, and the more, the fewer blocks there are."""
         block = self.state.block
-        if self._mean() >= WIDE and xp is not np:
+        if xp is np:
+            return block
+        if self._mean() >= WIDE and 2 * block <= self.max_block:
             block *= 2
-        while 2 * block * grid <= self.state.block * self.state.blocks and 2 * block <= MAX_BLOCK and xp is not np:
+        while 2 * block * grid <= self.state.block * self.state.blocks and 2 * block <= self.max_block:
             block *= 2
         return block
 
@@ -333,7 +374,7 @@ class CudaSets:
             state.costs.array[:] = xp.asarray(costs.astype(np.int32))
             state.costs_of = costs
         state.covered.reserve(self._valid, 0)
-        room = cover_cuda.RESULT + 2 * b + cover_cuda.MOST
+        room = cover_cuda.RESULT + 2 * b + cover_cuda.MAX_CANDIDATES
         if len(state.result) != room:
             state.result = Buffer(room, np.int64)
         while True:
@@ -341,23 +382,23 @@ class CudaSets:
             if host[cover_cuda.OVER] == 0:
                 break
             if host[cover_cuda.OVER] & 1:
-                self._renew()
+                self.redraw()
             if host[cover_cuda.OVER] & 2 and judge is not None:
-                judge._renew()
+                judge.redraw()
         self._counted = self._valid
         for sets, place in ((self, cover_cuda.HELD), (judge, cover_cuda.JUDGE_HELD)):
             if sets is not None:
                 sets._members = members = int(host[place])
-                sets.most_members = max(sets.most_members, members)
+                sets.peak_members = max(sets.peak_members, members)
                 sets._reach = max(1.0, members / sets._valid / (self.residual.living / self.residual.eta))
         chosen, start = int(host[cover_cuda.CHOSEN]), cover_cuda.RESULT
         seeds, gains = host[start : start + chosen].astype(np.int32), host[start + b : start + b + chosen].copy()
         known = int(host[cover_cuda.FOUND])
         if known >= 2 * b:
             pairs = host[start + 2 * b : start + 2 * b + known]
-            leaders = lead(pairs >> 32, pairs & 0xFFFFFFFF, b)
+            leaders = top_by_ratio(pairs >> 32, pairs & 0xFFFFFFFF, b)
         else:
-            leaders = lead(state.counts.host(), costs, b)
+            leaders = top_by_ratio(state.counts.host(), costs, b)
         return Selection(seeds, gains, None if judge is None else int(host[cover_cuda.HITS]), leaders)
 
     def _launch_select(self, b: int, judge: "CudaSets | None") -> np.ndarray:
@@ -368,13 +409,9 @@ class CudaSets:
             state.counts.array.fill(0)
         for _ in range(2):
             args = (
-                self._starts.view, self._sizes.view, self._ring.view, self.segments, self._counted, self._valid,
-                self._control.view, other._starts.view, other._sizes.view, other._ring.view,
-                other.segments, 0 if judge is None else judge._valid, other._control.view, state.costs.view, b,
-                state.counts.view,
-                state.work.view, state.slot.view, state.covered.view, state.none.view, state.champions.view,
-                state.histogram.view, state.candidates.view, state.list_start.view, state.list_fill.view,
-                state.inverted.view, state.taken.view, state.result.view,
+                self.views, self._counted, self._valid, self._control.view,
+                other.views, 0 if judge is None else judge._valid, other._control.view,
+                state.costs.view, b, state.counts.view, state.space(), state.result.view,
             )  # fmt: skip
             grid = cooperative_grid(cover_cuda.select, block, args)
             grid = max(1, grid // 2) if self._members < FEW_MEMBERS else grid
@@ -390,9 +427,8 @@ class CudaSets:
         sets = []
         for r in range(self._valid):
             place = (int(starts[r]) + np.arange(sizes[r])) % self.length + r % self.segments * self.length
-            sets.append(np.sort(ring[place]))
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
-        return offsets, np.concatenate([np.zeros(0, np.int32), *sets])
+            sets.append(ring[place])
+        return packed(sets)
 
 
 class OwningSets(CudaSets):
@@ -404,7 +440,7 @@ class OwningSets(CudaSets):
             # No set holds one that died before: the fewer the filter does, the fewer members are suspected.
             self.state.filter.array.fill(0)
         super().kill(vertices, weakened)
-        self.state.bury(vertices, weakened, self.residual.living_in)
+        self.state.mark_dead(vertices, weakened, self.residual.living_in)
 
     def memory(self) -> int:
         """Return the most bytes of device memory taken so far, with what collections share."""

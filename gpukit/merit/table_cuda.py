@@ -6,6 +6,8 @@ until the search has nothing else to do: then the set is read once past the tabl
 memory for each member, set before the search and cleared after it.
 """
 
+from typing import Any, NamedTuple
+
 from numba import cuda, int32, int64, uint32, uint64
 
 STAGE = 256
@@ -26,10 +28,51 @@ MARKS = 1 << MARK_BITS
 """Words of marks: one new vertex in 60 is taken for one of 2,400 members at first, one in 8 for one of 7,000."""
 
 AHEAD = 8
-"""Entries that a thread asks for before it looks at the first."""
+"""Entries that a thread loads before it looks at the first: their latencies overlap."""
 
 _SPREAD = 0x9E3779B9
 """Multiplier that spreads ids over 32 bits (2^32 over the golden ratio)."""
+
+
+class Ring(NamedTuple):
+    """The ring of a segment: the entries of all rings, where this one begins among them, and how many it has."""
+
+    entries: Any
+    base: Any
+    length: Any
+
+
+class Record(NamedTuple):
+    """The set that a block writes: its ring, the place of its first member there, and how many there is room for."""
+
+    ring: Any
+    start: Any
+    limit: Any
+
+
+class Block(NamedTuple):
+    """A thread's place in its block, and what the block holds in shared memory.
+
+    Attributes
+    ----------
+    tid, size : int
+        The thread, and how many the block has.
+    counters : int32 array, shape (COUNTERS,)
+        See ``grow_cuda.py``.
+    stage : uint32 array, shape (STAGE,)
+        Live edges, by number, or vertices drawn as roots, by their places in the table.
+    keys : int32 array, met : int8 array, shape (TABLE,)
+        The table: vertices, and whether they were met.
+    marks : uint32 array, shape (MARKS,)
+    """
+
+    tid: Any
+    size: Any
+    counters: Any
+    stage: Any
+    keys: Any
+    met: Any
+    marks: Any
 
 
 @cuda.jit(device=True)
@@ -39,26 +82,26 @@ def wrapped(place, length):
 
 
 @cuda.jit(device=True)
-def ring_of(r, segments, length):
-    """Return where the ring of a set begins."""
-    return int64(uint32(r) % uint32(segments)) * length
+def ring_of(entries, r, segments, length):
+    """Return the ring of a set."""
+    return Ring(entries, int64(uint32(r) % uint32(segments)) * length, length)
 
 
 @cuda.jit(device=True)
-def at(base, place, length):
-    """Return where an entry of a ring lies, for a place below twice its length (of at most 2**31).
+def at(ring, place):
+    """Return where among all entries one of a ring lies, for a place below twice its length (of at most 2**31).
 
     A place below the length less the length is, without sign, larger: the lesser of the two is the place in the ring.
     """
-    before = uint32((place - length) & 0xFFFFFFFF)
-    return uint64(base) + uint64(min(uint32(place), before))
+    before = uint32((place - ring.length) & 0xFFFFFFFF)
+    return uint64(ring.base) + uint64(min(uint32(place), before))
 
 
 @cuda.jit(device=True)
-def straight(ring, base, start, low, high, length):
+def contiguous_run(ring, start, low, high):
     """Return the entries of a ring from place ``low`` of a record on, and how many come before the ring or it ends."""
-    place = wrapped(start + low, length)
-    return ring[base + place :], min(high - low, length - place)
+    place = wrapped(start + low, ring.length)
+    return ring.entries[ring.base + place :], min(high - low, ring.length - place)
 
 
 @cuda.jit(device=True)
@@ -78,7 +121,7 @@ def marked(marks, bits, v):
 
 
 @cuda.jit(device=True)
-def suspect(filter_, v, bits):
+def may_contain(filter_, v, bits):
     """Return whether a filter of 2**bits bits may hold a vertex: never 0 for one that it does."""
     bit = hashed(v, bits)
     return uint32(filter_[uint32(bit >> uint32(5))] >> (bit & uint32(31))) & uint32(1)
@@ -94,38 +137,38 @@ def mark(marks, bits, v):
 
 
 @cuda.jit(device=True)
-def ask(entries, i, width, last, got):
-    """Read ``AHEAD`` entries, i and those ``width`` apart behind it, or the last one instead; return if all are ids.
+def load_ahead(entries, i, stride, last, got):
+    """Read ``AHEAD`` entries, i and those ``stride`` apart behind it, or the last one instead; return if all are ids.
 
     They are: none is negative. But the compiler does not know, and cannot ask for one only when its turn comes.
     """
     signs = int32(0)
     for j in range(AHEAD):
-        got[j] = entries[min(uint32(i + j * width), last)]
+        got[j] = entries[min(uint32(i + j * stride), last)]
         signs |= got[j]
     return signs >= 0
 
 
 @cuda.jit(device=True)
-def _copy(source, target, count, marks, marking):
+def _copy_run(source, target, count, marks, marking):
     """Copy the first entries of an array to another one, and mark them if so asked; one block.
 
     Threads that have no entry left do again what is done with the last one.
     """
     got = cuda.local.array(AHEAD, int32)
-    width, last = uint32(cuda.blockDim.x), uint32(count - 1)
+    block_size, last = uint32(cuda.blockDim.x), uint32(count - 1)
     i = uint32(cuda.threadIdx.x)
     while i <= last:
-        if ask(source, i, width, last, got):
+        if load_ahead(source, i, block_size, last, got):
             for j in range(AHEAD):
-                target[min(uint32(i + j * width), last)] = got[j]
+                target[min(uint32(i + j * block_size), last)] = got[j]
                 if marking:
                     mark(marks, MARK_BITS, got[j])
-        i = uint32(i + AHEAD * width)
+        i = uint32(i + AHEAD * block_size)
 
 
 @cuda.jit(device=True)
-def move(ring, base, start, target, count, length, gap_at, gap, marks, marking):
+def move(ring, start, target, count, gap_at, gap, marks, marking):
     """Copy consecutive entries of a ring to where they do not meet those; one block. Marks them if so asked.
 
     Those from place ``gap_at`` among them on come ``gap`` entries later. Starts are places in the ring.
@@ -133,30 +176,30 @@ def move(ring, base, start, target, count, length, gap_at, gap, marks, marking):
     done = int64(0)
     while done < count:
         end, shift = (gap_at, int64(0)) if done < gap_at else (count, gap)
-        source, piece = straight(ring, base, start, done, end, length)
-        goal, room = straight(ring, base, target, done + shift, end + shift, length)
+        source, piece = contiguous_run(ring, start, done, end)
+        goal, room = contiguous_run(ring, target, done + shift, end + shift)
         piece = min(piece, room)
-        _copy(source, goal, piece, marks, marking)
+        _copy_run(source, goal, piece, marks, marking)
         done += piece
 
 
 @cuda.jit(device=True)
-def open_table(keys):
-    """Empty a table; one block, which must meet before it is used."""
+def clear_table(block):
+    """Empty the table of a block, which needs a barrier before it is used."""
     place = cuda.threadIdx.x
     while place < TABLE:
-        keys[place] = EMPTY
+        block.keys[place] = EMPTY
         place += cuda.blockDim.x
 
 
 @cuda.jit(device=True)
-def enter(keys, met, v):
+def enter(block, v):
     """Enter a vertex, as one that was not met; return its place, or -1 if it is there."""
     place = hashed(v, TABLE_BITS)
     while True:
-        seen = cuda.atomic.cas(keys, place, int32(EMPTY), int32(v))
+        seen = cuda.atomic.cas(block.keys, place, int32(EMPTY), int32(v))
         if seen == EMPTY:
-            met[place] = FREE
+            block.met[place] = FREE
             return place
         if seen == v:
             return int64(-1)
@@ -164,11 +207,11 @@ def enter(keys, met, v):
 
 
 @cuda.jit(device=True)
-def find(keys, v):
+def find(block, v):
     """Return the place of a vertex, or -1."""
     place = hashed(v, TABLE_BITS)
     while True:
-        seen = keys[place]
+        seen = block.keys[place]
         if seen == v:
             return place
         if seen == EMPTY:
@@ -177,37 +220,37 @@ def find(keys, v):
 
 
 @cuda.jit(device=True)
-def meet_members(keys, met, ring, base, start, low, high, length, kind):
-    """Note which vertices of a table are among the entries low … high - 1 of a record; one block.
+def match_members(block, ring, start, low, high, kind):
+    """Note which vertices of the table are among the entries low … high - 1 of a record; one block.
 
     A thread reads ``AHEAD`` entries at a time (4 bytes each, neighbouring threads neighbouring ones), and then their
     places of the table, which most often are free.
     """
     got = cuda.local.array(AHEAD, int32)
-    width = uint32(cuda.blockDim.x)
+    block_size = uint32(cuda.blockDim.x)
     while low < high:
-        entries, piece = straight(ring, base, start, low, high, length)
+        entries, piece = contiguous_run(ring, start, low, high)
         last, i = uint32(piece - 1), uint32(cuda.threadIdx.x)
         while i <= last:
-            if ask(entries, i, width, last, got):
+            if load_ahead(entries, i, block_size, last, got):
                 maybe = uint32(0)
                 for j in range(AHEAD):
-                    if keys[hashed(got[j], TABLE_BITS)] != EMPTY:
+                    if block.keys[hashed(got[j], TABLE_BITS)] != EMPTY:
                         maybe |= uint32(uint32(1) << uint32(j))
                 while maybe != 0:
                     j = cuda.ffs(maybe) - 1
                     maybe &= uint32(maybe - uint32(1))
-                    found = find(keys, entries[min(uint32(i + j * width), last)])
+                    found = find(block, entries[min(uint32(i + j * block_size), last)])
                     if found >= 0:
-                        met[found] = kind
-            i = uint32(i + AHEAD * width)
+                        block.met[found] = kind
+            i = uint32(i + AHEAD * block_size)
         low += piece
 
 
 @cuda.jit(device=True)
-def count_members(ring, base, start, low, high, length, change, counts):
+def count_members(ring, start, low, high, change, counts):
     """Add ``change`` to the count of each entry low … high - 1 of a record; one block, an atomic each."""
     i = low + cuda.threadIdx.x
     while i < high:
-        cuda.atomic.add(counts, ring[at(base, start + i, length)], int32(change))
+        cuda.atomic.add(counts, ring.entries[at(ring, start + i)], int32(change))
         i += cuda.blockDim.x

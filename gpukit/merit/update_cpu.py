@@ -8,6 +8,8 @@ The rules of ``rule.py`` and ``clocks.py`` are compiled into these functions; Nu
 alone: touch it after one of those.
 """
 
+from typing import Any, NamedTuple
+
 import numba
 import numpy as np
 from numba import int64, uint32, uint64
@@ -28,10 +30,19 @@ PROBES, POLLUTED, EXTENDED = 0, 1, 2
 """Places in ``facts``: vertices whose in-edges were drawn, sets drawn again, sets that got further roots."""
 
 
-def make_scratch() -> tuple[np.ndarray, ...]:
+class Scratch(NamedTuple):
+    """The working space of a worker: nine rows of words, and places of live edges, of a group of members and of one."""
+
+    words: Any
+    starts: Any
+    child: Any
+    live: Any
+
+
+def make_scratch() -> Scratch:
     """Return the working space of a worker."""
     starts, child = np.empty(GROUP, np.int64), np.empty(CHILDREN, np.int64)
-    return np.empty((9, GROUP), np.uint32), starts, child, np.empty(MAX_LIVE, np.uint32)
+    return Scratch(np.empty((9, GROUP), np.uint32), starts, child, np.empty(MAX_LIVE, np.uint32))
 
 
 @numba.njit(nogil=True, cache=True)
@@ -43,18 +54,18 @@ def _draw_calls(first, sample_low, high, seed, w0, w1, w2, w3, size):
 
 
 @numba.njit(nogil=True, cache=True)
-def _roots(arena, begin, roots, tail, wanted, cursor, n, seed, root_tag, sample, visited, stamp, words):
+def add_roots(arena, begin, roots, tail, wanted, cursor, n, key, sample, visited, stamp, words):
     """Continue the root sequence of a set until it has ``wanted`` roots; return the new tail and place in the sequence.
 
     The set is ``arena[begin:tail]``; its first ``roots`` members are roots, stamped ``stamp + 1``, the others are
     stamped ``stamp``. Roots from outside go to the tail, members that become roots to the front. ``cursor`` counts the
     words of the sequence that were used.
     """
-    low, high = uint32(uint64(sample) & uint64(0xFFFFFFFF)), counter_word(sample, root_tag)
+    low, high = uint32(uint64(sample) & uint64(0xFFFFFFFF)), counter_word(sample, key.root_tag)
     size, outside = tail - begin, int64(0)
     while roots + outside < wanted:
         calls = min(CALLS, (wanted - roots - outside + 3) // 4 + 1)
-        _draw_calls(cursor >> 2, low, high, seed, words[0], words[1], words[2], words[3], calls)
+        _draw_calls(cursor >> 2, low, high, key.seed, words[0], words[1], words[2], words[3], calls)
         for word in range(cursor & 3, 4 * calls):
             cursor += 1
             product = uint64(words[word & 3, word >> 2]) * uint64(n)
@@ -78,21 +89,23 @@ def _roots(arena, begin, roots, tail, wanted, cursor, n, seed, root_tag, sample,
 
 
 @numba.njit(nogil=True, cache=True)
-def search(
-    rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix, dead, living_in, raw,
-    seed, tag, sample, arena, head, tail, visited, stamp, scratch,
-):  # fmt: skip
-    """Append all unstamped vertices that reach ``arena[head:tail]``; return the new tail."""
+def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scratch):
+    """Append all unstamped vertices that reach ``arena[head:tail]`` (procedure Probe); return the new tail.
+
+    Afterwards these and all that was appended are stamped ``stamp``, and no unstamped vertex has a live edge to one.
+    """
     words, starts, child, live = scratch
     vertex, low, high = words[0], words[1], words[2]
     w0, w1, w2, w3 = words[3], words[4], words[5], words[6]
     lengths, metas = words[7], words[8]
+    rows, indices, accept, thresholds = edges.rows, edges.indices, edges.accept, edges.thresholds
     skips = len(accept) <= 1
-    multirow = len(rows) > len(dead)
+    multirow = len(rows) > len(remaining.dead)
     filled = min(GROUP, tail - head + 64)
     low[:filled] = uint32(uint64(sample) & uint64(0xFFFFFFFF))
-    high[:filled] = counter_word(sample, tag)
+    high[:filled] = counter_word(sample, key.tag)
     while head < tail:
+        # The next members of the queue: their rows, and the first draw of each.
         size = min(GROUP, tail - head)
         if size > filled:
             low[:] = low[0]
@@ -102,21 +115,19 @@ def search(
             v = uint32(arena[head + j])
             vertex[j] = v
             starts[j], lengths[j], metas[j] = rows[v, 0], rows[v, 1], rows[v, 2]
-        draw_group(vertex, low, high, seed, w0, w1, w2, w3, size)
+        draw_group(vertex, low, high, key.seed, w0, w1, w2, w3, size)
+        # Their live edges, by number.
         kids = 0
         for j in range(size):
             start, length = starts[j], lengths[j]
-            if lt_kind >= 0:
+            if edges.lt_kind >= 0:
                 product = uint64(w0[j]) * uint64(length)
                 child[kids] = start + int64(product >> uint64(32))
-                easy = (lt_kind == LT_CASCADE) & (uint32(product & uint64(0xFFFFFFFF)) >= length) & (length > 0)
-                if easy and dead[indices[child[kids]]] == 0:
+                easy = (edges.lt_kind == LT_CASCADE) & (uint32(product & uint64(0xFFFFFFFF)) >= length) & (length > 0)
+                if easy and remaining.dead[indices[child[kids]]] == 0:
                     kids += 1
                 elif length > 0:
-                    chosen = living_choice(
-                        lt_kind, int64(length), start, lt_constant, lt_prefix,
-                        seed, tag, sample, vertex[j], indices, dead, living_in, raw,
-                    )  # fmt: skip
+                    chosen = living_choice(edges, remaining, int64(length), start, key, sample, vertex[j])
                     child[kids] = start + chosen
                     kids += int64(chosen >= 0)
             else:
@@ -124,11 +135,12 @@ def search(
                 if found < 0:
                     found = live_edges(
                         length, metas[j], start, 0, accept, thresholds,
-                        seed, tag, sample, vertex[j], (w0[j], w1[j], w2[j], w3[j]), live,
+                        key.seed, key.tag, sample, vertex[j], (w0[j], w1[j], w2[j], w3[j]), live,
                     )  # fmt: skip
                     for c in range(found):
                         child[kids + c] = start + int64(live[c])
                 kids += found
+        # Their tails: all are asked for before the stamp of any.
         for c in range(kids):
             child[c] = indices[uint64(child[c])]
         for c in range(kids):
@@ -137,15 +149,16 @@ def search(
                 visited[u] = stamp
                 arena[tail] = u
                 tail += 1
-        if multirow and lt_kind < 0:
+        # Under IC, the further rows of those that have any.
+        if multirow and edges.lt_kind < 0:
             for j in range(size):
                 row, base = int64(rows[vertex[j], 3]), 0
                 while row > 0:
                     base += CALLS_PER_ROW
-                    draws = draw4(seed, tag, sample, vertex[j], base)
+                    draws = draw4(key.seed, key.tag, sample, vertex[j], base)
                     found = live_edges(
                         rows[row, 1], rows[row, 2], rows[row, 0], base, accept, thresholds,
-                        seed, tag, sample, vertex[j], draws, live,
+                        key.seed, key.tag, sample, vertex[j], draws, live,
                     )  # fmt: skip
                     for c in range(found):
                         u = indices[int64(rows[row, 0]) + int64(live[c])]
@@ -160,7 +173,7 @@ def search(
 
 @numba.njit(nogil=True, cache=True)
 def is_clean(arena, start, size, dead):
-    """Return whether no member of a set is dead."""
+    """Return whether no member of a set is dead (algorithm 3, lines 8 to 11)."""
     found = np.uint8(0)
     for member in arena[start : start + size]:
         found |= dead[uint32(member)]
@@ -168,12 +181,16 @@ def is_clean(arena, start, size, dead):
 
 
 @numba.njit(nogil=True, cache=True)
-def advance(
-    rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
-    dead, living, eta, living_in, raw, seed, tag, root_tag, first, step, begin, have, end,
-    starts, sizes, roots, cursors, arena, tail, visited, stamp, facts, scratch,
-):  # fmt: skip
-    """Make the sets begin … end - 1 of a segment sets of the current round; those from ``have`` on are new.
+def finish_set(sets, j, arena, start, known, head, tail, wanted, cursor):
+    """Move the ``wanted - known`` roots that were appended at ``head`` to the others, and note the set."""
+    for i in range(wanted - known):
+        arena[head + i], arena[start + known + i] = arena[start + known + i], arena[head + i]
+    sets.starts[j], sets.sizes[j], sets.roots[j], sets.cursors[j] = start, tail - start, wanted, cursor
+
+
+@numba.njit(nogil=True, cache=True)
+def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, facts, scratch):
+    """Make the sets begin … end - 1 of a segment sets of the current round (algorithms 2 and 5).
 
     A clean set whose number of roots is unchanged is only read. A clean one with further roots is searched from these
     alone. A polluted one is searched again from all of its roots: with the same coins, so that it becomes the set that
@@ -181,16 +198,11 @@ def advance(
 
     Parameters
     ----------
-    rows … lt_prefix
-        As for :func:`gpukit.worlds.sample_cpu.sample`.
-    dead, living, eta, living_in, raw
-        The residual graph (:class:`gpukit.merit.residual.Residual`), and whether LT weights stay as they are.
-    seed, tag, root_tag
-        Key of the coins and of the roots.
-    first, step : int
-        Set j of the segment has the id ``first + j * step``.
-    starts, sizes, roots, cursors : int64, int32, int32 and int64 arrays
-        Place, members and roots of each set, and how far its root sequence was used. Roots are the first members.
+    edges : InEdges
+    remaining : Remaining
+    key : Key
+    span : Span
+    sets : Sets
     arena : int32 array
         Members; written from ``tail`` on. Room for 2 · living members is needed for a set.
     visited : int32 array, shape (n,)
@@ -199,46 +211,46 @@ def advance(
         Larger than any stamp in use; two are used for a set.
     facts : int64 array, shape (3,)
         Counters, increased.
+    scratch : Scratch
 
     Returns
     -------
     next, tail, stamp : int
         The first set not done (``end``, or earlier if the arena is too short), and the new tail and stamp.
     """
-    n = len(dead)
-    words = scratch[0]
-    for j in range(begin, end):
-        if tail + 2 * living > len(arena):
+    n, words = len(remaining.dead), scratch.words
+    for j in range(span.begin, span.end):
+        if tail + 2 * remaining.living > len(arena):
             return j, tail, stamp
-        sample = first + j * step
-        wanted = root_count(living, eta, seed, root_tag, sample)
-        kept, size, cursor = int64(0), int64(0), int64(0)
-        if j < have:
-            if is_clean(arena, starts[j], sizes[j], dead):
-                if wanted == roots[j]:
+        sample = span.first + j * span.step
+        wanted = root_count(remaining.living, remaining.eta, key.seed, key.root_tag, sample)
+        known, size, cursor = int64(0), int64(0), int64(0)
+        if j < span.have:
+            start = sets.starts[j]
+            if is_clean(arena, start, sets.sizes[j], remaining.dead):
+                if wanted == sets.roots[j]:
                     continue
+                # Algorithm 5, lines 9 to 12: a clean set that lacks roots is copied to the tail.
                 facts[EXTENDED] += 1
-                kept, size, cursor = int64(roots[j]), int64(sizes[j]), cursors[j]
-                old, copy = arena[starts[j] : starts[j] + size], arena[tail : tail + size]
+                known, size, cursor = int64(sets.roots[j]), int64(sets.sizes[j]), sets.cursors[j]
+                old, copy = arena[start : start + size], arena[tail : tail + size]
                 for i in range(size):
                     copy[i] = old[i]
-                    visited[uint32(old[i])] = stamp + int64(i < kept)
+                    visited[uint32(old[i])] = stamp + int64(i < known)
             else:
                 facts[POLLUTED] += 1
+        # Lines 13 to 16 and 21 to 25: the roots it lacks, which are all of those of a new or a polluted set.
         head = tail + size
-        last, cursor = _roots(arena, tail, kept, head, wanted, cursor, n, seed, root_tag, sample, visited, stamp, words)
-        kept = wanted - (last - head)
-        last = search(
-            rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix, dead, living_in, raw,
-            seed, tag, sample, arena, head, last, visited, stamp, scratch,
-        )  # fmt: skip
+        last, cursor = add_roots(arena, tail, known, head, wanted, cursor, n, key, sample, visited, stamp, words)
+        known = wanted - (last - head)
+        # Lines 17 and 26: what reaches the roots from outside.
+        last = probe(edges, remaining, key, sample, arena, head, last, visited, stamp, scratch)
         facts[PROBES] += last - head
         stamp += 2
-        for i in range(wanted - kept):
-            arena[head + i], arena[tail + kept + i] = arena[tail + kept + i], arena[head + i]
-        starts[j], sizes[j], roots[j], cursors[j] = tail, last - tail, wanted, cursor
+        # Line 18: roots are the first members.
+        finish_set(sets, j, arena, tail, known, head, last, wanted, cursor)
         tail = last
-    return int64(end), tail, stamp
+    return int64(span.end), tail, stamp
 
 
 @numba.njit(nogil=True, cache=True)

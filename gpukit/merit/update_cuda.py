@@ -12,43 +12,19 @@ does without: what it may have met is looked for in the set itself (``grow_cuda.
 this file alone: touch it after one of that, of ``rule.py`` or of ``clocks.py``).
 """
 
+from typing import Any, NamedTuple
+
 import numba
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels, register_limit, simulated
+from gpukit.merit import grow_cuda as grow
 from gpukit.merit import rule
+from gpukit.merit import table_cuda as table
 from gpukit.merit.clocks import first_clock
-from gpukit.merit.grow_cuda import (
-    COUNTERS,
-    DOUBTS,
-    FRESH,
-    KIDS,
-    PROMOTED,
-    STOP,
-    TAIL,
-    add_new,
-    add_roots,
-    copy_members,
-    drop_promoted,
-    root_of,
-    settle,
-    write,
-)
-from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import (
-    AHEAD,
-    MARKS,
-    STAGE,
-    TABLE,
-    ask,
-    at,
-    count_members,
-    move,
-    open_table,
-    straight,
-    wrapped,
-)
+from gpukit.merit.grow_cuda import COUNTERS, DOUBTS, FRESH, KIDS, PROMOTED, STOP, TAIL
+from gpukit.merit.table_cuda import AHEAD, MARKS, STAGE, TABLE, at, contiguous_run, count_members, load_ahead, wrapped
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.rule import live_edges as _live_edges
 from gpukit.worlds.rule import lt_choice as _lt_choice
@@ -72,7 +48,7 @@ SAME, GROWN, POLLUTED = 0, 1, 2
 AT_ONCE = STAGE // 2
 """Members that a step of a search takes at most: they seldom have more live edges than there is room for."""
 
-MOST_NEW = 4 * STAGE
+MAX_ADDED = 4 * STAGE
 """New roots of a set at most for adding to it without a bitmap."""
 
 live_edges = for_kernels(_live_edges)
@@ -81,100 +57,291 @@ if simulated():
     living_choice = rule.make_living_choice(_lt_choice.py_func, first_clock.py_func)
 
 
+class Turn(NamedTuple):
+    """Which segments a launch takes.
+
+    Attributes
+    ----------
+    order : int32 array
+        Segments to take, ``control[CHANGED]`` of them; empty: consecutive ones from that of set ``begin`` on.
+    listed : int
+        How many consecutive segments to take.
+    group : int
+        Which part of them this launch takes.
+    """
+
+    order: Any
+    listed: Any
+    group: Any
+
+
+class Rings(NamedTuple):
+    """The segments.
+
+    Attributes
+    ----------
+    entries : int32 array, shape (segments * length,)
+    state : int64 array, shape (segments, 4)
+        See ``HEAD``, ``USED``, ``LIVE``.
+    """
+
+    entries: Any
+    state: Any
+
+
+class Bitmap(NamedTuple):
+    """The bitmap of a block: a row of ``words``; those of dead vertices and of what a search met are set."""
+
+    words: Any
+    row: Any
+
+
 @cuda.jit(device=True)
-def _append(v, visited, row, ring, base, data, length, limit, counters):
+def _append(v, bitmap, record, block):
     """Append a vertex to the set, unless its bit is set, as that of a member or a dead vertex is; then set it."""
     bit = uint32(uint32(1) << uint32(v & 31))
-    if cuda.atomic.or_(visited, (row, v >> 5), bit) & bit == 0:
-        write(v, ring, base, data, length, limit, counters)
+    if cuda.atomic.or_(bitmap.words, (bitmap.row, v >> 5), bit) & bit == 0:
+        grow.write(v, record, block)
 
 
 @cuda.jit(device=True)
-def _meet_again(visited, row, ring, base, old, low, high, data, length, limit, counted, counts, counters):
+def _append_old(start, low, high, bitmap, record, block, counted, counts):
     """Append the members low … high - 1 of a set to its new record, but those that are there; one block.
 
     These became roots: with ``counted`` they are taken out of the counts, because roots will be counted.
     """
     got, had = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, uint32)
-    width = uint32(cuda.blockDim.x)
+    block_size = uint32(cuda.blockDim.x)
     while low < high:
-        entries, piece = straight(ring, base, old, low, high, length)
+        entries, piece = contiguous_run(record.ring, start, low, high)
         last, i = uint32(piece - 1), uint32(cuda.threadIdx.x)
         while i <= last:
-            if ask(entries, i, width, last, got):
+            if load_ahead(entries, i, block_size, last, got):
                 for j in range(AHEAD):
                     had[j] = uint32(uint32(1) << uint32(got[j] & 31))
-                    if i + j * width <= last:
-                        had[j] &= cuda.atomic.or_(visited, (row, got[j] >> 5), had[j])
+                    if i + j * block_size <= last:
+                        had[j] &= cuda.atomic.or_(bitmap.words, (bitmap.row, got[j] >> 5), had[j])
                 for j in range(AHEAD):
                     if had[j] == 0:
-                        write(got[j], ring, base, data, length, limit, counters)
-                    elif counted and i + j * width <= last:
+                        grow.write(got[j], record, block)
+                    elif counted and i + j * block_size <= last:
                         cuda.atomic.add(counts, got[j], int32(-1))
-            i = uint32(i + AHEAD * width)
+            i = uint32(i + AHEAD * block_size)
         low += piece
 
 
 @cuda.jit(device=True)
-def _forget(visited, row, ring, base, data, tail, length):
+def _clear_bits(tail, bitmap, record):
     """Clear the bits of all members; one block."""
     got = cuda.local.array(AHEAD, int32)
-    width, low = uint32(cuda.blockDim.x), int64(0)
+    block_size, low = uint32(cuda.blockDim.x), int64(0)
     while low < tail:
-        entries, piece = straight(ring, base, data, low, tail, length)
+        entries, piece = contiguous_run(record.ring, record.start, low, tail)
         last, i = uint32(piece - 1), uint32(cuda.threadIdx.x)
         while i <= last:
-            if ask(entries, i, width, last, got):
+            if load_ahead(entries, i, block_size, last, got):
                 for j in range(AHEAD):
                     bit = uint32(uint32(1) << uint32(got[j] & 31))
-                    cuda.atomic.and_(visited, (row, got[j] >> 5), uint32(uint32(0xFFFFFFFF) ^ bit))
-            i = uint32(i + AHEAD * width)
+                    cuda.atomic.and_(bitmap.words, (bitmap.row, got[j] >> 5), uint32(uint32(0xFFFFFFFF) ^ bit))
+            i = uint32(i + AHEAD * block_size)
         low += piece
 
 
 @cuda.jit(device=True)
-def _start_again(visited, row, dead):
+def _reset_bitmap(bitmap, dead):
     """Set a bitmap to the dead vertices; one block; for after a search that found no room."""
-    for word in range(cuda.threadIdx.x, visited.shape[1], cuda.blockDim.x):
+    for word in range(cuda.threadIdx.x, bitmap.words.shape[1], cuda.blockDim.x):
         bits = uint32(0)
         for v in range(32 * word, min(32 * word + 32, len(dead))):
             if dead[v] != 0:
                 bits |= uint32(uint32(1) << uint32(v & 31))
-        visited[row, word] = bits
+        bitmap.words[bitmap.row, word] = bits
 
 
 @cuda.jit(device=True)
-def _turn(ring, base, length, starts, head, used, marks):
+def _drop_set(r, sets, ring, counted, counts):
+    """Take the members of a polluted set out of the counts, and let its record count no more; one block."""
+    if counted:
+        count_members(ring, int64(sets.starts[r]), int64(0), int64(sets.sizes[r]), -1, counts)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        sets.starts[r] = -1
+
+
+@cuda.jit(device=True)
+def _compact(ring, starts, head, used, block):
     """Go once round a ring, moving the records that count to its head; return head and entries used; one block."""
-    source, left = wrapped(head - used + length, length), used
+    source, left = wrapped(head - used + ring.length, ring.length), used
     while left > 0:
         cuda.syncthreads()
-        number = ring[base + source]
-        record = int64(ring[at(base, source + 1, length)]) + HEADER
-        if starts[number] == wrapped(source + HEADER, length):
-            move(ring, base, source, head, record, length, record, int64(0), marks, False)
+        number = ring.entries[ring.base + source]
+        size = int64(ring.entries[at(ring, source + 1)]) + HEADER
+        if starts[number] == wrapped(source + HEADER, ring.length):
+            table.move(ring, source, head, size, size, int64(0), block.marks, False)
             cuda.syncthreads()
             if cuda.threadIdx.x == 0:
-                starts[number] = wrapped(head + HEADER, length)
-            head = wrapped(head + record, length)
+                starts[number] = wrapped(head + HEADER, ring.length)
+            head = wrapped(head + size, ring.length)
         else:
-            used -= record
-        source = wrapped(source + record, length)
-        left -= record
+            used -= size
+        source = wrapped(source + size, ring.length)
+        left -= size
     cuda.syncthreads()
     return head, used
 
 
+@cuda.jit(device=True)
+def _begin_record(task, cursor, dead, key, bitmap, record, block, counted, counts):
+    """Write all roots of a set, and behind them the members that it keeps; one block; return the words used.
+
+    Algorithm 5, lines 21 to 25, and algorithm 2, lines 6 to 9: afterwards ``counters[TAIL]`` members stand in the
+    record, roots first, and their bits are set. Roots that live stay, since further ones continue the same sequence.
+    """
+    tid, block_size = block.tid, block.size
+    cuda.syncthreads()
+    if tid == 0:
+        block.counters[TAIL] = 0
+    cuda.syncthreads()
+    _append_old(task.start, int64(0), task.roots, bitmap, record, block, False, counts)
+    while True:
+        cuda.syncthreads()
+        missing = task.wanted - int64(block.counters[TAIL])
+        cuda.syncthreads()
+        if missing == 0:
+            break
+        # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
+        chunk = min(block_size, missing)
+        if tid < chunk:
+            v = grow.root_of(cursor + tid, int64(len(dead)), key, task.sample)
+            if v >= 0:
+                _append(v, bitmap, record, block)
+        cursor += chunk
+    _append_old(task.start, task.roots, task.size, bitmap, record, block, counted, counts)
+    cuda.syncthreads()
+    return cursor
+
+
+@cuda.jit(device=True)
+def _write_roots(adding, task, cursor, r, sets, dead, key, bitmap, record, block, counted, counts):
+    """Write what a set keeps and the roots that it lacks (algorithm 5, lines 9 to 25); one block.
+
+    Returns
+    -------
+    adding : bool
+        Whether the set is known by marks and the table, not by the bitmap.
+    cursor : int
+        Words of its root sequence used.
+    first_end, rest : int
+        The members from ``task.roots`` to ``first_end`` and those from ``rest`` on are new, and not yet searched from.
+    """
+    first_end, rest, promoted = task.wanted, task.wanted, int64(0)
+    if block.tid < COUNTERS - KIDS:
+        block.counters[KIDS + block.tid] = 0
+    if adding:
+        # Lines 9 to 18: a clean set that lacks few roots is copied, and those are added.
+        grow.copy_members(task, record, block)
+        cursor = grow.add_roots(task, cursor, dead, key, record, block)
+        first_end, rest = task.roots + int64(block.counters[FRESH]), task.size + int64(block.counters[FRESH])
+        promoted = int64(block.counters[PROMOTED])
+        if promoted > table.STAGE:
+            # More than the table takes.
+            adding, cursor, first_end, rest = False, sets.cursors[r], task.wanted, task.wanted
+    if adding:
+        grow.drop_promoted(task, promoted, record, block)
+    else:
+        # Lines 21 to 25: all roots of a new or polluted set, or of one that lacks many.
+        cursor = _begin_record(task, cursor, dead, key, bitmap, record, block, counted, counts)
+        rest = int64(block.counters[TAIL])
+    return adding, cursor, first_end, rest
+
+
+@cuda.jit(device=True)
+def _stage_live_edges(v, step, skipped, edges, remaining, key, sample, block, live):
+    """Draw the live in-edges of a member, and note those from number ``skipped`` of the step on, if there is room."""
+    row, draw = v, 0
+    while True:
+        start, degree = edges.rows[row, 0], edges.rows[row, 1]
+        hits = 0
+        if edges.lt_kind >= 0:
+            chosen = living_choice(edges, remaining, int64(degree), int64(start), key, sample, v)
+            if chosen >= 0:
+                live[0] = uint32(chosen)
+                hits = 1
+        elif degree > 0:
+            words = draw4(key.seed, key.tag, sample, v, draw)
+            hits = live_edges(
+                degree, edges.rows[row, 2], start, draw, edges.accept, edges.thresholds,
+                key.seed, key.tag, sample, v, words, live,
+            )  # fmt: skip
+        if hits > 0:
+            place = int64(cuda.atomic.add(block.counters, KIDS + step, int32(hits))) - skipped
+            for j in range(hits):
+                if 0 <= place + j < table.STAGE:
+                    block.stage[place + j] = int64(start) + int64(live[j])
+        row = int64(edges.rows[row, 3])
+        if row == 0 or edges.lt_kind >= 0:
+            break
+        draw += CALLS_PER_ROW
+
+
+@cuda.jit(device=True)
+def _probe(first, first_end, rest, adding, edges, remaining, key, sample, bitmap, record, block, live):
+    """Append all vertices that reach members and are not in the set (procedure Probe); one block; return the members.
+
+    The members first … first_end - 1 and those from ``rest`` on wait to be searched from. With ``adding`` the set is
+    known by marks and the table, else by the bitmap. More than ``record.limit`` members are not all written.
+    """
+    tid, block_size, counters = block.tid, block.size, block.counters
+    step, at_once, skipped, tail = 0, int64(AT_ONCE), int64(0), int64(0)
+    while True:
+        cuda.syncthreads()
+        tail = int64(counters[TAIL])
+        ahead = first_end - first
+        take = min(at_once, ahead + tail - rest)
+        doubts = int64(counters[DOUBTS])
+        if tail > record.limit or (take == 0 and doubts == 0):
+            break
+        if take == 0 or 2 * doubts > table.STAGE:
+            grow.append_unmatched(tail, record, block)
+            continue
+        i = tid
+        while i < take:
+            place = first + i if i < ahead else rest + i - ahead
+            v = int64(record.ring.entries[at(record.ring, record.start + place)])
+            _stage_live_edges(v, step, skipped, edges, remaining, key, sample, block, live)
+            i += block_size
+        cuda.syncthreads()
+        kids = int64(counters[KIDS + step]) - skipped
+        if tid == 0:
+            counters[KIDS + 1 - step] = 0
+        if kids > table.STAGE and take > 1:
+            # Nothing happened yet: the same draws again, for fewer members.
+            at_once, kids, take = take >> 1, int64(0), int64(0)
+        elif kids > table.STAGE:
+            # The live edges of one member, as many as fit at a time: alone, it finds them in the same order again.
+            at_once, skipped, kids, take = int64(1), skipped + table.STAGE, int64(table.STAGE), int64(0)
+        else:
+            at_once, skipped = min(2 * at_once, int64(AT_ONCE)), int64(0)
+        if adding:
+            grow.append_unmarked(kids, edges.indices, remaining.dead, record, block)
+        else:
+            j = tid
+            while j < kids:
+                _append(int64(edges.indices[block.stage[j]]), bitmap, record, block)
+                j += block_size
+        first_part = min(take, ahead)
+        first += first_part
+        rest += take - first_part
+        step = 1 - step
+    return tail
+
+
 @cuda.jit(cache=True, **register_limit(REGISTERS))
-def advance(
-    rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix,
-    dead, living, eta, living_in, raw, seed, tag, root_tag, first, segments, begin, have, end,
-    order, listed, group, flags, starts, sizes, roots, cursors, ring, state, visited, counts, counted, control,
-):  # fmt: skip
+def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, counts, counted, control):
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.
 
-    Block b owns a segment, the one at group * grid + b of those listed, and its sets, r ≡ segment modulo ``segments``,
-    one after the other. A step of a search takes up to ``AT_ONCE`` waiting members: a thread reads the row of its
+    Algorithms 2 and 5. Block b owns a segment, the one at group * grid + b of those listed, and its sets, one after the
+    other. A step of a search takes up to ``AT_ONCE`` waiting members: a thread reads the row of its
     member (16 bytes) and thresholds, and writes live edges to shared memory; then it takes a live edge and reads
     its tail (a 32-byte sector). Of a new or polluted set, it sets a bit in the block's bitmap with one atomic; members
     are written once (4 bytes), and read once to clear the bitmap. Of a set that gains roots, members are copied, and
@@ -183,25 +350,12 @@ def advance(
 
     Parameters
     ----------
-    rows … lt_prefix, dead, living, eta, living_in, raw, seed, tag, root_tag
-        As in :func:`gpukit.merit.update_cpu.advance`.
-    first, segments : int
-        Set r has the id ``first + r`` and lies in segment r mod ``segments``.
-    order : int32 array
-        Segments to take, ``control[CHANGED]`` of them; empty: consecutive ones from that of set ``begin`` on.
-    listed : int
-        How many consecutive segments to take.
-    group : int
-        Which part of them this launch takes.
+    edges, remaining, key, span, sets
+        See :mod:`gpukit.merit.rule`.
+    turn : Turn
     flags : uint8 array
-        What happened to the sets below ``have`` (:func:`discover`).
-    starts, sizes, roots : int32 arrays
-        First entry in its ring, members and roots of each set. Roots are the first members.
-    cursors : int64 array
-        Words of its root sequence that each set has used.
-    ring : int32 array, shape (segments * length,)
-    state : int64 array, shape (segments, 4)
-        See ``HEAD``, ``USED``, ``LIVE``.
+        What happened to the sets below ``have`` (:func:`gpukit.merit.discover_cuda.discover`).
+    rings : Rings
     visited : uint32 array, shape (>= blocks, ceil(n / 32))
         Bitmaps; the bits of dead vertices are set, no others, at the start and at the end.
     counts : int32 array, shape (n,)
@@ -211,180 +365,81 @@ def advance(
         ``PROBES`` and ``MEMBERS`` are increased. ``OVERFLOW`` is set if a ring was too short: then no set is of use,
         and nothing is done where it is set before.
     """
-    lane, width = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
+    tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     counters = cuda.shared.array(COUNTERS, int32)
     stage = cuda.shared.array(STAGE, uint32)
     keys = cuda.shared.array(TABLE, int32)
     met = cuda.shared.array(TABLE, numba.int8)
     marks = cuda.shared.array(MARKS, uint32)
+    block = table.Block(tid, block_size, counters, stage, keys, met, marks)
     live = cuda.local.array(64, uint32)
-    n = int64(len(dead))
-    length = int64(len(ring) // segments)
+    dead, segments, state = remaining.dead, int64(span.step), rings.state
+    length = int64(len(rings.entries) // span.step)
     limit = length // 4 - HEADER
-    row = int64(cuda.blockIdx.x)
-    index = int64(group) * cuda.gridDim.x + row
-    if lane == 0:
-        there = control[CHANGED] if len(order) > 0 else int64(listed)
+    bitmap = Bitmap(visited, int64(cuda.blockIdx.x))
+    index = int64(turn.group) * cuda.gridDim.x + bitmap.row
+    if tid == 0:
+        there = control[CHANGED] if len(turn.order) > 0 else int64(turn.listed)
         counters[STOP] = 1 if control[OVERFLOW] != 0 or index >= there else 0
-    open_table(keys)
+    table.clear_table(block)
     cuda.syncthreads()
     if counters[STOP] != 0:
         return
-    segment = int64(order[index]) if len(order) > 0 else (int64(begin) + index) % int64(segments)
-    base = segment * length
+    segment = int64(turn.order[index]) if len(turn.order) > 0 else (int64(span.begin) + index) % segments
+    ring = table.Ring(rings.entries, segment * length, length)
     head, used, kept = state[segment, HEAD], state[segment, USED], state[segment, LIVE]
     probes, grown = int64(0), int64(0)
-    r = int64(begin) + (segment - int64(begin)) % int64(segments)
+    r = int64(span.begin) + (segment - int64(span.begin)) % segments
     over = False
     while not over:
-        while r < have and r < end and flags[r] == SAME:
-            r += segments
-        if r >= end:
+        # The next set that is new, polluted, or lacks roots.
+        while r < span.have and r < span.end and flags[r] == SAME:
+            r += span.step
+        if r >= span.end:
             break
-        change = POLLUTED if r >= have else int(flags[r])
-        sample = int64(first) + r
-        wanted = root_count(living, eta, seed, root_tag, sample)
-        if r < have and change == POLLUTED:
-            kept -= int64(sizes[r]) + HEADER
-            grown -= int64(sizes[r])
-            if r < counted:
-                count_members(ring, base, int64(starts[r]), int64(0), int64(sizes[r]), length, -1, counts)
-            cuda.syncthreads()
-            if lane == 0:
-                starts[r] = -1
+        change = POLLUTED if r >= span.have else int(flags[r])
+        sample = int64(span.first) + r
+        wanted = rule.root_count(remaining.living, remaining.eta, key.seed, key.root_tag, sample)
+        if r < span.have and change == POLLUTED:
+            kept -= int64(sets.sizes[r]) + HEADER
+            grown -= int64(sets.sizes[r])
+            _drop_set(r, sets, ring, r < counted, counts)
+        # Make room at the head of the ring.
         if 2 * used > length and 8 * kept <= 3 * length:
             cuda.syncthreads()
-            head, used = _turn(ring, base, length, starts, head, used, marks)
-        adding = change == GROWN and wanted - roots[r] <= MOST_NEW
-        known, size, cursor, old = int64(0), int64(0), int64(0), int64(0)
+            head, used = _compact(ring, sets.starts, head, used, block)
+        adding = change == GROWN and wanted - sets.roots[r] <= MAX_ADDED
+        known, size, cursor, start = int64(0), int64(0), int64(0), int64(0)
         if change == GROWN:
-            known, size, cursor, old = int64(roots[r]), int64(sizes[r]), cursors[r], int64(starts[r])
+            known, size = int64(sets.roots[r]), int64(sets.sizes[r])
+            cursor, start = sets.cursors[r], int64(sets.starts[r])
         if 2 * used > length or wanted + size - known > limit:
             over = True
             break
-        data = wrapped(head + HEADER, length)
-        one, one_end, two, promoted = known, wanted, wanted, int64(0)
-        if lane < COUNTERS - KIDS:
-            counters[KIDS + lane] = 0
-        if adding:
-            copy_members(known, size, wanted, old, ring, base, data, length, marks)
-            cursor = add_roots(
-                known, size, wanted, cursor, old, n, dead, seed, root_tag, sample,
-                ring, base, data, length, stage, keys, met, marks, counters,
-            )  # fmt: skip
-            one_end, two = known + int64(counters[FRESH]), size + int64(counters[FRESH])
-            promoted = int64(counters[PROMOTED])
-            if promoted > STAGE:
-                # More than the table takes.
-                adding, cursor, one_end, two = False, cursors[r], wanted, wanted
-        if adding:
-            drop_promoted(known, size, wanted, promoted, old, ring, base, data, length, limit, keys, met, counters)
-        else:
-            cuda.syncthreads()
-            if lane == 0:
-                counters[TAIL] = 0
-            cuda.syncthreads()
-            _meet_again(visited, row, ring, base, old, int64(0), known, data, length, limit, False, counts, counters)
-            while True:
-                cuda.syncthreads()
-                missing = wanted - int64(counters[TAIL])
-                cuda.syncthreads()
-                if missing == 0:
-                    break
-                # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
-                chunk = min(width, missing)
-                if lane < chunk:
-                    v = root_of(cursor + lane, n, seed, root_tag, sample)
-                    if v >= 0:
-                        _append(v, visited, row, ring, base, data, length, limit, counters)
-                cursor += chunk
-            _meet_again(visited, row, ring, base, old, known, size, data, length, limit, r < counted, counts, counters)
-            cuda.syncthreads()
-            two = int64(counters[TAIL])
-        begun, had = one_end - known - two, two
-        step, most, skipped, tail = 0, int64(AT_ONCE), int64(0), int64(0)
-        while True:
-            cuda.syncthreads()
-            tail = int64(counters[TAIL])
-            ahead = one_end - one
-            take = min(most, ahead + tail - two)
-            doubts = int64(counters[DOUBTS])
-            if tail > limit or (take == 0 and doubts == 0):
-                break
-            if take == 0 or 2 * doubts > STAGE:
-                settle(tail, ring, base, data, length, limit, keys, met, counters)
-                continue
-            i = lane
-            while i < take:
-                place = one + i if i < ahead else two + i - ahead
-                v = int64(ring[at(base, data + place, length)])
-                line, draw = v, 0
-                while True:
-                    start, degree = rows[line, 0], rows[line, 1]
-                    hits = 0
-                    if lt_kind >= 0:
-                        chosen = living_choice(
-                            lt_kind, int64(degree), int64(start), lt_constant, lt_prefix,
-                            seed, tag, sample, v, indices, dead, living_in, raw,
-                        )  # fmt: skip
-                        if chosen >= 0:
-                            live[0] = uint32(chosen)
-                            hits = 1
-                    elif degree > 0:
-                        words = draw4(seed, tag, sample, v, draw)
-                        hits = live_edges(
-                            degree, rows[line, 2], start, draw, accept, thresholds,
-                            seed, tag, sample, v, words, live,
-                        )  # fmt: skip
-                    if hits > 0:
-                        place = int64(cuda.atomic.add(counters, KIDS + step, int32(hits))) - skipped
-                        for j in range(hits):
-                            if 0 <= place + j < STAGE:
-                                stage[place + j] = int64(start) + int64(live[j])
-                    line = int64(rows[line, 3])
-                    if line == 0 or lt_kind >= 0:
-                        break
-                    draw += CALLS_PER_ROW
-                i += width
-            cuda.syncthreads()
-            kids = int64(counters[KIDS + step]) - skipped
-            if lane == 0:
-                counters[KIDS + 1 - step] = 0
-            if kids > STAGE and take > 1:
-                # Nothing happened yet: the same draws again, for fewer members.
-                most, kids, take = take >> 1, int64(0), int64(0)
-            elif kids > STAGE:
-                # The live edges of one member, as many as fit at a time: alone, it finds them in the same order again.
-                most, skipped, kids, take = int64(1), skipped + STAGE, int64(STAGE), int64(0)
-            else:
-                most, skipped = min(2 * most, int64(AT_ONCE)), int64(0)
-            if adding:
-                add_new(kids, stage, indices, dead, ring, base, data, length, limit, keys, met, marks, counters)
-            else:
-                j = lane
-                while j < kids:
-                    v = int64(indices[stage[j]])
-                    _append(v, visited, row, ring, base, data, length, limit, counters)
-                    j += width
-            first_part = min(take, ahead)
-            one += first_part
-            two += take - first_part
-            step = 1 - step
+        task = grow.Task(sample, wanted, known, size, start)
+        record = table.Record(ring, wrapped(head + HEADER, length), limit)
+        adding, cursor, first_end, rest = _write_roots(
+            adding, task, cursor, r, sets, dead, key, bitmap, record, block, r < counted, counts
+        )
+        # Lines 17 and 26: what reaches the roots from outside.
+        begun = first_end - known - rest
+        tail = _probe(known, first_end, rest, adding, edges, remaining, key, sample, bitmap, record, block, live)
         if tail > limit:
             if not adding:
-                _start_again(visited, row, dead)
+                _reset_bitmap(bitmap, dead)
             over = True
             break
         if not adding:
-            _forget(visited, row, ring, base, data, tail, length)
+            _clear_bits(tail, bitmap, record)
         if r < counted:
             # Of a set that was added to, the roots that it did not have and the members after those copied.
-            count_members(ring, base, data, known, one_end, length, 1, counts)
-            count_members(ring, base, data, had, tail, length, 1, counts)
-        if lane == 0:
-            ring[base + head] = r
-            ring[at(base, head + 1, length)] = tail
-            starts[r], sizes[r], roots[r], cursors[r] = data, tail, wanted, cursor
+            count_members(ring, record.start, known, first_end, 1, counts)
+            count_members(ring, record.start, rest, tail, 1, counts)
+        # The record is complete: note where it lies.
+        if tid == 0:
+            ring.entries[ring.base + head] = r
+            ring.entries[at(ring, head + 1)] = tail
+            sets.starts[r], sets.sizes[r], sets.roots[r], sets.cursors[r] = record.start, tail, wanted, cursor
         head = wrapped(head + tail + HEADER, length)
         used += tail + HEADER
         kept += tail + HEADER
@@ -393,9 +448,9 @@ def advance(
         if change == GROWN:
             kept -= size + HEADER
             grown -= size
-        r += segments
+        r += span.step
         cuda.syncthreads()
-    if lane == 0:
+    if tid == 0:
         if over:
             control[OVERFLOW] = 1
         state[segment, HEAD], state[segment, USED], state[segment, LIVE] = head, used, kept
@@ -404,15 +459,25 @@ def advance(
 
 
 _u8, _u32, _u64, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.uint64, numba.int32, numba.int64))
-_int, _seed, _bool = numba.int64, numba.uint64, numba.boolean
+_int, _seed, _group = numba.int64, numba.uint64, types.BaseTuple.from_types
 
 KERNELS = {
-    "advance": (
-        advance,
-        (numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32)
-        + (_u8, _int, _int, _i32, _bool, _seed, *(_int,) * 7)
-        + (_i32, _int, _int, _u8, _i32, _i32, _i32, _i64, _i32, numba.int64[:, ::1], numba.uint32[:, ::1])
-        + (_i32, _int, _i64),
+    "update_sets": (
+        update_sets,
+        (
+            _group((numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32), rule.InEdges),
+            _group((_u8, _int, _int, _i32, numba.boolean), rule.Remaining),
+            _group((_seed, _int, _int), rule.Key),
+            _group((_int,) * 5, rule.Span),
+            _group((_i32, _int, _int), Turn),
+            _u8,
+            _group((_i32, _i32, _i32, _i64), rule.Sets),
+            _group((_i32, numba.int64[:, ::1]), Rings),
+            numba.uint32[:, ::1],
+            _i32,
+            _int,
+            _i64,
+        ),
     ),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -10,8 +10,8 @@ from oracles.selection import check_same_selection
 
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
-from gpukit.merit import Costs, Params, SimulatedWorld, simulate
-from gpukit.merit.factory import make_sets
+from gpukit.merit import Costs, Params, SimulatedWorld
+from gpukit.merit.paper.factory import make_sets, simulate
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
 from gpukit.worlds.reverse import prepare
@@ -22,7 +22,7 @@ def small(monkeypatch):
     from gpukit.merit import cover_cuda, sets_cuda
 
     monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
-    for name, value in (("BLOCK", 32), ("MOST", 32), ("WANTED", 2), ("EPOCHS", 2)):
+    for name, value in (("BLOCK", 32), ("MAX_CANDIDATES", 32), ("WANTED", 2), ("EPOCHS", 2)):
         monkeypatch.setattr(cover_cuda, name, value)
     monkeypatch.setattr(sets_cuda, "INVERTED", 200)
 
@@ -51,21 +51,20 @@ def check_equal(cpu, gpu, costs=None):
         ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
     ],
 )
-@pytest.mark.parametrize(("stage", "most_new", "bits"), [(256, 512, 10), (3, 512, 0), (1, 512, 0), (256, 0, 10)])
+@pytest.mark.parametrize(("stage", "max_added", "bits"), [(256, 512, 10), (3, 512, 0), (1, 512, 0), (256, 0, 10)])
 def test_sets_and_seeds_through_a_history(
-    random_graph, simulator, model, weights, options, stage, most_new, bits, monkeypatch
+    random_graph, simulator, model, weights, options, stage, max_added, bits, monkeypatch
 ):
     """A set that gains more at a time than the table takes gains it in steps; fewer sets are tried, then more again.
 
     With few marks all that is found may be a member, and has to be looked for.
     """
-    from gpukit.merit import grow_cuda, table_cuda, update_cuda
+    from gpukit.merit import table_cuda, update_cuda
 
-    for module in (grow_cuda, table_cuda):
-        monkeypatch.setattr(module, "MARK_BITS", bits)
-    for module in (update_cuda, grow_cuda):
+    monkeypatch.setattr(table_cuda, "MARK_BITS", bits)
+    for module in (update_cuda, table_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
-    monkeypatch.setattr(update_cuda, "MOST_NEW", most_new)
+    monkeypatch.setattr(update_cuda, "MAX_ADDED", max_added)
     graph = random_graph(30, 90, 6, weights)
     costs = np.random.default_rng(1).integers(1, 5, 30)
     cpu, gpu, residual = pair(graph, model, 14, simulator, **options)
@@ -113,10 +112,9 @@ def test_clocks_choose_where_the_dead_hold_the_weight(make_graph, simulator, edg
 
 def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
     """Sets of roots alone, which the marks do not tell from others: a root found in one step is drawn in no other."""
-    from gpukit.merit import grow_cuda, table_cuda
+    from gpukit.merit import table_cuda
 
-    for module in (grow_cuda, table_cuda):
-        monkeypatch.setattr(module, "MARK_BITS", 0)
+    monkeypatch.setattr(table_cuda, "MARK_BITS", 0)
     cpu, gpu, residual = pair(make_graph(60, [(0, 1)], Weights()), "ic", 6, simulator)
     for one in (cpu, gpu):
         one.extend(12)
@@ -128,14 +126,14 @@ def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
     check_equal(cpu, gpu, np.ones(60, np.int64))
 
 
-@pytest.mark.parametrize(("stage", "most_new"), [(256, 512), (1, 512), (256, 0)])
-def test_members_that_become_roots(make_graph, simulator, stage, most_new, monkeypatch):
+@pytest.mark.parametrize(("stage", "max_added"), [(256, 512), (1, 512), (256, 0)])
+def test_members_that_become_roots(make_graph, simulator, stage, max_added, monkeypatch):
     """Most of 20 vertices are in every set and 17 others die: sets gain roots that they have, few or more than fit."""
-    from gpukit.merit import grow_cuda, update_cuda
+    from gpukit.merit import table_cuda, update_cuda
 
-    for module in (update_cuda, grow_cuda):
+    for module in (update_cuda, table_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
-    monkeypatch.setattr(update_cuda, "MOST_NEW", most_new)
+    monkeypatch.setattr(update_cuda, "MAX_ADDED", max_added)
     edges = [(v, (v * a + 1) % 20) for v in range(20) for a in (1, 3, 7)]
     cpu, gpu, residual = pair(make_graph(40, edges, Weights("const", 0.7)), "ic", 20, simulator)
     for one in (cpu, gpu):
@@ -150,9 +148,10 @@ def test_members_that_become_roots(make_graph, simulator, stage, most_new, monke
 
 def test_more_live_edges_than_a_block_holds(make_graph, simulator, monkeypatch):
     """A vertex whose live edges are taken in parts waits alone, also when the first part gave it company."""
-    from gpukit.merit import update_cuda
+    from gpukit.merit import table_cuda, update_cuda
 
-    monkeypatch.setattr(update_cuda, "STAGE", 3)
+    for module in (update_cuda, table_cuda):
+        monkeypatch.setattr(module, "STAGE", 3)
     edges = [(leaf, 0) for leaf in range(1, 5)] + [(5, 1), (6, 2), (7, 3), (8, 4)]
     cpu, gpu, _ = pair(make_graph(9, edges, Weights("const", 1.0)), "ic", 9, simulator)
     for one in (cpu, gpu):
@@ -193,7 +192,7 @@ def test_rings_that_were_too_short_become_twice_as_long(random_graph, simulator)
     for one in (cpu, gpu):
         one.extend(6)
     before = gpu.length
-    gpu._renew()
+    gpu.redraw()
     check_equal(cpu, gpu)
     assert gpu.length == 2 * before
 
@@ -207,14 +206,14 @@ def test_memory_was_planned_for(random_graph, simulator, monkeypatch):
     gpu.extend(16)
     gpu.restart(0)
     gpu.extend(5)
-    gpu._renew()
+    gpu.redraw()
     assert sets_cuda.CudaSets.memory(gpu) <= sets_cuda.CudaSets.planned(gpu)
 
 
 def test_memory_is_given_back_at_once(random_graph, simulator):
     """The next campaign plans with what is free then: nothing may wait for a garbage collection."""
     _, gpu, residual = pair(random_graph(12, 30, 1), "ic", 8, simulator)
-    judge = make_sets(gpu.reverse, residual, Params(8, 1), simulator, 1, beside=gpu)
+    judge = make_sets(gpu.reverse, residual, Params(8, 1), simulator, 1, share_graph_with=gpu)
     states = [weakref.ref(one) for one in (gpu, judge, gpu.state)]
     gc.disable()
     try:
@@ -257,10 +256,10 @@ def test_campaigns(make_graph, simulator, params, update, monkeypatch):
 
 
 def test_members_that_32_bits_do_not_number_are_refused(random_graph, simulator, monkeypatch):
-    from gpukit.merit import gamcss
+    from gpukit.merit.paper import gamcss
 
     _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator, update="regenerate", ids="fresh", storage="global")
-    monkeypatch.setattr(gamcss, "MOST_MEMBERS", 20)
+    monkeypatch.setattr(gamcss, "MAX_MEMBERS", 20)
     gpu.extend(2)
     with pytest.raises(DeviceError, match="GAMCSS numbers 20 at most"):
         gpu.extend(60)

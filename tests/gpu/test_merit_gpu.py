@@ -11,8 +11,8 @@ from gpukit.artifacts import write_graph
 from gpukit.bench.counters import RATES, SUMS, find_ncu, measure
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
-from gpukit.merit import Costs, Params, SimulatedWorld, simulate
-from gpukit.merit.factory import make_sets
+from gpukit.merit import Costs, Params, SimulatedWorld
+from gpukit.merit.paper.factory import make_sets, simulate
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
 from gpukit.worlds.reverse import prepare
@@ -35,7 +35,7 @@ def follow(graph, model, gpu, eta, sizes, groups, options, *, tune=None):
     raw = params.lt_residual == "raw"
     cpu = [CpuSets(reverse, residual, 5, raw=raw, threads=2) for _ in range(2)]
     first = make_sets(reverse, residual, params, gpu, groups)
-    cuda = [first, make_sets(reverse, residual, params, gpu, groups, beside=first)]
+    cuda = [first, make_sets(reverse, residual, params, gpu, groups, share_graph_with=first)]
     if tune is not None:
         tune(cuda)
     costs = Costs.degree(graph).values

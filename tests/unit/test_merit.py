@@ -14,11 +14,12 @@ from scipy import stats
 from gpukit.device.select import Device
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Weights
-from gpukit.merit import Campaign, Costs, Params, ReplayedWorld, SimulatedWorld, simulate
+from gpukit.merit import Costs, Params, ReplayedWorld, SimulatedWorld
 from gpukit.merit.bounds import JUDGES, SERVES, judging, most_covered, plan
+from gpukit.merit.paper.factory import Campaign, simulate
 from gpukit.merit.policy import JUDGE_FIRST, Policy
 from gpukit.merit.residual import Residual
-from gpukit.merit.sets import CpuSets, lead
+from gpukit.merit.sets import CpuSets, top_by_ratio
 from gpukit.worlds.reverse import prepare
 
 
@@ -121,7 +122,7 @@ def test_no_seeds_of_the_same_cost_cover_more(seed):
     counts = np.array([sum(v in one for one in sets) for v in range(9)])
     without = most_covered(gains, [costs[v] for v in batch], len(sets), [(len(sets), 1)])
     for share in (9, 2):  # with few leaders the rest of the budget counts at the last one's ratio
-        most = most_covered(gains, [costs[v] for v in batch], len(sets), lead(counts, np.array(costs), share))
+        most = most_covered(gains, [costs[v] for v in batch], len(sets), top_by_ratio(counts, np.array(costs), share))
         check_bound(sets, costs, budget, most)
         assert most <= without <= sum(gains) / (1 - (1 - 1 / 3) ** 3)
 

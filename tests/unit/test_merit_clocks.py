@@ -13,12 +13,13 @@ from gpukit.device.philox import Stream
 from gpukit.graph.csr import Weights
 from gpukit.graph.probabilities import stored
 from gpukit.merit.clocks import first_clock, halvings, is_before
-from gpukit.merit.rule import DRAWS, living_choice
+from gpukit.merit.rule import DRAWS, InEdges, Key, Remaining, living_choice
 from gpukit.worlds.reverse import prepare
 from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, LT_CONSTANT, LT_PREFIX, lt_choice
 
 SEED, TAG = np.uint64(11), int(Stream.LT)
 UNDECIDED = -2
+NONE = np.zeros(0, np.uint32)
 
 
 def words():
@@ -106,10 +107,10 @@ def by_clocks(kind, degree, start, constant, prefix, indices, dead, living_in, c
 @numba.njit
 def by_rule(kind, degree, start, constant, prefix, indices, dead, living_in, count):
     found = np.empty(count, np.int64)
+    edges = InEdges(NONE, indices, NONE, NONE, kind, constant, prefix)
+    remaining = Remaining(dead, 0, 0, living_in, False)
     for sample in range(count):
-        found[sample] = living_choice(
-            kind, degree, start, constant, prefix, SEED, TAG, sample, 0, indices, dead, living_in, False
-        )
+        found[sample] = living_choice(edges, remaining, degree, start, Key(SEED, TAG, 0), sample, 0)
     return found
 
 

@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld
-from gpukit.merit.nonadaptive import JUDGES, _choose, _Worlds, choose_once, passes
+from gpukit.merit.paper.nonadaptive import JUDGES, _choose, _Worlds, choose_once, passes
 from gpukit.worlds.reverse import prepare
 
 

@@ -1,6 +1,7 @@
 """mRR sets on the CPU: exact distributions, the biased update and its repair, equality for any history and threads."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from oracles.worlds import mask_of
 from gpukit.device import memory
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
-from gpukit.merit.printed import PrintedSets
+from gpukit.merit.paper.printed import PrintedUpdate
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
 from gpukit.worlds.reverse import prepare
 
 RUNS = 40_000
+PrintedSets = partial(CpuSets, make_update=PrintedUpdate)
 
 
 class Pair:
@@ -52,10 +54,10 @@ def chance_of_middle(kind, fixed):
     pair = Pair(fixed["graph"], eta=3, kind=kind)
     pair.bring(RUNS)
     segment = pair.sets._segments[0]
-    before = segment.arena[segment.starts[:RUNS]].copy()
+    before = segment.arena[segment.sets.starts[:RUNS]].copy()
     pair.kill(0)
     lists = pair.bring(RUNS)
-    after = segment.arena[segment.starts[:RUNS]]
+    after = segment.arena[segment.sets.starts[:RUNS]]
     chosen = (before == 1) if fixed["before"] else (after == 1)
     hits = [2 in members for members, one in zip(lists, chosen, strict=True) if one]
     return sum(hits), len(hits)
@@ -225,7 +227,7 @@ def test_sets_that_do_not_fit_are_not_drawn(random_graph, monkeypatch):
     pair.bring(2000)
     del asked[:]
     pair.sets.extend(200_000)
-    held = sum(one.arena.nbytes + 24 * len(one.starts) for one in pair.sets._segments)
+    held = sum(one.arena.nbytes + 24 * len(one.sets.starts) for one in pair.sets._segments)
     assert max(asked) / 3 <= held <= max(asked)
     monkeypatch.setattr(memory, "host_free_bytes", lambda: 1 << 20)
     size = pair.sets.size

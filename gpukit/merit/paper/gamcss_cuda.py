@@ -3,9 +3,9 @@
 import numba
 from numba import cuda, int32, int64
 
-from gpukit.merit.cover_cuda import BLOCK, better, reduce_best
-from gpukit.merit.discover_cuda import BATCH, scan_batch
-from gpukit.merit.table_cuda import at
+from gpukit.merit.cover_cuda import BLOCK, Best, best_of_block, best_of_grid_share, write_champion
+from gpukit.merit.discover_cuda import BATCH, find_marked
+from gpukit.merit.table_cuda import Ring, at
 
 
 @cuda.jit(cache=True)
@@ -14,13 +14,13 @@ def pack(starts, sizes, ring, segments, low, high, common, used):
     shared = cuda.shared.array(1, int64)
     length = int64(len(ring) // segments)
     for r in range(low + cuda.blockIdx.x, high, cuda.gridDim.x):
-        base, start = r % segments * length, int64(starts[r])
+        part, start = Ring(ring, r % segments * length, length), int64(starts[r])
         if cuda.threadIdx.x == 0:
             shared[0] = cuda.atomic.add(used, 0, int64(sizes[r]))
         cuda.syncthreads()
         place = shared[0]
         for i in range(cuda.threadIdx.x, sizes[r], cuda.blockDim.x):
-            common[place + i] = ring[at(base, start + i, length)]
+            common[place + i] = ring[at(part, start + i)]
         cuda.syncthreads()
         if cuda.threadIdx.x == 0:
             starts[r] = place
@@ -35,21 +35,15 @@ def count(starts, sizes, common, low, high, counts):
 
 
 @cuda.jit(cache=True)
-def lead(work, costs, champions):
+def best_of_blocks(work, costs, champions):
     """Write the best vertex of each block's share, with its count and cost, to ``champions``; blocks of BLOCK."""
-    best = cuda.shared.array(BLOCK, int64)
+    best_vertex = cuda.shared.array(BLOCK, int64)
     best_count = cuda.shared.array(BLOCK, int64)
     best_cost = cuda.shared.array(BLOCK, int64)
-    top, top_count, top_cost = int64(-1), int64(0), int64(1)
-    for v in range(cuda.grid(1), len(work), cuda.gridsize(1)):
-        if work[v] > 0 and better(int64(work[v]), costs[v], v, top_count, top_cost, top):
-            top, top_count, top_cost = int64(v), int64(work[v]), int64(costs[v])
-    lane = cuda.threadIdx.x
-    best[lane], best_count[lane], best_cost[lane] = top, top_count, top_cost
-    reduce_best(best, best_count, best_cost)
-    if lane == 0:
-        block = cuda.blockIdx.x
-        champions[0, block], champions[1, block], champions[2, block] = best[0], best_count[0], best_cost[0]
+    best = Best(best_vertex, best_count, best_cost)
+    top, top_count, top_cost = best_of_grid_share(work, costs)
+    best_of_block(top, top_count, top_cost, best)
+    write_champion(best, champions)
 
 
 @cuda.jit(cache=True)
@@ -78,7 +72,7 @@ def count_hits(starts, sizes, common, high, marks, hits):
     """Add the number of sets with a marked member to ``hits[0]``."""
     found = cuda.shared.array(BATCH, int32)
     for place in range(cuda.blockIdx.x * BATCH, high, cuda.gridDim.x * BATCH):
-        scan_batch(starts, sizes, common, 1, place, high, marks, 1, found)
+        find_marked(starts, sizes, common, 1, place, high, marks, found)
         for q in range(cuda.threadIdx.x, BATCH, cuda.blockDim.x):
             if found[q] != 0:
                 cuda.atomic.add(hits, 0, 1)
@@ -90,7 +84,7 @@ _u8, _i32, _i64, _int = numba.uint8[::1], numba.int32[::1], numba.int64[::1], nu
 KERNELS = {
     "pack": (pack, (_i32, _i32, _i32, _int, _int, _int, _i32, _i64)),
     "count": (count, (_i32, _i32, _i32, _int, _int, _i32)),
-    "lead": (lead, (_i32, _i32, numba.int64[:, ::1])),
+    "best_of_blocks": (best_of_blocks, (_i32, _i32, numba.int64[:, ::1])),
     "cover": (cover, (_i32, _i32, _i32, _int, _int, _i32, _i32)),
     "count_hits": (count_hits, (_i32, _i32, _i32, _int, _u8, _i64)),
 }

@@ -42,7 +42,7 @@ METHODS: dict[str, Method] = {
 (``redrawn``); ``nonadaptive.py`` is apart."""
 
 
-def equip(name: str, params: Params, device: Device) -> tuple[Params, Device]:
+def configure(name: str, params: Params, device: Device) -> tuple[Params, Device]:
     """Return the parameters and the device of a method.
 
     Raises
