@@ -41,7 +41,7 @@ class Plan:
     lower, upper : Decimal
         a₁ and a₂: logarithms of the chance that a bound fails.
     target : Decimal
-        ρ_b · (1 - ε̂), with ρ_b = 1 - (1 - 1/b)^b, what greedy coverage per cost promises.
+        ρ_b · (1 - ε̂), with ρ_b = 1 - (1 - 1/b)^b, what greedy coverage per cost guarantees.
     """
 
     sizes: tuple[int, ...]
@@ -54,26 +54,30 @@ class Plan:
         """Return how many sets judge a batch that was chosen from ``size`` sets."""
         return judging(size) if self.fresh else size
 
-    def accepts(self, size: int, most: int, hits: int) -> bool:
-        """Return whether a batch is certified that hits ``hits`` of the judging sets, if none hits over ``most``."""
+    def accepts(self, size: int, coverage_upper: int, hits: int) -> bool:
+        """Return whether a batch that hits ``hits`` judging sets is certified; none covers over ``coverage_upper``."""
         with localcontext(CONTEXT):
             least = hit_lower(Decimal(hits), self.lower) * size
-            return least > self.target * hit_upper(Decimal(most), self.upper) * self.judging(size)
+            return least > self.target * hit_upper(Decimal(coverage_upper), self.upper) * self.judging(size)
 
-    def promises(self, size: int, most: float, covered: float) -> bool:
+    def would_certify(self, size: int, coverage_upper: float, covered: float) -> bool:
         """Return whether a batch would be certified if it hit as large a share of the judging sets as of its own."""
         share = self.judging(size) / size
         lower, upper = float(self.lower), float(self.upper)
         least = math.sqrt(covered * share + 2 * lower / 9) - math.sqrt(lower / 2)
-        largest = math.sqrt(most + upper / 2) + math.sqrt(upper / 2)
+        largest = math.sqrt(coverage_upper + upper / 2) + math.sqrt(upper / 2)
         return least > 0 and least * least - lower / 18 > float(self.target) * largest * largest * share
 
-    def needed(self, size: int, most: float, covered: float) -> int:
-        """Return the first place in ``sizes`` that :meth:`promises`, if counts grow as they did up to ``size``."""
-        return bisect_left(self.sizes, True, key=lambda s: self.promises(s, most * s / size, covered * s / size))
+    def needed(self, size: int, coverage_upper: float, covered: float) -> int:
+        """Return the first place in ``sizes`` that would certify, if counts grow as they did up to ``size``."""
+
+        def would_certify(other: int) -> bool:
+            return self.would_certify(other, coverage_upper * other / size, covered * other / size)
+
+        return bisect_left(self.sizes, True, key=would_certify)
 
 
-def most_covered(gains: list[int], costs: list[int], sets: int, leaders: list[tuple[int, int]]) -> int:
+def max_coverage(gains: list[int], costs: list[int], sets: int, leaders: list[tuple[int, int]]) -> int:
     """Return a bound on what any seeds that cost no more than a greedy batch cover of the sets it was chosen from.
 
     Given the first i seeds S_i no vertex adds more per cost than the next seed does, so seeds of cost B cover at most
@@ -91,19 +95,19 @@ def most_covered(gains: list[int], costs: list[int], sets: int, leaders: list[tu
         What vertices cover alone, and their costs: those that cover most per cost, by falling ratio; all other
         vertices have no larger ratio than the last.
     """
-    budget, covered, most = sum(costs), 0, sets
+    budget, covered, upper = sum(costs), 0, sets
     for gain, cost in zip(gains, costs, strict=True):
-        most = min(most, covered + gain * budget // cost)
+        upper = min(upper, covered + gain * budget // cost)
         covered += gain
     left, alone = budget, 0
     for count, cost in leaders[:-1]:
         if cost >= left:
-            return min(most, alone + -(-count * left // cost))
+            return min(upper, alone + -(-count * left // cost))
         left -= cost
         alone += count
     for count, cost in leaders[-1:]:
         alone += -(-count * left // cost)
-    return min(most, alone)
+    return min(upper, alone)
 
 
 @cache

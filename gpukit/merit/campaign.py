@@ -135,9 +135,7 @@ class Campaign:
 
     def result(self) -> Result:
         """Return what happened so far."""
-        policy = self._policy
-        facts = (policy.probes, policy.updating_probes, policy.peak_members, policy.memory, policy.planned_memory)
-        return Result(tuple(self.rounds), self.costs, *facts)
+        return Result(tuple(self.rounds), self.costs, **self._policy.totals())
 
 
 def simulate(

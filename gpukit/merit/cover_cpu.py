@@ -2,8 +2,8 @@
 
 Only vertices with a large count per cost can be chosen, so an inverted index of these *candidates* finds the sets that
 a seed covers; when ratios have fallen so far that another vertex could matter, the candidates are chosen again. The
-result is that of a scan of all vertices: the largest count per cost, compared as products of integers, the lower id
-first among equals.
+result is that of a search through all vertices: the largest count per cost, compared as products of integers, the lower
+id first among equals.
 """
 
 import math

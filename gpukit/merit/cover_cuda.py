@@ -7,7 +7,7 @@ that cannot be (too many vertices are alike), the rest is chosen as MERIT's algo
 through all vertices and one through all uncovered sets.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numba
 from numba import cuda, int32, int64, types, uint32
@@ -42,16 +42,13 @@ step = cuda.jit(device=True, inline="always")
 """Marks a step of :func:`select`: Numba puts it where it is called, before the compiler orders what it loads."""
 
 
-class Lists(NamedTuple):
+class Lists(namedtuple("Lists", "starts sizes entries segments")):
     """A collection: first entry in its ring and members of each set, all rings, and how many there are."""
 
-    starts: Any
-    sizes: Any
-    entries: Any
-    segments: Any
 
-
-class Space(NamedTuple):
+class Space(
+    namedtuple("Space", "work slot covered is_seed champions histogram candidates list_start list_fill inverted taken")
+):
     """Working space of a selection in global memory.
 
     Attributes
@@ -74,35 +71,13 @@ class Space(NamedTuple):
         What a seed takes from the counts of candidates, in four turns.
     """
 
-    work: Any
-    slot: Any
-    covered: Any
-    is_seed: Any
-    champions: Any
-    histogram: Any
-    candidates: Any
-    list_start: Any
-    list_fill: Any
-    inverted: Any
-    taken: Any
 
-
-class Best(NamedTuple):
+class Best(namedtuple("Best", "vertex count cost")):
     """A vertex for each thread of a block, with its count and its cost, in shared memory."""
 
-    vertex: Any
-    count: Any
-    cost: Any
 
-
-class Block(NamedTuple):
+class Block(namedtuple("Block", "current names price marks shared")):
     """The candidates in a block's shared memory: counts, ids, costs; classes of ratios, or marks; and two numbers."""
-
-    current: Any
-    names: Any
-    price: Any
-    marks: Any
-    shared: Any
 
 
 @cuda.jit(device=True)
@@ -531,25 +506,12 @@ def select(sets, low, high, control, judge, judge_high, judge_control, costs, b,
         result[CHOSEN] = chosen
 
 
-_u8, _i32, _i64, _int, _group = (
-    numba.uint8[::1],
-    numba.int32[::1],
-    numba.int64[::1],
-    numba.int64,
-    types.BaseTuple.from_types,
-)
+_i32, _i64, _int, _group = numba.int32[::1], numba.int64[::1], numba.int64, types.BaseTuple.from_types
 _lists = _group((_i32, _i32, _i32, _int), Lists)
+_matrices = numba.int64[:, ::1], numba.int32[:, ::1]
+_space = _group((_i32, _i32, _i32, numba.uint8[::1], _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1]), Space)
 
 KERNELS = {
-    "select": (
-        select,
-        (_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _i32)
-        + (
-            _group(
-                (_i32, _i32, _i32, _u8, numba.int64[:, ::1], _i32, _i32, _i64, _i32, _i32, numba.int32[:, ::1]), Space
-            ),
-            _i64,
-        ),
-    ),
+    "select": (select, (_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _i32, _space, _i64)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -1,6 +1,6 @@
 """What a round did to the mRR sets on a GPU: the dead are marked, and sets found that hold one or lack roots."""
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numba
 from numba import cuda, int32, int64, types, uint32
@@ -17,16 +17,11 @@ FILTER_WORDS = 1 << FILTER_BITS - 5
 """Size of the filter of the dead: with 25,000 of them, it may contain one in eleven living vertices, too."""
 
 
-class Lists(NamedTuple):
+class Lists(namedtuple("Lists", "starts sizes roots entries")):
     """The sets: first entry in its ring, members and roots of each, and all rings."""
 
-    starts: Any
-    sizes: Any
-    roots: Any
-    entries: Any
 
-
-class Changes(NamedTuple):
+class Changes(namedtuple("Changes", "flags load changed control")):
     """What the round did.
 
     Attributes
@@ -40,11 +35,6 @@ class Changes(NamedTuple):
     control : int64 array
         ``control[CHANGED]``, zero at the start, receives their number.
     """
-
-    flags: Any
-    load: Any
-    changed: Any
-    control: Any
 
 
 @cuda.jit(device=True)

@@ -1,10 +1,10 @@
-"""Adding to an mRR set on a GPU: a clean set gets the roots that it lacks and what they bring, in a new record.
+"""Adding to an mRR set on a GPU: a clean set gets the roots that it lacks and what reaches these, in a new record.
 
 Its members need no bitmap: they are copied and marked, and vertices that may be among them are looked for there
 (``table_cuda.py``).
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from numba import cuda, int32, int64, uint64
 
@@ -19,7 +19,7 @@ TAIL, FRESH, PROMOTED, STOP, KIDS, DOUBTS, COUNTERS = 0, 1, 2, 3, 4, 6, 7
 whether to stop; of a step and the next one in turn, live edges found; vertices in the table, which may be members."""
 
 
-class Task(NamedTuple):
+class Task(namedtuple("Task", "sample wanted roots size start")):
     """A set to write, and what it keeps.
 
     Attributes
@@ -29,12 +29,6 @@ class Task(NamedTuple):
     roots, size, start : int
         Roots and members that it has, and the place of the first in its ring; 0 for a new or polluted set.
     """
-
-    sample: Any
-    wanted: Any
-    roots: Any
-    size: Any
-    start: Any
 
 
 @cuda.jit(device=True)

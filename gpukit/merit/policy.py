@@ -15,7 +15,7 @@ from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.merit.bounds import SERVES, Plan, judging, most_covered, plan
+from gpukit.merit.bounds import SERVES, Plan, judging, max_coverage, plan
 from gpukit.merit.factory import MakeSets
 from gpukit.merit.problem import Costs, Params, Round
 from gpukit.merit.residual import Residual
@@ -56,7 +56,7 @@ class Judge:
         self.sets, self.serves = sets, serves
         self.used = 0
         self.doubt = DOUBT
-        self._rounds = self._most = 0
+        self._rounds = self._judges = 0
         sets.restart(JUDGE_FIRST)
 
     def begin(self, regenerate: bool) -> None:
@@ -66,32 +66,32 @@ class Judge:
         elif regenerate:
             self.sets.restart(JUDGE_FIRST + self.used)
 
-    def bring(self, size: int) -> None:
+    def extend_to(self, size: int) -> None:
         """Make as many sets of this round as judge a batch chosen from ``size``."""
         size = judging(size)
-        self._most = max(self._most, size)
+        self._judges = max(self._judges, size)
         self.sets.update(size)
         self.sets.extend(size)
 
     def renew(self) -> None:
         """Throw the sets away: the next ones have ids that none had before."""
-        self._begin_with(self.used + self._most)
+        self._begin_with(self.used + self._judges)
 
     def reach(self, size: int, refused: int) -> int:
         """Return how many ids may be used up before those that judge a round's batch; see :meth:`remember`."""
-        return self.used + (refused + 1) * max(self._most, judging(size))
+        return self.used + (refused + 1) * max(self._judges, judging(size))
 
     def remember(self, used: int, size: int, refused: int) -> None:
         """Take note of a round: sets that the batch was chosen from, ids that were used up before, refusals."""
         if used != self.used:
             self._begin_with(used)
-        self._rounds, self._most = self._rounds + 1, max(self._most, judging(size))
+        self._rounds, self._judges = self._rounds + 1, max(self._judges, judging(size))
         for _ in range(refused):
             self.doubt *= MORE
         self.doubt = max(1.0, self.doubt * LESS)
 
     def _begin_with(self, used: int) -> None:
-        self.used, self._rounds, self._most = used, 0, 0
+        self.used, self._rounds, self._judges = used, 0, 0
         self.sets.restart(JUDGE_FIRST + used)
 
 
@@ -141,30 +141,15 @@ class Policy:
     def _collections(self) -> list[MrrSets]:
         return [self._sets] if self._judge is None else [self._sets, self._judge.sets]
 
-    @property
-    def probes(self) -> int:
-        """Vertices whose in-edges were drawn."""
-        return sum(one.probes for one in self._collections)
-
-    @property
-    def updating_probes(self) -> int:
-        """The same without the sets that judge."""
-        return self._sets.probes
-
-    @property
-    def peak_members(self) -> int:
-        """Most members that the collection which batches are chosen from has held."""
-        return self._sets.peak_members
-
-    @property
-    def memory(self) -> int:
-        """Most bytes of device memory that the collections have taken."""
-        return sum(one.memory() for one in self._collections)
-
-    @property
-    def planned_memory(self) -> int:
-        """Bytes of device memory that the budget planned for, before the arrays were made."""
-        return sum(one.planned() for one in self._collections)
+    def totals(self) -> dict[str, int]:
+        """Return what a :class:`gpukit.merit.problem.Result` says of the work so far."""
+        return {
+            "probes": sum(one.probes for one in self._collections),
+            "updating_probes": self._sets.probes,
+            "members": self._sets.peak_members,
+            "memory": sum(one.memory() for one in self._collections),
+            "planned_memory": sum(one.planned() for one in self._collections),
+        }
 
     def observe(self, last: Round, activated: np.ndarray, *, replay: bool = False) -> None:
         """Take the vertices that a batch activated out of the graph.
@@ -179,7 +164,7 @@ class Policy:
         if last.sets and replay:
             self._check(last)
             if self._sets.has_history:
-                self._bring(self._sets, last.sets)
+                self._extend_to(self._sets, last.sets)
         if last.sets and self._judge is not None:
             self._judge.remember(last.judged, last.sets, last.refused)
         self._last = last, self.residual.eta
@@ -202,7 +187,7 @@ class Policy:
         if not fits:
             raise InputError("a round has numbers of sets that no choice leads to; the campaign contradicts itself")
 
-    def _bring(self, sets: MrrSets, size: int) -> None:
+    def _extend_to(self, sets: MrrSets, size: int) -> None:
         with self.timer.phase("update"):
             sets.update(size)
         if sets.size < size:
@@ -224,36 +209,36 @@ class Policy:
         place = self._first_place(trials, doubt)
         while True:
             size = trials.sizes[place]
-            self._bring(sets, size)
+            self._extend_to(sets, size)
             if judge is not None:
                 with self.timer.phase("judge"):
-                    judge.bring(size)
+                    judge.extend_to(size)
             with self.timer.phase("select"):
                 found = sets.select(b, self.costs.values, None if judge is None else judge.sets)
             seeds, hits, covered = found.seeds, found.hits, int(found.gains.sum())
-            most = most_covered(found.gains.tolist(), self.costs.values[seeds].tolist(), size, found.leaders)
+            upper = max_coverage(found.gains.tolist(), self.costs.values[seeds].tolist(), size, found.leaders)
             enough = size == trials.sizes[-1]
-            shown = enough or trials.promises(size, most, covered / doubt)
-            certified = shown and trials.accepts(size, most, covered if hits is None else hits)
+            shown = enough or trials.would_certify(size, upper, covered / doubt)
+            certified = shown and trials.accepts(size, upper, covered if hits is None else hits)
             if certified or enough:
                 kind, used = "certified" if certified else "cap", 0 if judge is None else judge.used
                 cost = self.costs.of(seeds)
-                return Round(seeds, cost, None, size, covered, hits, kind, most=most, refused=refused, judged=used)
+                return Round(seeds, cost, None, size, covered, hits, kind, most=upper, refused=refused, judged=used)
             if shown and judge is not None:
                 refused += 1
                 doubt *= MORE
                 judge.renew()
             leap = bisect_left(trials.sizes, LEAP * size)
-            place = max(place + 1, min(trials.needed(size, most, covered / doubt), leap, len(trials.sizes) - 1))
+            place = max(place + 1, min(trials.needed(size, upper, covered / doubt), leap, len(trials.sizes) - 1))
 
     def _first_place(self, trials: Plan, doubt: float) -> int:
         """Return the place among the sizes that a round begins with."""
         if self._last is None:
             return 0
         last, eta = self._last
-        # A vertex lies in the more of the sets, the fewer are still to be activated.
-        more = eta / self.residual.eta
-        needed = 1 + trials.needed(last.sets, last.most * more, last.covered * more / doubt)
+        # A vertex lies in more of the sets when fewer are still to be activated.
+        growth = eta / self.residual.eta
+        needed = 1 + trials.needed(last.sets, last.most * growth, last.covered * growth / doubt)
         before = bisect_left(trials.sizes, last.sets)
         place = needed if needed > before else before - (BACK if needed < before - BACK else 0)
         return max(0, min(place, len(trials.sizes) - 1))

@@ -9,13 +9,15 @@ The sequence ends early enough: k_r <= n_i/2 + 1, because a round is sampled onl
 than n·ln(n_i/(n_i - k_r)) draws on average, and needs no permutation of the vertices.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numba
+import numpy as np
 from numba import int64, uint64
 
 from gpukit.device.philox import draw4
 from gpukit.merit.clocks import first_clock
+from gpukit.worlds.reverse import Reverse
 from gpukit.worlds.rule import CALLS_PER_ROW, lt_choice
 
 SEQUENCE, COUNT = 0, 1
@@ -25,37 +27,26 @@ DRAWS = 64
 """Draws of an LT vertex that may meet the dead before clocks decide."""
 
 
-class InEdges(NamedTuple):
+class InEdges(namedtuple("InEdges", "rows indices accept thresholds lt_kind lt_constant lt_prefix")):
     """What live in-edges are drawn from: the fields of these names of :class:`gpukit.worlds.reverse.Reverse`."""
 
-    rows: Any
-    indices: Any
-    accept: Any
-    thresholds: Any
-    lt_kind: Any
-    lt_constant: Any
-    lt_prefix: Any
+
+def edges_of(reverse: Reverse) -> InEdges:
+    """Return what live in-edges are drawn from, in host memory."""
+    constant = np.uint64(reverse.lt_constant)
+    tables = (reverse.rows, reverse.indices, reverse.accept, reverse.thresholds)
+    return InEdges(*tables, reverse.lt_kind, constant, reverse.lt_prefix)
 
 
-class Remaining(NamedTuple):
+class Remaining(namedtuple("Remaining", "dead living eta living_in raw")):
     """The residual graph (:class:`gpukit.merit.residual.Residual`), and whether LT weights stay as they are."""
 
-    dead: Any
-    living: Any
-    eta: Any
-    living_in: Any
-    raw: Any
 
-
-class Key(NamedTuple):
+class Key(namedtuple("Key", "seed tag root_tag")):
     """What keys the draws: the user's seed, and the streams of the coins and of the roots."""
 
-    seed: Any
-    tag: Any
-    root_tag: Any
 
-
-class Span(NamedTuple):
+class Span(namedtuple("Span", "first step begin have end")):
     """Sets to make sets of the current round: ``begin`` … ``end`` - 1; those from ``have`` on are new.
 
     On the CPU these are numbers in a segment, whose set j has the id ``first + j * step``. On a GPU they are numbers in
@@ -63,14 +54,8 @@ class Span(NamedTuple):
     ``step``.
     """
 
-    first: Any
-    step: Any
-    begin: Any
-    have: Any
-    end: Any
 
-
-class Sets(NamedTuple):
+class Sets(namedtuple("Sets", "starts sizes roots cursors")):
     """Where the sets of a collection lie, and their roots.
 
     Attributes
@@ -82,11 +67,6 @@ class Sets(NamedTuple):
     cursors : int64 array
         Words of its root sequence that each set has used.
     """
-
-    starts: Any
-    sizes: Any
-    roots: Any
-    cursors: Any
 
 
 @numba.njit

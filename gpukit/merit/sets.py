@@ -11,7 +11,7 @@ from gpukit.device.memory import check_host
 from gpukit.device.philox import Stream
 from gpukit.merit import cover_cpu, update_cpu
 from gpukit.merit.residual import Residual
-from gpukit.merit.rule import InEdges, Key, Remaining, Sets, Span
+from gpukit.merit.rule import Key, Remaining, Sets, Span, edges_of
 from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
 
@@ -243,7 +243,7 @@ class CpuSets:
         if high <= low:
             return
         r, rest = self.reverse, self.residual
-        edges = InEdges(r.rows, r.indices, r.accept, r.thresholds, r.lt_kind, np.uint64(r.lt_constant), r.lt_prefix)
+        edges = edges_of(r)
         remaining = Remaining(rest.dead, rest.living, rest.eta, rest.living_in, self.raw)
         key = Key(np.uint64(self.seed), int(r.stream), int(Stream.MRR_ROOT))
 

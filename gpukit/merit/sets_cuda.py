@@ -24,7 +24,7 @@ MIN_LENGTH = 1 << 12
 """Entries of a ring at least."""
 
 REACH = 8.0
-"""Members that a root brings, before any were counted."""
+"""Members for each root that are expected before any were counted."""
 
 HEADROOM = 2
 """By how much more than what is expected a ring is made larger."""

@@ -6,7 +6,7 @@ until the search has nothing else to do: then the set is read once past the tabl
 memory for each member, set before the search and cleared after it.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from numba import cuda, int32, int64, uint32, uint64
 
@@ -34,23 +34,15 @@ _SPREAD = 0x9E3779B9
 """Multiplier that spreads ids over 32 bits (2^32 over the golden ratio)."""
 
 
-class Ring(NamedTuple):
+class Ring(namedtuple("Ring", "entries base length")):
     """The ring of a segment: the entries of all rings, where this one begins among them, and how many it has."""
 
-    entries: Any
-    base: Any
-    length: Any
 
-
-class Record(NamedTuple):
+class Record(namedtuple("Record", "ring start limit")):
     """The set that a block writes: its ring, the place of its first member there, and how many there is room for."""
 
-    ring: Any
-    start: Any
-    limit: Any
 
-
-class Block(NamedTuple):
+class Block(namedtuple("Block", "tid size counters stage keys met marks")):
     """A thread's place in its block, and what the block holds in shared memory.
 
     Attributes
@@ -65,14 +57,6 @@ class Block(NamedTuple):
         The table: vertices, and whether they were met.
     marks : uint32 array, shape (MARKS,)
     """
-
-    tid: Any
-    size: Any
-    counters: Any
-    stage: Any
-    keys: Any
-    met: Any
-    marks: Any
 
 
 @cuda.jit(device=True)
@@ -140,7 +124,7 @@ def mark(marks, bits, v):
 def load_ahead(entries, i, stride, last, got):
     """Read ``AHEAD`` entries, i and those ``stride`` apart behind it, or the last one instead; return if all are ids.
 
-    They are: none is negative. But the compiler does not know, and cannot ask for one only when its turn comes.
+    They are: none is negative. But the compiler does not know, and cannot load one only when its turn comes.
     """
     signs = int32(0)
     for j in range(AHEAD):
@@ -169,7 +153,7 @@ def _copy_run(source, target, count, marks, marking):
 
 @cuda.jit(device=True)
 def move(ring, start, target, count, gap_at, gap, marks, marking):
-    """Copy consecutive entries of a ring to where they do not meet those; one block. Marks them if so asked.
+    """Copy consecutive entries of a ring to where they do not overlap those; one block. Marks them if so asked.
 
     Those from place ``gap_at`` among them on come ``gap`` entries later. Starts are places in the ring.
     """

@@ -8,7 +8,7 @@ The rules of ``rule.py`` and ``clocks.py`` are compiled into these functions; Nu
 alone: touch it after one of those.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numba
 import numpy as np
@@ -30,13 +30,8 @@ PROBES, POLLUTED, EXTENDED = 0, 1, 2
 """Places in ``facts``: vertices whose in-edges were drawn, sets drawn again, sets that got further roots."""
 
 
-class Scratch(NamedTuple):
+class Scratch(namedtuple("Scratch", "words starts child live")):
     """The working space of a worker: nine rows of words, and places of live edges, of a group of members and of one."""
-
-    words: Any
-    starts: Any
-    child: Any
-    live: Any
 
 
 def make_scratch() -> Scratch:
@@ -140,7 +135,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
                     for c in range(found):
                         child[kids + c] = start + int64(live[c])
                 kids += found
-        # Their tails: all are asked for before the stamp of any.
+        # Their tails: all are loaded before the stamp of any.
         for c in range(kids):
             child[c] = indices[uint64(child[c])]
         for c in range(kids):

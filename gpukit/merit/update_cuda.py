@@ -3,7 +3,7 @@
 A segment is a ring in global memory that one block at a time writes to. A set is a record (its number, its size, its
 members), and its members are the queue of its own search. A set that changes is written again at the head; clean sets
 stay where they are. When more than half of a ring is taken, the block goes once round, moving the records that still
-count to the head. A record may take a quarter of a ring, so that a quarter is free then, and copies never meet what
+count to the head. A record may take a quarter of a ring, so that a quarter is free then, and copies never overlap what
 they come from. Where three eighths of a ring still count, or a record is larger, ``OVERFLOW`` is set and the host makes
 larger rings.
 
@@ -12,7 +12,7 @@ does without: what it may have met is looked for in the set itself (``grow_cuda.
 this file alone: touch it after one of that, of ``rule.py`` or of ``clocks.py``).
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numba
 from numba import cuda, int32, int64, types, uint32
@@ -57,7 +57,7 @@ if simulated():
     living_choice = rule.make_living_choice(_lt_choice.py_func, first_clock.py_func)
 
 
-class Turn(NamedTuple):
+class Turn(namedtuple("Turn", "order listed group")):
     """Which segments a launch takes.
 
     Attributes
@@ -70,12 +70,8 @@ class Turn(NamedTuple):
         Which part of them this launch takes.
     """
 
-    order: Any
-    listed: Any
-    group: Any
 
-
-class Rings(NamedTuple):
+class Rings(namedtuple("Rings", "entries state")):
     """The segments.
 
     Attributes
@@ -85,15 +81,9 @@ class Rings(NamedTuple):
         See ``HEAD``, ``USED``, ``LIVE``.
     """
 
-    entries: Any
-    state: Any
 
-
-class Bitmap(NamedTuple):
+class Bitmap(namedtuple("Bitmap", "words row")):
     """The bitmap of a block: a row of ``words``; those of dead vertices and of what a search met are set."""
-
-    words: Any
-    row: Any
 
 
 @cuda.jit(device=True)
@@ -461,23 +451,16 @@ def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, 
 _u8, _u32, _u64, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.uint64, numba.int32, numba.int64))
 _int, _seed, _group = numba.int64, numba.uint64, types.BaseTuple.from_types
 
+_edges = _group((numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32), rule.InEdges)
+_remaining = _group((_u8, _int, _int, _i32, numba.boolean), rule.Remaining)
+_key, _span = _group((_seed, _int, _int), rule.Key), _group((_int,) * 5, rule.Span)
+_turn, _sets = _group((_i32, _int, _int), Turn), _group((_i32, _i32, _i32, _i64), rule.Sets)
+_rings = _group((_i32, numba.int64[:, ::1]), Rings)
+
 KERNELS = {
     "update_sets": (
         update_sets,
-        (
-            _group((numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32), rule.InEdges),
-            _group((_u8, _int, _int, _i32, numba.boolean), rule.Remaining),
-            _group((_seed, _int, _int), rule.Key),
-            _group((_int,) * 5, rule.Span),
-            _group((_i32, _int, _int), Turn),
-            _u8,
-            _group((_i32, _i32, _i32, _i64), rule.Sets),
-            _group((_i32, numba.int64[:, ::1]), Rings),
-            numba.uint32[:, ::1],
-            _i32,
-            _int,
-            _i64,
-        ),
+        (_edges, _remaining, _key, _span, _turn, _u8, _sets, _rings, numba.uint32[:, ::1], _i32, _int, _i64),
     ),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -16,8 +16,9 @@ from gpukit.evaluate import forward_spread
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
-from gpukit.merit import Costs, SimulatedWorld, simulate
+from gpukit.merit import Costs, SimulatedWorld
 from gpukit.merit import Params as Campaign
+from gpukit.merit.paper.factory import simulate
 from gpukit.worlds.collection import CpuCollection
 from gpukit.worlds.reverse import prepare
 

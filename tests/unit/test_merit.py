@@ -15,7 +15,8 @@ from gpukit.device.select import Device
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, ReplayedWorld, SimulatedWorld
-from gpukit.merit.bounds import JUDGES, SERVES, judging, most_covered, plan
+from gpukit.merit.bounds import JUDGES, SERVES, judging, max_coverage, plan
+from gpukit.merit.factory import make_sets
 from gpukit.merit.paper.factory import Campaign, simulate
 from gpukit.merit.policy import JUDGE_FIRST, Policy
 from gpukit.merit.residual import Residual
@@ -90,18 +91,18 @@ def test_smallest_graphs_have_finite_sizes():
 
 
 @pytest.mark.parametrize("certificate", ["fresh", "paper"])
-def test_what_promises_is_what_would_be_accepted(certificate):
+def test_what_would_certify_is_what_would_be_accepted(certificate):
     found = plan(75879, 16, 0.5, certificate, 28817)
     share = 10**4 // found.judging(10**4)
     size, answers = 10**4 * share, set()
     for covered in range(share, 4000, 37 * share):
         for most in (covered, 2 * covered, 5 * covered):
-            answers.add(found.promises(size, most, covered))
-            assert found.promises(size, most, covered) == found.accepts(size, most, covered // share)
+            answers.add(found.would_certify(size, most, covered))
+            assert found.would_certify(size, most, covered) == found.accepts(size, most, covered // share)
     assert answers == {True, False}
     for most, covered in ((50, 40), (400, 300), (9000, 7000), (9, 0)):
         place = found.needed(size, most, covered)
-        grown = [found.promises(s, most * s / size, covered * s / size) for s in found.sizes]
+        grown = [found.would_certify(s, most * s / size, covered * s / size) for s in found.sizes]
         assert not any(grown[:place]) and all(grown[place:])
 
 
@@ -120,9 +121,9 @@ def test_no_seeds_of_the_same_cost_cover_more(seed):
         left = [one for one in left if v not in one]
     budget = sum(costs[v] for v in batch)
     counts = np.array([sum(v in one for one in sets) for v in range(9)])
-    without = most_covered(gains, [costs[v] for v in batch], len(sets), [(len(sets), 1)])
+    without = max_coverage(gains, [costs[v] for v in batch], len(sets), [(len(sets), 1)])
     for share in (9, 2):  # with few leaders the rest of the budget counts at the last one's ratio
-        most = most_covered(gains, [costs[v] for v in batch], len(sets), top_by_ratio(counts, np.array(costs), share))
+        most = max_coverage(gains, [costs[v] for v in batch], len(sets), top_by_ratio(counts, np.array(costs), share))
         check_bound(sets, costs, budget, most)
         assert most <= without <= sum(gains) / (1 - (1 - 1 / 3) ** 3)
 
@@ -138,7 +139,7 @@ def check_bound(sets, costs, budget, most):
 def test_leaders_are_a_fractional_knapsack():
     leaders = [(9, 3), (10, 4), (8, 4), (1, 2)]
     for costs, expected in (([3], 9), ([5], 14), ([2], 6), ([7, 4], 27), ([14], 29)):
-        assert most_covered([1000] * len(costs), costs, 1000, leaders) == expected
+        assert max_coverage([1000] * len(costs), costs, 1000, leaders) == expected
 
 
 def test_sums_of_costs(make_graph):
@@ -268,7 +269,7 @@ def test_judging_sets_that_served_are_as_good_as_new(sparse, monkeypatch):
 
     All tests count as passed, as in the campaign that :class:`gpukit.merit.policy.Judge` speaks of.
     """
-    monkeypatch.setattr("gpukit.merit.bounds.Plan.promises", lambda *_: True)
+    monkeypatch.setattr("gpukit.merit.bounds.Plan.would_certify", lambda *_: True)
     monkeypatch.setattr("gpukit.merit.bounds.Plan.accepts", lambda *_: True)
     shares = []
     for seed in range(60):
@@ -418,6 +419,8 @@ def test_refusals(graph):
         Params(5, update="none")
     with pytest.raises(InputError, match="vertex 3 costs"):
         Campaign(graph, Params(5, costs=Costs(np.where(np.arange(600) == 3, 0, 1))))
+    with pytest.raises(UsageError, match=r"gpukit\.merit\.paper has them"):
+        make_sets(prepare(graph, "ic"), Residual(graph, 5, "ic"), Params(5, update="paper"), None, 1)
     campaign = Campaign(graph, Params(50, 2))
     with pytest.raises(UsageError, match="no batch"):
         campaign.observe(np.array([1]))

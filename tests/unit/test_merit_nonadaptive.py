@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld
-from gpukit.merit.paper.nonadaptive import JUDGES, _choose, _Worlds, choose_once, passes
+from gpukit.merit.paper.nonadaptive import JUDGES, LiveGraphs, _choose, choose_once, passes
 from gpukit.worlds.reverse import prepare
 
 
@@ -23,7 +23,7 @@ def test_edges_are_live_as_often_as_they_should(make_graph, model, weights):
     """Each fails a right program with chance below 1e-6."""
     graph = make_graph(7, [(u, 6) for u in range(6)] + [(6, 0), (0, 5), (6, 5)], weights)
     runs = 3000
-    worlds = _Worlds.draw(prepare(graph, model), 3, 0, runs)
+    worlds = LiveGraphs.draw(prepare(graph, model), 3, 0, runs)
     found = [listed(worlds, w) for w in range(runs)]
     for u, v, p in edges(graph):
         check_mean(sum((u, v) in one for one in found) / runs, p, runs, 1.0)
@@ -46,8 +46,8 @@ def test_greedy_is_lazy_but_greedy(random_graph):
     graph = random_graph(25, 60, 3)
     reverse, costs, eta = prepare(graph, "ic"), Costs.degree(graph), 14
     seeds: list[int] = []
-    _choose(_Worlds.draw(reverse, 1, 0, 12), costs, eta, 1, seeds)
-    worlds = _Worlds.draw(reverse, 1, 0, 12)
+    _choose(LiveGraphs.draw(reverse, 1, 0, 12), costs, eta, 1, seeds)
+    worlds = LiveGraphs.draw(reverse, 1, 0, 12)
     live = [listed(worlds, w) for w in range(12)]
     value = lambda chosen: sum(min(len(reach(one, chosen)), eta) for one in live)  # noqa: E731
     for place in range(len(seeds)):
@@ -61,10 +61,10 @@ def test_greedy_is_lazy_but_greedy(random_graph):
 def test_worlds_are_put_together_as_they_were(random_graph):
     """Some of two collections, in which vertices were seeds already: the same edges, and what is reached."""
     reverse, eta = prepare(random_graph(25, 60, 3), "ic"), 20
-    parts, chosen = [_Worlds.draw(reverse, 1, first, 5) for first in (0, 5)], ([0, 3], [1, 4])
+    parts, chosen = [LiveGraphs.draw(reverse, 1, first, 5) for first in (0, 5)], ([0, 3], [1, 4])
     for part in parts:
         part.take(7)
-    found = _Worlds.together([part.only(np.array(some)) for part, some in zip(parts, chosen, strict=True)])
+    found = LiveGraphs.together([part.only(np.array(some)) for part, some in zip(parts, chosen, strict=True)])
     places = [(part, w) for part, some in zip(parts, chosen, strict=True) for w in some]
     for place, (part, w) in enumerate(places):
         live = listed(part, w)
@@ -85,7 +85,7 @@ def test_the_exact_test_is_clopper_and_pearson():
 def test_seeds_reach_the_target_in_hidden_worlds(random_graph, model):
     """At least 0.99 by the judgement; 400 hidden worlds must not contradict it (chance below 1e-6)."""
     graph = random_graph(200, 700, 5)
-    chosen = choose_once(graph, Params(60, model=model, seed=2), worlds=100)
+    chosen = choose_once(graph, Params(60, model=model, seed=2), graphs=100)
     assert chosen.reached >= 0.99 * chosen.judges and chosen.cost == Costs.degree(graph).of(chosen.seeds)
     hits = sum(len(SimulatedWorld(graph, model, 9, w).diffuse(chosen.seeds)) >= 60 for w in range(400))
     assert hits >= 400 * 0.99 - 17

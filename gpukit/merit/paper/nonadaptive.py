@@ -1,8 +1,8 @@
 """Seeds chosen once, before anything is seen, that reach η with probability 0.99: what adaptivity saves.
 
-In the place of SCORE, which needs more memory than there is on larger graphs. Greedy on fixed worlds by the gain of
-Σ min(reached, η) per cost until nearly all of them reach η; then fresh worlds decide, by an exact one-sided test. If
-they say no, greedy goes on where it stopped, on those of them that the seeds failed in: worlds that are won stay won.
+In the place of SCORE, which needs more memory than there is on larger graphs. Greedy on fixed live-edge graphs by the
+gain of Σ min(reached, η) per cost until nearly all of them reach η; then fresh ones decide, by an exact one-sided test.
+If they say no, greedy goes on where it stopped, on those of them that the seeds failed in: what is won stays won.
 """
 
 import heapq
@@ -18,6 +18,7 @@ from gpukit.device.philox import Stream, draw4
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
 from gpukit.merit.problem import Costs, Params, check
+from gpukit.merit.rule import edges_of
 from gpukit.worlds.reverse import Reverse, prepare
 from gpukit.worlds.rule import CALLS_PER_ROW, live_edges, lt_choice
 from gpukit.worlds.tables import MAX_LIVE
@@ -25,15 +26,15 @@ from gpukit.worlds.tables import MAX_LIVE
 TARGET = (99, 100)
 """Probability with which η must be reached, as a fraction."""
 
-WORLDS, JUDGES = 800, 2000
-"""Worlds that seeds are chosen on, and fresh ones that judge them. Fewer are quicker, but their seeds cost more: on a
-random graph of 3,171 vertices, η = 40, 200 worlds end at 0.85–0.92, 800 at 0.79–0.82, 1,600 at 0.78–0.80."""
+GRAPHS, JUDGES = 800, 2000
+"""Graphs that seeds are chosen on, and fresh ones that judge them. Fewer are quicker, but their seeds cost more: on a
+random graph of 3,171 vertices, η = 40, 200 graphs end at 0.85–0.92, 800 at 0.79–0.82, 1,600 at 0.78–0.80."""
 
 ALPHA = (1, 100)
 """Chance that all judgements together are wrong; judgement t gets a share of 2^-t."""
 
 ATTEMPTS = 10
-"""Judgements at most; after each that fails, half as many worlds may be lost."""
+"""Judgements at most; after each that fails, half as many graphs may be lost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +48,9 @@ class Chosen:
     cost : int
         What they cost, in units.
     reached : int
-        Judging worlds, of ``judges``, in which they reached η.
+        Judging graphs, of ``judges``, in which they reached η.
     judges, attempts : int
-        Worlds of the last judgement, and judgements in all.
+        Graphs of the last judgement, and judgements in all.
     """
 
     seeds: np.ndarray
@@ -60,10 +61,9 @@ class Chosen:
 
 
 @numba.njit(nogil=True, cache=True)
-def draw_world(
-    rows, indices, accept, thresholds, lt_kind, lt_constant, lt_prefix, n, seed, tag, world, indptr, heads, tails
-):  # fmt: skip
-    """Draw the live edges of a world as out-edges in CSR; return their number, or -1 if there is no room for them."""
+def draw_live_graph(edges, n, seed, tag, sample, indptr, heads, tails):
+    """Draw the live edges of a sample as out-edges in CSR; return their number, or -1 if there is no room for them."""
+    rows, lt_kind = edges.rows, edges.lt_kind
     live = np.empty(MAX_LIVE, np.uint32)
     sources, size = tails, int64(0)
     indptr[:] = 0
@@ -74,19 +74,22 @@ def draw_world(
             start, length = int64(rows[row, 0]), rows[row, 1]
             found = 0
             if lt_kind >= 0:
-                chosen = lt_choice(lt_kind, int64(length), start, lt_constant, lt_prefix, seed, tag, world, v, 0)
+                chosen = lt_choice(
+                    lt_kind, int64(length), start, edges.lt_constant, edges.lt_prefix, seed, tag, sample, v, 0
+                )
                 if chosen >= 0:
                     live[0] = chosen
                     found = 1
             elif length > 0:
-                words = draw4(seed, tag, world, v, draw)
+                words = draw4(seed, tag, sample, v, draw)
                 found = live_edges(
-                    length, rows[row, 2], start, draw, accept, thresholds, seed, tag, world, v, words, live
-                )
+                    length, rows[row, 2], start, draw, edges.accept, edges.thresholds,
+                    seed, tag, sample, v, words, live,
+                )  # fmt: skip
             if size + found > len(heads):
                 return int64(-1)
             for j in range(found):
-                u = indices[start + int64(live[j])]
+                u = edges.indices[start + int64(live[j])]
                 sources[size] = u
                 into[size] = v
                 indptr[u + 1] += 1
@@ -105,14 +108,14 @@ def draw_world(
 
 
 @numba.njit(nogil=True, cache=True)
-def spread_on(v, indptr, heads, offset, reached, stamp, queue, most):
-    """Return how many unreached vertices v reaches in a world, ``most`` at most; marks them ``stamp``."""
-    if reached[v] == 255 or most <= 0:
+def spread_on(v, indptr, heads, offset, reached, stamp, queue, limit):
+    """Return how many unreached vertices v reaches in a graph, ``limit`` at most; marks them ``stamp``."""
+    if reached[v] == 255 or limit <= 0:
         return int64(0)
     queue[0] = v
     reached[v] = stamp
     head, tail = 0, 1
-    while head < tail and tail < most:
+    while head < tail and tail < limit:
         u = queue[head]
         head += 1
         for e in range(indptr[u], indptr[u + 1]):
@@ -121,12 +124,12 @@ def spread_on(v, indptr, heads, offset, reached, stamp, queue, most):
                 reached[w] = stamp
                 queue[tail] = w
                 tail += 1
-    return min(int64(tail), most)
+    return min(int64(tail), limit)
 
 
 @numba.njit(nogil=True, cache=True)
 def gain(v, indptrs, heads, offsets, reached, counts, eta, stamps, queue):
-    """Return by how much v raises Σ min(reached, η) over all worlds."""
+    """Return by how much v raises Σ min(reached, η) over all graphs."""
     total = int64(0)
     for w in range(len(counts)):
         if stamps[w] == 254:
@@ -148,25 +151,25 @@ def gains(indptrs, heads, offsets, reached, counts, eta, stamps, queue, found):
 
 @numba.njit(nogil=True, cache=True)
 def take(v, indptrs, heads, offsets, reached, counts, queue):
-    """Make v a seed: mark all it reaches in every world, and count them."""
+    """Make v a seed: mark all it reaches in every graph, and count them."""
     for w in range(len(counts)):
         counts[w] += spread_on(v, indptrs[w], heads, offsets[w], reached[w], 255, queue, int64(reached.shape[1]))
 
 
-class _Worlds:
-    """Fixed worlds in memory, and what the seeds so far reach in each.
+class LiveGraphs:
+    """Fixed live-edge graphs in memory, and what the seeds so far reach in each.
 
     Attributes
     ----------
-    indptrs : int32 array, shape (worlds, n + 1)
-        Row starts of each world's live out-edges, from its own first one on.
+    indptrs : int32 array, shape (graphs, n + 1)
+        Row starts of each graph's live out-edges, from its own first one on.
     heads : int32 array
-        Their heads, world after world.
-    offsets : int64 array, shape (worlds + 1,)
-        First live edge of each world.
-    reached : uint8 array, shape (worlds, n)
+        Their heads, graph after graph.
+    offsets : int64 array, shape (graphs + 1,)
+        First live edge of each graph.
+    reached : uint8 array, shape (graphs, n)
         255 where the seeds reach; other marks are of earlier looks.
-    counts : int64 array, shape (worlds,)
+    counts : int64 array, shape (graphs,)
         Vertices that the seeds reach.
     """
 
@@ -179,32 +182,29 @@ class _Worlds:
         self.queue = np.empty(reached.shape[1] + 1, np.int32)
 
     @classmethod
-    def draw(cls, reverse: Reverse, seed: int, first: int, count: int) -> "_Worlds":
-        """Draw the worlds first … first + count - 1, without seeds."""
-        n = reverse.n
+    def draw(cls, reverse: Reverse, seed: int, first: int, count: int) -> "LiveGraphs":
+        """Draw the graphs first … first + count - 1, without seeds."""
+        n, edges = reverse.n, edges_of(reverse)
         indptrs, pieces = np.zeros((count, n + 1), np.int32), []
         room = 2 * n + 1024
         for w in range(count):
             size = -1
             while size < 0:
                 heads, tails = np.empty(room, np.int32), np.empty(room, np.int32)
-                size = draw_world(
-                    reverse.rows, reverse.indices, reverse.accept, reverse.thresholds, reverse.lt_kind,
-                    np.uint64(reverse.lt_constant), reverse.lt_prefix, n, np.uint64(seed), int(Stream.WORLD), first + w,
-                    indptrs[w], heads, tails,
-                )  # fmt: skip
+                number, tag = first + w, int(Stream.WORLD)
+                size = draw_live_graph(edges, n, np.uint64(seed), tag, number, indptrs[w], heads, tails)
                 room = room if size >= 0 else 2 * room
             pieces.append(heads[:size].copy())
         return cls(indptrs, pieces, np.zeros((count, n), np.uint8), np.zeros(count, np.int64))
 
-    def only(self, chosen: np.ndarray) -> "_Worlds":
-        """Return some of the worlds, by number."""
+    def only(self, chosen: np.ndarray) -> "LiveGraphs":
+        """Return some of the graphs, by number."""
         pieces = [self.heads[self.offsets[w] : self.offsets[w + 1]] for w in chosen]
-        return _Worlds(self.indptrs[chosen], pieces, self.reached[chosen], self.counts[chosen])
+        return LiveGraphs(self.indptrs[chosen], pieces, self.reached[chosen], self.counts[chosen])
 
     @classmethod
-    def together(cls, parts: "list[_Worlds]") -> "_Worlds":
-        """Return the worlds of several."""
+    def together(cls, parts: "list[LiveGraphs]") -> "LiveGraphs":
+        """Return the graphs of several."""
         indptrs, reached, counts = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("indptrs", "reached", "counts")
         )
@@ -229,7 +229,7 @@ class _Worlds:
 
 
 def choose_once(
-    graph: Graph, params: Params, *, tables: dict[str, np.ndarray] | None = None, worlds: int = WORLDS
+    graph: Graph, params: Params, *, tables: dict[str, np.ndarray] | None = None, graphs: int = GRAPHS
 ) -> Chosen:
     """Choose seeds of small cost that reach η with probability at least 0.99.
 
@@ -241,8 +241,8 @@ def choose_once(
         ``eta``, ``model``, ``costs`` and ``seed`` count.
     tables : dict of arrays, optional
         Sampling tables of the graph, if at hand.
-    worlds : int
-        Worlds that seeds are chosen on at first, and drawn at a time, >= 1.
+    graphs : int
+        Graphs that seeds are chosen on at first, and drawn at a time, >= 1.
 
     Raises
     ------
@@ -252,14 +252,14 @@ def choose_once(
     costs = check(graph, params)
     reverse = prepare(graph, params.model, tables=tables)
     seeds: list[int] = []
-    unwon, first, share = _Worlds.draw(reverse, params.seed, 0, worlds), worlds, 1 - TARGET[0] / TARGET[1]
-    drawn = worlds
+    lost_graphs, first, share = LiveGraphs.draw(reverse, params.seed, 0, graphs), graphs, 1 - TARGET[0] / TARGET[1]
+    drawn = graphs
     for attempt in range(1, ATTEMPTS + 1):
         share /= 2
-        _choose(unwon, costs, params.eta, int(share * drawn), seeds)
+        _choose(lost_graphs, costs, params.eta, int(share * drawn), seeds)
         reached, parts, drawn = 0, [], JUDGES
-        for low in range(0, JUDGES, worlds):
-            judge = _Worlds.draw(reverse, params.seed, first, min(worlds, JUDGES - low))
+        for low in range(0, JUDGES, graphs):
+            judge = LiveGraphs.draw(reverse, params.seed, first, min(graphs, JUDGES - low))
             first += len(judge.counts)
             for v in seeds:
                 judge.take(v)
@@ -269,7 +269,7 @@ def choose_once(
         if passes(reached, JUDGES, ALPHA[0], ALPHA[1] << attempt):
             chosen = np.array(seeds, np.int32)
             return Chosen(chosen, costs.of(chosen), reached, JUDGES, attempt)
-        unwon = _Worlds.together(parts)
+        lost_graphs = LiveGraphs.together(parts)
     raise DeviceError(f"after {ATTEMPTS} attempts no seeds reached eta often enough; choose on more worlds")
 
 
@@ -284,16 +284,16 @@ def passes(reached: int, runs: int, numerator: int, denominator: int) -> bool:
     return tail * denominator <= numerator * whole**runs
 
 
-def _choose(worlds: _Worlds, costs: Costs, eta: int, losses: int, seeds: list[int]) -> None:
-    """Append seeds by gain per cost, with lazy evaluation, until all worlds but ``losses`` reach η."""
+def _choose(graphs: LiveGraphs, costs: Costs, eta: int, losses: int, seeds: list[int]) -> None:
+    """Append seeds by gain per cost, with lazy evaluation, until all graphs but ``losses`` reach η."""
     values = costs.values.tolist()
     start = len(seeds)
-    heap = [(-found / values[v], v, start) for v, found in enumerate(worlds.gains(eta).tolist())]
+    heap = [(-found / values[v], v, start) for v, found in enumerate(graphs.gains(eta).tolist())]
     heapq.heapify(heap)
-    while np.count_nonzero(worlds.counts < eta) > losses:
+    while np.count_nonzero(graphs.counts < eta) > losses:
         _, v, known = heapq.heappop(heap)
         if known < len(seeds):
-            heapq.heappush(heap, (-worlds.gain(v, eta) / values[v], v, len(seeds)))
+            heapq.heappush(heap, (-graphs.gain(v, eta) / values[v], v, len(seeds)))
             continue
-        worlds.take(v)
+        graphs.take(v)
         seeds.append(v)
