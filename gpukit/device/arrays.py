@@ -94,13 +94,13 @@ class Buffer:
     def __len__(self) -> int:
         return len(self.array)
 
-    def reserve(self, length: int, keep: int, most: int | None = None) -> None:
-        """Make room for ``length`` elements, keeping the first ``keep``; for more of them, up to ``most``, if it grows.
+    def reserve(self, length: int, keep: int, capacity: int | None = None) -> None:
+        """Make room for ``length`` elements, keeping the first ``keep``; if it grows, for more, up to ``capacity``.
 
         Without anything to keep, the old array is gone before the new one is made.
         """
         if length > len(self.array):
-            size = min(2 * len(self.array), length + (1 << 26) if most is None else most)
+            size = min(2 * len(self.array), length + (1 << 26) if capacity is None else capacity)
             if keep == 0:
                 self._set(xp.empty(0, self.array.dtype))
             larger = xp.empty(max(length, size), self.array.dtype)
@@ -118,8 +118,19 @@ class Buffer:
 
     def host(self, length: int | None = None) -> np.ndarray:
         """Return the first ``length`` elements, or all, in host memory."""
-        part = self.array if length is None else self.array[:length]
-        return part.copy() if xp is np else part.get()
+        return on_host(self.array if length is None else self.array[:length])
+
+
+def on_host(array: Any) -> np.ndarray:
+    """Return a copy of an array of the GPU in host memory."""
+    return array.copy() if xp is np else array.get()
+
+
+def for_launch(group: Any) -> Any:
+    """Return a tuple, named or not, as kernels take it: buffers, and copies of arrays, as views; the rest as it is."""
+    values = [Buffer(one) if isinstance(one, np.ndarray | xp.ndarray) else one for one in group]
+    views = [one.view if isinstance(one, Buffer) else one for one in values]
+    return group._make(views) if hasattr(group, "_make") else tuple(views)
 
 
 @contextmanager

@@ -21,13 +21,13 @@ def free_memory(root: Path = Path("/")) -> int | None:
     """
     left = []
     for group in _groups("memory", root):
-        for limit, usage, droppable in (
+        for allowed, usage, droppable in (
             ("memory.max", "memory.current", "inactive_file"),
             ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
         ):
-            most, used = _number(group / limit), _number(group / usage) or 0
-            if most is not None:
-                left.append(max(0, most - max(0, used - _statistic(group / "memory.stat", droppable))))
+            limit, used = _number(group / allowed), _number(group / usage) or 0
+            if limit is not None:
+                left.append(max(0, limit - max(0, used - _statistic(group / "memory.stat", droppable))))
     return min(left, default=None)
 
 

@@ -1,8 +1,8 @@
 """GPU leases: the processes of a user on one machine share its GPUs without meeting on one.
 
-One lock file a GPU, named by its UUID, is held with flock until the process ends, however it ends. A gate lock for each
-set of visible GPUs lets those who wait for the same GPUs in one at a time, so that a large request is not overtaken for
-ever.
+A lock file for each GPU, named by its UUID, is held with flock until the process ends, however it ends. A gate lock for
+each set of visible GPUs lets those who wait for the same GPUs in one at a time, so that a large request is not
+overtaken for ever.
 
 The files lie in /tmp/gpukit-locks-UID, a folder that only its user can enter, whatever TMPDIR and the session are. So
 different users do not exclude each other: whoever may open a lock may hold it, and a folder for all lets anyone stop

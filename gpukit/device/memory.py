@@ -105,9 +105,9 @@ def limit_data(threads: int) -> None:
     held = _bytes_of(Path("/proc/self/status"), "VmData")
     if held is not None:
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = held + host_free_bytes() + SLACK + threads * _LIMITS[1][-1]
-        if soft == resource.RLIM_INFINITY or most < soft:
-            resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+        limit = held + host_free_bytes() + SLACK + threads * _LIMITS[1][-1]
+        if soft == resource.RLIM_INFINITY or limit < soft:
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 
 def free_bytes(device: Device) -> int:
@@ -117,16 +117,21 @@ def free_bytes(device: Device) -> int:
     """
     if device.kind == "cpu":
         return host_free_bytes()
-    from numba import cuda
-
     from gpukit.device.context import numba_on
 
     free = []
     for gpu in device.gpus:
         with numba_on(gpu):
-            free.append(cuda.current_context().get_memory_info()[0])
-    lowest = min(free)
-    return int(lowest) if lowest < float("inf") else host_free_bytes()
+            free.append(gpu_free_bytes())
+    return min(free)
+
+
+def gpu_free_bytes() -> int:
+    """Return the free memory of the current GPU in bytes; under the simulator that of this machine."""
+    from numba import cuda
+
+    free = cuda.current_context().get_memory_info()[0]
+    return int(free) if free < float("inf") else host_free_bytes()
 
 
 def host_free_bytes(root: Path = Path("/")) -> int:
@@ -147,10 +152,10 @@ def host_free_bytes(root: Path = Path("/")) -> int:
 
 def _left(limit: int, used: str, root: Path = Path("/")) -> int | None:
     """Return the bytes that a limit of the process leaves, or None where there is none."""
-    most = resource.getrlimit(limit)[0]
-    if most == resource.RLIM_INFINITY:
+    soft = resource.getrlimit(limit)[0]
+    if soft == resource.RLIM_INFINITY:
         return None
-    return max(0, most - (_bytes_of(root / "proc/self/status", used) or 0))
+    return max(0, soft - (_bytes_of(root / "proc/self/status", used) or 0))
 
 
 def _physical() -> int:

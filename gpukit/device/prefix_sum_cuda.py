@@ -5,13 +5,13 @@ from numba import cuda
 
 @cuda.jit(device=True)
 def add_up(values):
-    """Add to each of the block's numbers, a thread one, in shared memory, those before it; any integer type."""
-    lane, width, reach = cuda.threadIdx.x, cuda.blockDim.x, 1
+    """Add to each of the block's numbers in shared memory, one for each thread, those before it; any integer type."""
+    tid, block_size, step = cuda.threadIdx.x, cuda.blockDim.x, 1
     cuda.syncthreads()
-    while reach < width:
-        before = values[max(lane - reach, 0)]
+    while step < block_size:
+        before = values[max(tid - step, 0)]
         cuda.syncthreads()
-        if lane >= reach:
-            values[lane] += before
+        if tid >= step:
+            values[tid] += before
         cuda.syncthreads()
-        reach *= 2
+        step *= 2

@@ -92,3 +92,25 @@ def test_numba_gets_tuples_of_their_own_type(simulator):
 )
 def test_an_array_of_another_type_is_left_to_numba(simulator, array):
     assert packed(simulator, (types.int32[::1],), (on_device(array),)) is None
+
+
+def test_shapes_follow_the_device(simulator, monkeypatch):
+    from gpukit.device import shape as module
+
+    assert module.shape(None, 50, 256) == (module.SIMULATED_BLOCKS, 256) and module.shape(None, 0, 8) == (1, 8)
+    assert (module.block_size(256), module.block_size(256, 4), module.block_size(2)) == (32, 4, 2)
+    device = SimpleNamespace(
+        MULTIPROCESSOR_COUNT=100,
+        MAX_BLOCKS_PER_MULTIPROCESSOR=32,
+        MAX_THREADS_PER_MULTIPROCESSOR=2048,
+        MAX_REGISTERS_PER_MULTIPROCESSOR=65536,
+    )
+    free, capped = (SimpleNamespace(targetoptions=options) for options in ({}, {"max_registers": 64}))
+    monkeypatch.setattr(module, "simulated", lambda: False)
+    monkeypatch.setattr(module.cuda, "current_context", lambda: SimpleNamespace(device=device))
+    assert module.shape(free, 1 << 20, 32) == (3200, 32)
+    assert module.shape(free, 1 << 20, 256) == (800, 256)
+    assert module.shape(capped, 1 << 20, 256) == (400, 256)
+    assert module.shape(capped, 1 << 20, 256, each=2) == (200, 256)
+    assert module.shape(capped, 7, 256) == (7, 256)
+    assert module.block_size(256, 4) == 256

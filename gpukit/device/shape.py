@@ -1,0 +1,67 @@
+"""Launch shapes from the properties of the current GPU, and the small ones of the simulator.
+
+The simulator runs each thread of a block as one of the host's, and one kernel at a time.
+"""
+
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+from numba import cuda
+
+from gpukit.device.select import simulated
+
+SIMULATED_BLOCKS, SIMULATED_THREADS = 2, 32
+
+
+class Shape(NamedTuple):
+    """Blocks of a launch, and threads of each."""
+
+    grid: int
+    block: int
+
+
+def block_size(wanted: int, few: int = SIMULATED_THREADS) -> int:
+    """Return the threads of a block: those wanted, or at most ``few`` under the simulator."""
+    return min(wanted, few) if simulated() else wanted
+
+
+def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int = SIMULATED_BLOCKS) -> Shape:
+    """Return the launch shape of a kernel whose blocks take their work in turns.
+
+    Parameters
+    ----------
+    kernel : function decorated with ``cuda.jit``
+        Its option ``max_registers``, if it has one, counts for how many of its blocks a multiprocessor holds.
+    work : int
+        How many blocks would have something to do; more are not launched.
+    block : int
+        Threads of a block.
+    each : int, optional
+        Blocks for each multiprocessor; if not given, as many as it holds at once, by blocks, threads and registers.
+    few : int
+        Blocks under the simulator.
+
+    Returns
+    -------
+    Shape
+        At least one block.
+    """
+    if simulated():
+        return Shape(max(1, min(work, few)), block)
+    device = cuda.current_context().device
+    if each is None:
+        each = min(device.MAX_BLOCKS_PER_MULTIPROCESSOR, device.MAX_THREADS_PER_MULTIPROCESSOR // block)
+        if registers := kernel.targetoptions.get("max_registers"):
+            each = min(each, device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers))
+    return Shape(max(1, min(work, device.MULTIPROCESSOR_COUNT * max(1, each))), block)
+
+
+def gpu_threads(gpus: int) -> int:
+    """Return how many host threads may drive so many GPUs at a time: one each, but one in all under the simulator."""
+    return 1 if simulated() else gpus
+
+
+def kernels_in_turn() -> AbstractContextManager:
+    """Return a lock to hold around launches from several host threads; only the simulator needs one."""
+    return threading.Lock() if simulated() else nullcontext()
