@@ -7,7 +7,7 @@ from typing import TypeVar
 
 Progress = Callable[[int, int], None]
 
-MOST_BATCHES = 4096
+MAX_BATCHES = 4096
 
 State = TypeVar("State")
 
@@ -19,7 +19,7 @@ def share_runs(
     batch: int,
     progress: Progress | None,
 ) -> None:
-    """Call ``run_batch(state, first, count)`` for batches that cover [0, runs), one thread a state.
+    """Call ``run_batch(state, first, count)`` for batches that cover [0, runs), a thread per state.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ def share_runs(
     runs : int
         Number of runs.
     batch : int
-        Runs a batch, more where there are very many runs. On Ctrl-C batches under way are finished, no more are begun.
+        Runs of a batch, more where there are very many runs. On Ctrl-C batches under way are finished, no more begun.
     progress : callable or None
         Called with (runs done, runs) in the calling thread.
     """
-    size = max(batch, runs // MOST_BATCHES)
+    size = max(batch, runs // MAX_BATCHES)
     spare: SimpleQueue[State] = SimpleQueue()
     for state in states:
         spare.put(state)

@@ -1,11 +1,58 @@
 """What a forward Monte Carlo evaluation runs, checked, for either device."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.device.philox import Stream
+from gpukit.evaluate.rule import lt_weights
 from gpukit.graph.csr import Graph
+from gpukit.graph.probabilities import out_probabilities
+
+
+class IcEdges(NamedTuple):
+    """The out-edges, as kernels of the independent cascade read them.
+
+    Attributes
+    ----------
+    indptr : int64 array, shape (n + 1,)
+    indices : int32 array, shape (m,)
+    thresholds : uint32 array, shape (m,)
+        Probability of each edge, minus one (:func:`gpukit.graph.probabilities.out_probabilities`).
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    thresholds: np.ndarray
+
+
+class LtEdges(NamedTuple):
+    """The out-edges, as kernels of the linear threshold model read them.
+
+    Attributes
+    ----------
+    indptr, indices
+        As in :class:`IcEdges`.
+    weights : uint32 array, shape (m,) or (0,)
+    scales : int64 array, shape (n,)
+        Weight of each edge, minus one, and what the weights of in-edges count against
+        (:func:`gpukit.evaluate.rule.lt_weights`).
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+    scales: np.ndarray
+
+
+class Stages(NamedTuple):
+    """Who is seeded when, and what counts; the attributes of :class:`Plan`."""
+
+    targets: np.ndarray
+    seeds: np.ndarray
+    starts: np.ndarray
+    rounds: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -43,6 +90,13 @@ class Plan:
         return int(Stream.FORWARD_IC if self.model == "ic" else Stream.FORWARD_LT)
 
     @property
-    def stages(self) -> tuple[np.ndarray, ...]:
+    def stages(self) -> Stages:
         """The arrays that say who is seeded when, and what counts."""
-        return self.targets, self.seeds, self.stage_starts, self.stage_rounds
+        return Stages(self.targets, self.seeds, self.stage_starts, self.stage_rounds)
+
+    def edges(self) -> IcEdges | LtEdges:
+        """Return what the kernels of the model read of the graph."""
+        indptr, indices = self.graph.indptr, self.graph.indices
+        if self.model == "ic":
+            return IcEdges(indptr, indices, out_probabilities(self.graph))
+        return LtEdges(indptr, indices, *lt_weights(self.graph))

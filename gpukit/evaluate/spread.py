@@ -44,7 +44,7 @@ class SpreadEstimate:
 
     @classmethod
     def of(cls, values: np.ndarray) -> "SpreadEstimate":
-        """Return the estimate from one nonnegative int64 value a run."""
+        """Return the estimate from a nonnegative int64 value for each run."""
         distinct, counts = np.unique(values, return_counts=True)
         pairs = list(zip(distinct.tolist(), counts.tolist(), strict=True))
         runs = len(values)

@@ -12,8 +12,7 @@ from numba import int64, uint32
 from gpukit.device.philox import draw4
 from gpukit.evaluate.batches import Progress, share_runs
 from gpukit.evaluate.plan import Plan
-from gpukit.evaluate.rule import lt_quota, lt_weights
-from gpukit.graph.probabilities import out_probabilities
+from gpukit.evaluate.rule import lt_quota
 
 BATCH = 64
 """Runs that a thread takes at a time."""
@@ -26,30 +25,17 @@ ACTIVE = 1 << 62
 
 
 @numba.njit(nogil=True, cache=True)
-def ic_runs(
-    indptr, indices, thresholds,
-    targets, seeds, stage_starts, stage_rounds, seed, tag, first,
-    visited, values,
-):  # fmt: skip
+def ic_runs(edges, stages, seed, tag, first, visited, values):
     """Run the independent cascades first … first + len(values) - 1, one after the other.
 
     The coins of the out-edges of u in order are the words of ``draw4(seed, tag | round, run, u, 0 …)``, four a call.
 
     Parameters
     ----------
-    indptr : int64 array, shape (n + 1,)
-    indices : int32 array, shape (m,)
-        The out-edges.
-    thresholds : uint32 array, shape (m,)
-        Probability of each out-edge, minus one (:func:`gpukit.graph.probabilities.out_probabilities`).
-    targets : int64 array, shape (n,) or (0,)
-        What a vertex counts for; empty: one each.
-    seeds : int32 array
-        Seeds of all stages, distinct within a round.
-    stage_starts : int64 array, shape (stages + 1,)
-        Start of each stage in ``seeds``.
-    stage_rounds : int64 array, shape (stages,)
-        Round of each stage, ascending from 0.
+    edges : IcEdges
+        The graph.
+    stages : Stages
+        Who is seeded when; seeds are distinct within a round.
     seed, tag : uint64, int64
         Key of the draws; the round is added to the tag.
     first : int64
@@ -60,9 +46,10 @@ def ic_runs(
     values : int64 array, shape (runs, stages)
         Receives the sum of targets over the vertices activated up to each stage.
     """
+    indptr, indices, thresholds = edges
+    targets, seeds, stage_starts, stage_rounds = stages
     n = len(indptr) - 1
-    stages = len(stage_rounds)
-    rounds = stage_rounds[stages - 1] + 1
+    rounds = stage_rounds[-1] + 1
     queue = np.empty(n + 1, np.int32)
     vertex = np.empty(GROUP, np.int32)
     call = np.empty(GROUP, np.uint32)
@@ -78,7 +65,7 @@ def ic_runs(
         old = epoch
         count = 0
         head = tail = 0
-        for stage in range(stages):
+        for stage in range(len(stage_rounds)):
             if stage == 0 or stage_rounds[stage] != stage_rounds[stage - 1]:
                 epoch = old + 1 + stage_rounds[stage]
                 head = tail = 0
@@ -93,6 +80,7 @@ def ic_runs(
                     tail += 1
             skipped = 0
             while head < tail:
+                # Up to GROUP Philox calls of four edges each; ``skipped`` of those of the first vertex are done.
                 size = 0
                 while head < tail and size < GROUP:
                     u = queue[head]
@@ -108,18 +96,20 @@ def ic_runs(
                     if low >= high:
                         head += 1
                         skipped = 0
+                # Their coins: which of the four edges are live.
                 for j in range(size):
-                    for lane in range(4):
-                        limits[lane, j] = thresholds[min(edge[j] + lane, len(thresholds) - 1)]
+                    for k in range(4):
+                        limits[k, j] = thresholds[min(edge[j] + k, len(thresholds) - 1)]
                 for j in range(size):
                     a, b, c, d = draw4(seed, round_tag, first + i, vertex[j], call[j])
                     hits = uint32(a <= limits[0, j]) | uint32(b <= limits[1, j]) << 1
                     live[j] &= hits | uint32(c <= limits[2, j]) << 2 | uint32(d <= limits[3, j]) << 3
                 hits = 0
                 for j in range(size):
-                    for lane in range(4):
-                        found[hits] = edge[j] + lane
-                        hits += (live[j] >> lane) & 1
+                    for k in range(4):
+                        found[hits] = edge[j] + k
+                        hits += (live[j] >> k) & 1
+                # Their heads activate.
                 for j in range(hits):
                     v = indices[found[j]]
                     if visited[v] != epoch:
@@ -134,11 +124,7 @@ def ic_runs(
 
 
 @numba.njit(nogil=True, cache=True)
-def lt_runs(
-    indptr, indices, weights, scales,
-    targets, seeds, stage_starts, stage_rounds, seed, tag, first,
-    visited, left, values,
-):  # fmt: skip
+def lt_runs(edges, stages, seed, tag, first, visited, left, values):
     """Run the threshold cascades first … first + len(values) - 1, one after the other.
 
     The threshold of v comes from ``draw4(seed, tag | round, run, v, 0)``: v activates once the weights of its active
@@ -147,17 +133,16 @@ def lt_runs(
 
     Parameters
     ----------
-    weights : uint32 array, shape (m,) or (0,)
-    scales : int64 array, shape (n,)
-        Weight of each out-edge, minus one, and what weights of in-edges count against
-        (:func:`gpukit.evaluate.rule.lt_weights`).
+    edges : LtEdges
+        The graph.
     left : int64 array, shape (n,)
         Zeros before and after: what a vertex still lacks; 0 untouched, negative active.
-    indptr, indices, targets, seeds, stage_starts, stage_rounds, seed, tag, first, visited, values
+    stages, seed, tag, first, visited, values
         As in :func:`ic_runs`; an epoch is one run.
     """
+    indptr, indices, weights, scales = edges
+    targets, seeds, stage_starts, stage_rounds = stages
     n = len(indptr) - 1
-    stages = len(stage_rounds)
     queue = np.empty(n + 1, np.int32)
     touched = np.empty(n + 1, np.int32)
     draws = np.empty((2, GROUP), np.uint32)
@@ -169,7 +154,7 @@ def lt_runs(
         epoch += 1
         count = 0
         head = tail = used = 0
-        for stage in range(stages):
+        for stage in range(len(stage_rounds)):
             if stage > 0 and stage_rounds[stage] != stage_rounds[stage - 1]:
                 for j in range(used):
                     left[touched[j]] = 0
@@ -185,11 +170,12 @@ def lt_runs(
                     queue[tail] = v
                     tail += 1
             while head < tail:
-                old_head, old_used, edges = head, used, 0
-                while head < tail and edges < 4 * GROUP:
+                # Some vertices of the frontier, and their heads that are met for the first time.
+                old_head, old_used, looked = head, used, 0
+                while head < tail and looked < 4 * GROUP:
                     u = queue[head]
                     head += 1
-                    edges += indptr[u + 1] - indptr[u]
+                    looked += indptr[u + 1] - indptr[u]
                     if visited[u] != epoch:
                         visited[u] = epoch
                         count += targets[u] if len(targets) else 1
@@ -200,6 +186,7 @@ def lt_runs(
                         touched[used] = v
                         used += fresh
                         left[v] = lacks + fresh
+                # The thresholds of these.
                 for low in range(old_used, used, GROUP):
                     size = min(GROUP, used - low)
                     for j in range(size):
@@ -207,6 +194,7 @@ def lt_runs(
                     for j in range(size):
                         v = touched[low + j]
                         left[v] = lt_quota(draws[0, j], draws[1, j], scales[v])
+                # The weights arrive; who lacks no more activates.
                 for k in range(old_head, head):
                     u = queue[k]
                     for j in range(indptr[u], indptr[u + 1]):
@@ -238,20 +226,15 @@ def run_on_cpu(plan: Plan, runs: int, progress: Progress | None = None) -> np.nd
     -------
     int64 array, shape (runs, stages)
     """
-    graph = plan.graph
-    values = np.empty((runs, len(plan.stage_rounds)), np.int64)
-    edges = (graph.indptr, graph.indices)
-    words: tuple[np.ndarray, ...]
-    scratch: list[tuple] = [(np.zeros(graph.n + 1, np.uint8),) for _ in range(numba.get_num_threads())]
-    if plan.model == "ic":
-        kernel, words = ic_runs, (out_probabilities(graph),)
-    else:
-        kernel, words = lt_runs, lt_weights(graph)
-        scratch = [(*own, np.zeros(graph.n, np.int64)) for own in scratch]
+    edges, stages, n = plan.edges(), plan.stages, plan.graph.n
+    values = np.empty((runs, len(stages.rounds)), np.int64)
+    scratch: list[tuple] = [(np.zeros(n + 1, np.uint8),) for _ in range(numba.get_num_threads())]
+    if plan.model == "lt":
+        scratch = [(*own, np.zeros(n, np.int64)) for own in scratch]
+    kernel = ic_runs if plan.model == "ic" else lt_runs
 
     def run_batch(own: tuple, first: int, count: int) -> None:
-        part = values[first : first + count]
-        kernel(*edges, *words, *plan.stages, np.uint64(plan.seed), plan.tag, first, *own, part)
+        kernel(edges, stages, np.uint64(plan.seed), plan.tag, first, *own, values[first : first + count])
 
     share_runs(scratch, run_batch, runs, BATCH, progress)
     return values

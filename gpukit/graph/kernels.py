@@ -18,7 +18,7 @@ def transpose_rows(
     indptr : int64 array, shape (n + 1,)
     indices : int32 array, shape (m,)
     payload : uint32 array, shape (m,) or (0,)
-        One word an edge that travels along.
+        What travels along, a word for each edge.
 
     Returns
     -------

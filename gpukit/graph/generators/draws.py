@@ -14,7 +14,7 @@ from gpukit.graph.memory import DRAW_BYTES, check_drawing
 TAG_RMAT, TAG_ER, TAG_ATTACHMENT, TAG_COMMUNITY, TAG_COIN, TAG_BACKGROUND, TAG_WEIGHT = (
     stream_tag(Stream.GENERATOR, use) for use in range(7)
 )
-MOST_ROUNDS = 200
+MAX_ROUNDS = 200
 
 
 @numba.njit
@@ -55,7 +55,7 @@ def first_distinct(draw: Callable[[int, int], np.ndarray], count: int, kept: np.
     """
     found = np.empty(0, np.int64) if kept is None else kept
     position = 0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         missing = count - len(found)
         if missing <= 0:
             return found
