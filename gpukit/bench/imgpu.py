@@ -11,7 +11,8 @@ from gpukit.device.select import Device
 from gpukit.evaluate import forward_spread
 from gpukit.graph.csr import Graph
 from gpukit.imgpu import Params, maximise
-from gpukit.imgpu.baselines import mix_greedy
+from gpukit.imgpu.paper import levels_cpu
+from gpukit.imgpu.paper.baselines import mix_greedy
 from gpukit.imgpu.run import make_worlds
 from gpukit.worlds.blocks import prepare_blocks
 
@@ -72,7 +73,7 @@ def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: in
     ready = prepare_blocks(graph)
     found, sums = {}, []
     for name, options in SWITCHES.items():
-        more = {"by_level": True} if device.kind == "cpu" else {}
+        more = {"counting": levels_cpu} if device.kind == "cpu" else {}
         counter = make_worlds(ready, seed, device, **options, **more)
         sums.append(counter.gains(0, worlds, []))
         found[name] = 1e3 * median(timed(partial(counter.gains, 0, worlds, []))[0] for _ in range(repeat))
@@ -81,7 +82,7 @@ def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: in
 
 
 def measure_mix_greedy(graph: Graph, k: int, runs: int, seed: int) -> dict[str, Any]:
-    """Time MixGreedy on one CPU thread, a draw an arc, once after a warm-up, and judge its seeds."""
+    """Time MixGreedy on one CPU thread, a draw for each arc, once after a warm-up, and judge its seeds."""
     mix_greedy(graph, 1, 2, seed)
     spent, seeds = timed(lambda: mix_greedy(graph, k, runs, seed))
     judged = forward_spread(graph, seeds, runs=JUDGE_RUNS, seed=seed)

@@ -53,7 +53,11 @@ class Optimisations:
     def on(self, kind: str) -> dict[str, Any]:
         """Return the arguments of ``maximise`` on a kind of device."""
         how: dict[str, Any] = {"combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
-        return how | ({"by_level": self.by_level or self.combine or self.reorder} if kind == "cpu" else {})
+        if kind == "cpu" and (self.by_level or self.combine or self.reorder):
+            from gpukit.imgpu.paper import levels_cpu
+
+            how["counting"] = levels_cpu
+        return how
 
 
 @app.command("run")
@@ -126,7 +130,7 @@ def reach(
     about = {"metric": "reach", "graph": run.inputs["graph"], "n": graph.n, "worlds": worlds, "first": first}
     run.save_metrics({"vertex": original, "total": totals, "mean": totals / worlds}, about)
     with run.phase("levels"):
-        from gpukit.imgpu.levels_cpu import nodes_per_level
+        from gpukit.imgpu.paper.levels_cpu import nodes_per_level
 
         levels = nodes_per_level(graph, run.seed, first, min(worlds, LEVEL_WORLDS))
     best = np.argsort(-totals, kind="stable")[:10]
@@ -168,7 +172,7 @@ def _choose(
     graph: "Graph", k: int, worlds: int, *, method: Method, sampler: str, seed: int, device: "Device", **told: Any
 ) -> "np.ndarray":
     """Return the seeds of a baseline; ``told`` is its timer and its progress."""
-    from gpukit.imgpu import baselines
+    from gpukit.imgpu.paper import baselines
 
     if method in ("celf", "esmce"):
         choose = baselines.celf if method == "celf" else baselines.esmce

@@ -2,97 +2,85 @@
 
 from numba import cuda, int32, int64
 
-from gpukit.imgpu.world_cuda import (
-    COMP,
-    FOUND,
-    GONE,
-    HEAD,
-    LEVEL,
-    LEVEL_START,
-    MARK,
-    ORDER,
-    OUT,
-    PARENT,
-    PLACED,
-    QUEUE,
-    SIZE,
-    TAIL,
-    WEIGHT,
-)
+from gpukit.imgpu import world_cuda as world
+from gpukit.imgpu.world_cuda import COMP, GONE, HEAD, LEVEL, MARK, ORDER, OUT, PLACED, SUM, TAIL, WEIGHT, at
 
 
 @cuda.jit(device=True)
-def _peel(work, base, cap, count, slots, shared):
+def _order_by_level(space, count, slots):
     """Order what stands for itself and is not gone by level, from the sinks; return (levels, how many were placed).
 
     A level is the longest distance to a sink. Slots on cycles, and what reaches them, get no level (-1).
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    tail, head, out, level = base + TAIL * cap, base + HEAD * cap, base + OUT * cap, base + LEVEL * cap
-    order, start = base + ORDER * cap, base + LEVEL_START * cap
-    for s in range(lane, slots, width):
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, counters, tail, head = space.work, space.counters, at(space, TAIL), at(space, HEAD)
+    out, level, order, start = at(space, OUT), at(space, LEVEL), at(space, ORDER), at(space, world.LEVEL_START)
+    for s in range(tid, slots, block_size):
         work[out + s] = 0
         work[level + s] = -1
-    if lane == 0:
-        shared[PLACED] = 0
+    if tid == 0:
+        counters[PLACED] = 0
     cuda.syncthreads()
-    for e in range(lane, count, width):
+    for e in range(tid, count, block_size):
         if work[tail + e] >= 0:
             cuda.atomic.add(work, out + work[tail + e], int32(1))
     cuda.syncthreads()
-    for s in range(lane, slots, width):
-        if work[out + s] == 0 and work[base + GONE * cap + s] == 0 and work[base + COMP * cap + s] == s:
+    for s in range(tid, slots, block_size):
+        if work[out + s] == 0 and work[at(space, GONE) + s] == 0 and work[at(space, COMP) + s] == s:
             work[level + s] = 0
-            work[order + cuda.atomic.add(shared, PLACED, int32(1))] = s
+            work[order + cuda.atomic.add(counters, PLACED, int32(1))] = s
     begin, depth = 0, 0
     while True:
         cuda.syncthreads()
-        end = shared[PLACED]
-        if lane == 0:
+        end = counters[PLACED]
+        if tid == 0:
             work[start + depth] = begin
         cuda.syncthreads()
         if end == begin:
             break
-        for e in range(lane, count, width):
+        # Who loses its last child of no level lies one level up.
+        for e in range(tid, count, block_size):
             a = work[tail + e]
             if a >= 0 and work[level + work[head + e]] == depth:
                 if cuda.atomic.add(work, out + a, int32(-1)) == 1:
                     work[level + a] = depth + 1
-                    work[order + cuda.atomic.add(shared, PLACED, int32(1))] = a
+                    work[order + cuda.atomic.add(counters, PLACED, int32(1))] = a
         begin = end
         depth += 1
     return depth, int64(begin)
 
 
 @cuda.jit(device=True)
-def _find_cycles(work, base, cap, count, slots):
+def _find_cycles(space, count, slots):
     """Give the slots without a level their strongly connected components: forward-backward search with trimming.
 
-    Sinks were trimmed by :func:`_peel`; here first sources. Then every slot left is a pivot at once: forward, each gets
-    the highest pivot that reaches it; backward from each pivot that kept its own, within its colour, lies its
+    Sinks were trimmed by :func:`_order_by_level`; here first sources. Then every slot left is a pivot at once: forward,
+    each gets the highest pivot that reaches it; backward from each pivot that kept its own, within its colour, lies its
     component; what is left starts again. Source: Barnat, Bauch, Brim, Ceska, "Computing strongly connected components
-    in parallel on CUDA", IPDPS 2011 (the paper's reference 1), forward-backward and colouring.
+    in parallel on CUDA", IPDPS 2011 (the paper's reference 1), forward-backward and colouring. It is one function
+    because trimming, taken out, compiles to other code.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    tail, head, comp = base + TAIL * cap, base + HEAD * cap, base + COMP * cap
-    mark, colour, into, hit = base + MARK * cap, base + QUEUE * cap, base + PARENT * cap, base + SIZE * cap
-    for s in range(lane, slots, width):
-        work[mark + s] = 0 if work[base + LEVEL * cap + s] < 0 and work[base + GONE * cap + s] == 0 else -1
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, tail, head, comp = space.work, at(space, TAIL), at(space, HEAD), at(space, COMP)
+    mark, colour, into, hit = at(space, MARK), at(space, world.QUEUE), at(space, world.PARENT), at(space, world.SIZE)
+    # Trimming: MARK is 0 for what may lie on a cycle; INTO counts the arcs into it from other such slots.
+    for s in range(tid, slots, block_size):
+        work[mark + s] = 0 if work[at(space, LEVEL) + s] < 0 and work[at(space, GONE) + s] == 0 else -1
         work[into + s] = 0
     cuda.syncthreads()
-    for e in range(lane, count, width):
+    for e in range(tid, count, block_size):
         a, b = work[tail + e], work[head + e]
         if a >= 0 and work[mark + a] == 0 and work[mark + b] == 0:
             cuda.atomic.add(work, into + b, int32(1))
     cuda.syncthreads()
-    for s in range(lane, slots, width):
+    for s in range(tid, slots, block_size):
         if work[mark + s] == 0 and work[into + s] == 0:
             work[mark + s] = 1
     cuda.syncthreads()
     turn = 1
     while True:
         changed = 0
-        for e in range(lane, count, width):
+        for e in range(tid, count, block_size):
             a, b = work[tail + e], work[head + e]
             if a >= 0 and work[mark + a] == turn and work[mark + b] == 0:
                 if cuda.atomic.add(work, into + b, int32(-1)) == 1:
@@ -102,24 +90,26 @@ def _find_cycles(work, base, cap, count, slots):
         if cuda.syncthreads_or(changed) == 0:
             break
     while True:
-        for s in range(lane, slots, width):
+        # Forward: the colour of a slot becomes the highest pivot that reaches it.
+        for s in range(tid, slots, block_size):
             work[colour + s] = s
         cuda.syncthreads()
         while True:
             changed = 0
-            for e in range(lane, count, width):
+            for e in range(tid, count, block_size):
                 a, b = work[tail + e], work[head + e]
                 if a >= 0 and work[mark + a] == 0 and work[mark + b] == 0 and work[colour + a] > work[colour + b]:
                     cuda.atomic.max(work, colour + b, work[colour + a])
                     changed = 1
             if cuda.syncthreads_or(changed) == 0:
                 break
-        for s in range(lane, slots, width):
+        # Backward: what reaches its own colour is hit, and that is the component of the pivot.
+        for s in range(tid, slots, block_size):
             work[hit + s] = 1 if work[colour + s] == s else 0
         cuda.syncthreads()
         while True:
             changed = 0
-            for e in range(lane, count, width):
+            for e in range(tid, count, block_size):
                 a, b = work[tail + e], work[head + e]
                 if a >= 0 and work[mark + a] == 0 and work[mark + b] == 0 and work[colour + a] == work[colour + b]:
                     if work[hit + b] == 1 and work[hit + a] == 0:
@@ -128,7 +118,7 @@ def _find_cycles(work, base, cap, count, slots):
             if cuda.syncthreads_or(changed) == 0:
                 break
         left = 0
-        for s in range(lane, slots, width):
+        for s in range(tid, slots, block_size):
             if work[mark + s] == 0:
                 if work[hit + s] == 1:
                     work[comp + s] = work[colour + s]
@@ -140,42 +130,43 @@ def _find_cycles(work, base, cap, count, slots):
 
 
 @cuda.jit(device=True)
-def condense(work, base, cap, count, slots, shared):
+def condense(space, count, slots):
     """Merge strongly connected components, drop arcs into what is gone and inside components, and order by level.
 
     Returns (levels, components). COMP, WEIGHT, LEVEL, ORDER and LEVEL_START (one more than levels) are filled; TAIL and
     HEAD become components, with a tail of -1 where no arc is left.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    tail, head, comp = base + TAIL * cap, base + HEAD * cap, base + COMP * cap
-    gone, weight = base + GONE * cap, base + WEIGHT * cap
-    if lane == 0:
-        shared[FOUND] = 0
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, tail, head, comp = space.work, at(space, TAIL), at(space, HEAD), at(space, COMP)
+    gone, weight = at(space, GONE), at(space, WEIGHT)
+    if tid == 0:
+        space.counters[SUM] = 0
     alive = 0
-    for s in range(lane, slots, width):
+    for s in range(tid, slots, block_size):
         work[comp + s] = s
         work[weight + s] = 1 - work[gone + s]
         alive += 1 - work[gone + s]
     cuda.syncthreads()
-    cuda.atomic.add(shared, FOUND, int32(alive))
-    for e in range(lane, count, width):
+    cuda.atomic.add(space.counters, SUM, int32(alive))
+    for e in range(tid, count, block_size):
         if work[gone + work[head + e]] == 1:
             work[tail + e] = -1
     cuda.syncthreads()
-    levels, placed = _peel(work, base, cap, count, slots, shared)
-    if placed < shared[FOUND]:
-        _find_cycles(work, base, cap, count, slots)
-        for s in range(lane, slots, width):
+    # Most worlds of few arcs have no cycle: then all are placed by level at once.
+    levels, placed = _order_by_level(space, count, slots)
+    if placed < space.counters[SUM]:
+        _find_cycles(space, count, slots)
+        for s in range(tid, slots, block_size):
             work[weight + s] = 0
         cuda.syncthreads()
-        for s in range(lane, slots, width):
+        for s in range(tid, slots, block_size):
             if work[gone + s] == 0:
                 cuda.atomic.add(work, weight + work[comp + s], int32(1))
-        for e in range(lane, count, width):
+        for e in range(tid, count, block_size):
             if work[tail + e] >= 0:
                 a, b = work[comp + work[tail + e]], work[comp + work[head + e]]
                 work[tail + e] = a if a != b else -1
                 work[head + e] = b
         cuda.syncthreads()
-        levels, placed = _peel(work, base, cap, count, slots, shared)
+        levels, placed = _order_by_level(space, count, slots)
     return levels, placed

@@ -1,170 +1,177 @@
-"""Kernels that go from world ids to sums over worlds, a block a world: :func:`gpukit.imgpu.simulate_cpu.sum_gains`.
+"""Kernels that go from world ids to sums over worlds, a block per world: the functions of ``count_cpu.py``.
 
 A block keeps its world in its own part of global memory, which stays in the cache for worlds of a few thousand arcs;
 hundreds of blocks have as many worlds under way. All that a block adds to are integers.
 """
 
+from typing import Any, NamedTuple
+
 from numba import cuda, int32, int64, types
 
 from gpukit.device.select import register_limit
+from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.condense_cuda import condense
+from gpukit.imgpu.reach import Switches
 from gpukit.imgpu.reach_cuda import reach_all
-from gpukit.imgpu.world_cuda import (
-    CHILD,
-    COMP,
-    GONE,
-    MOST_THREADS,
-    REACH,
-    ROW,
-    ROWS,
-    SHARED,
-    TICKET,
-    VERTEX,
-    draw,
-    forget,
-    join_pairs,
-    kill,
-    localise,
-    make_rows,
-    make_stars,
-)
+from gpukit.imgpu.world import Arcs
+from gpukit.imgpu.world_cuda import COMP, COUNTERS, GONE, MAX_THREADS, REACH, ROWS, TICKET, VERTEX, Memory, Space, at
 
 REGISTERS = 64
 """Registers that a thread may take: 1,024 threads are then on a multiprocessor."""
 
-OVERFLOW, TAKEN, KEPT, MOST_SLOTS, CONTROL = 0, 1, 2, 3, 4
+OVERFLOW, TAKEN, KEPT, WIDEST, CONTROL = range(5)
 """Places in ``control``: a flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world; its length."""
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
-def count_worlds(
-    tails, heads, blocks, accept, thresholds, n, paired, seed, first, count, seeds, split, combine, reorder, unroll,
-    work, cap, slot_of, gains, vertices, homes, rows, kept_heads, control,
-):  # fmt: skip
-    """Add the marginal reach of every vertex over worlds first … first + count - 1, less one a world, to ``gains``.
+class Kept(NamedTuple):
+    """Where worlds are kept, end to end (:func:`gpukit.imgpu.fixed_cuda.evaluate`); empty where they are not.
 
-    A block owns a world at a time and all its steps (``world_cuda.py``, ``reach_cuda.py``): draw live arcs, number the
-    vertices, mark what the seeds reach, merge components, order by level, label, add. Cost: about 40 passes over the
-    world's arcs and slots, 4 bytes each, between barriers of the block; one 64-bit atomic a slot.
+    Attributes
+    ----------
+    vertices, homes : int32 arrays
+        Vertex of each slot, and the first slot of its world.
+    rows : int64 array
+        First arc of each slot.
+    heads : int32 array
+        Heads of the live arcs, as slots.
+    """
+
+    vertices: Any
+    homes: Any
+    rows: Any
+    heads: Any
+
+
+@cuda.jit(device=True)
+def _keep_world(kept, space, paired, live, slots, partial, places, control):
+    """Append a world to those that are kept, if it has room there; ``places`` is shared memory."""
+    tid, block_size, work = cuda.threadIdx.x, cuda.blockDim.x, space.work
+    arcs = world.make_stars(space, slots) if paired else live
+    world.make_rows(space, arcs, slots, partial)
+    if tid == 0:
+        places[0] = cuda.atomic.add(control, KEPT, slots << 32 | arcs)
+        cuda.atomic.max(control, WIDEST, slots)
+    cuda.syncthreads()
+    first_slot, first_arc = places[0] >> 32, places[0] & int64(0xFFFFFFFF)
+    cuda.syncthreads()
+    if first_slot + slots <= len(kept.vertices) and first_arc + arcs <= len(kept.heads):
+        for s in range(tid, slots, block_size):
+            kept.vertices[first_slot + s] = work[at(space, VERTEX) + s]
+            kept.homes[first_slot + s] = first_slot
+            kept.rows[first_slot + s] = first_arc + work[at(space, world.ROW) + s]
+        for e in range(tid, arcs, block_size):
+            kept.heads[first_arc + e] = first_slot + work[at(space, world.CHILD) + e]
+    elif tid == 0:
+        control[OVERFLOW] = 1
+
+
+@cuda.jit(device=True)
+def _add_gains(space, slots, gains):
+    """Add what each vertex of a world reaches, itself left out, to ``gains``; a vertex that is gone counts -1."""
+    work = space.work
+    for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
+        gain = int64(-1)
+        if work[at(space, GONE) + s] == 0:
+            gain = int64(work[at(space, REACH) + work[at(space, COMP) + s]]) - 1
+        if gain != 0:
+            cuda.atomic.add(gains, work[at(space, VERTEX) + s], gain)
+
+
+@cuda.jit(cache=True, **register_limit(REGISTERS))
+def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control):
+    """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``.
+
+    Algorithm 2, lines 4 to 14: a block owns a world at a time and all its steps. Cost: about 40 passes over the world's
+    arcs and slots, 4 bytes each, between barriers of the block; one 64-bit atomic for each slot.
 
     Parameters
     ----------
-    tails, heads, blocks, accept, thresholds
-        The arc blocks (:class:`gpukit.worlds.blocks.ArcBlocks`).
-    n, paired
-        Vertices; whether an arc stands for both directions.
+    arcs : Arcs
+        The graph.
     seed, first, count
         The worlds.
     seeds : int32 array
         Vertices whose reach counts no more.
-    split, combine, reorder, unroll
-        How worlds are counted (``reach_cuda.py``).
-    work : int32 array, shape (grid * ROWS * cap,)
-        Each block's rows; need not be cleared.
-    cap : int
-        Words in a row: room for cap // 2 live arcs.
-    slot_of : int32 array, shape (grid * n,)
-        -1 everywhere, before and after.
+    how : Switches
+        How worlds are counted; changes no sum.
+    memory : Memory
+        Working space.
     gains : int64 array, shape (n,)
         Increased.
-    vertices, homes : int32 arrays, rows : int64 array, kept_heads : int32 array
-        Where worlds are kept (see :func:`gpukit.imgpu.fixed_cuda.evaluate`), or empty; then seeds must be empty.
+    kept : Kept
+        Where worlds are kept, if anywhere; then ``seeds`` must be empty.
     control : int64 array, shape (CONTROL,)
-        Zero at the start. ``OVERFLOW`` becomes 1 if a world did not fit into ``work``, or what is kept into its arrays:
-        then nothing is of use.
+        Zero at the start. ``OVERFLOW`` becomes 1 if a world did not fit into ``memory``, or what is kept into its
+        arrays: then nothing is of use.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    shared = cuda.shared.array(SHARED, int32)
-    partial = cuda.shared.array(MOST_THREADS, int32)
+    tid = cuda.threadIdx.x
+    counters = cuda.shared.array(COUNTERS, int32)
+    partial = cuda.shared.array(MAX_THREADS, int32)
     heaviest = cuda.shared.array(2, int64)
-    base = int64(cuda.blockIdx.x) * ROWS * cap
-    slot_base = int64(cuda.blockIdx.x) * n
+    block = int64(cuda.blockIdx.x)
+    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * arcs.n, counters)
     while True:
-        if lane == 0:
-            shared[TICKET] = int32(cuda.atomic.add(control, TAKEN, int64(1)))
+        if tid == 0:
+            counters[TICKET] = int32(cuda.atomic.add(control, TAKEN, int64(1)))
         cuda.syncthreads()
-        ticket = int64(shared[TICKET])
+        ticket = int64(counters[TICKET])
         cuda.syncthreads()
         if ticket >= count:
             break
-        live = draw(tails, heads, blocks, accept, thresholds, seed, first + ticket, work, base, cap, shared)
-        if live > cap // 2:
-            if lane == 0:
+        # Line 5: the live arcs, and local numbers for their vertices.
+        live = world.draw(arcs, seed, first + ticket, space)
+        if live > memory.cap // 2:
+            if tid == 0:
                 control[OVERFLOW] = 1
             break
-        slots = localise(slot_of, slot_base, work, base, cap, live, shared)
-        if paired:
-            join_pairs(work, base, cap, live, slots)
-        if len(vertices) > 0:
-            arcs = make_stars(work, base, cap, slots, shared) if paired else live
-            make_rows(work, base, cap, arcs, slots, partial)
-            if lane == 0:
-                heaviest[0] = cuda.atomic.add(control, KEPT, slots << 32 | arcs)
-                cuda.atomic.max(control, MOST_SLOTS, slots)
-            cuda.syncthreads()
-            first_slot, first_arc = heaviest[0] >> 32, heaviest[0] & int64(0xFFFFFFFF)
-            cuda.syncthreads()
-            if first_slot + slots <= len(vertices) and first_arc + arcs <= len(kept_heads):
-                for s in range(lane, slots, width):
-                    vertices[first_slot + s] = work[base + VERTEX * cap + s]
-                    homes[first_slot + s] = first_slot
-                    rows[first_slot + s] = first_arc + work[base + ROW * cap + s]
-                for e in range(lane, arcs, width):
-                    kept_heads[first_arc + e] = first_slot + work[base + CHILD * cap + e]
-            elif lane == 0:
-                control[OVERFLOW] = 1
-        kill(seeds, slot_of, slot_base, work, base, cap, live, slots, paired, shared)
-        if not paired:
-            levels, _ = condense(work, base, cap, live, slots, shared)
-            reach_all(
-                work, base, cap, live, slots, levels, split, combine, reorder, unroll, shared, partial, heaviest
-            )  # fmt: skip
-        for s in range(lane, slots, width):
-            gain = int64(-1)
-            if work[base + GONE * cap + s] == 0:
-                gain = int64(work[base + REACH * cap + work[base + COMP * cap + s]]) - 1
-            if gain != 0:
-                cuda.atomic.add(gains, work[base + VERTEX * cap + s], gain)
-        forget(slot_of, slot_base, work, base, cap, slots)
+        slots = world.number_slots(space, live)
+        if arcs.paired:
+            world.join_pairs(space, live, slots)
+        if len(kept.vertices) > 0:
+            _keep_world(kept, space, arcs.paired, live, slots, partial, heaviest, control)
+        # Marginal reach: what the seeds reach is closed, so it can go.
+        world.remove_reached(space, seeds, live, slots, arcs.paired)
+        # Lines 6 to 10: a DAG by level, then every reach, from the sinks up. In a paired world that is known.
+        if not arcs.paired:
+            levels, _ = condense(space, live, slots)
+            reach_all(space, how, live, slots, levels, partial, heaviest)
+        _add_gains(space, slots, gains)  # line 11
+        world.forget_slots(space, slots)
 
 
 @cuda.jit(cache=True, **register_limit(REGISTERS))
-def count_reached(
-    tails, heads, blocks, accept, thresholds, n, paired, seed, first, seeds, work, cap, slot_of, values, control
-):  # fmt: skip
+def count_reached(arcs, seed, first, seeds, memory, values, control):
     """Write how many vertices the seeds reach in worlds first … to ``values`` (int64); a block owns a world at a time.
 
-    Parameters are those of :func:`count_worlds`. Cost: drawing, two passes to number the vertices, and one pass over
+    Parameters are those of :func:`sum_gains`. Cost: drawing, two passes to number the vertices, and one pass over
     the arcs for each step of the longest search.
     """
-    lane = cuda.threadIdx.x
-    shared = cuda.shared.array(SHARED, int32)
-    base = int64(cuda.blockIdx.x) * ROWS * cap
-    slot_base = int64(cuda.blockIdx.x) * n
+    tid = cuda.threadIdx.x
+    counters = cuda.shared.array(COUNTERS, int32)
+    block = int64(cuda.blockIdx.x)
+    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * arcs.n, counters)
     for i in range(cuda.blockIdx.x, len(values), cuda.gridDim.x):
-        live = draw(tails, heads, blocks, accept, thresholds, seed, first + i, work, base, cap, shared)
-        if live > cap // 2:
-            if lane == 0:
+        live = world.draw(arcs, seed, first + i, space)
+        if live > memory.cap // 2:
+            if tid == 0:
                 control[OVERFLOW] = 1
             break
-        slots = localise(slot_of, slot_base, work, base, cap, live, shared)
-        if paired:
-            join_pairs(work, base, cap, live, slots)
-        reached = kill(seeds, slot_of, slot_base, work, base, cap, live, slots, paired, shared)
-        if lane == 0:
+        slots = world.number_slots(space, live)
+        if arcs.paired:
+            world.join_pairs(space, live, slots)
+        reached = world.remove_reached(space, seeds, live, slots, arcs.paired)
+        if tid == 0:
             values[i] = reached
-        forget(slot_of, slot_base, work, base, cap, slots)
+        world.forget_slots(space, slots)
 
 
-_i32, _i64, _int = types.int32[::1], types.int64[::1], types.int64
-_blocks = (_i32, _i32, types.uint32[:, ::1], types.uint32[::1], types.uint64[::1], _int, types.boolean, types.uint64)
+_i32, _i64, _int, _bool = types.int32[::1], types.int64[::1], types.int64, types.boolean
+_arcs = types.NamedTuple((_i32, _i32, types.uint32[:, ::1], types.uint32[::1], types.uint64[::1], _int, _bool), Arcs)
+_how, _memory = types.NamedTuple((_int, _bool, _bool, _int), Switches), types.NamedTuple((_i32, _int, _i32), Memory)
+_kept = types.NamedTuple((_i32, _i32, _i64, _i32), Kept)
 
 KERNELS = {
-    "count_worlds": (
-        count_worlds,
-        (*_blocks, _int, _int, _i32, _int, types.boolean, types.boolean, _int, _i32, _int, _i32, _i64)
-        + (_i32, _i32, _i64, _i32, _i64),
-    ),
-    "count_reached": (count_reached, (*_blocks, _int, _i32, _i32, _int, _i32, _i64, _i64)),
+    "sum_gains": (sum_gains, (_arcs, types.uint64, _int, _int, _i32, _how, _memory, _i64, _kept, _i64)),
+    "count_reached": (count_reached, (_arcs, types.uint64, _int, _i32, _memory, _i64, _i64)),
 }
 """Every kernel with the types of the arguments it is launched with."""

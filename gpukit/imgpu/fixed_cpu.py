@@ -9,9 +9,6 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from gpukit.imgpu.simulate_cpu import add_gains, simulate
-from gpukit.imgpu.world_cpu import forget
-
 ALIVE, GONE, SEEN = 0, 1, 2
 """States of a slot; SEEN during a search only."""
 
@@ -47,10 +44,12 @@ class Shard:
     queue: np.ndarray
 
     @classmethod
-    def of(cls, n: int, worlds: int, vertex: np.ndarray, row: np.ndarray, heads: np.ndarray, most: int) -> "Shard":
-        """Index worlds that were laid end to end; no world has more than ``most`` slots."""
-        starts, index = _index(n, vertex)
-        return cls(worlds, starts, index, row, heads, np.zeros(len(vertex), np.uint8), np.empty(most + 1, np.int32))
+    def of(cls, n: int, worlds: int, store: tuple) -> "Shard":
+        """Index the worlds of a store (:func:`make_store`)."""
+        vertex, row, heads, slots, arcs, widest = store
+        starts, index = _index(n, vertex[:slots])
+        state, queue = np.zeros(slots, np.uint8), np.empty(widest + 1, np.int32)
+        return cls(worlds, starts, index, row[: slots + 1], heads[:arcs], state, queue)
 
     @property
     def arrays(self) -> tuple:
@@ -88,37 +87,33 @@ def _grown(array, used, needed):
 
 
 @numba.njit(nogil=True, cache=True)
-def keep(arcs, paired, seed, first, count, world, labels, how, mean_slots, mean_arcs, gains):
-    """Draw worlds, add the gains of all vertices, and return the worlds end to end.
+def make_store(count, means):
+    """Return an empty store with room for what to expect of ``count`` worlds; ``means`` are the slots and arcs of one.
 
-    Returns
-    -------
-    vertex : int32 array, row : int64 array, heads : int32 array, most : int
-        As in :class:`Shard`; the most slots of a world.
+    A store is a tuple: vertex of each slot, start of its out-arcs, heads as slots; slots and arcs so far, and the most
+    slots of a world.
     """
-    vertex = np.empty(int(1.05 * mean_slots * count) + 1024, np.int32)
-    row = np.empty(len(vertex) + 1, np.int64)
-    heads = np.empty(int(1.05 * mean_arcs * count) + 1024, np.int32)
-    seeds = np.empty(0, np.int64)
-    used = placed = most = 0
-    for id_ in range(first, first + count):
-        tails, slots, _ = simulate(arcs, paired, seed, id_, seeds, world, labels, how)
-        add_gains(world, labels, tails, slots, gains)
-        live = world.row[slots]
-        vertex = _grown(vertex, used, used + slots)
-        row = _grown(row, used, used + slots + 1)
-        heads = _grown(heads, placed, placed + live)
-        for s in range(slots):
-            vertex[used + s] = world.vertex[s]
-            row[used + s] = placed + world.row[s]
-        for e in range(live):
-            heads[placed + e] = used + world.heads[e]
-        used += slots
-        placed += live
-        most = max(most, slots)
-        forget(world, slots)
-    row[used] = placed
-    return vertex[:used], row[: used + 1], heads[:placed], most
+    vertex = np.empty(int(1.05 * means[0] * count) + 1024, np.int32)
+    heads = np.empty(int(1.05 * means[1] * count) + 1024, np.int32)
+    row = np.zeros(len(vertex) + 1, np.int64)
+    return vertex, row, heads, 0, 0, 0
+
+
+@numba.njit(nogil=True, cache=True)
+def append(store, world, slots):
+    """Append a world to a store and return that, with longer arrays where they were full."""
+    vertex, row, heads, used, placed, widest = store
+    live = world.row[slots]
+    vertex = _grown(vertex, used, used + slots)
+    row = _grown(row, used + 1, used + slots + 1)
+    heads = _grown(heads, placed, placed + live)
+    for s in range(slots):
+        vertex[used + s] = world.vertex[s]
+        row[used + s] = placed + world.row[s]
+    for e in range(live):
+        heads[placed + e] = used + world.heads[e]
+    row[used + slots] = placed + live
+    return vertex, row, heads, used + slots, placed + live, max(widest, slots)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -34,40 +34,40 @@ def evaluate(vertices, item_start, starts, index, home, row, heads, state, seen,
         Working space.
     totals : int64 array, shape (len(vertices),)
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    shared = cuda.shared.array(1, int32)
-    mine = cuda.blockIdx.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    queued = cuda.shared.array(1, int32)
+    block = cuda.blockIdx.x
     which = 0
-    for item in range(mine, item_start[len(vertices)], cuda.gridDim.x):
+    for item in range(block, item_start[len(vertices)], cuda.gridDim.x):
         while item >= item_start[which + 1]:
             which += 1
         s = index[starts[vertices[which]] + item - item_start[which]]
         if state[s] != ALIVE:
             continue
         first = home[s]
-        if lane == 0:
-            queue[mine, 0] = s
-            shared[0] = 1
-            seen[mine, (s - first) >> 5] = uint32(1) << uint32((s - first) & 31)
+        if tid == 0:
+            queue[block, 0] = s
+            queued[0] = 1
+            seen[block, (s - first) >> 5] = uint32(1) << uint32((s - first) & 31)
         head = 0
         while True:
             cuda.syncthreads()
-            tail = shared[0]
+            tail = queued[0]
             cuda.syncthreads()
             if head == tail:
                 break
-            for j in range(head + lane, tail, width):
-                u = queue[mine, j]
+            for j in range(head + tid, tail, block_size):
+                u = queue[block, j]
                 for e in range(row[u], row[u + 1]):
                     v = heads[e]
                     if state[v] == ALIVE:
                         bit = uint32(1) << uint32((v - first) & 31)
-                        if cuda.atomic.or_(seen, (mine, (v - first) >> 5), bit) & bit == 0:
-                            queue[mine, cuda.atomic.add(shared, 0, int32(1))] = v
+                        if cuda.atomic.or_(seen, (block, (v - first) >> 5), bit) & bit == 0:
+                            queue[block, cuda.atomic.add(queued, 0, int32(1))] = v
             head = tail
-        for j in range(lane, tail, width):
-            seen[mine, (queue[mine, j] - first) >> 5] = uint32(0)
-        if lane == 0:
+        for j in range(tid, tail, block_size):
+            seen[block, (queue[block, j] - first) >> 5] = uint32(0)
+        if tid == 0:
             cuda.atomic.add(totals, which, int64(tail))
         cuda.syncthreads()
 
@@ -78,34 +78,34 @@ def choose(v, starts, index, row, heads, state, queue):
 
     Parameters are those of :func:`evaluate`; ``state`` is changed.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    shared = cuda.shared.array(1, int32)
-    mine = cuda.blockIdx.x
-    for i in range(starts[v] + mine, starts[v + 1], cuda.gridDim.x):
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    queued = cuda.shared.array(1, int32)
+    block = cuda.blockIdx.x
+    for i in range(starts[v] + block, starts[v + 1], cuda.gridDim.x):
         s = index[i]
         alive = state[s] == ALIVE
         cuda.syncthreads()
         if not alive:
             continue
-        if lane == 0:
-            queue[mine, 0] = s
-            shared[0] = 1
+        if tid == 0:
+            queue[block, 0] = s
+            queued[0] = 1
             state[s] = GONE
         head = 0
         while True:
             cuda.syncthreads()
-            tail = shared[0]
+            tail = queued[0]
             cuda.syncthreads()
             if head == tail:
                 break
-            for j in range(head + lane, tail, width):
-                u = queue[mine, j]
+            for j in range(head + tid, tail, block_size):
+                u = queue[block, j]
                 for e in range(row[u], row[u + 1]):
                     if (
                         state[heads[e]] == ALIVE
                         and cuda.atomic.cas(state, heads[e], int32(ALIVE), int32(GONE)) == ALIVE
                     ):
-                        queue[mine, cuda.atomic.add(shared, 0, int32(1))] = heads[e]
+                        queue[block, cuda.atomic.add(queued, 0, int32(1))] = heads[e]
             head = tail
 
 

@@ -1,45 +1,16 @@
-"""Join labels on a GPU, a thread a component: lists, and bitsets where a list would be too long.
+"""Join labels on a GPU, a thread per component: lists, and bitsets where a list would be too long.
 
 Device functions of ``reach_cuda.py``. A list is made in local memory and stored in the block's pool; a bitset lies in
-the pool and has a bit a join of the world.
+the pool and has a bit for each join of the world.
 """
 
 from numba import cuda, int32, uint32
 
-from gpukit.imgpu.world_cuda import (
-    CHILD,
-    JOIN_NO,
-    JOINS,
-    LEVEL,
-    MARK,
-    NUMBERED,
-    PARENT,
-    POOL,
-    POOL_ROWS,
-    REACH,
-    ROW,
-    SEARCHED,
-    SEARCHES,
-    SIZE,
-    SKIP,
-    START,
-    TOTAL,
-    USED,
-)
-
-INLINE = 32
-"""Joins a list holds at most."""
-
-BAND = 256
-"""Components of a band at most (equation 2 of the paper)."""
+from gpukit.imgpu import world_cuda as world
+from gpukit.imgpu.reach import BAND, BITSET, INLINE, JOIN, SEARCH
+from gpukit.imgpu.world_cuda import CHILD, PARENT, POOL, POOL_ROWS, POOL_USED, REACH, ROW, SIZE, SKIP, START, TOTAL, at
 
 BAND_WORDS = BAND // 32
-
-NONE, JOIN = -1, -2
-"""No parent, and several parents."""
-
-SEARCH, BITSET = -1, -2
-"""Sizes of a label that is not kept, and of one that is a bitset over the joins."""
 
 
 @cuda.jit(device=True)
@@ -55,24 +26,28 @@ def _add(found, listed, join):
 
 
 @cuda.jit(device=True)
-def _add_label(work, base, cap, found, listed, v):
+def _add_label(space, found, listed, v):
     """Add the label of a component below to a list; return the new length, INLINE + 1 if it has no room."""
-    size = work[base + SIZE * cap + v]
+    size = space.work[at(space, SIZE) + v]
     if size < 0:
         return INLINE + 1
-    start = base + POOL * cap + work[base + START * cap + v]
+    start = at(space, POOL) + space.work[at(space, START) + v]
     for i in range(size):
-        listed = _add(found, listed, work[start + i])
+        listed = _add(found, listed, space.work[start + i])
         if listed > INLINE:
             break
     return listed
 
 
 @cuda.jit(device=True)
-def label(work, base, cap, c, unroll, found, ahead):
-    """Write the joins that a component reaches to ``found``, from its children's labels; return their number."""
-    row, child, skip, parent = base + ROW * cap, base + CHILD * cap, base + SKIP * cap, base + PARENT * cap
-    size = base + SIZE * cap
+def label(space, c, unroll, found, ahead):
+    """Write the joins that a component reaches to ``found``, from its children's labels; return their number.
+
+    U: ``unroll`` children are read ahead before any is looked at, so that their loads are under way together.
+    """
+    work, row, child, skip, parent, size = (
+        space.work, at(space, ROW), at(space, CHILD), at(space, SKIP), at(space, PARENT), at(space, SIZE)
+    )  # fmt: skip
     listed = 0
     low, high = work[row + c], work[row + c + 1]
     while low < high and listed <= INLINE:
@@ -85,7 +60,7 @@ def label(work, base, cap, c, unroll, found, ahead):
                 if work[parent + v] == JOIN:
                     listed = _add(found, listed, v)
                 if work[size + v] != 0 and listed <= INLINE:
-                    listed = _add_label(work, base, cap, found, listed, v)
+                    listed = _add_label(space, found, listed, v)
         low += many
     return listed
 
@@ -96,23 +71,38 @@ def _set_bit(work, bits, number):
 
 
 @cuda.jit(device=True)
-def _label_as_bitset(work, base, cap, c, shared):
+def _add_totals(space, reach, bits, words):
+    """Return ``reach`` plus T of every join of a bitset."""
+    work = space.work
+    for i in range(words):
+        word = uint32(work[bits + i])
+        place = at(space, world.JOINS) + 32 * i
+        while word != 0:
+            if word & uint32(1):
+                reach += work[at(space, TOTAL) + work[place]]
+            word >>= uint32(1)
+            place += 1
+    return reach
+
+
+@cuda.jit(device=True)
+def _label_as_bitset(space, c):
     """Make the label of a component a bitset, from its children's, and store the reach that follows.
 
     Returns whether it could: not where a child has no label, or there is no room.
     """
-    row, child, skip, parent = base + ROW * cap, base + CHILD * cap, base + SKIP * cap, base + PARENT * cap
-    size, start, number = base + SIZE * cap, base + START * cap, base + JOIN_NO * cap
-    words = int32((shared[NUMBERED] + 31) >> 5)
-    if shared[USED] + words > POOL_ROWS * cap:
+    work, row, child, skip, parent = space.work, at(space, ROW), at(space, CHILD), at(space, SKIP), at(space, PARENT)
+    size, start, number = at(space, SIZE), at(space, START), at(space, world.JOIN_NO)
+    words = int32((space.counters[world.JOIN_COUNT] + 31) >> 5)
+    if space.counters[POOL_USED] + words > POOL_ROWS * space.cap:
         return False
     for e in range(work[row + c], work[row + c + 1]):
         if work[skip + work[child + e]] == 0 and work[size + work[child + e]] == SEARCH:
             return False
-    place = cuda.atomic.add(shared, USED, words)
-    if place + words > POOL_ROWS * cap:
+    place = cuda.atomic.add(space.counters, POOL_USED, words)
+    if place + words > POOL_ROWS * space.cap:
         return False
-    bits = base + POOL * cap + place
+    bits = at(space, POOL) + place
     for i in range(words):
         work[bits + i] = 0
     for e in range(work[row + c], work[row + c + 1]):
@@ -121,37 +111,29 @@ def _label_as_bitset(work, base, cap, c, shared):
             continue
         if work[parent + v] == JOIN:
             _set_bit(work, bits, work[number + v])
-        kept = base + POOL * cap + work[start + v]
+        kept = at(space, POOL) + work[start + v]
         if work[size + v] == BITSET:
             for i in range(words):
                 work[bits + i] |= work[kept + i]
         else:
             for i in range(work[size + v]):
                 _set_bit(work, bits, work[number + work[kept + i]])
-    reach = work[base + TOTAL * cap + c]
-    for i in range(words):
-        word = uint32(work[bits + i])
-        at = base + JOINS * cap + 32 * i
-        while word != 0:
-            if word & uint32(1):
-                reach += work[base + TOTAL * cap + work[at]]
-            word >>= uint32(1)
-            at += 1
+    reach = _add_totals(space, work[at(space, TOTAL) + c], bits, words)
     work[size + c] = BITSET
     work[start + c] = place
-    work[base + REACH * cap + c] = reach
+    work[at(space, REACH) + c] = reach
     return True
 
 
 @cuda.jit(device=True)
-def label_in_band(work, base, cap, c, bottom, first, found, stack, seen):
+def label_in_band(space, c, bottom, first, found, stack, seen):
     """Write the joins that a component reaches to ``found``, by a search of its band; return their number.
 
     ``bottom`` is the lowest level of the band, whose components have places ``first`` … in the order; MARK holds the
     place of each component.
     """
-    row, child, skip, parent = base + ROW * cap, base + CHILD * cap, base + SKIP * cap, base + PARENT * cap
-    place = base + MARK * cap
+    work, row, child, skip, parent = space.work, at(space, ROW), at(space, CHILD), at(space, SKIP), at(space, PARENT)
+    place = at(space, world.MARK)
     for i in range(BAND_WORDS):
         seen[i] = uint32(0)
     listed, top = 0, 1
@@ -167,7 +149,7 @@ def label_in_band(work, base, cap, c, bottom, first, found, stack, seen):
                 listed = _add(found, listed, v)
             if listed > INLINE:
                 break
-            if work[base + LEVEL * cap + v] >= bottom:
+            if work[at(space, world.LEVEL) + v] >= bottom:
                 number = work[place + v] - first
                 bit = uint32(1) << uint32(number & 31)
                 if seen[number >> 5] & bit == 0:
@@ -175,34 +157,35 @@ def label_in_band(work, base, cap, c, bottom, first, found, stack, seen):
                     stack[top] = v
                     top += 1
             else:
-                listed = _add_label(work, base, cap, found, listed, v)
+                listed = _add_label(space, found, listed, v)
                 if listed > INLINE:
                     break
     return listed
 
 
 @cuda.jit(device=True)
-def keep_label(work, base, cap, c, found, listed, bitset, shared):
+def keep_label(space, c, found, listed, bitset):
     """Store a label and the reach that follows from it, or note that the component must be searched from.
 
     ``bitset`` says whether the labels of the children are there, so that a long one can be made of them.
     """
-    reach = work[base + TOTAL * cap + c]
+    work, counters = space.work, space.counters
+    reach = work[at(space, TOTAL) + c]
     size = listed
     if 0 < listed <= INLINE:
-        start = cuda.atomic.add(shared, USED, int32(listed))
-        if start + listed > POOL_ROWS * cap:
+        start = cuda.atomic.add(counters, POOL_USED, int32(listed))
+        if start + listed > POOL_ROWS * space.cap:
             size = INLINE + 1
         else:
-            work[base + START * cap + c] = start
+            work[at(space, START) + c] = start
             for i in range(listed):
-                work[base + POOL * cap + start + i] = found[i]
-                reach += work[base + TOTAL * cap + found[i]]
+                work[at(space, POOL) + start + i] = found[i]
+                reach += work[at(space, TOTAL) + found[i]]
     if size > INLINE:
-        if bitset and _label_as_bitset(work, base, cap, c, shared):
+        if bitset and _label_as_bitset(space, c):
             return
-        work[base + SIZE * cap + c] = SEARCH
-        work[base + SEARCHED * cap + cuda.atomic.add(shared, SEARCHES, int32(1))] = c
+        work[at(space, SIZE) + c] = SEARCH
+        work[at(space, world.SEARCHED) + cuda.atomic.add(counters, world.SEARCHES, int32(1))] = c
         return
-    work[base + SIZE * cap + c] = size
-    work[base + REACH * cap + c] = reach
+    work[at(space, SIZE) + c] = size
+    work[at(space, REACH) + c] = reach

@@ -1,13 +1,9 @@
 """How many vertices each vertex of a world reaches, exactly, by tree sums and join labels (CPU).
 
-The condensed world is a DAG. A component with at least two parents is a *join*. T(v) is the weight of v plus T of its
-children that are no joins: a tree sum, because such a child has one parent. J(v) is every join that v reaches. Only
-joins can be reached twice, so reach(v) = T(v) + Σ T(j) over j in J(v). This takes the place of the labels of the
-paper's appendix C (equation 1).
-
-A label is a list of up to ``INLINE`` joins, else a bitset over the joins of the world, else, where those would not fit,
-it is not kept and a search counts. A world with a heavy component h is split: what reaches h reaches all that h does,
-plus what it reaches elsewhere; the rest is labelled without them, and the labels stay short.
+The rule is that of ``reach.py``. A label is a list of up to ``INLINE`` joins, else a bitset over the joins of the
+world, else, where those would not fit, it is not kept and a search counts. A world with a heavy component h is split:
+what reaches h reaches all that h does, plus what it reaches elsewhere; the rest is labelled without them, and the
+labels stay short.
 """
 
 from typing import NamedTuple
@@ -16,24 +12,14 @@ import numba
 import numpy as np
 from numba import int64, uint64
 
-INLINE = 32
-"""Joins a list holds at most."""
-
-SPLIT = 32
-"""Weight from which the heaviest component splits the world."""
+from gpukit.imgpu.reach import BITSET, INLINE, JOIN, NONE, SEARCH
 
 BITS = 1 << 22
 """64-bit words for bitsets at most."""
 
-NONE, JOIN = -1, -2
-"""No parent, and several parents."""
-
-BITSET, SEARCH = -1, -2
-"""Kinds of label other than a list."""
-
 
 class Labels(NamedTuple):
-    """Working space for the labels of one world; arrays have an element a slot unless said otherwise.
+    """Working space for the labels of one world; arrays have an element for each slot unless said otherwise.
 
     Attributes
     ----------
@@ -84,10 +70,12 @@ def make_labels(slots: int, bits: int = BITS) -> Labels:
 
 
 @numba.njit(nogil=True, cache=True)
-def _find_parents(world, components, labels):
+def _find_joins(world, slots, components, labels):
     """Fill ``parent`` and number the joins; return how many there are."""
     comp, row, heads, members, order = world.comp, world.row, world.heads, world.members, world.order
-    parent, skip = labels.parent, labels.skip
+    parent, skip, join_no, numbered = labels.parent, labels.skip, labels.join_no, labels.joins
+    for s in range(slots):
+        parent[s] = NONE
     joins = 0
     for i in range(components):
         c = members[order[i + 1] - 1]
@@ -103,8 +91,8 @@ def _find_parents(world, components, labels):
                     parent[v] = c
                 else:
                     parent[v] = JOIN
-                    labels.join_no[v] = joins
-                    labels.joins[joins] = v
+                    join_no[v] = joins
+                    numbered[joins] = v
                     joins += 1
     return joins
 
@@ -136,7 +124,7 @@ def _search(world, labels, c):
 
 
 @numba.njit(nogil=True, cache=True)
-def _as_bitset(world, labels, i, c, base, words):
+def _label_as_bitset(world, labels, i, c, base, words):
     """Write J of component c, the i-th, to words base … of ``bits``; return Σ T(j), or -1 if a child has no label."""
     bits, total, joins = labels.bits, labels.total, labels.joins
     bits[base : base + words] = 0
@@ -171,15 +159,12 @@ def _as_bitset(world, labels, i, c, base, words):
 
 
 @numba.njit(nogil=True, cache=True)
-def _within(world, tails, slots, components, labels):
-    """Fill ``reach`` of every component that is not to skip, within those."""
+def _sum_trees(world, tails, slots, components, labels):
+    """Fill ``total`` with T, and ``reach`` with it, which is the reach of what reaches no join."""
     parent, total, reach, skip = labels.parent, labels.total, labels.reach, labels.skip
-    size, start, mark, pool = labels.size, labels.start, labels.mark, labels.pool
-    comp, row, heads, members, order = world.comp, world.row, world.heads, world.members, world.order
+    weight, members, order = world.weight, world.members, world.order
     for s in range(slots):
-        parent[s] = NONE
         total[s] = 0
-    joins = _find_parents(world, components, labels)
     for s in range(tails, slots):
         if skip[s] == 0:
             total[s] = 1
@@ -189,71 +174,85 @@ def _within(world, tails, slots, components, labels):
     for i in range(components):
         c = members[order[i + 1] - 1]
         if skip[c] == 0:
-            total[c] += world.weight[c]
+            total[c] += weight[c]
             reach[c] = total[c]
             if parent[c] >= 0:
                 total[parent[c]] += total[c]
-    if joins == 0:
-        return
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_labels(world, slots, components, labels, joins):
+    """Label every component, those below first, and add Σ T(j) over the joins j of its label to its ``reach``."""
+    comp, row, heads, members, order = world.comp, world.row, world.heads, world.members, world.order
+    parent, total, reach, skip, place = labels.parent, labels.total, labels.reach, labels.skip, labels.place
+    size, start, mark, pool = labels.size, labels.start, labels.mark, labels.pool
     for s in range(slots):
         mark[s] = -1
         size[s] = 0
-        labels.place[s] = -1
+        place[s] = -1
     words = (joins + 63) >> 6
     rows = used = 0
     for i in range(components):
         c = members[order[i + 1] - 1]
-        labels.place[c] = i
+        place[c] = i
         if skip[c]:
             continue
-        begin = used
-        kind = 0
+        # A list, unless it is too long, the pool is full or the label of a child is no list. This stays in the loop: a
+        # function for each component would take longer to call than to run.
+        end, is_list = used, True
         for j in range(order[i], order[i + 1]):
             u = members[j]
             for e in range(row[u], row[u + 1]):
                 v = comp[heads[e]]
                 if v == c or skip[v]:
                     continue
-                if size[v] < 0 or used - begin >= INLINE or used + INLINE + 1 > len(pool):
-                    kind = BITSET
+                if size[v] < 0 or end - used >= INLINE or end + INLINE + 1 > len(pool):
+                    is_list = False
                     break
                 if parent[v] == JOIN and mark[v] != c:
                     mark[v] = c
-                    pool[used] = v
-                    used += 1
+                    pool[end] = v
+                    end += 1
                 for k in range(start[v], start[v] + size[v]):
                     if mark[pool[k]] != c:
                         mark[pool[k]] = c
-                        pool[used] = pool[k]
-                        used += 1
-            if kind < 0:
+                        pool[end] = pool[k]
+                        end += 1
+            if not is_list:
                 break
-        if kind == 0 and used - begin <= INLINE:
-            start[c] = begin
-            size[c] = used - begin
-            for k in range(begin, used):
+        if is_list and end - used <= INLINE:
+            start[c], size[c] = used, end - used
+            for k in range(used, end):
                 reach[c] += total[pool[k]]
+            used = end
             continue
-        used = begin
-        size[c] = SEARCH
+        # A bitset, where it has room and every child has a label; else a search.
+        found, size[c] = int64(-1), SEARCH
         if (rows + 1) * words <= len(labels.bits):
-            found = _as_bitset(world, labels, i, c, rows * words, words)
-            if found >= 0:
-                size[c] = BITSET
-                start[c] = rows
-                rows += 1
-                reach[c] += found
-                continue
-        reach[c] = _search(world, labels, c)
+            found = _label_as_bitset(world, labels, i, c, rows * words, words)
+        if found >= 0:
+            start[c], size[c] = rows, BITSET
+            rows += 1
+            reach[c] += found
+        else:
+            reach[c] = _search(world, labels, c)
+
+
+@numba.njit(nogil=True, cache=True)
+def _reach_without(world, tails, slots, components, labels):
+    """Fill ``reach`` of every component that is not to skip, within those (Algorithm 2, lines 7 to 13)."""
+    joins = _find_joins(world, slots, components, labels)
+    _sum_trees(world, tails, slots, components, labels)
+    if joins > 0:
+        _add_labels(world, slots, components, labels, joins)
 
 
 @numba.njit(nogil=True, cache=True)
 def _split(world, tails, slots, components, labels, heavy):
     """Mark in ``above`` what reaches the heavy component (1) and what it reaches (2); return how many these are."""
-    above, stack = labels.above, world.stack
-    above[:slots] = 0
-    place = labels.place
+    above, place, stack = labels.above, labels.place, world.stack
     for s in range(slots):
+        above[s] = 0
         place[s] = -1
     for i in range(components):
         place[world.members[world.order[i + 1] - 1]] = i
@@ -293,7 +292,7 @@ def reach_all(world, tails, slots, components, labels, split):
     Parameters
     ----------
     world : World
-        Condensed (:func:`gpukit.imgpu.world_cpu.condense`).
+        Condensed (:func:`gpukit.imgpu.condense_cpu.condense`).
     tails, slots, components : int
         Its sizes.
     labels : Labels
@@ -309,16 +308,16 @@ def reach_all(world, tails, slots, components, labels, split):
         if world.weight[c] >= split and (heavy < 0 or world.weight[c] > world.weight[heavy]):
             heavy = c
     if heavy < 0:
-        _within(world, tails, slots, components, labels)
+        _reach_without(world, tails, slots, components, labels)
         return
     below = _split(world, tails, slots, components, labels, heavy)
     above = labels.above
     for s in range(slots):
         skip[s] = gone[s] | (above[s] == 2)
-    _within(world, tails, slots, components, labels)
+    _reach_without(world, tails, slots, components, labels)
     for s in range(slots):
         if above[s] == 1:
             labels.reach[s] += below
         skip[s] = gone[s] | (above[s] == 1) | (s == heavy)
-    _within(world, tails, slots, components, labels)
+    _reach_without(world, tails, slots, components, labels)
     labels.reach[heavy] = below

@@ -1,6 +1,6 @@
 """Exact reach in one world by one block of a GPU: tree sums and join labels, level by level.
 
-The rule is that of ``reach_cpu.py``. Labels are lists; where a list would be too long, bitsets; where these have no
+The rule is that of ``reach.py``. Labels are lists; where a list would be too long, bitsets; where these have no
 room, the block searches from the component. Three switches of the paper (section 4) change how it is done and never
 what comes out:
 
@@ -12,36 +12,25 @@ what comes out:
 
 from numba import cuda, int32, int64, uint32
 
-from gpukit.imgpu.labels_cuda import BAND, BAND_WORDS, INLINE, JOIN, NONE, keep_label, label, label_in_band
+from gpukit.imgpu import labels_cuda as labels
+from gpukit.imgpu import world_cuda as world
+from gpukit.imgpu.labels_cuda import BAND_WORDS
+from gpukit.imgpu.reach import BAND, INLINE, JOIN, NONE
 from gpukit.imgpu.world_cuda import (
-    CHILD,
-    FOUND,
     GONE,
     HEAD,
-    JOIN_NO,
-    JOINS,
     LEVEL,
-    LEVEL_START,
     MARK,
-    NUMBERED,
     ORDER,
     PARENT,
-    PLACED,
-    QUEUE,
     REACH,
     ROW,
-    SEARCHED,
-    SEARCHES,
-    SIDE,
-    SIZE,
     SKIP,
-    START,
+    SUM,
     TAIL,
     TOTAL,
-    USED,
     WEIGHT,
-    flood,
-    make_rows,
+    at,
 )
 
 DEGREES = 32
@@ -49,65 +38,73 @@ DEGREES = 32
 
 
 @cuda.jit(device=True)
-def _search(work, base, cap, c, stamp, shared):
+def _search(space, c, stamp):
     """Count what a component reaches, by a breadth-first search of the whole block; MARK below ``stamp`` is unseen."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    row, child, skip = base + ROW * cap, base + CHILD * cap, base + SKIP * cap
-    mark, queue = base + MARK * cap, base + QUEUE * cap
-    if lane == 0:
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, counters, row, child, skip = (
+        space.work,
+        space.counters,
+        at(space, ROW),
+        at(space, world.CHILD),
+        at(space, SKIP),
+    )
+    mark, queue = at(space, MARK), at(space, world.QUEUE)
+    if tid == 0:
         work[queue] = c
         work[mark + c] = stamp
-        shared[PLACED] = 1
-        shared[FOUND] = 0
-    head, mine = 0, 0
+        counters[world.PLACED] = 1
+        counters[SUM] = 0
+    head, own = 0, 0
     while True:
         cuda.syncthreads()
-        tail = shared[PLACED]
+        tail = counters[world.PLACED]
         cuda.syncthreads()
         if head == tail:
             break
-        for j in range(head + lane, tail, width):
+        for j in range(head + tid, tail, block_size):
             u = work[queue + j]
-            mine += work[base + WEIGHT * cap + u]
+            own += work[at(space, WEIGHT) + u]
             for e in range(work[row + u], work[row + u + 1]):
                 v = work[child + e]
                 if work[skip + v] == 0 and work[mark + v] != stamp:
                     if cuda.atomic.max(work, mark + v, stamp) != stamp:
-                        work[queue + cuda.atomic.add(shared, PLACED, int32(1))] = v
+                        work[queue + cuda.atomic.add(counters, world.PLACED, int32(1))] = v
         head = tail
-    cuda.atomic.add(shared, FOUND, int32(mine))
+    cuda.atomic.add(counters, SUM, int32(own))
     cuda.syncthreads()
-    if lane == 0:
-        work[base + REACH * cap + c] = shared[FOUND]
+    if tid == 0:
+        work[at(space, REACH) + c] = counters[SUM]
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def _within(work, base, cap, count, slots, levels, combine, unroll, with_rows, shared):
-    """Fill REACH of every component outside SKIP, within those. CHILD is there if ``with_rows``, else there is no join.
+def _reach_without(space, how, count, slots, levels, with_rows):
+    """Fill REACH of every component outside SKIP, within those (Algorithm 2, lines 7 to 13).
 
     A thread owns a component of a level: it adds its sum to its one parent (an atomic), reads its children and writes
-    its list. Cost: every child read once, every label once a parent.
+    its list. CHILD is there if ``with_rows``, else there is no join. Cost: every child read once, every label once for
+    each parent. It is one function because its parts, taken out, compile to other code.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    tail, head, skip = base + TAIL * cap, base + HEAD * cap, base + SKIP * cap
-    parent, total, size, mark = base + PARENT * cap, base + TOTAL * cap, base + SIZE * cap, base + MARK * cap
-    order, start, reach, part = base + ORDER * cap, base + LEVEL_START * cap, base + REACH * cap, base + QUEUE * cap
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, counters, tail, head, skip = space.work, space.counters, at(space, TAIL), at(space, HEAD), at(space, SKIP)
+    parent, total, size, mark = at(space, PARENT), at(space, TOTAL), at(space, world.SIZE), at(space, MARK)
+    order, start, reach, part = at(space, ORDER), at(space, world.LEVEL_START), at(space, REACH), at(space, world.QUEUE)
     found = cuda.local.array(INLINE, int32)
     ahead = cuda.local.array(128, int32)
     stack = cuda.local.array(BAND, int32)
     seen = cuda.local.array(BAND_WORDS, uint32)
-    for s in range(lane, slots, width):
+    # Parents and joins; no component has a label yet.
+    for s in range(tid, slots, block_size):
         work[parent + s] = NONE
-        work[total + s] = work[base + WEIGHT * cap + s]
+        work[total + s] = work[at(space, WEIGHT) + s]
         work[size + s] = 0
         work[mark + s] = 0
-    if lane == 0:
-        shared[USED] = 0
-        shared[SEARCHES] = 0
-        shared[NUMBERED] = 0
+    if tid == 0:
+        counters[world.POOL_USED] = 0
+        counters[world.SEARCHES] = 0
+        counters[world.JOIN_COUNT] = 0
     cuda.syncthreads()
-    for e in range(lane, count, width):
+    for e in range(tid, count, block_size):
         a, b = work[tail + e], work[head + e]
         if a >= 0 and work[skip + a] == 0 and work[skip + b] == 0:
             before = cuda.atomic.cas(work, parent + b, int32(NONE), a)
@@ -115,83 +112,91 @@ def _within(work, base, cap, count, slots, levels, combine, unroll, with_rows, s
                 work[parent + b] = JOIN
     cuda.syncthreads()
     if with_rows:
-        for s in range(lane, slots, width):
+        for s in range(tid, slots, block_size):
             if work[parent + s] == JOIN:
-                number = cuda.atomic.add(shared, NUMBERED, int32(1))
-                work[base + JOIN_NO * cap + s] = number
-                work[base + JOINS * cap + number] = s
+                number = cuda.atomic.add(counters, world.JOIN_COUNT, int32(1))
+                work[at(space, world.JOIN_NO) + s] = number
+                work[at(space, world.JOINS) + number] = s
         cuda.syncthreads()
     low = 0
     while low < levels:
+        # K, equation 2: as many levels as have BAND components together; one level if it alone has more.
         high = low + 1
-        if combine and with_rows:
+        if how.combine and with_rows:
             while high < levels and work[start + high + 1] - work[start + low] <= BAND:
                 high += 1
         first, end = work[start + low], work[start + high]
         if high > low + 1:
-            for i in range(first + lane, end, width):
+            # In a band each sum climbs to its ancestors at once, up to the first join.
+            for i in range(first + tid, end, block_size):
                 work[mark + work[order + i]] = i
                 work[part + work[order + i]] = work[total + work[order + i]]
             cuda.syncthreads()
-            for i in range(first + lane, end, width):
+            for i in range(first + tid, end, block_size):
                 c = work[order + i]
                 if work[skip + c] == 0:
                     p = work[parent + c]
                     while p >= 0:
-                        if work[base + LEVEL * cap + p] >= high:
+                        if work[at(space, LEVEL) + p] >= high:
                             break
                         cuda.atomic.add(work, total + p, work[part + c])
                         p = work[parent + p]
             cuda.syncthreads()
-        for i in range(first + lane, end, width):
+        # Lines 9 and 10: T is final for all of the band; the label, and the reach that follows from it.
+        for i in range(first + tid, end, block_size):
             c = work[order + i]
             if work[skip + c] != 0:
                 continue
             p = work[parent + c]
-            if p >= 0 and work[base + LEVEL * cap + p] >= high:
+            if p >= 0 and work[at(space, LEVEL) + p] >= high:
                 cuda.atomic.add(work, total + p, work[total + c])
             if not with_rows:
                 work[reach + c] = work[total + c]
             elif high > low + 1:
-                listed = label_in_band(work, base, cap, c, low, first, found, stack, seen)
-                keep_label(work, base, cap, c, found, listed, False, shared)
+                listed = labels.label_in_band(space, c, low, first, found, stack, seen)
+                labels.keep_label(space, c, found, listed, False)
             else:
-                listed = label(work, base, cap, c, unroll, found, ahead)
-                keep_label(work, base, cap, c, found, listed, True, shared)
+                listed = labels.label(space, c, how.unroll, found, ahead)
+                labels.keep_label(space, c, found, listed, True)
         cuda.syncthreads()
         low = high
-    if with_rows and shared[SEARCHES] > 0:
-        for s in range(lane, slots, width):
+    # What got no label is counted by a search of the whole block.
+    if with_rows and counters[world.SEARCHES] > 0:
+        for s in range(tid, slots, block_size):
             work[mark + s] = 0
         cuda.syncthreads()
-        for i in range(shared[SEARCHES]):
-            _search(work, base, cap, work[base + SEARCHED * cap + i], int32(i + 1), shared)
+        for i in range(counters[world.SEARCHES]):
+            _search(space, work[at(space, world.SEARCHED) + i], int32(i + 1))
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def _reorder(work, base, cap, levels, counts):
-    """Sort each level by falling number of children, in classes up to ``DEGREES - 1``; ``counts`` is shared memory."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    order, start, row, spare = base + ORDER * cap, base + LEVEL_START * cap, base + ROW * cap, base + QUEUE * cap
+def _reorder(space, levels, counts):
+    """R: sort each level by falling number of children, in classes; ``counts`` is shared memory.
+
+    Above DEGREES - 2 children all are one class.
+    """
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, order, start, row = space.work, at(space, ORDER), at(space, world.LEVEL_START), at(space, ROW)
+    spare = at(space, world.QUEUE)
     for level in range(levels):
         low, high = work[start + level], work[start + level + 1]
-        for i in range(lane, DEGREES, width):
+        for i in range(tid, DEGREES, block_size):
             counts[i] = 0
         cuda.syncthreads()
-        for i in range(low + lane, high, width):
+        for i in range(low + tid, high, block_size):
             c = work[order + i]
             work[spare + i] = c
             cuda.atomic.add(counts, DEGREES - 1 - min(DEGREES - 1, work[row + c + 1] - work[row + c]), int32(1))
         cuda.syncthreads()
-        if lane == 0:
+        if tid == 0:
             place = low
             for i in range(DEGREES):
                 many = counts[i]
                 counts[i] = place
                 place += many
         cuda.syncthreads()
-        for i in range(low + lane, high, width):
+        for i in range(low + tid, high, block_size):
             c = work[spare + i]
             degree = DEGREES - 1 - min(DEGREES - 1, work[row + c + 1] - work[row + c])
             work[order + cuda.atomic.add(counts, degree, int32(1))] = c
@@ -199,60 +204,63 @@ def _reorder(work, base, cap, levels, counts):
 
 
 @cuda.jit(device=True)
-def reach_all(work, base, cap, count, slots, levels, split, combine, reorder, unroll, shared, partial, heaviest):
+def reach_all(space, how, count, slots, levels, partial, heaviest):
     """Fill REACH for every component that is not gone; see :func:`gpukit.imgpu.reach_cpu.reach_all`."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    tail, head = base + TAIL * cap, base + HEAD * cap
-    gone, skip, weight = base + GONE * cap, base + SKIP * cap, base + WEIGHT * cap
-    below, above = base + START * cap, base + SIZE * cap
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, counters, tail, head = space.work, space.counters, at(space, TAIL), at(space, HEAD)
+    gone, skip, weight = at(space, GONE), at(space, SKIP), at(space, WEIGHT)
+    below, above = at(space, world.START), at(space, world.SIZE)
+    # Is there a join at all, and which component is the heaviest?
     joins = 0
-    mine = int64(0)
-    if lane == 0:
+    own = int64(0)
+    if tid == 0:
         heaviest[0] = 0
-    for s in range(lane, slots, width):
+    for s in range(tid, slots, block_size):
         work[skip + s] = work[gone + s]
-        work[base + PARENT * cap + s] = NONE
-        mine = max(mine, int64(work[weight + s]) << 32 | int64(s))
+        work[at(space, PARENT) + s] = NONE
+        own = max(own, int64(work[weight + s]) << 32 | int64(s))
     cuda.syncthreads()
-    cuda.atomic.max(heaviest, 0, mine)
-    for e in range(lane, count, width):
+    cuda.atomic.max(heaviest, 0, own)
+    for e in range(tid, count, block_size):
         if work[tail + e] >= 0:
-            before = cuda.atomic.cas(work, base + PARENT * cap + work[head + e], int32(NONE), work[tail + e])
+            before = cuda.atomic.cas(work, at(space, PARENT) + work[head + e], int32(NONE), work[tail + e])
             if before != NONE and before != work[tail + e]:
                 joins = 1
     with_rows = cuda.syncthreads_or(joins) != 0
     if with_rows:
-        make_rows(work, base, cap, count, slots, partial)
-        if reorder:
-            _reorder(work, base, cap, levels, partial)
+        world.make_rows(space, count, slots, partial)
+        if how.reorder:
+            _reorder(space, levels, partial)
     heavy = int64(heaviest[0] & int64(0xFFFFFFFF))
-    divided = with_rows and heaviest[0] >> 32 >= split
-    side, under = base + SIDE * cap, int32(0)
+    divided = with_rows and heaviest[0] >> 32 >= how.split
+    side, weight_below = at(space, world.SIDE), int32(0)
     if divided:
-        for s in range(lane, slots, width):
+        # SIDE: what the heavy component reaches (2), what reaches it (1), both for itself (3).
+        for s in range(tid, slots, block_size):
             work[below + s] = 1 if s == heavy else 0
             work[above + s] = 1 if s == heavy else 0
-        if lane == 0:
-            shared[FOUND] = 0
+        if tid == 0:
+            counters[SUM] = 0
         cuda.syncthreads()
-        flood(work, tail, head, count, below, gone)
-        flood(work, head, tail, count, above, gone)
-        for s in range(lane, slots, width):
+        world.flood(work, tail, head, count, below, gone)
+        world.flood(work, head, tail, count, above, gone)
+        for s in range(tid, slots, block_size):
             work[side + s] = (2 if work[below + s] else 0) | (1 if work[above + s] else 0)
-            under += work[weight + s] if work[below + s] else 0
-            work[skip + s] = 1 if work[gone + s] or work[below + s] else 0
-        cuda.atomic.add(shared, FOUND, under)
+            weight_below += work[weight + s] if work[below + s] else 0
+            work[at(space, SKIP) + s] = 1 if work[gone + s] or work[below + s] else 0
+        cuda.atomic.add(counters, SUM, weight_below)
         cuda.syncthreads()
-        under = shared[FOUND]
+        weight_below = counters[SUM]
         cuda.syncthreads()
+    # Once; in a divided world first without what the heavy component reaches, then without what reaches it.
     for turn in range(2 if divided else 1):
-        _within(work, base, cap, count, slots, levels, combine, unroll, with_rows, shared)
+        _reach_without(space, how, count, slots, levels, with_rows)
         if divided:
-            for s in range(lane, slots, width):
+            for s in range(tid, slots, block_size):
                 if turn == 0:
                     if work[side + s] == 1:
-                        work[base + REACH * cap + s] += under
+                        work[at(space, REACH) + s] += weight_below
                     work[skip + s] = 1 if work[gone + s] or work[side + s] & 1 else 0
                 elif s == heavy:
-                    work[base + REACH * cap + s] = under
+                    work[at(space, REACH) + s] = weight_below
             cuda.syncthreads()

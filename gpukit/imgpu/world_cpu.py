@@ -1,4 +1,4 @@
-"""One live-edge world on the CPU: its arcs, its vertices by local number, what seeds reach, its components.
+"""One live-edge world on the CPU: its arcs, its vertices by local number, what seeds reach.
 
 Vertices without live arcs do not appear: a world costs what its live arcs cost, not what the graph does. The vertices
 that do appear are its *slots*: first those with out-arcs, then those with in-arcs only.
@@ -10,27 +10,11 @@ import numba
 import numpy as np
 from numba import uint32
 
-from gpukit.device.philox import Stream, draw4
+from gpukit.device.philox import draw4
+from gpukit.imgpu.world import WORLD
 from gpukit.worlds.blocks import ArcBlocks
 from gpukit.worlds.rule import live_edges
 from gpukit.worlds.tables import MAX_LIVE
-
-WORLD = int(Stream.WORLD)
-
-
-class Arcs(NamedTuple):
-    """The arc blocks of a graph, as kernels read them (:class:`gpukit.worlds.blocks.ArcBlocks`)."""
-
-    tails: np.ndarray
-    heads: np.ndarray
-    blocks: np.ndarray
-    accept: np.ndarray
-    thresholds: np.ndarray
-
-    @classmethod
-    def of(cls, ready: ArcBlocks) -> "Arcs":
-        """Return the arrays of arc blocks."""
-        return cls(ready.tails, ready.heads, ready.blocks, ready.accept, ready.thresholds)
 
 
 class World(NamedTuple):
@@ -81,7 +65,7 @@ def make_world(ready: ArcBlocks) -> World:
     i32 = {name: np.empty(slots, np.int32) for name in World._fields}
     i32["slot_of"] = np.full(ready.n, -1, np.int32)
     i32["live"] = np.empty(arcs + MAX_LIVE, np.uint32)
-    # The arcs of a paired world become cycles through the components: one arc a slot.
+    # The arcs of a paired world become cycles through the components: one arc for each slot.
     i32["heads"] = np.empty(max(arcs, slots), np.int32)
     i32["gone"] = np.empty(slots, np.uint8)
     return World(**i32)
@@ -95,9 +79,7 @@ def draw(arcs, seed, id_, out):
     for b in range(len(arcs.blocks)):
         start, length, meta = arcs.blocks[b, 0], arcs.blocks[b, 1], arcs.blocks[b, 2]
         words = draw4(seed, WORLD, id_, b, 0)
-        found = live_edges(
-            length, meta, start, 0, arcs.accept, arcs.thresholds, seed, WORLD, id_, b, words, buffer
-        )  # fmt: skip
+        found = live_edges(length, meta, start, 0, arcs.accept, arcs.thresholds, seed, WORLD, id_, b, words, buffer)
         for j in range(found):
             place = uint32(start + buffer[j])
             k = total + j
@@ -110,7 +92,7 @@ def draw(arcs, seed, id_, out):
 
 
 @numba.njit(nogil=True, cache=True)
-def localise(arcs, world, count):
+def number_slots(arcs, world, count):
     """Give numbers to the vertices of the first ``count`` arcs of ``live`` and build the CSR; return (tails, slots)."""
     slot_of, vertex, row = world.slot_of, world.vertex, world.row
     tails = 0
@@ -145,7 +127,7 @@ def localise(arcs, world, count):
 
 
 @numba.njit(nogil=True, cache=True)
-def forget(world, slots):
+def forget_slots(world, slots):
     """Make ``slot_of`` ready for the next world."""
     for s in range(slots):
         world.slot_of[world.vertex[s]] = -1
@@ -198,7 +180,7 @@ def join_pairs(arcs, world, count):
 
 
 @numba.njit(nogil=True, cache=True)
-def kill(world, slots, tails, seeds):
+def remove_reached(world, slots, tails, seeds):
     """Mark in ``gone`` what the seeds reach and return how many vertices that is, seeds without live arcs included."""
     gone, stack = world.gone, world.stack
     gone[:slots] = 0
@@ -229,63 +211,11 @@ def kill(world, slots, tails, seeds):
 
 
 @numba.njit(nogil=True, cache=True)
-def condense(world, tails, slots):
-    """Find the strongly connected components of what is not gone; return how many have out-arcs of their own.
+def open_world(arcs, seed, id_, seeds, world):
+    """Draw a world, give slots to its vertices, and mark what the seeds reach (Algorithm 2, line 5).
 
-    Tarjan's algorithm with an explicit stack. Slots without out-arcs are components of one each and are not listed.
+    Returns (tails, slots, how many vertices the seeds reach). :func:`forget_slots` must follow before the next world.
     """
-    comp, weight, low, visit, cursor = world.comp, world.weight, world.low, world.visit, world.cursor
-    row, heads, gone, stack, frames = world.row, world.heads, world.gone, world.stack, world.frames
-    for s in range(slots):
-        comp[s] = s
-        weight[s] = 1 - gone[s]
-    for s in range(tails):
-        visit[s] = 0
-    counter = placed = components = 0
-    for root in range(tails):
-        if gone[root] or visit[root]:
-            continue
-        counter += 1
-        visit[root] = low[root] = counter
-        cursor[root] = row[root]
-        comp[root] = -1
-        stack[0] = frames[0] = root
-        on_stack = depth = 1
-        while depth > 0:
-            u = frames[depth - 1]
-            if cursor[u] < row[u + 1]:
-                v = heads[cursor[u]]
-                cursor[u] += 1
-                if v >= tails or gone[v]:
-                    continue
-                if visit[v] == 0:
-                    counter += 1
-                    visit[v] = low[v] = counter
-                    cursor[v] = row[v]
-                    comp[v] = -1
-                    stack[on_stack] = v
-                    on_stack += 1
-                    frames[depth] = v
-                    depth += 1
-                elif comp[v] < 0:
-                    low[u] = min(low[u], visit[v])
-                continue
-            depth -= 1
-            if depth > 0:
-                parent = frames[depth - 1]
-                low[parent] = min(low[parent], low[u])
-            if low[u] == visit[u]:
-                world.order[components] = placed
-                components += 1
-                weight[u] = 0
-                while True:
-                    on_stack -= 1
-                    v = stack[on_stack]
-                    comp[v] = u
-                    weight[u] += 1
-                    world.members[placed] = v
-                    placed += 1
-                    if v == u:
-                        break
-    world.order[components] = placed
-    return components
+    count = draw(arcs, seed, id_, world.live)
+    tails, slots = join_pairs(arcs, world, count) if arcs.paired else number_slots(arcs, world, count)
+    return tails, slots, remove_reached(world, slots, tails, seeds)

@@ -5,10 +5,13 @@ in its own part of one array, ``work``: rows of ``cap`` 32-bit words, named belo
 along them in passes, so that nothing depends on how many arcs a vertex has, and passes are few: worlds are shallow.
 """
 
+from typing import Any, NamedTuple
+
 from numba import cuda, int32, int64, uint32
 
-from gpukit.device.philox import Stream, draw4
+from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
+from gpukit.imgpu.world import WORLD
 from gpukit.worlds import rule
 
 (
@@ -20,82 +23,119 @@ from gpukit.worlds import rule
 POOL_ROWS = 2
 ROWS = POOL + POOL_ROWS
 
-COUNT, SLOTS, PLACED, FOUND, USED, SEARCHES, TICKET, NUMBERED, SHARED = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Places in a block's shared counters; their number."""
+LIVE, SLOTS, PLACED, SUM, POOL_USED, SEARCHES, TICKET, JOIN_COUNT, COUNTERS = range(9)
+"""What a block counts in shared memory: live arcs, slots, places taken in an order, the sum of what its threads found,
+words of the pool in use, components to search from, its world, and joins; and the number of these counters."""
 
-MOST_THREADS = 1024
-
-WORLD = int(Stream.WORLD)
+MAX_THREADS = 1024
 
 live_edges = for_kernels(rule.live_edges)
 
 
+class Memory(NamedTuple):
+    """Working space of all blocks of a launch.
+
+    Attributes
+    ----------
+    work : int32 array, shape (grid * ROWS * cap,)
+        Each block's rows; need not be cleared.
+    cap : int
+        Words in a row: room for cap // 2 live arcs.
+    slot_of : int32 array, shape (grid * n,)
+        Each block's slots of the vertices: -1 everywhere, before and after a kernel.
+    """
+
+    work: Any
+    cap: Any
+    slot_of: Any
+
+
+class Space(NamedTuple):
+    """Working space of one block: where its rows start in ``work``, and its slots in ``slot_of``; its counters."""
+
+    work: Any
+    cap: Any
+    slot_of: Any
+    base: Any
+    slot_base: Any
+    counters: Any
+
+
 @cuda.jit(device=True)
-def draw(tails, heads, blocks, accept, thresholds, seed, id_, work, base, cap, shared):
+def at(space, row):
+    """Return where a row of the block starts in ``work``."""
+    return space.base + row * space.cap
+
+
+@cuda.jit(device=True)
+def draw(arcs, seed, id_, space):
     """Write tails and heads of the live arcs; return their number, of which only cap // 2 were written.
 
     A thread owns an arc block: one Philox call, a look into its table, and another call for every three live arcs.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    counters = space.counters
     live = cuda.local.array(64, uint32)
-    if lane == 0:
-        shared[COUNT] = 0
-        shared[SLOTS] = 0
+    if tid == 0:
+        counters[LIVE] = 0
+        counters[SLOTS] = 0
     cuda.syncthreads()
-    for b in range(lane, blocks.shape[0], width):
-        start, length, meta = blocks[b, 0], blocks[b, 1], blocks[b, 2]
+    for b in range(tid, arcs.blocks.shape[0], block_size):
+        start, length, meta = arcs.blocks[b, 0], arcs.blocks[b, 1], arcs.blocks[b, 2]
         words = draw4(seed, WORLD, id_, b, 0)
-        found = live_edges(length, meta, start, 0, accept, thresholds, seed, WORLD, id_, b, words, live)
+        found = live_edges(length, meta, start, 0, arcs.accept, arcs.thresholds, seed, WORLD, id_, b, words, live)
         if found > 0:
-            place = cuda.atomic.add(shared, COUNT, int32(found))
+            place = cuda.atomic.add(counters, LIVE, int32(found))
             for j in range(found):
-                if place + j < cap // 2:
+                if place + j < space.cap // 2:
                     arc = int64(start) + int64(live[j])
-                    work[base + TAIL * cap + place + j] = tails[arc]
-                    work[base + HEAD * cap + place + j] = heads[arc]
+                    space.work[at(space, TAIL) + place + j] = arcs.tails[arc]
+                    space.work[at(space, HEAD) + place + j] = arcs.heads[arc]
     cuda.syncthreads()
-    return int64(shared[COUNT])
+    return int64(counters[LIVE])
 
 
 @cuda.jit(device=True)
-def _claim(slot_of, place, v, work, vertex, shared):
+def _claim_slot(space, v):
+    """Give vertex v the next slot, unless it has one or another thread is giving it one (-2)."""
+    slot_of, place = space.slot_of, space.slot_base + v
     if slot_of[place] == -1 and cuda.atomic.cas(slot_of, place, int32(-1), int32(-2)) == -1:
-        slot = cuda.atomic.add(shared, SLOTS, int32(1))
-        work[vertex + slot] = v
+        slot = cuda.atomic.add(space.counters, SLOTS, int32(1))
+        space.work[at(space, VERTEX) + slot] = v
         slot_of[place] = slot
 
 
 @cuda.jit(device=True)
-def localise(slot_of, slot_base, work, base, cap, count, shared):
+def number_slots(space, count):
     """Give slots to the vertices of the arcs and put slots into the arcs; return the number of slots."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    tail, head, vertex = base + TAIL * cap, base + HEAD * cap, base + VERTEX * cap
-    for e in range(lane, count, width):
-        _claim(slot_of, slot_base + work[tail + e], work[tail + e], work, vertex, shared)
-        _claim(slot_of, slot_base + work[head + e], work[head + e], work, vertex, shared)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, tail, head = space.work, at(space, TAIL), at(space, HEAD)
+    for e in range(tid, count, block_size):
+        _claim_slot(space, work[tail + e])
+        _claim_slot(space, work[head + e])
     cuda.syncthreads()
-    for e in range(lane, count, width):
-        work[tail + e] = slot_of[slot_base + work[tail + e]]
-        work[head + e] = slot_of[slot_base + work[head + e]]
+    for e in range(tid, count, block_size):
+        work[tail + e] = space.slot_of[space.slot_base + work[tail + e]]
+        work[head + e] = space.slot_of[space.slot_base + work[head + e]]
     cuda.syncthreads()
-    return int64(shared[SLOTS])
+    return int64(space.counters[SLOTS])
 
 
 @cuda.jit(device=True)
-def forget(slot_of, slot_base, work, base, cap, slots):
-    """Make ``slot_of`` -1 again."""
+def forget_slots(space, slots):
+    """Make ``slot_of`` -1 again, for the next world."""
     for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
-        slot_of[slot_base + work[base + VERTEX * cap + s]] = -1
+        space.slot_of[space.slot_base + space.work[at(space, VERTEX) + s]] = -1
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
 def flood(work, tail, head, count, mark, skip):
     """Pass marks from tails to heads until nothing changes; slots in ``skip`` get none (-1: all may)."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     while True:
         changed = 0
-        for e in range(lane, count, width):
+        for e in range(tid, count, block_size):
             a, b = work[tail + e], work[head + e]
             if a >= 0 and b >= 0 and work[mark + a] == 1 and work[mark + b] == 0:
                 if skip < 0 or work[skip + b] == 0:
@@ -106,131 +146,132 @@ def flood(work, tail, head, count, mark, skip):
 
 
 @cuda.jit(device=True)
-def kill(seeds, slot_of, slot_base, work, base, cap, count, slots, paired, shared):
+def remove_reached(space, seeds, count, slots, paired):
     """Mark in GONE what the seeds reach, and return how many vertices that is, seeds without slots included."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    gone, comp, mark = base + GONE * cap, base + COMP * cap, base + MARK * cap
-    for s in range(lane, slots, width):
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, counters = space.work, space.counters
+    gone, comp, mark = at(space, GONE), at(space, COMP), at(space, MARK)
+    for s in range(tid, slots, block_size):
         work[gone + s] = 0
         work[mark + s] = 0
-    if lane == 0:
-        shared[FOUND] = 0
+    if tid == 0:
+        counters[SUM] = 0
     cuda.syncthreads()
     if len(seeds) == 0:
         return int64(0)
-    for i in range(lane, len(seeds), width):
-        s = slot_of[slot_base + seeds[i]]
+    for i in range(tid, len(seeds), block_size):
+        s = space.slot_of[space.slot_base + seeds[i]]
         if s < 0:
-            cuda.atomic.add(shared, FOUND, int32(1))
+            cuda.atomic.add(counters, SUM, int32(1))
         elif paired:
             work[mark + work[comp + s]] = 1
         else:
             work[gone + s] = 1
     cuda.syncthreads()
     if paired:
-        for s in range(lane, slots, width):
+        for s in range(tid, slots, block_size):
             work[gone + s] = work[mark + work[comp + s]]
         cuda.syncthreads()
     else:
-        flood(work, base + TAIL * cap, base + HEAD * cap, count, gone, int64(-1))
+        flood(work, at(space, TAIL), at(space, HEAD), count, gone, int64(-1))
     found = 0
-    for s in range(lane, slots, width):
+    for s in range(tid, slots, block_size):
         found += work[gone + s]
-    cuda.atomic.add(shared, FOUND, int32(found))
+    cuda.atomic.add(counters, SUM, int32(found))
     cuda.syncthreads()
-    reached = int64(shared[FOUND])
+    reached = int64(counters[SUM])
     cuda.syncthreads()
     return reached
 
 
 @cuda.jit(device=True)
-def join_pairs(work, base, cap, count, slots):
+def join_pairs(space, count, slots):
     """Find the connected components of a paired world: roots hook to lower roots, paths are halved.
 
     COMP is the lowest slot of a component, WEIGHT and REACH its size there.
     """
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    tail, head, comp = base + TAIL * cap, base + HEAD * cap, base + COMP * cap
-    weight = base + WEIGHT * cap
-    for s in range(lane, slots, width):
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, tail, head, comp, weight = space.work, at(space, TAIL), at(space, HEAD), at(space, COMP), at(space, WEIGHT)
+    for s in range(tid, slots, block_size):
         work[comp + s] = s
         work[weight + s] = 0
     cuda.syncthreads()
     while True:
         changed = 0
-        for e in range(lane, count, width):
+        for e in range(tid, count, block_size):
             p, q = work[comp + work[tail + e]], work[comp + work[head + e]]
             if p != q:
                 cuda.atomic.min(work, comp + max(p, q), min(p, q))
                 changed = 1
         cuda.syncthreads()
-        for s in range(lane, slots, width):
+        for s in range(tid, slots, block_size):
             while work[comp + s] != work[comp + work[comp + s]]:
                 work[comp + s] = work[comp + work[comp + s]]
         if cuda.syncthreads_or(changed) == 0:
             break
-    for s in range(lane, slots, width):
+    for s in range(tid, slots, block_size):
         cuda.atomic.add(work, weight + work[comp + s], int32(1))
     cuda.syncthreads()
-    for s in range(lane, slots, width):
-        work[base + REACH * cap + s] = work[weight + s]
+    for s in range(tid, slots, block_size):
+        work[at(space, REACH) + s] = work[weight + s]
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def make_stars(work, base, cap, slots, shared):
+def make_stars(space, slots):
     """Replace the arcs of a paired world by arcs between each slot and its component's root; return their number."""
-    tail, head, comp = base + TAIL * cap, base + HEAD * cap, base + COMP * cap
+    work, tail, head, comp = space.work, at(space, TAIL), at(space, HEAD), at(space, COMP)
     if cuda.threadIdx.x == 0:
-        shared[COUNT] = 0
+        space.counters[LIVE] = 0
     cuda.syncthreads()
     for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
         root = work[comp + s]
         if root != s:
-            e = cuda.atomic.add(shared, COUNT, int32(2))
+            e = cuda.atomic.add(space.counters, LIVE, int32(2))
             work[tail + e], work[head + e] = s, root
             work[tail + e + 1], work[head + e + 1] = root, s
     cuda.syncthreads()
-    return int64(shared[COUNT])
+    return int64(space.counters[LIVE])
 
 
 @cuda.jit(device=True)
-def make_rows(work, base, cap, count, slots, partial):
+def make_rows(space, count, slots, partial):
     """Sort the arcs by tail: ROW (slots + 1 places) and CHILD; a tail of -1 is no arc."""
-    lane, width = cuda.threadIdx.x, cuda.blockDim.x
-    tail, head, out, row, child = (
-        base + TAIL * cap, base + HEAD * cap, base + OUT * cap, base + ROW * cap, base + CHILD * cap
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, tail, head, out, row, child = (
+        space.work, at(space, TAIL), at(space, HEAD), at(space, OUT), at(space, ROW), at(space, CHILD)
     )  # fmt: skip
-    for s in range(lane, slots, width):
+    for s in range(tid, slots, block_size):
         work[out + s] = 0
     cuda.syncthreads()
-    for e in range(lane, count, width):
+    for e in range(tid, count, block_size):
         if work[tail + e] >= 0:
             cuda.atomic.add(work, out + work[tail + e], int32(1))
     cuda.syncthreads()
-    chunk = (slots + width - 1) // width
-    low, high = min(lane * chunk, slots), min((lane + 1) * chunk, slots)
+    # Where each row starts: a thread adds up a run of slots, the first thread adds up the runs.
+    chunk = (slots + block_size - 1) // block_size
+    low, high = min(tid * chunk, slots), min((tid + 1) * chunk, slots)
     sum_ = 0
     for s in range(low, high):
         sum_ += work[out + s]
-    partial[lane] = sum_
+    partial[tid] = sum_
     cuda.syncthreads()
-    if lane == 0:
+    if tid == 0:
         total = 0
-        for j in range(width):
+        for j in range(block_size):
             part = partial[j]
             partial[j] = total
             total += part
         work[row + slots] = total
     cuda.syncthreads()
-    sum_ = partial[lane]
+    sum_ = partial[tid]
     for s in range(low, high):
         size = work[out + s]
         work[row + s] = sum_
         work[out + s] = sum_
         sum_ += size
     cuda.syncthreads()
-    for e in range(lane, count, width):
+    for e in range(tid, count, block_size):
         if work[tail + e] >= 0:
             work[child + cuda.atomic.add(work, out + work[tail + e], int32(1))] = work[head + e]
     cuda.syncthreads()

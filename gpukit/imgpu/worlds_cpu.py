@@ -8,15 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from gpukit.device.memory import host_free_bytes
-from gpukit.imgpu import fixed_cpu
+from gpukit.imgpu import count_cpu, fixed_cpu
 from gpukit.imgpu.problem import Progress
-from gpukit.imgpu.reach_cpu import SPLIT, Labels, make_labels
-from gpukit.imgpu.simulate_cpu import count_reached, sum_gains
-from gpukit.imgpu.world_cpu import Arcs, World, make_world
+from gpukit.imgpu.reach import Switches
+from gpukit.imgpu.reach_cpu import Labels, make_labels
+from gpukit.imgpu.world import Arcs
+from gpukit.imgpu.world_cpu import World, make_world
 from gpukit.worlds.blocks import ArcBlocks
 
 BATCH = 64
@@ -39,10 +41,10 @@ class CpuWorlds:
         Workers.
     memory : int, optional
         Bytes that kept worlds may take; half of what is free if not given.
-    split : int
-        Weight from which a component splits its world.
-    by_level, combine, reorder, unroll
-        Whether to count level by level, as the paper does, and how (``levels_cpu.py``). None changes the result.
+    counting : module, optional
+        Its ``sum_gains`` and ``keep`` count; another one than ``count_cpu`` counts in another way.
+    **how
+        Fields of :class:`gpukit.imgpu.reach.Switches`; ``count_cpu`` has but the first. None changes the result.
     """
 
     batch = 1
@@ -55,14 +57,11 @@ class CpuWorlds:
         threads: int = 1,
         *,
         memory: int | None = None,
-        split: int = SPLIT,
-        by_level: bool = False,
-        combine: bool = False,
-        reorder: bool = False,
-        unroll: int = 16,
+        counting: Any = count_cpu,
+        **how: Any,
     ) -> None:
         self.ready, self.seed, self.threads = ready, np.uint64(seed), threads
-        self.how = (split, by_level, combine, reorder, unroll)
+        self.counting, self.how = counting, Switches(**how)
         self.arcs = Arcs.of(ready)
         self.memory = host_free_bytes() // 2 if memory is None else memory
         self._spare: SimpleQueue[tuple[World, Labels]] = SimpleQueue()
@@ -102,7 +101,7 @@ class CpuWorlds:
 
         def work(scratch: tuple[World, Labels], low: int, size: int) -> None:
             own = spare.get()
-            sum_gains(self.arcs, self.ready.paired, self.seed, low, size, chosen, own, *scratch, self.how)
+            self.counting.sum_gains(self.arcs, self.seed, low, size, chosen, self.how, *scratch, own)
             spare.put(own)
 
         self._share(first, count, work, progress)
@@ -116,7 +115,7 @@ class CpuWorlds:
 
         def work(scratch: tuple[World, Labels], low: int, size: int) -> np.ndarray:
             values = np.empty(size, np.int64)
-            count_reached(self.arcs, self.ready.paired, self.seed, low, chosen, values, scratch[0])
+            count_cpu.count_reached(self.arcs, self.seed, low, chosen, scratch[0], values)
             return values
 
         return np.concatenate(self._share(first, count, work, progress))
@@ -127,23 +126,21 @@ class CpuWorlds:
         gains = np.zeros(n, np.int64)
         lock = Lock()
 
-        def work(scratch: tuple[World, Labels], low: int, size: int, slots: float, arcs: float) -> fixed_cpu.Shard:
+        def work(scratch: tuple[World, Labels], low: int, size: int, means: tuple[float, float]) -> fixed_cpu.Shard:
             own = np.zeros(n, np.int64)
-            found = fixed_cpu.keep(
-                self.arcs, self.ready.paired, self.seed, low, size, *scratch, self.how, slots, arcs, own
-            )
+            store = self.counting.keep(self.arcs, self.seed, low, size, self.how, *scratch, means, own)
             with lock:
                 np.add(gains, own, out=gains)
-            return fixed_cpu.Shard.of(n, size, *found)
+            return fixed_cpu.Shard.of(n, size, store)
 
-        (sample,) = self._share(first, few, partial(work, slots=1.0, arcs=1.0), size=few)
+        (sample,) = self._share(first, few, partial(work, means=(1.0, 1.0)), size=few)
         gains[:] = 0
         slots, arcs = len(sample.index) / few, len(sample.heads) / few
         # A few shards a thread, so that progress and Ctrl-C get their turn, each with an index of all vertices.
         size = min(-(-count // self.threads), max(SHARD, -(-count // (8 * self.threads))))
         if slots * size >= 2**30 or fixed_cpu.bytes_of(slots, arcs, n, count, -(-count // size)) > self.memory:
             return None
-        self._shards = self._share(first, count, partial(work, slots=slots, arcs=arcs), progress, size)
+        self._shards = self._share(first, count, partial(work, means=(slots, arcs)), progress, size)
         return gains + count
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:

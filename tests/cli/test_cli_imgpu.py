@@ -9,8 +9,9 @@ from gpukit.artifacts import read_header, read_metrics, read_seeds, write_graph
 from gpukit.cli.app import main
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
-from gpukit.imgpu import Params, baselines, maximise
-from gpukit.imgpu.levels_cpu import nodes_per_level
+from gpukit.imgpu import Params, maximise
+from gpukit.imgpu.paper import baselines
+from gpukit.imgpu.paper.levels_cpu import nodes_per_level
 from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 

@@ -14,11 +14,20 @@ from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import ONE, in_probabilities
 from gpukit.imgpu.problem import Progress, check
-from gpukit.imgpu.world_cpu import Arcs, draw, forget, join_pairs, kill, localise, make_world
+from gpukit.imgpu.world import Arcs
+from gpukit.imgpu.world_cpu import forget_slots, make_world, open_world
 from gpukit.worlds.blocks import prepare_blocks
 
 PMIA_THRESHOLD = 1 / 320
 """Probability below which PMIA gives up a path; the value of its authors."""
+
+
+def _tell(chosen: int, k: int, timer: PhaseTimer | None, progress: Progress | None) -> None:
+    """Note that a seed was chosen."""
+    if timer is not None:
+        timer.lap()
+    if progress is not None:
+        progress(chosen, k)
 
 
 def celf(
@@ -133,20 +142,15 @@ def _lazily(
             continue
         seeds.append(v)
         reached = total(seeds)
-        if timer is not None:
-            timer.lap()
-        if progress is not None:
-            progress(len(seeds), k)
+        _tell(len(seeds), k, timer, progress)
     return np.array(seeds, np.int32)
 
 
 @numba.njit(nogil=True, cache=True)
-def _sum_searched(arcs, paired, seed, first, count, seeds, gains, world, stamps):
+def _sum_searched(arcs, seed, first, count, seeds, gains, world, stamps):
     """Add what each vertex reaches beyond the seeds, itself left out, to ``gains``, by a search from every vertex."""
     for id_ in range(first, first + count):
-        live = draw(arcs, seed, id_, world.live)
-        tails, slots = join_pairs(arcs, world, live) if paired else localise(arcs, world, live)
-        kill(world, slots, tails, seeds)
+        tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
         stamps[:slots] = -1
         queue = world.frames
         for s in range(slots):
@@ -167,7 +171,7 @@ def _sum_searched(arcs, paired, seed, first, count, seeds, gains, world, stamps)
                             queue[tail] = v
                             tail += 1
             gains[world.vertex[s]] += tail - 1
-        forget(world, slots)
+        forget_slots(world, slots)
 
 
 def new_greedy(
@@ -198,10 +202,7 @@ def new_greedy(
         gains = _searched(graph, i * runs, runs, seeds, seed, skip)
         gains[seeds] = -1
         seeds.append(int(gains.argmax()))
-        if timer is not None:
-            timer.lap()
-        if progress is not None:
-            progress(i + 1, k)
+        _tell(i + 1, k, timer, progress)
     return np.array(seeds, np.int32)
 
 
@@ -228,9 +229,8 @@ def _searched(graph: Graph, first: int, runs: int, seeds: list[int], seed: int, 
     ready = prepare_blocks(graph, skip=skip)
     gains, world = np.full(graph.n, runs, np.int64), make_world(ready)
     stamps = np.empty(len(world.vertex), np.int32)
-    _sum_searched(
-        Arcs.of(ready), ready.paired, np.uint64(seed), first, runs, np.array(seeds, np.int64), gains, world, stamps
-    )
+    chosen = np.array(seeds, np.int64)
+    _sum_searched(Arcs.of(ready), np.uint64(seed), first, runs, chosen, gains, world, stamps)
     return gains
 
 
@@ -288,10 +288,7 @@ def pmia(
         for u in changed:
             if not is_seed[u]:
                 heapq.heappush(heap, (-gains[u], u))
-        if timer is not None:
-            timer.lap()
-        if progress is not None:
-            progress(len(seeds), k)
+        _tell(len(seeds), k, timer, progress)
     return np.array(seeds, np.int32)
 
 

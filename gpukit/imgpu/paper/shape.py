@@ -11,8 +11,11 @@ import numba
 import numpy as np
 
 from gpukit.graph.csr import Graph, Weights
-from gpukit.imgpu.levels_cpu import condensed, reach_by_level
-from gpukit.imgpu.world_cpu import Arcs, condense, draw, forget, kill, localise, make_world
+from gpukit.imgpu.condense_cpu import condense
+from gpukit.imgpu.paper.levels_cpu import condensed, reach_by_level
+from gpukit.imgpu.reach import Switches
+from gpukit.imgpu.world import Arcs
+from gpukit.imgpu.world_cpu import forget_slots, make_world, open_world
 from gpukit.worlds.blocks import prepare_blocks
 
 HUBS = 5
@@ -23,6 +26,9 @@ BINS = 20
 
 NEAR = 16
 """Places within which a child counts as next to the one before: the unroll length that the paper chose."""
+
+BASELINE = Switches(unroll=1)
+"""None of the paper's optimisations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,23 +82,23 @@ class Shape:
 
 
 @numba.njit(nogil=True, cache=True)
-def _look(arcs, seed, id_, world, reach, steps, level_of, degree_of):
+def _look(arcs, seed, id_, world, reach, how, steps, level_of, degree_of):
     """Draw a world, do the first ``steps`` of its count, and forget it; return the starts of its levels.
 
     Steps are: 1 drawing; 2 components and levels, into ``level_of`` and ``degree_of``; 3 the reach of every component.
     """
-    tails, slots = localise(arcs, world, draw(arcs, seed, id_, world.live))
-    kill(world, slots, tails, np.empty(0, np.int64))
+    tails, slots, _ = open_world(arcs, seed, id_, np.empty(0, np.int64), world)
     starts = np.zeros(1, np.int64)
     if steps == 2:
-        _, starts, level, _, _, _ = condensed(world, tails, slots, condense(world, tails, slots))
+        dag = condensed(world, tails, slots, condense(world, tails, slots))
+        starts = dag.starts
         for s in range(slots):
-            level_of[world.vertex[s]] = level[world.comp[s]]
+            level_of[world.vertex[s]] = dag.level[world.comp[s]]
         for s in range(tails):
             degree_of[world.vertex[s]] = world.row[s + 1] - world.row[s]
     elif steps == 3:
-        reach_by_level(world, tails, slots, condense(world, tails, slots), reach, False, False, 1)
-    forget(world, slots)
+        reach_by_level(world, tails, slots, condense(world, tails, slots), reach, how)
+    forget_slots(world, slots)
     return starts
 
 
@@ -134,7 +140,7 @@ def _sample(graph: Graph, seed: int, worlds: int) -> list[tuple[np.ndarray, np.n
     found = []
     for id_ in range(worlds):
         level, degree = np.zeros(graph.n, np.int32), np.zeros(graph.n, np.int32)
-        starts = _look(arcs, np.uint64(seed), id_, world, np.empty(0, np.int64), 2, level, degree)
+        starts = _look(arcs, np.uint64(seed), id_, world, np.empty(0, np.int64), BASELINE, 2, level, degree)
         found.append((starts, level, degree))
     return found
 
@@ -171,6 +177,6 @@ def _dag_share(graph: Graph, seed: int, worlds: int) -> float:
     for steps in (1, 2, 3):
         start = time.perf_counter()
         for id_ in range(worlds):
-            _look(arcs, np.uint64(seed), id_, world, reach, steps, unused, unused)
+            _look(arcs, np.uint64(seed), id_, world, reach, BASELINE, steps, unused, unused)
         spent[steps] = time.perf_counter() - start
     return max(spent[2] - spent[1], 0.0) / max(spent[3], spent[2])

@@ -1,0 +1,66 @@
+"""From world ids to sums over worlds, one world at a time (CPU)."""
+
+import numba
+import numpy as np
+
+from gpukit.imgpu.condense_cpu import condense
+from gpukit.imgpu.fixed_cpu import append, make_store
+from gpukit.imgpu.reach_cpu import reach_all
+from gpukit.imgpu.world_cpu import forget_slots, open_world
+
+
+@numba.njit(nogil=True, cache=True)
+def _reach_in(arcs, seed, id_, seeds, how, world, labels):
+    """Draw a world and find what each slot reaches beyond the seeds' reach (Algorithm 2, lines 5 to 10).
+
+    Returns (tails, slots): the reach of slot s is ``labels.reach[world.comp[s]]`` where it is not ``gone``.
+    """
+    tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
+    if arcs.paired:
+        labels.reach[:slots] = world.weight[:slots]
+    else:
+        reach_all(world, tails, slots, condense(world, tails, slots), labels, how.split)
+    return tails, slots
+
+
+@numba.njit(nogil=True, cache=True)
+def add_gains(world, labels, tails, slots, gains):
+    """Add what each vertex of a world reaches, itself left out, to ``gains``; a vertex that is gone counts -1."""
+    for s in range(tails):
+        if world.gone[s] == 0:
+            gains[world.vertex[s]] += labels.reach[world.comp[s]] - 1
+    for s in range(slots):
+        gains[world.vertex[s]] -= world.gone[s]
+
+
+@numba.njit(nogil=True, cache=True)
+def sum_gains(arcs, seed, first, count, seeds, how, world, labels, gains):
+    """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``."""
+    for id_ in range(first, first + count):
+        tails, slots = _reach_in(arcs, seed, id_, seeds, how, world, labels)
+        add_gains(world, labels, tails, slots, gains)
+        forget_slots(world, slots)
+
+
+@numba.njit(nogil=True, cache=True)
+def keep(arcs, seed, first, count, how, world, labels, means, gains):
+    """Draw worlds, add the gains of all vertices, and return the worlds end to end (:class:`fixed_cpu.Store`).
+
+    ``means`` are the slots and arcs to expect of a world.
+    """
+    store = make_store(count, means)
+    seeds = np.empty(0, np.int64)
+    for id_ in range(first, first + count):
+        tails, slots = _reach_in(arcs, seed, id_, seeds, how, world, labels)
+        add_gains(world, labels, tails, slots, gains)
+        store = append(store, world, slots)
+        forget_slots(world, slots)
+    return store
+
+
+@numba.njit(nogil=True, cache=True)
+def count_reached(arcs, seed, first, seeds, world, values):
+    """Write how many vertices the seeds reach in worlds first … to ``values``."""
+    for i in range(len(values)):
+        _, slots, values[i] = open_world(arcs, seed, first + i, seeds, world)
+        forget_slots(world, slots)

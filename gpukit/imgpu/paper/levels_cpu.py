@@ -1,0 +1,335 @@
+"""Exact reach level by level from the sinks, as the paper has it (Algorithm 2: BUTA on the CPU). An ablation.
+
+The rule is that of ``reach.py``, and ``reach_cpu.py`` is faster; the order of the work is that of the GPU
+(``reach_cuda.py``), with the three switches of the paper's section 4. None of them changes what comes out:
+
+- K, *combine*: adjacent levels with at most ``BAND`` components together are done at once, each component by a search
+  of the band: T counts what is met without crossing a join, and T of what lies below; J is every join met.
+- R, *reorder*: the components of a level lie by falling number of children.
+- U, *unroll*: children are read this many at a time before any is looked at.
+
+``sum_gains`` and ``keep`` take the place of those of ``count_cpu.py``: ``CpuWorlds(…, counting=levels_cpu)``.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba import int64
+
+from gpukit.graph.csr import Graph
+from gpukit.imgpu.condense_cpu import condense
+from gpukit.imgpu.count_cpu import add_gains
+from gpukit.imgpu.fixed_cpu import append, make_store
+from gpukit.imgpu.reach import BAND, INLINE, JOIN, NONE, SEARCH
+from gpukit.imgpu.world import Arcs
+from gpukit.imgpu.world_cpu import forget_slots, make_world, open_world
+from gpukit.worlds.blocks import prepare_blocks
+
+
+class Dag(NamedTuple):
+    """A condensed world by level.
+
+    Attributes
+    ----------
+    nodes : int32 array
+        The slots that stand for components, pure sinks included, by level.
+    starts : int64 array, shape (levels + 1,)
+        Start of each level in ``nodes``.
+    level : int32 array, shape (slots,)
+        Longest distance to a sink; -1 for slots that stand for nothing.
+    row, child : int64 and int32 arrays
+        Distinct children of slot s: ``child[row[s]:row[s + 1]]``.
+    parent : int32 array, shape (slots,)
+        The one parent, or ``NONE`` or ``JOIN``.
+    """
+
+    nodes: np.ndarray
+    starts: np.ndarray
+    level: np.ndarray
+    row: np.ndarray
+    child: np.ndarray
+    parent: np.ndarray
+
+
+@numba.njit(nogil=True, cache=True)
+def condensed(world, tails, slots, components):
+    """Return the condensed world as a DAG by level (:class:`Dag`)."""
+    comp, members, order = world.comp, world.members, world.order
+    level = np.full(slots, -1, np.int32)
+    parent = np.full(slots, NONE, np.int32)
+    mark = np.full(slots, -1, np.int32)
+    count = np.zeros(slots + 1, np.int64)
+    child = np.empty(world.row[slots], np.int32)
+    begin = np.zeros(slots, np.int64)
+    used = nodes = top = 0
+    for s in range(tails, slots):
+        if world.gone[s] == 0:
+            level[s] = 0
+            nodes += 1
+    for i in range(components):
+        c = members[order[i + 1] - 1]
+        level[c] = 0
+        nodes += 1
+        begin[c] = used
+        for j in range(order[i], order[i + 1]):
+            u = members[j]
+            for e in range(world.row[u], world.row[u + 1]):
+                v = comp[world.heads[e]]
+                if v == c or world.gone[v] or mark[v] == c:
+                    continue
+                mark[v] = c
+                child[used] = v
+                used += 1
+                level[c] = max(level[c], level[v] + 1)
+                parent[v] = c if parent[v] == NONE else JOIN
+        count[c] = used - begin[c]
+        top = max(top, level[c])
+    row = np.zeros(slots + 1, np.int64)
+    packed = np.empty(used, np.int32)
+    starts = np.zeros(top + 2, np.int64)
+    for s in range(slots):
+        row[s + 1] = row[s] + count[s]
+        packed[row[s] : row[s + 1]] = child[begin[s] : begin[s] + count[s]]
+        if level[s] >= 0:
+            starts[level[s] + 1] += 1
+    for depth in range(top + 1):
+        starts[depth + 1] += starts[depth]
+    fill = starts.copy()
+    by_level = np.empty(nodes, np.int32)
+    for s in range(slots):
+        if level[s] >= 0:
+            by_level[fill[level[s]]] = s
+            fill[level[s]] += 1
+    return Dag(by_level, starts, level, row, packed, parent)
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_levels(arcs, seed, first, count, world, totals):
+    seeds = np.empty(0, np.int64)
+    for id_ in range(first, first + count):
+        tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
+        starts = condensed(world, tails, slots, condense(world, tails, slots)).starts
+        for depth in range(len(starts) - 1):
+            totals[depth] += starts[depth + 1] - starts[depth]
+        forget_slots(world, slots)
+
+
+def nodes_per_level(graph: Graph, seed: int, first: int, count: int) -> np.ndarray:
+    """Return how many components of worlds lie at each level, on average (the paper's Fig. 4), level 0 first.
+
+    Vertices without live arcs are left out. Undirected edges have a coin for each direction here, or there would be no
+    levels.
+
+    Parameters
+    ----------
+    graph : Graph
+        With edge probabilities.
+    seed, first, count : int
+        The worlds.
+
+    Returns
+    -------
+    float64 array
+    """
+    ready = prepare_blocks(graph, pairs=False)
+    world = make_world(ready)
+    totals = np.zeros(len(world.vertex), np.int64)
+    _add_levels(Arcs.of(ready), np.uint64(seed), first, count, world, totals)
+    return np.trim_zeros(totals, "b") / count
+
+
+@numba.njit(nogil=True, cache=True)
+def _put(found, listed, join, mark, stamp):
+    """Add a join to a list unless it is there; return the new length, ``INLINE`` + 1 if it has no room."""
+    if mark[join] == stamp or listed > INLINE:
+        return listed
+    mark[join] = stamp
+    if listed < INLINE:
+        found[listed] = join
+    return listed + 1
+
+
+class _Labels(NamedTuple):
+    """Working space for the labels of a world by level; sizes are -1 (``SEARCH``) where a label is not kept.
+
+    ``total`` is T; the label of c is ``pool[start[c]:][:size[c]]``; ``mark`` holds the last search that met a slot.
+    """
+
+    total: np.ndarray
+    size: np.ndarray
+    start: np.ndarray
+    pool: np.ndarray
+    mark: np.ndarray
+    todo: np.ndarray
+    found: np.ndarray
+    ahead: np.ndarray
+
+
+@numba.njit(nogil=True, cache=True)
+def _search(weight, row, child, mark, stamp, todo, c):
+    """Return what a node reaches, by a search."""
+    mark[c] = stamp
+    todo[0] = c
+    top, found = 1, int64(0)
+    while top > 0:
+        top -= 1
+        u = todo[top]
+        found += weight[u]
+        for e in range(row[u], row[u + 1]):
+            if mark[child[e]] != stamp:
+                mark[child[e]] = stamp
+                todo[top] = child[e]
+                top += 1
+    return found
+
+
+@numba.njit(nogil=True, cache=True)
+def _label_band(weight, dag, labels, unroll, low, high, used, stamp):
+    """Find T and the label of each node of the levels ``low`` … ``high`` - 1 (line 10); return (used, stamp).
+
+    ``used`` are the places of the pool in use, ``stamp`` the last that a search left in ``mark``.
+    """
+    nodes, starts, level, row, child, parent = dag
+    total, size, start, pool, mark, todo, found, ahead = labels
+    for i in range(starts[low], starts[high]):
+        c = nodes[i]
+        total[c] = weight[c]
+        listed = 0
+        # Twice through the band: what is met without crossing a join, then every join; once if it is one level.
+        for joins in range(2):
+            stamp += 1
+            todo[0] = c
+            top = 1
+            while top > 0:
+                top -= 1
+                u = todo[top]
+                for base in range(row[u], row[u + 1], unroll):
+                    many = min(unroll, row[u + 1] - base)
+                    for k in range(many):
+                        ahead[k] = child[base + k]
+                    for k in range(many):
+                        v = ahead[k]
+                        if joins == 0:
+                            if parent[v] == JOIN:
+                                continue
+                            if level[v] >= low:
+                                total[c] += weight[v]
+                                todo[top] = v
+                                top += 1
+                            else:
+                                total[c] += total[v]
+                            continue
+                        new = mark[v] != stamp
+                        if parent[v] == JOIN:
+                            listed = _put(found, listed, v, mark, stamp)
+                        if level[v] >= low:
+                            if new:
+                                mark[v] = stamp
+                                todo[top] = v
+                                top += 1
+                        elif size[v] == SEARCH:
+                            listed = INLINE + 1
+                        else:
+                            for place in range(start[v], start[v] + size[v]):
+                                listed = _put(found, listed, pool[place], mark, stamp)
+        size[c] = SEARCH
+        if listed <= INLINE:
+            size[c] = listed
+            start[c] = used
+            for k in range(listed):
+                pool[used] = found[k]
+                used += 1
+    return used, stamp
+
+
+@numba.njit(nogil=True, cache=True)
+def _reach_band(weight, dag, labels, low, high, reach, stamp):
+    """Fill ``reach`` of the nodes of a band (line 9), now that T of every join there is known; return the stamp."""
+    nodes, starts, _, row, child, _ = dag
+    total, size, start, pool, mark, todo, _, _ = labels
+    for i in range(starts[low], starts[high]):
+        c = nodes[i]
+        if size[c] == SEARCH:
+            stamp += 1
+            reach[c] = _search(weight, row, child, mark, stamp, todo, c)
+        else:
+            reach[c] = total[c]
+            for place in range(start[c], start[c] + size[c]):
+                reach[c] += total[pool[place]]
+    return stamp
+
+
+@numba.njit(nogil=True, cache=True)
+def _reorder(dag):
+    """R: sort each level by falling number of children."""
+    nodes, starts, row = dag.nodes, dag.starts, dag.row
+    for depth in range(len(starts) - 1):
+        part = nodes[starts[depth] : starts[depth + 1]]
+        degrees = np.array([row[c] - row[c + 1] for c in part])
+        part[:] = part[np.argsort(degrees, kind="mergesort")]
+
+
+@numba.njit(nogil=True, cache=True)
+def reach_by_level(world, tails, slots, components, reach, how):
+    """Fill ``reach`` of every component that is not gone, at the slot that stands for it (Algorithm 2, lines 7 to 13).
+
+    Parameters
+    ----------
+    world, tails, slots, components
+        A condensed world (:func:`gpukit.imgpu.condense_cpu.condense`).
+    reach : int64 array, shape (>= slots,)
+        The result.
+    how : Switches
+        K, R and U.
+    """
+    dag, weight = condensed(world, tails, slots, components), world.weight
+    nodes, starts = dag.nodes, dag.starts
+    labels = _Labels(
+        np.zeros(slots, np.int64), np.zeros(slots, np.int32), np.zeros(slots, np.int64),
+        np.empty(INLINE * len(nodes) + INLINE, np.int32), np.full(slots, -1, np.int64),
+        np.empty(slots + 1, np.int32), np.empty(INLINE, np.int32), np.empty(128, np.int32),
+    )  # fmt: skip
+    used, stamp = 0, int64(0)
+    if how.reorder:
+        _reorder(dag)
+    low = 0
+    while low < len(starts) - 1:
+        high = low + 1
+        while how.combine and high < len(starts) - 1 and starts[high + 1] - starts[low] <= BAND:
+            high += 1
+        used, stamp = _label_band(weight, dag, labels, how.unroll, low, high, used, stamp)
+        stamp = _reach_band(weight, dag, labels, low, high, reach, stamp)
+        low = high
+
+
+@numba.njit(nogil=True, cache=True)
+def _reach_in(arcs, seed, id_, seeds, how, world, labels):
+    """As :func:`gpukit.imgpu.count_cpu._reach_in`, level by level."""
+    tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
+    if arcs.paired:
+        labels.reach[:slots] = world.weight[:slots]
+    else:
+        reach_by_level(world, tails, slots, condense(world, tails, slots), labels.reach, how)
+    return tails, slots
+
+
+@numba.njit(nogil=True, cache=True)
+def sum_gains(arcs, seed, first, count, seeds, how, world, labels, gains):
+    """As :func:`gpukit.imgpu.count_cpu.sum_gains`."""
+    for id_ in range(first, first + count):
+        tails, slots = _reach_in(arcs, seed, id_, seeds, how, world, labels)
+        add_gains(world, labels, tails, slots, gains)
+        forget_slots(world, slots)
+
+
+@numba.njit(nogil=True, cache=True)
+def keep(arcs, seed, first, count, how, world, labels, means, gains):
+    """As :func:`gpukit.imgpu.count_cpu.keep`."""
+    store = make_store(count, means)
+    for id_ in range(first, first + count):
+        tails, slots = _reach_in(arcs, seed, id_, np.empty(0, np.int64), how, world, labels)
+        add_gains(world, labels, tails, slots, gains)
+        store = append(store, world, slots)
+        forget_slots(world, slots)
+    return store
