@@ -79,11 +79,6 @@ def simulated() -> bool:
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
-def register_limit(registers: int) -> dict[str, int]:
-    """Return the option of ``cuda.jit`` that caps the registers of a thread; the simulator knows none."""
-    return {} if simulated() else {"max_registers": registers}
-
-
 def for_kernels(function: Any) -> Any:
     """Return a compiled function as kernels can call it: itself, but its Python form under the simulator.
 

@@ -3,11 +3,12 @@
 import numpy as np
 from numba import cuda, uint32
 
+from gpukit.device.compiled import kernel
 from gpukit.device.philox import philox4x32
 from gpukit.device.selftest import KNOWN_ANSWERS
 
 
-@cuda.jit(cache=True)
+@kernel
 def _answer(rows, out):
     """Write the four words of each row of ``rows`` (counter and key, 6 words) to that of ``out``, a thread per row."""
     i = cuda.grid(1)

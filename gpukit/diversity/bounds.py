@@ -1,6 +1,6 @@
 """How many contexts an ego-network can have at most: scalar rules for CPU and GPU."""
 
-import numba
+from gpukit.device.compiled import njit
 
 COMP, CORE, TRUSS = 0, 1, 2
 CODES = {"comp": COMP, "core": CORE, "truss": TRUSS}
@@ -10,7 +10,7 @@ SMALLEST_K = {"comp": 1, "core": 1, "truss": 2}
 """Smallest meaningful k; a 2-truss needs an edge, a 1-core a neighbour, a 1-component a vertex."""
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def least_degree(model, k):
     """Return the degree in the ego-network (the support of the edge to the centre) that every context member has."""
     if model == COMP:
@@ -18,19 +18,19 @@ def least_degree(model, k):
     return k if model == CORE else k - 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def least_support(model, k):
     """Return the support in the whole graph that every edge of a context has: one triangle more than inside it."""
     return k - 1 if model == TRUSS else 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def least_size(model, k):
     """Return the fewest members of a context."""
     return k + 1 if model == CORE else k
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def upper_bound(model, k, members, degree_sum):
     """Return the most contexts that possible members with this sum of degrees can form.
 

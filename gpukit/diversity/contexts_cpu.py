@@ -7,9 +7,9 @@ at most √(2m) of those, hubs have few. Local vertices keep the order of ranks,
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size, least_support, upper_bound
 
 SKEW = 8
@@ -60,7 +60,7 @@ def make_space(n: int, widest: int, edges: int) -> Space:
     return Space(np.zeros(n, np.int32), kept, degree, queue, side_a, side_b, root, sizes, state, stack, rows)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def lower_bound(values, low, high, wanted):
     """Return the first place of the ascending values[low … high - 1] that is not below a number, or ``high``."""
     while low < high:
@@ -72,7 +72,7 @@ def lower_bound(values, low, high, wanted):
     return low
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def rename(indptr, indices, order, rank):
     """Return the rows of the graph by rank, each ascending, and where the neighbours of higher rank begin.
 
@@ -99,7 +99,7 @@ def rename(indptr, indices, order, rank):
     return starts, rows, up
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def count_triangles(first, last, rows, mark):
     """Add the triangles whose lowest rank is in range to the support, at each edge's place in its lower end's row.
 
@@ -129,7 +129,7 @@ def count_triangles(first, last, rows, mark):
         mark[indices[up[u] : indptr[u + 1]]] = 0
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def mirror(rows):
     """Copy the support of each edge from its lower end's row to the row of the other end."""
     indptr, indices, up, support = rows
@@ -141,7 +141,7 @@ def mirror(rows):
             place[w] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def upper_bounds(model, k, indptr, support):
     """Return the upper bound of each score (int32, n), by rank (algorithm 1, lines 2-3)."""
     n = len(indptr) - 1
@@ -157,7 +157,7 @@ def upper_bounds(model, k, indptr, support):
     return bounds
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def extract_edges(v, least, edge_least, rows, space):
     """Fill the possible context members of ego(v) and the edges between them; return both numbers.
 
@@ -186,7 +186,7 @@ def extract_edges(v, least, edge_least, rows, space):
     return size, count
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def count_degrees(size, count, edges, degree):
     """Write the degree of each vertex."""
     for i in range(size):
@@ -196,7 +196,7 @@ def count_degrees(size, count, edges, degree):
         degree[edges.heads[e]] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def fill_rows(size, count, degree, edges):
     """Make sorted CSR rows of the edges, begin[i] … begin[i + 1], and the number of the edge at each place."""
     begin, other, edge_of = edges.begin, edges.other, edges.edge_of
@@ -214,7 +214,7 @@ def fill_rows(size, count, degree, edges):
         begin[b + 1] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _peel_core(size, least, degree, edges, queue):
     """Remove vertices of degree < least until none is left; return how many went. A degree counts living neighbours."""
     gone = 0
@@ -235,7 +235,7 @@ def _peel_core(size, least, degree, edges, queue):
     return gone
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def keep(count, edges, values, least):
     """Keep the edges of this value or more, in order; return their number."""
     left = 0
@@ -247,7 +247,7 @@ def keep(count, edges, values, least):
     return left
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def shorter_first(e, edges):
     """Return where the rows of an edge's ends begin and end, the shorter one first."""
     a, b, begin = edges.tails[e], edges.heads[e], edges.begin
@@ -256,7 +256,7 @@ def shorter_first(e, edges):
     return begin[a], begin[a + 1], begin[b], begin[b + 1]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def next_common(other, p, p_end, q, q_end):
     """Return the places in two rows of the next neighbour that they share; the first place is p_end after the last.
 
@@ -275,7 +275,7 @@ def next_common(other, p, p_end, q, q_end):
     return p_end, q_end
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _lazy_truss(count, needed, space):
     """Remove edges in fewer than ``needed`` living triangles until none is left; return how many are left.
 
@@ -314,7 +314,7 @@ def _lazy_truss(count, needed, space):
     return keep(count, edges, state, 0)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _root_of(root, x):
     """Return the root of x and halve the path to it."""
     while root[x] != x:
@@ -323,7 +323,7 @@ def _root_of(root, x):
     return x
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def count_contexts(size, count, smallest, space):
     """Join local vertices by edges; return how many parts have ``smallest`` vertices. Roots are lowest members."""
     root, sizes, edges = space.root, space.sizes, space.edges
@@ -341,7 +341,7 @@ def count_contexts(size, count, smallest, space):
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _contexts(v, model, k, rows, space):
     """Return the number of contexts of ego(v) and of its local vertices (0, 0 when there cannot be a context).
 
@@ -373,7 +373,7 @@ def _contexts(v, model, k, rows, space):
     return count_contexts(size, count, smallest, space), size
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def score_vertices(vertices, model, k, rows, space, scores):
     """Write the score of each vertex.
 
@@ -392,7 +392,7 @@ def score_vertices(vertices, model, k, rows, space, scores):
         scores[v] = _contexts(v, model, k, rows, space)[0]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def label_members(vertices, model, k, rows, space, members, labels):
     """Write rank and root (int32) of all local vertices of ego-networks; return how many each has (int64)."""
     sizes, end = np.zeros(len(vertices), np.int64), 0

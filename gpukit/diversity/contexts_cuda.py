@@ -1,8 +1,7 @@
 """Scores of ego-networks on a GPU: the scores of ``contexts_cpu.py``, to the bit.
 
 A team of blocks owns one ego-network at a time and takes the next from a queue that falls by cost: one warp for the
-many small ones, a block for the middle, several blocks for hubs; the code is the same. Numba's cache notices changes of
-this file alone: touch it after a change of the files that its kernel's parts are in.
+many small ones, a block for the middle, several blocks for hubs; the code is the same.
 """
 
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numba
 from numba import cuda, int32, int64, types, uint32
 
-from gpukit.device.select import register_limit
+from gpukit.device.compiled import kernel
 from gpukit.diversity import cores_cuda as cores
 from gpukit.diversity import matrix_cuda as matrices
 from gpukit.diversity import teams_cuda as teams
@@ -154,7 +153,7 @@ def _count_contexts(least, query, ego, values, outs, place, team):
             cuda.atomic.add(team.control, team.home + teams.FOUND, 1)
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def score_egos(queue, query, lists, space, scores, values):
     """Score ego-networks; cooperative, whole teams of blocks of at most ``BLOCK`` threads, ``ROW_THREADS`` at least.
 
@@ -217,7 +216,7 @@ def score_egos(queue, query, lists, space, scores, values):
             scores[v] = team.control[team.home + teams.FOUND]
 
 
-@cuda.jit(cache=True)
+@kernel
 def classify(ranks, count, kept_begin, ego_edges, matrix, least, by_edges, limits, keys, classes, scores):
     """Sort ego-networks into classes by size, for :func:`score_egos`; any grid, a thread per ego-network.
 

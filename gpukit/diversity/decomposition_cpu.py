@@ -1,14 +1,14 @@
 """Core and truss decomposition on the CPU (Numba): of ego-networks, and of a whole graph."""
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.diversity import contexts_cpu as contexts
 from gpukit.diversity.bounds import TRUSS, least_size
 from gpukit.diversity.contexts_cpu import SKEW, lower_bound, shorter_first
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _fill_buckets(count, key, stack):
     """Sort items by key into ``stack``; return where each key starts there (int64), and each item's place (int32)."""
     start = np.zeros((key[:count].max() if count else 0) + 2, np.int64)
@@ -23,7 +23,7 @@ def _fill_buckets(count, key, stack):
     return start, place
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _lower(x, key, done, start, place, stack):
     """Take one off the key of an item: it changes places with the first of its bucket that is not done."""
     first = max(start[key[x]], done)
@@ -34,7 +34,7 @@ def _lower(x, key, done, start, place, stack):
     key[x] -= 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _count_support(count, edges, support):
     """Count the triangles of each edge: by a merge without branches, twice as fast in dense ego-networks."""
     other = edges.other
@@ -49,7 +49,7 @@ def _count_support(count, edges, support):
         support[e] = found
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def peel_edges(count, edges, support, stack, trussness):
     """Write the trussness of each edge: edges of the lowest support go first, level by level.
 
@@ -90,7 +90,7 @@ def peel_edges(count, edges, support, stack, trussness):
                 q += y <= x
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def decompose_vertices(vertices, k, rows, space, places, trussness, scores):
     """Write the trussness of every edge of ego-networks, and their scores for k.
 
@@ -116,7 +116,7 @@ def decompose_vertices(vertices, k, rows, space, places, trussness, scores):
         scores[v] = contexts.count_contexts(size, count, least_size(TRUSS, k), space)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def coreness(indptr, indices):
     """Return the coreness (int32, n) of each vertex, taking lowest degrees first (Batagelj and Zaveršnik)."""
     degree = np.diff(indptr).astype(np.int32)

@@ -7,8 +7,8 @@ import numpy as np
 from numba import cuda, int32, int64
 
 from gpukit.device.arrays import Buffer, cooperative_grid, xp
+from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
-from gpukit.device.select import register_limit
 from gpukit.diversity.network_cuda import ROW_THREADS, find, over, views
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.errors import DeviceError
@@ -20,7 +20,7 @@ QUEUED, LEAST, CONTROL = 0, 1, 8
 """Places in ``control``: elements queued, the lowest number alive (three, used in turn); its length."""
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def core_levels(indptr, indices, degree, coreness, queue, control):
     """Write the coreness of each vertex; cooperative, any grid.
 
@@ -71,7 +71,7 @@ def core_levels(indptr, indices, degree, coreness, queue, control):
         round_ += 1
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness, queue, control):
     """Write the trussness of each edge; cooperative, any grid (PKT: Kabir and Madduri, 2017).
 
@@ -145,7 +145,7 @@ def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness,
         round_ += 1
 
 
-@cuda.jit(cache=True)
+@kernel
 def arc_edges(indptr, tails, heads, up, edge_of):
     """Write the edge of each arc, the place of the arc from its lower end; any grid, a thread per arc."""
     for p in range(cuda.grid(1), len(heads), cuda.gridsize(1)):

@@ -1,11 +1,10 @@
 """Kernels of ego-network extraction on the CPU (Numba): row u of ego(v) is N(u) ∩ N(v); count, then fill."""
 
-import numba
-
+from gpukit.device.compiled import njit
 from gpukit.diversity.contexts_cpu import SKEW, lower_bound
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def ego_rows(first, last, centres, node_begin, indptr, indices, mark, starts, targets, fill):
     """Count or fill the rows of some ego-networks; nothing is shared between centres, so no locks are needed.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numba import cuda, int64
 
 from gpukit.device.arrays import Buffer, free_memory, xp
+from gpukit.device.compiled import kernel
 from gpukit.device.memory import check_budget
 from gpukit.diversity.egos import EgoNetworks
 from gpukit.diversity.network_cuda import find, over
@@ -35,7 +36,7 @@ def _owner(begin, item):
     return low
 
 
-@cuda.jit(cache=True)
+@kernel
 def ego_rows(centres, node_begin, indptr, indices, starts, nodes, targets, fill):
     """Count or fill the rows of ego-networks; any grid, a thread for each of the ``PARTS`` parts of a row.
 

@@ -7,6 +7,7 @@ import numpy as np
 from numba import cuda, int64, types
 
 from gpukit.device.arrays import Buffer, xp
+from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.diversity.bounds import upper_bound
 
@@ -37,7 +38,7 @@ def find(values, low, high, wanted):
     return low if low < end and values[low] == wanted else int64(-1)
 
 
-@cuda.jit(cache=True)
+@kernel
 def arc_keys(indptr, indices, ranks, keys):
     """Write rank of tail << 32 | rank of head for each arc; any grid, ``ROW_THREADS`` threads per row.
 
@@ -50,7 +51,7 @@ def arc_keys(indptr, indices, ranks, keys):
             keys[p] = tail | int64(ranks[indices[p]])
 
 
-@cuda.jit(cache=True)
+@kernel
 def first_higher(indptr, heads, up):
     """Write the place of the first neighbour of higher rank of each vertex; any grid, a thread per vertex."""
     for r in range(cuda.grid(1), len(up), cuda.gridsize(1)):
@@ -64,7 +65,7 @@ def first_higher(indptr, heads, up):
         up[r] = low
 
 
-@cuda.jit(cache=True)
+@kernel
 def count_triangles(arcs):
     """Add the triangles of each edge to ``arcs.support``, at its place in the row of its lower end; any grid.
 
@@ -91,7 +92,7 @@ def count_triangles(arcs):
                 cuda.atomic.add(arcs.support, p, found)
 
 
-@cuda.jit(cache=True)
+@kernel
 def mirror(arcs):
     """Copy the support of each edge to the row of its higher end; any grid, a thread per arc, a search each."""
     for p in range(cuda.grid(1), len(arcs.heads), cuda.gridsize(1)):
@@ -100,7 +101,7 @@ def mirror(arcs):
             arcs.support[p] = arcs.support[find(arcs.heads, arcs.up[u], arcs.indptr[u + 1], arcs.tails[p])]
 
 
-@cuda.jit(cache=True)
+@kernel
 def upper_bounds(model, k, indptr, members, degrees, bounds):
     """Write the upper bound of each score; any grid, a thread per vertex.
 

@@ -1,9 +1,9 @@
 """The threshold rule of LT as forward runs apply it, the same on every device."""
 
-import numba
 import numpy as np
 from numba import int64, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import ONE, in_degrees, out_probabilities
 
@@ -30,7 +30,7 @@ def lt_weights(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     return out_probabilities(graph), np.full(graph.n, ONE, np.int64)
 
 
-@numba.njit(cache=True)
+@njit
 def lt_quota(low, high, scale):
     """Return the sum of active weights at which a vertex activates: ``floor(x * scale) + 1`` for a uniform x in [0, 1).
 

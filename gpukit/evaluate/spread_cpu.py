@@ -9,6 +9,7 @@ import numba
 import numpy as np
 from numba import int64, uint32
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4
 from gpukit.evaluate.batches import Progress, share_runs
 from gpukit.evaluate.plan import Plan
@@ -24,7 +25,7 @@ ACTIVE = 1 << 62
 """What an active vertex is below zero, so that no more weight brings it back."""
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def ic_runs(edges, stages, seed, tag, first, visited, values):
     """Run the independent cascades first … first + len(values) - 1, one after the other.
 
@@ -123,7 +124,7 @@ def ic_runs(edges, stages, seed, tag, first, visited, values):
     visited[n] = epoch
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def lt_runs(edges, stages, seed, tag, first, visited, left, values):
     """Run the threshold cascades first … first + len(values) - 1, one after the other.
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda, int32, int64, types, uint32
 
+from gpukit.device.compiled import kernel
 from gpukit.device.context import loading, numba_on
 from gpukit.device.memory import check_budget, gpu_free_bytes
 from gpukit.device.philox import draw4
@@ -66,7 +67,7 @@ def _gain(v, targets, seen, rounds):
     return targets[v] if len(targets) else int64(1)
 
 
-@cuda.jit(cache=True)
+@kernel
 def ic_runs(edges, stages, seed, tag, first, scratch, values):
     """Run the independent cascades first … first + len(values) - 1, one after the other in each block.
 
@@ -152,7 +153,7 @@ def _receive(received, v, weight, scales, seed, round_tag, run):
     return before < quota and before + weight >= quota
 
 
-@cuda.jit(cache=True)
+@kernel
 def lt_runs(edges, stages, seed, tag, first, scratch, values):
     """Run the threshold cascades first … first + len(values) - 1, one after the other in each block.
 

@@ -2,9 +2,9 @@
 
 import heapq
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, draw4, join64, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.build import transpose
@@ -104,7 +104,7 @@ def _check(graph: Graph, k: int) -> None:
         raise UsageError(f"k = {k} is not in [1, {graph.n}], the number of vertices of the graph")
 
 
-@numba.njit(cache=True)
+@njit
 def _words(n, seed, tag):
     words = np.empty(n, np.uint64)
     for v in range(n):

@@ -1,8 +1,8 @@
 """Seeds under a budget: the better of ratio greedy and the best single vertex, with a bound on any other choice."""
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.worlds.cover_cpu import cover, invert
 
 BOUNDED_PREFIXES = 32
@@ -82,7 +82,7 @@ def choose(
     return chosen, np.concatenate([base, np.array(gains, np.int64)]), coverage_upper
 
 
-@numba.njit(cache=True)
+@njit
 def _best_ratio(counts, costs, barred, left):
     """Return the vertex with the largest count/cost > 0 that costs at most ``left``, the lowest among equals, or -1."""
     best = -1

@@ -4,6 +4,8 @@ import numba
 import numpy as np
 from numba import prange
 
+from gpukit.device.compiled import njit
+
 
 def transpose_rows(
     indptr: np.ndarray, indices: np.ndarray, payload: np.ndarray
@@ -32,7 +34,7 @@ def transpose_rows(
     return _scatter(indptr, indices, payload, first_rows, np.zeros((workers, n), np.int64))
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _scatter(indptr, indices, payload, first_rows, counts):
     """Transpose; worker i owns the rows ``first_rows[i]`` … and the counters ``counts[i]``, zero at first."""
     workers, n = counts.shape
@@ -60,7 +62,7 @@ def _scatter(indptr, indices, payload, first_rows, counts):
     return starts, result, carried
 
 
-@numba.njit(cache=True)
+@njit
 def combine_groups(starts, words):
     """Return the stored word of 1 - ∏(1 - p) over each group of edges, by multiplication in ascending order of p.
 

@@ -6,10 +6,10 @@ that p = 1 fits 32 bits, and an edge is live iff a uniform 32-bit draw is <= the
 
 import math
 
-import numba
 import numpy as np
 from numba import prange, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph, Weights
@@ -67,7 +67,7 @@ def cascade_stored(in_degree: np.ndarray) -> np.ndarray:
     return np.where(np.asarray(in_degree) > 0, words, 0).astype(np.uint32)
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _trivalency(indptr, indices, seed, tag, words):
     result = np.empty(len(indices), np.uint32)
     for u in prange(len(indptr) - 1):
@@ -141,7 +141,7 @@ def in_degrees(graph: Graph) -> np.ndarray:
     return np.bincount(graph.indices, minlength=graph.n)
 
 
-@numba.njit(cache=True)
+@njit
 def _in_sums(indices, words, n):
     sums = np.zeros(n, np.int64)
     for i in range(len(indices)):

@@ -1,9 +1,9 @@
 """From the live arcs of a world to its strongly connected components (CPU)."""
 
-import numba
+from gpukit.device.compiled import njit
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def condense(world, tails, slots):
     """Find the strongly connected components of what is not gone; return how many have out-arcs of their own.
 

@@ -1,15 +1,15 @@
 """From world ids to sums over worlds, one world at a time (CPU)."""
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.imgpu.condense_cpu import condense
 from gpukit.imgpu.fixed_cpu import append, make_store
 from gpukit.imgpu.reach_cpu import reach_all
 from gpukit.imgpu.world_cpu import forget_slots, open_world
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _reach_in(arcs, seed, id_, seeds, how, world, labels):
     """Draw a world and find what each slot reaches beyond the seeds' reach (Algorithm 2, lines 5 to 10).
 
@@ -23,7 +23,7 @@ def _reach_in(arcs, seed, id_, seeds, how, world, labels):
     return tails, slots
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def add_gains(world, labels, tails, slots, gains):
     """Add what each vertex of a world reaches, itself left out, to ``gains``; a vertex that is gone counts -1."""
     for s in range(tails):
@@ -33,7 +33,7 @@ def add_gains(world, labels, tails, slots, gains):
         gains[world.vertex[s]] -= world.gone[s]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def sum_gains(arcs, seed, first, count, seeds, how, world, labels, gains):
     """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``."""
     for id_ in range(first, first + count):
@@ -42,7 +42,7 @@ def sum_gains(arcs, seed, first, count, seeds, how, world, labels, gains):
         forget_slots(world, slots)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def keep(arcs, seed, first, count, how, world, labels, means, gains):
     """Draw worlds, add the gains of all vertices, and return the worlds end to end (:class:`fixed_cpu.Store`).
 
@@ -58,7 +58,7 @@ def keep(arcs, seed, first, count, how, world, labels, means, gains):
     return store
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def count_reached(arcs, seed, first, seeds, world, values):
     """Write how many vertices the seeds reach in worlds first … to ``values``."""
     for i in range(len(values)):

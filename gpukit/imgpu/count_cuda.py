@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numba import cuda, int32, int64, types
 
-from gpukit.device.select import register_limit
+from gpukit.device.compiled import kernel
 from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.condense_cuda import condense
 from gpukit.imgpu.reach import Switches
@@ -77,7 +77,7 @@ def _add_gains(space, slots, gains):
             cuda.atomic.add(gains, work[at(space, VERTEX) + s], gain)
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control):
     """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``.
 
@@ -139,7 +139,7 @@ def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control
         world.forget_slots(space, slots)
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def count_reached(arcs, seed, first, seeds, memory, values, control):
     """Write how many vertices the seeds reach in worlds first … to ``values`` (int64); a block owns a world at a time.
 

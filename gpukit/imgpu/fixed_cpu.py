@@ -6,8 +6,9 @@ seeds is found by a search from each of its slots, past what the seeds reach.
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
+
+from gpukit.device.compiled import njit
 
 ALIVE, GONE, SEEN = 0, 1, 2
 """States of a slot; SEEN during a search only."""
@@ -62,7 +63,7 @@ def bytes_of(slots: float, arcs: float, n: int, worlds: int, shards: int) -> flo
     return worlds * (17 * slots + 4 * arcs) + 8 * n * shards
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _index(n, vertex):
     starts = np.zeros(n + 1, np.int64)
     for v in vertex:
@@ -77,7 +78,7 @@ def _index(n, vertex):
     return starts, index
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _grown(array, used, needed):
     if needed <= len(array):
         return array
@@ -86,7 +87,7 @@ def _grown(array, used, needed):
     return larger
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def make_store(count, means):
     """Return an empty store with room for what to expect of ``count`` worlds; ``means`` are the slots and arcs of one.
 
@@ -99,7 +100,7 @@ def make_store(count, means):
     return vertex, row, heads, 0, 0, 0
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def append(store, world, slots):
     """Append a world to a store and return that, with longer arrays where they were full."""
     vertex, row, heads, used, placed, widest = store
@@ -116,7 +117,7 @@ def append(store, world, slots):
     return vertex, row, heads, used + slots, placed + live, max(widest, slots)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _reach(row, heads, state, queue, s, mark):
     """Mark the slots that s reaches past what is marked, put them into the queue, and return how many they are."""
     queue[0] = s
@@ -134,7 +135,7 @@ def _reach(row, heads, state, queue, s, mark):
     return tail
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def gain_of(worlds, starts, index, row, heads, state, queue, v):
     """Return what vertex v, no seed, adds to what the seeds reach."""
     total = worlds - (starts[v + 1] - starts[v])
@@ -147,7 +148,7 @@ def gain_of(worlds, starts, index, row, heads, state, queue, v):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def choose(worlds, starts, index, row, heads, state, queue, v):
     """Make vertex v a seed: what it reaches is gone."""
     for i in range(starts[v], starts[v + 1]):

@@ -2,13 +2,15 @@
 
 from numba import cuda, int32, int64, types, uint32
 
+from gpukit.device.compiled import kernel
+
 BLOCK = 32
 """Threads that search together: what a vertex reaches in one world is little."""
 
 ALIVE, GONE = 0, 1
 
 
-@cuda.jit(cache=True)
+@kernel
 def evaluate(vertices, item_start, starts, index, home, row, heads, state, seen, queue, totals):
     """Add to ``totals[i]`` what vertex ``vertices[i]`` reaches of what is alive, over the slots it has.
 
@@ -72,7 +74,7 @@ def evaluate(vertices, item_start, starts, index, home, row, heads, state, seen,
         cuda.syncthreads()
 
 
-@cuda.jit(cache=True)
+@kernel
 def choose(v, starts, index, row, heads, state, queue):
     """Mark as gone what vertex v reaches; a block owns a slot of v, hence a world, and searches breadth-first.
 

@@ -8,10 +8,10 @@ labels stay short.
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numba import int64, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.imgpu.reach import BITSET, INLINE, JOIN, NONE, SEARCH
 
 BITS = 1 << 22
@@ -69,7 +69,7 @@ def make_labels(slots: int, bits: int = BITS) -> Labels:
     return Labels(**arrays)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _find_joins(world, slots, components, labels):
     """Fill ``parent`` and number the joins; return how many there are."""
     comp, row, heads, members, order = world.comp, world.row, world.heads, world.members, world.order
@@ -97,7 +97,7 @@ def _find_joins(world, slots, components, labels):
     return joins
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _search(world, labels, c):
     """Return what a component reaches, by a search."""
     mark, stack = labels.mark, world.stack
@@ -123,7 +123,7 @@ def _search(world, labels, c):
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _label_as_bitset(world, labels, i, c, base, words):
     """Write J of component c, the i-th, to words base … of ``bits``; return Σ T(j), or -1 if a child has no label."""
     bits, total, joins = labels.bits, labels.total, labels.joins
@@ -158,7 +158,7 @@ def _label_as_bitset(world, labels, i, c, base, words):
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _sum_trees(world, tails, slots, components, labels):
     """Fill ``total`` with T, and ``reach`` with it, which is the reach of what reaches no join."""
     parent, total, reach, skip = labels.parent, labels.total, labels.reach, labels.skip
@@ -180,7 +180,7 @@ def _sum_trees(world, tails, slots, components, labels):
                 total[parent[c]] += total[c]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _add_labels(world, slots, components, labels, joins):
     """Label every component, those below first, and add Σ T(j) over the joins j of its label to its ``reach``."""
     comp, row, heads, members, order = world.comp, world.row, world.heads, world.members, world.order
@@ -238,7 +238,7 @@ def _add_labels(world, slots, components, labels, joins):
             reach[c] = _search(world, labels, c)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _reach_without(world, tails, slots, components, labels):
     """Fill ``reach`` of every component that is not to skip, within those (Algorithm 2, lines 7 to 13)."""
     joins = _find_joins(world, slots, components, labels)
@@ -247,7 +247,7 @@ def _reach_without(world, tails, slots, components, labels):
         _add_labels(world, slots, components, labels, joins)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _split(world, tails, slots, components, labels, heavy):
     """Mark in ``above`` what reaches the heavy component (1) and what it reaches (2); return how many these are."""
     above, place, stack = labels.above, labels.place, world.stack
@@ -285,7 +285,7 @@ def _split(world, tails, slots, components, labels, heavy):
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def reach_all(world, tails, slots, components, labels, split):
     """Fill ``labels.reach`` for every component that is not gone, at the slot that stands for it.
 

@@ -6,10 +6,10 @@ that do appear are its *slots*: first those with out-arcs, then those with in-ar
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numba import uint32
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4
 from gpukit.imgpu.world import WORLD
 from gpukit.worlds.blocks import ArcBlocks
@@ -71,7 +71,7 @@ def make_world(ready: ArcBlocks) -> World:
     return World(**i32)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def draw(arcs, seed, id_, out):
     """Write the live arcs of world ``id_`` to ``out``, ascending by place, and return their number."""
     buffer = np.empty(MAX_LIVE, np.uint32)
@@ -91,7 +91,7 @@ def draw(arcs, seed, id_, out):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def number_slots(arcs, world, count):
     """Give numbers to the vertices of the first ``count`` arcs of ``live`` and build the CSR; return (tails, slots)."""
     slot_of, vertex, row = world.slot_of, world.vertex, world.row
@@ -126,14 +126,14 @@ def number_slots(arcs, world, count):
     return tails, slots
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def forget_slots(world, slots):
     """Make ``slot_of`` ready for the next world."""
     for s in range(slots):
         world.slot_of[world.vertex[s]] = -1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _root(parent, s):
     while parent[s] != s:
         parent[s] = parent[parent[s]]
@@ -141,7 +141,7 @@ def _root(parent, s):
     return s
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def join_pairs(arcs, world, count):
     """Give numbers to the vertices of a paired world and replace its arcs by a cycle through each connected component.
 
@@ -179,7 +179,7 @@ def join_pairs(arcs, world, count):
     return slots, slots
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def remove_reached(world, slots, tails, seeds):
     """Mark in ``gone`` what the seeds reach and return how many vertices that is, seeds without live arcs included."""
     gone, stack = world.gone, world.stack
@@ -210,7 +210,7 @@ def remove_reached(world, slots, tails, seeds):
     return reached + marked
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def open_world(arcs, seed, id_, seeds, world):
     """Draw a world, give slots to its vertices, and mark what the seeds reach (Algorithm 2, line 5).
 

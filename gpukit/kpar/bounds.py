@@ -7,13 +7,14 @@ import numba
 import numpy as np
 from numba import int64
 
+from gpukit.device.compiled import njit
 from gpukit.kpar.problem import SCALE_BITS
 
 UNIT = 2.0**-SCALE_BITS
 """The mass that one unit of residue, reserve or score stands for."""
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def largest_first(keys, count, k):
     """Reorder ``keys[:count]`` so that its k largest come first, and return the k-th largest (Hoare's selection)."""
     low, high = 0, count - 1
@@ -40,7 +41,7 @@ def largest_first(keys, count, k):
     return keys[k - 1]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def sort_falling(keys, ids, count, spare_keys, spare_ids):
     """Sort pairs by falling key, then rising id, in place (merge sort, bottom up)."""
     width = 1
@@ -68,7 +69,7 @@ def sort_falling(keys, ids, count, spare_keys, spare_ids):
             keys[i], ids[i] = source[i], source_ids[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def take_top(candidates, scores, count, k, keys, ids, spare_keys, spare_ids):
     """Put the k candidates with the largest scores into ``keys`` and ``ids``: falling score, then rising id."""
     for j in range(count):
@@ -102,7 +103,7 @@ def lower_bound(bounds, step, score, by_walks, reserve):
     return max(reserve, score + bounds[step, 3] - np.sqrt(bounds[step, 4] + bounds[step, 5] * by_walks))
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def refused_at(step, count, least_reserve, asked, ws):
     """Return the first position at which the stop test fails, 0 if none.
 

@@ -1,13 +1,13 @@
 """Kernels of the index of inverted walks on the CPU (Numba); ``index_cuda.py`` makes the same on GPUs."""
 
-import numba
 import numpy as np
 from numba import int64, uint32
 
+from gpukit.device.compiled import njit
 from gpukit.kpar.rule import any_walk_end
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def walk_rows(edges, chances, seed, tag, walks, places, first, last, ends, freqs, lengths):
     """Draw all walks of the vertices first … last - 1 and count where they end.
 
@@ -56,7 +56,7 @@ def walk_rows(edges, chances, seed, tag, walks, places, first, last, ends, freqs
         lengths[v] = place + 1 - places[v]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def walk_arrivals(edges, chances, seed, tag, walks, first, last, arrivals):
     """Count in ``arrivals`` (int64, n) where the walks of the vertices first … last - 1 end, and keep nothing else."""
     indptr, indices, one_minus_alpha = edges
@@ -65,7 +65,7 @@ def walk_arrivals(edges, chances, seed, tag, walks, first, last, arrivals):
             arrivals[any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, j, v)] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs):
     """Copy rows with gaps between them (from ``places``) end to end (from ``row_begin``)."""
     for v in range(len(lengths)):
@@ -75,7 +75,7 @@ def pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs
             packed_freqs[i] = freqs[i + shift]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def invert_rows(n, row_begin, ends, freqs):
     """Return the doubled CSR of forward rows: start lists of each end, frequent starts first, both parts ascending.
 
@@ -118,7 +118,7 @@ def invert_rows(n, row_begin, ends, freqs):
     return src_begin, starts, frequent_begin, frequencies, arrivals
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def forward_rows(n, src_begin, starts, frequent_begin, frequencies):
     """Return the forward rows of a doubled CSR: row starts (int64, n + 1), ends (int32), frequencies (uint32)."""
     row_begin = np.zeros(n + 1, np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 from numba import cuda, int64, uint32
 
 from gpukit.device.arrays import free_memory, on_gpu, xp
+from gpukit.device.compiled import kernel
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import for_kernels
@@ -27,7 +28,7 @@ _ADVICE = "use --device cpu, a GPU with more memory, or `kpar index --memory 0`"
 walk_end = for_kernels(rule.walk_end)
 
 
-@cuda.jit(cache=True)
+@kernel
 def walk_keys(indptr, indices, one_minus_alpha, seed, tag, places, first, count, keys):
     """Draw the walks first … first + count - 1 and write start << 32 | end of each; a thread owns a walk.
 
@@ -41,7 +42,7 @@ def walk_keys(indptr, indices, one_minus_alpha, seed, tag, places, first, count,
         keys[i] = v << 32 | end
 
 
-@cuda.jit(cache=True)
+@kernel
 def walk_arrivals(indptr, indices, one_minus_alpha, seed, tag, places, first, count, arrivals):
     """Count in ``arrivals`` where walks end, as :func:`walk_keys` draws them, and keep nothing else."""
     i = cuda.grid(1)
@@ -51,7 +52,7 @@ def walk_arrivals(indptr, indices, one_minus_alpha, seed, tag, places, first, co
         cuda.atomic.add(arrivals, walk_end(indptr, indices, one_minus_alpha, seed, tag, walk - places[v], v), 1)
 
 
-@cuda.jit(cache=True)
+@kernel
 def place_starts(pairs, frequent, src_begin, frequent_begin, starts):
     """Write the start lists, frequent starts first; a thread owns an entry (about 40 bytes read, 4 written).
 
@@ -74,7 +75,7 @@ def place_starts(pairs, frequent, src_begin, frequent_begin, starts):
         starts[place] = pairs[i] & 0xFFFFFFFF
 
 
-@cuda.jit(cache=True)
+@kernel
 def entry_keys(src_begin, starts, frequent_begin, frequencies, keys, freqs):
     """Write start << 32 | end and the frequency of each entry of a doubled CSR; a thread owns one."""
     i = cuda.grid(1)

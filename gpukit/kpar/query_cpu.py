@@ -7,10 +7,10 @@ the workspace. Values are int64 in units of 2**-62: none exceeds 2**62. Pairs th
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba import int64, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import largest_first, refused_at, take_top
 from gpukit.kpar.groups import Threshold
 from gpukit.kpar.problem import ONE
@@ -80,7 +80,7 @@ def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
     )
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def begin(q, batch, ws):
     """Give the sources of a query their mass and make them the frontier; returns how many there are."""
     size = uint64(0)
@@ -94,7 +94,7 @@ def begin(q, batch, ws):
     return size
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def collect_frontier(met, threshold, ws):
     """List in ``frontier`` which of the vertices met are above their threshold; returns how many."""
     size = uint64(0)
@@ -107,7 +107,7 @@ def collect_frontier(met, threshold, ws):
     return size
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
     """Push from the ``size`` vertices of a frontier, once: all of its residue is taken before any is pushed.
 
@@ -161,7 +161,7 @@ def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
     return following, met, pushed_along
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def push(size, met, threshold, edges, chances, ws):
     """Push until no residue is above its threshold (algorithm 2).
 
@@ -181,7 +181,7 @@ def push(size, met, threshold, edges, chances, ws):
     return met, rounds, pushed, pushed_along
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def value_walks(met, floor, row_begin, ws):
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
@@ -213,7 +213,7 @@ def value_walks(met, floor, row_begin, ws):
     return count, forward_cost, left
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def propose(size, k, met, walks, threshold, ws):
     """List in ``candidates`` the vertices that could be among the k best: reserve + ω_I · ρ is e₀ or more.
 
@@ -253,7 +253,7 @@ def propose(size, k, met, walks, threshold, ws):
     return least_reserve, count, inverted_cost
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def walk_forward(met, edges, chances, walks, ws):
     """Let the walks of all vertices with a unit carry it to their ends, in ``walked``; lists these in ``upcoming``."""
     unit, walked, reached = ws.unit, ws.walked, ws.upcoming
@@ -283,7 +283,7 @@ def walk_forward(met, edges, chances, walks, ws):
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def list_reached(met, reached, ws):
     """List as candidates all with a score, those with a reserve and ends of walks without; returns how many."""
     count = 0
@@ -300,7 +300,7 @@ def list_reached(met, reached, ws):
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def add_starts(count, walks, ws):
     """Write to ``scores`` the candidates' reserves and what the walks in their start lists carry."""
     unit, starts = ws.unit, walks.starts
@@ -317,7 +317,7 @@ def add_starts(count, walks, ws):
         ws.scores[j] = total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def estimate(forward, least_reserve, count, met, edges, chances, walks, ws):
     """Write the candidates' reserves and what walks carry to them to ``scores``: forward, or by their start lists.
 
@@ -337,7 +337,7 @@ def estimate(forward, least_reserve, count, met, edges, chances, walks, ws):
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def write_answer(q, steps, count, k, ws, out):
     """Write the k best candidates, or all, in order."""
     length = min(k, count)
@@ -350,7 +350,7 @@ def write_answer(q, steps, count, k, ws, out):
     out.steps[q] = steps
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def leave_clean(met, ws):
     """Set what a query wrote to zero again."""
     for j in range(met):
@@ -361,7 +361,7 @@ def leave_clean(met, ws):
         ws.state[2 * v + 1] ^= SEEN
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def answer(edges, chances, walks, batch, first, last, asked, ws, out):
     """Answer the queries first … last - 1 (algorithm 3, repaired; docs/kpar.md).
 

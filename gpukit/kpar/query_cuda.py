@@ -8,7 +8,7 @@ are *sweeps* over the rows of a list of vertices, split into tiles of equal leng
 import numba
 from numba import cuda, int32, int64, types
 
-from gpukit.device.select import register_limit
+from gpukit.device.compiled import kernel
 from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.estimate_cuda import estimate, propose
@@ -30,7 +30,7 @@ NUMBER = 0
 """Counter: the query that a team takes next."""
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def answer(edges, walks, sources, queries, blocks, together, asked, ways, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 

@@ -3,10 +3,11 @@
 import numba
 from numba import int64, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.kpar.rule import passed_on, passed_up_to
 
 
-@numba.njit(nogil=True, cache=True, parallel=True)
+@njit(parallel=True)
 def rank_round(indptr, in_indptr, in_indices, one_minus_alpha, rest, share, rank):
     """Push all mass once: add what stays to ``rank``, leave what arrives in ``rest``.
 
@@ -33,7 +34,7 @@ def rank_round(indptr, in_indptr, in_indices, one_minus_alpha, rest, share, rank
         rest[v] = total
 
 
-@numba.njit(nogil=True, cache=True, parallel=True)
+@njit(parallel=True)
 def weighted_rank_round(indptr, in_indptr, places, chances, one_minus_alpha, rest, flow, rank):
     """Do what :func:`rank_round` does, along weighted edges.
 

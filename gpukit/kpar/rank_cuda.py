@@ -5,6 +5,7 @@ import numpy as np
 from numba import cuda, int64, uint64
 
 from gpukit.device.arrays import free_memory, on_gpu, xp
+from gpukit.device.compiled import kernel
 from gpukit.device.memory import check_budget
 from gpukit.graph.csr import Graph
 from gpukit.kpar.problem import ONE, Params
@@ -13,7 +14,7 @@ from gpukit.kpar.rows_cuda import GROUP, first_rows, for_each, on_device, transp
 from gpukit.kpar.rule import passed_on
 
 
-@cuda.jit(cache=True)
+@kernel
 def rank_shares(indptr, one_minus_alpha, rest, share, rank):
     """Take the mass of each vertex: leave what each out-edge takes in ``share``, add the rest to ``rank``.
 
@@ -30,7 +31,7 @@ def rank_shares(indptr, one_minus_alpha, rest, share, rank):
         rest[v] = uint64(0)
 
 
-@cuda.jit(cache=True)
+@kernel
 def rank_gather(in_indptr, in_indices, rows, share, rest):
     """Add to ``rest`` what arrives along in-edges; a thread owns GROUP: one gather each, an atomic add a row."""
     group = cuda.grid(1)

@@ -8,6 +8,7 @@ import numpy as np
 from numba import cuda, int64
 
 from gpukit.device.arrays import Buffer, xp
+from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
@@ -36,7 +37,7 @@ def row_of(begin, entry):
     return last_upto(begin, int64(0), int64(len(begin) - 1), entry)
 
 
-@cuda.jit(cache=True)
+@kernel
 def edge_keys(begin, indices, keys):
     """Write column << 32 | row of each entry of a CSR; a thread owns GROUP entries (4 bytes read, 8 written each)."""
     first = cuda.grid(1) * int64(GROUP)
@@ -49,7 +50,7 @@ def edge_keys(begin, indices, keys):
             keys[e] = int64(indices[e]) << 32 | row
 
 
-@cuda.jit(cache=True)
+@kernel
 def first_rows(begin, entries, rows):
     """Write the row of every GROUP-th entry; a thread owns one (a binary search)."""
     group = cuda.grid(1)

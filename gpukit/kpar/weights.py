@@ -1,9 +1,9 @@
 """Edge weights as transition probabilities: where a walk that goes on goes to, in exact fixed point."""
 
-import numba
 import numpy as np
 from numba import uint64
 
+from gpukit.device.compiled import njit
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import out_probabilities
@@ -38,7 +38,7 @@ def chances_for(graph: Graph, params: Params) -> np.ndarray | None:
     return edge_chances(graph) if params.weighted else None
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _cumulated(indptr, words):
     """Return ⌊2**64 · (sum up to an edge) / (sum of its row)⌋ of the weights ``words`` + 1, by long division."""
     chances = np.zeros(len(words), np.uint64)

@@ -11,6 +11,8 @@ import math
 import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
+
 BUCKETS = 4096
 """Classes of ratios: 32 to a power of two."""
 
@@ -22,7 +24,7 @@ def _bucket(count, cost):
     return 32 * (exponent + 40) + int((mantissa - 0.5) * 64)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def count_members(starts, sizes, arena, begin, end, counts):
     """Add the occurrences in the sets begin … end - 1 to ``counts``."""
     for j in range(begin, end):
@@ -30,7 +32,7 @@ def count_members(starts, sizes, arena, begin, end, counts):
             counts[arena[i]] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def choose_candidates(counts, costs, wanted, slot):
     """Return the vertices of the highest classes that hold at least ``wanted``, and the lowest of these classes.
 
@@ -55,7 +57,7 @@ def choose_candidates(counts, costs, wanted, slot):
     return chosen, limit
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def invert(starts, sizes, arena, covered, slot, candidates, known):
     """Return the uncovered sets of each candidate in a segment, end to end, with their starts.
 
@@ -86,7 +88,7 @@ def invert(starts, sizes, arena, covered, slot, candidates, known):
     return list_starts, sets
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def cover(starts, sizes, arena, covered, list_starts, sets, c, counts):
     """Cover the sets of candidate ``c`` in a segment and take their members out of the counts."""
     for k in range(list_starts[c], list_starts[c + 1]):
@@ -97,7 +99,7 @@ def cover(starts, sizes, arena, covered, list_starts, sets, c, counts):
                 counts[arena[i]] -= 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def best(counts, costs, candidates, limit):
     """Return the candidate of largest count per cost; -1 if no count is positive, -2 if others could be better."""
     top = -1
@@ -109,7 +111,7 @@ def best(counts, costs, candidates, limit):
     return top
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def count_hits(starts, sizes, arena, end, is_seed):
     """Return how many of the sets 0 … end - 1 hold a seed."""
     hits = 0

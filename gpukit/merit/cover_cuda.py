@@ -12,7 +12,7 @@ from collections import namedtuple
 import numba
 from numba import cuda, int32, int64, types, uint32
 
-from gpukit.device.select import register_limit
+from gpukit.device.compiled import kernel
 from gpukit.merit.discover_cuda import BATCH, find_marked
 from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, load_ahead, mark, marked, ring_of
 from gpukit.merit.update_cuda import OVERFLOW
@@ -398,7 +398,7 @@ def _count_hits(judge, judge_high, space, found, result):
         cuda.atomic.add(result, HITS, hits)
 
 
-@cuda.jit(cache=True, **register_limit(64))
+@kernel(max_registers=64)
 def select(sets, low, high, control, judge, judge_high, judge_control, costs, b, counts, space, result):
     """Choose up to b vertices from the sets 0 … high - 1, and count the sets of the judge they hit; cooperative.
 

@@ -5,6 +5,7 @@ from collections import namedtuple
 import numba
 from numba import cuda, int32, int64, types, uint32
 
+from gpukit.device.compiled import kernel
 from gpukit.merit.rule import root_count
 from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, hashed, load_ahead, may_contain, ring_of
 from gpukit.merit.update_cuda import CHANGED, GROWN, POLLUTED, SAME
@@ -57,7 +58,7 @@ def find_marked(starts, sizes, entries, segments, low, high, marks, found):
     cuda.syncthreads()
 
 
-@cuda.jit(cache=True)
+@kernel
 def discover(dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, sets, changes):
     """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
 
@@ -123,7 +124,7 @@ def discover(dead, filter_of, living, eta, seed, root_tag, first, segments, low,
         place += cuda.gridDim.x * BATCH
 
 
-@cuda.jit(cache=True)
+@kernel
 def mark_dead(vertices, count, dead, filter_of, visited):
     """Mark the first vertices as dead, in the filter and every bitmap too; any grid.
 

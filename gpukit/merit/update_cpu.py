@@ -3,17 +3,14 @@
 The sets of a segment lie in one arena in the order they were written; a set that changes is written again at the end,
 clean sets stay where they are. The members of a set, in the order of discovery, are the queue of its own search. Who is
 dead, or in the set already, stands in one stamp a vertex.
-
-The rules of ``rule.py`` and ``clocks.py`` are compiled into these functions; Numba's cache notices changes of this file
-alone: touch it after one of those.
 """
 
 from collections import namedtuple
 
-import numba
 import numpy as np
 from numba import int64, uint32, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4, philox4x32
 from gpukit.merit.rule import SEQUENCE, living_choice, root_count
 from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, live_edges
@@ -40,7 +37,7 @@ def make_scratch() -> Scratch:
     return Scratch(np.empty((9, GROUP), np.uint32), starts, child, np.empty(MAX_LIVE, np.uint32))
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _draw_calls(first, sample_low, high, seed, w0, w1, w2, w3, size):
     """Fill ``w0`` … ``w3`` with the draws first … of a root sequence; a loop of its own, so that it vectorises."""
     k0, k1 = uint32(seed & uint64(0xFFFFFFFF)), uint32(seed >> uint64(32))
@@ -48,7 +45,7 @@ def _draw_calls(first, sample_low, high, seed, w0, w1, w2, w3, size):
         w0[j], w1[j], w2[j], w3[j] = philox4x32(uint32(first + j), uint32(SEQUENCE), sample_low, high, k0, k1)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def add_roots(arena, begin, roots, tail, wanted, cursor, n, key, sample, visited, stamp, words):
     """Continue the root sequence of a set until it has ``wanted`` roots; return the new tail and place in the sequence.
 
@@ -83,7 +80,7 @@ def add_roots(arena, begin, roots, tail, wanted, cursor, n, key, sample, visited
     return begin + size + outside, cursor
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scratch):
     """Append all unstamped vertices that reach ``arena[head:tail]`` (procedure Probe); return the new tail.
 
@@ -166,7 +163,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
     return tail
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def is_clean(arena, start, size, dead):
     """Return whether no member of a set is dead (algorithm 3, lines 8 to 11)."""
     found = np.uint8(0)
@@ -175,7 +172,7 @@ def is_clean(arena, start, size, dead):
     return found == 0
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def finish_set(sets, j, arena, start, known, head, tail, wanted, cursor):
     """Move the ``wanted - known`` roots that were appended at ``head`` to the others, and note the set."""
     for i in range(wanted - known):
@@ -183,7 +180,7 @@ def finish_set(sets, j, arena, start, known, head, tail, wanted, cursor):
     sets.starts[j], sets.sizes[j], sets.roots[j], sets.cursors[j] = start, tail - start, wanted, cursor
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, facts, scratch):
     """Make the sets begin … end - 1 of a segment sets of the current round (algorithms 2 and 5).
 
@@ -248,7 +245,7 @@ def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, 
     return int64(span.end), tail, stamp
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def compact(starts, sizes, order, arena):
     """Move the sets of an arena, in the order in which they lie there, end to end to its beginning; return its tail."""
     tail = int64(0)

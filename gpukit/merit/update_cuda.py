@@ -8,8 +8,7 @@ they come from. Where three eighths of a ring still count, or a record is larger
 larger rings.
 
 A search that starts afresh, or from many further roots, marks what it met in a bitmap. One that adds a little to a set
-does without: what it may have met is looked for in the set itself (``grow_cuda.py``; Numba's cache notices changes of
-this file alone: touch it after one of that, of ``rule.py`` or of ``clocks.py``).
+does without: what it may have met is looked for in the set itself (``grow_cuda.py``).
 """
 
 from collections import namedtuple
@@ -17,8 +16,9 @@ from collections import namedtuple
 import numba
 from numba import cuda, int32, int64, types, uint32
 
+from gpukit.device.compiled import kernel
 from gpukit.device.philox import draw4
-from gpukit.device.select import for_kernels, register_limit, simulated
+from gpukit.device.select import for_kernels, simulated
 from gpukit.merit import grow_cuda as grow
 from gpukit.merit import rule
 from gpukit.merit import table_cuda as table
@@ -326,7 +326,7 @@ def _probe(first, first_end, rest, adding, edges, remaining, key, sample, bitmap
     return tail
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, counts, counted, control):
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, draw4
 from gpukit.errors import InputError
 from gpukit.evaluate.rule import lt_quota, lt_weights
@@ -21,7 +21,7 @@ class World(Protocol):
         """Return the newly activated vertices (int32, ascending), the seeds among them."""
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _cascade(indptr, indices, of_edges, of_heads, seed, tag, world, active, queue, tail):
     """Let ``queue[:tail]`` activate others under IC; return the new tail. Coins are keyed by the source vertex.
 
@@ -45,7 +45,7 @@ def _cascade(indptr, indices, of_edges, of_heads, seed, tag, world, active, queu
     return tail
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _thresholds(indptr, indices, weights, scales, seed, tag, world, active, reached, queue, tail):
     """Let ``queue[:tail]`` activate others under LT; return the new tail. Thresholds are keyed by the vertex."""
     head = 0

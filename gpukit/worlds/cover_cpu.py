@@ -7,14 +7,15 @@ element outside the candidates could matter, the candidates are chosen again; th
 all elements.
 """
 
-import numba
 import numpy as np
+
+from gpukit.device.compiled import njit
 
 CANDIDATES_PER_SEED = 16
 MIN_CANDIDATES = 512
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _limit(counts, pool, blocked, target):
     """Return the largest limit that at least ``target`` unblocked elements of ``pool`` reach, 0 if too few do."""
     highest = 0
@@ -32,7 +33,7 @@ def _limit(counts, pool, blocked, target):
     return 0
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _candidates(counts, pool, blocked, limit, slot):
     """Return the unblocked elements of ``pool`` with count >= limit and note their place in ``slot`` (others: -1)."""
     chosen = np.empty(len(pool), np.int32)
@@ -46,7 +47,7 @@ def _candidates(counts, pool, blocked, limit, slot):
     return chosen[:size].copy()
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def invert(offsets, members, covered, counts, candidates, slot):
     """Return the uncovered sets of each candidate, end to end, with their starts; ``slot``: where each element is."""
     starts = np.zeros(len(candidates) + 1, np.int64)
@@ -65,7 +66,7 @@ def invert(offsets, members, covered, counts, candidates, slot):
 
 
 # Algorithm 7 for one element, with an index in place of lines 1 to 10, and algorithm 1, line 9.
-@numba.njit(nogil=True, cache=True)
+@njit
 def cover(starts, sets, c, offsets, members, covered, counts):
     """Cover the sets of entry ``c`` of an index, take their members out of the counts, return how many were new.
 
@@ -94,7 +95,7 @@ def cover(starts, sets, c, offsets, members, covered, counts):
     return gain
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _largest(counts, candidates, round_of, t, k, histogram):
     """Return the sum of the k largest candidate counts of round t and the k-th of them (-1 if there are fewer).
 
@@ -117,7 +118,7 @@ def _largest(counts, candidates, round_of, t, k, histogram):
     return total, value if taken == k else -1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _eligible(counts, blocked, n, rounds, k):
     """Return, ascending, the elements with a positive count, and in each round the k lowest unblocked ones without.
 
@@ -138,7 +139,7 @@ def _eligible(counts, blocked, n, rounds, k):
 
 
 # OPIM-C, section 5. Returns the sum over all rounds, and whether no other element can be among the largest.
-@numba.njit(nogil=True, cache=True)
+@njit
 def _bound(counts, candidates, round_of, rounds, k, limit, histogram):
     total, enough = 0, True
     for t in range(rounds):
@@ -149,7 +150,7 @@ def _bound(counts, candidates, round_of, rounds, k, limit, histogram):
 
 
 # Algorithm 1, line 7. Returns the lowest of the candidates with the highest count that may be chosen, and that count.
-@numba.njit(nogil=True, cache=True)
+@njit
 def _best(counts, candidates, round_of, quota, blocked):
     best, highest = -1, -1
     for c in range(len(candidates)):
@@ -159,7 +160,7 @@ def _best(counts, candidates, round_of, quota, blocked):
     return best, highest
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
     """Choose up to k elements in each round that greedily cover the most sets; ties go to the lower element.
 
@@ -231,7 +232,7 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
         target *= 2
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def coverage(offsets, members, is_seed, prefix):
     """Count, for each prefix of a seed sequence, the sets it covers.
 
@@ -261,14 +262,14 @@ def coverage(offsets, members, is_seed, prefix):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def sort_sets(offsets, members):
     """Sort the members of each set in place, ascending."""
     for s in range(len(offsets) - 1):
         members[offsets[s] : offsets[s + 1]].sort()
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def gather_sets(starts, offsets, entries, packed):
     """Copy the elements of each set from ``entries[starts[s]:]`` (set << 32 | element) to ``packed``."""
     for s in range(len(starts)):

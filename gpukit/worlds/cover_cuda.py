@@ -3,16 +3,15 @@
 The same idea and the same steps: only *candidates*, elements in many sets, can be chosen, and an inverted index of them
 finds the sets that a seed covers; when counts have fallen so far that another element could matter, the candidates are
 chosen again, and a new *epoch* begins. Where even that does not suffice (all sets are covered, or too many elements are
-equally frequent) the kernel says ``INCOMPLETE`` and the host chooses instead. Numba's cache notices changes of this
-file alone: touch it after one of ``candidates_cuda.py``.
+equally frequent) the kernel says ``INCOMPLETE`` and the host chooses instead.
 """
 
 from collections import namedtuple
 
 from numba import cuda, int32, int64, types, uint32, uint64
 
+from gpukit.device.compiled import kernel
 from gpukit.device.prefix_sum_cuda import add_up
-from gpukit.device.select import register_limit
 from gpukit.worlds.candidates_cuda import AT_ONCE, FREE, PACKED, bits_of, count_candidates, find, number_of
 from gpukit.worlds.sample_cuda import step
 
@@ -487,7 +486,7 @@ def _sum_largest(query, work, block, first_row, last_row, total, largest):
             largest[row] = sum_
 
 
-@cuda.jit(cache=True, **register_limit(64))
+@kernel(max_registers=64)
 def greedy(sets, query, work, answer, control):
     """Choose seeds greedily; cooperative, any grid. Returns what :func:`gpukit.worlds.cover_cpu.greedy` does.
 
@@ -590,7 +589,7 @@ def greedy(sets, query, work, answer, control):
         control[STATUS] = status
 
 
-@cuda.jit(cache=True)
+@kernel
 def coverage(entries, used, sets, seeds, position, earliest, totals):
     """Count the sets that the first i seeds cover; cooperative, any grid.
 

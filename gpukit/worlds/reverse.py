@@ -3,9 +3,9 @@
 from collections import namedtuple
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
@@ -103,7 +103,7 @@ class Reverse:
         return Samples(np.uint64(seed), int(self.stream), int(Stream.ROOT), first, count)
 
 
-@numba.njit(cache=True)
+@njit
 def _prefixes(indptr, stored):
     """Return cumulative fixed-point weights within each row, minus one, at most 2**32 - 1."""
     prefix = np.empty(len(stored), np.uint32)

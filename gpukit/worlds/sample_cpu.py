@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numba import int64, uint32, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4, join64, philox4x32
 from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, draw_root, live_edges, lt_choice
 from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE
@@ -25,7 +26,7 @@ CHILDREN = 64 * GROUP + 4
 """Room for live edges between two passes over the hash table."""
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _grown(array, used):
     """Return a copy of the first ``used`` elements with room for twice as many as before."""
     larger = np.empty(2 * len(array), array.dtype)
@@ -33,7 +34,7 @@ def _grown(array, used):
     return larger
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _insert(table, key):
     """Insert a nonzero key into an open-addressing table with free slots; return whether it was absent."""
     mask = uint64(len(table) - 1)
@@ -46,7 +47,7 @@ def _insert(table, key):
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _rehashed(table, pairs):
     """Return a table with the same keys in which ``pairs`` keys fill at most half of the slots."""
     size = len(table)
@@ -59,7 +60,7 @@ def _rehashed(table, pairs):
     return larger
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def draw_group(vertex, low, high, seed, w0, w1, w2, w3, size):
     """Fill ``w0`` … ``w3`` with the first draws of many keys; a loop of its own, so that it vectorises."""
     k0, k1 = uint32(seed & uint64(0xFFFFFFFF)), uint32(seed >> uint64(32))
@@ -158,7 +159,7 @@ def make_scratch(rounds: int) -> Scratch:
 
 
 # Algorithm 3, lines 1 to 7, for a batch. Afterwards the roots, once for each round, are in the queue and the table.
-@numba.njit(nogil=True, cache=True)
+@njit
 def _start_sets(tables, samples, low, batch, group, elements, owners, table):
     first, n = samples.first + low, tables.n
     for i in range(batch):
@@ -181,7 +182,7 @@ def _start_sets(tables, samples, low, batch, group, elements, owners, table):
 
 
 # Afterwards the group has the rows and the first draws of elements head … head + size - 1.
-@numba.njit(nogil=True, cache=True)
+@njit
 def _draw(tables, samples, low, elements, owners, head, size, group):
     for j in range(size):
         v = int64(elements[head + j])
@@ -199,7 +200,7 @@ def _draw(tables, samples, low, elements, owners, head, size, group):
 
 # Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the children are
 # the live in-edges in the first row of each element. Returns how many they are, and how many elements have more rows.
-@numba.njit(nogil=True, cache=True)
+@njit
 def _expand(tables, samples, low, elements, owners, head, size, group, children, more):
     n, rounds, lt_kind, seed = tables.n, tables.rounds, tables.lt_kind, samples.seed
     skips, multirow = len(tables.accept) <= 1, len(tables.rows) > n
@@ -247,7 +248,7 @@ def _expand(tables, samples, low, elements, owners, head, size, group, children,
 
 
 # The same for the next row of each element that has one.
-@numba.njit(nogil=True, cache=True)
+@njit
 def _expand_further(tables, samples, low, elements, owners, head, waiting, base, group, children, more):
     live, rows = children.live, tables.rows
     kids = remaining = 0
@@ -275,7 +276,7 @@ def _expand_further(tables, samples, low, elements, owners, head, waiting, base,
 
 # Algorithm 3, lines 19 to 21, with the root marked visited. Afterwards the tails that a set did not have are in it and
 # in the queue. Returns the pairs that there are then.
-@numba.njit(nogil=True, cache=True)
+@njit
 def _follow(tables, children, kids, elements, owners, used, table):
     child, owner = children.edge, children.owner
     for c in range(kids):
@@ -289,7 +290,7 @@ def _follow(tables, children, kids, elements, owners, used, table):
 
 
 # Algorithm 6, lines 3 to 11, and algorithm 3, line 13. Afterwards the sets of a batch lie end to end after ``total``.
-@numba.njit(nogil=True, cache=True)
+@njit
 def _pack(elements, owners, used, batch, total, offsets, packed, place, counts):
     place[:] = 0
     for j in range(used):
@@ -304,7 +305,7 @@ def _pack(elements, owners, used, batch, total, offsets, packed, place, counts):
         place[owners[j]] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def sample(tables, samples, counts, scratch):
     """Draw RR sets.
 

@@ -11,8 +11,9 @@ from collections import namedtuple
 
 from numba import cuda, int32, int64, types, uint32, uint64
 
+from gpukit.device.compiled import kernel
 from gpukit.device.philox import draw4
-from gpukit.device.select import for_kernels, register_limit
+from gpukit.device.select import for_kernels
 from gpukit.worlds import rule
 from gpukit.worlds.reverse import Samples, Tables
 from gpukit.worlds.rule import CALLS_PER_ROW
@@ -187,7 +188,7 @@ def _pack(space, out, block, used, control, shared):
         cuda.atomic.add(out.counts, element, 1)
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def sample(tables, samples, group, space, out, control):
     """Draw RR sets and pack them; any grid, 256 threads a block at most.
 

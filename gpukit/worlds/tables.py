@@ -15,6 +15,7 @@ live edges by comparing one 64-bit draw with the cumulative binomial distributio
 import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import NO_PROBABILITIES, in_probabilities, threshold
@@ -156,7 +157,7 @@ def _constant(indptr: np.ndarray, p: float) -> dict[str, np.ndarray]:
     return {"rows": rows, "thresholds": store.array()}
 
 
-@numba.njit(cache=True)
+@njit
 def _probability_class(stored):
     """Return b with 2**-b >= p > 2**-(b+1) for the stored fixed-point p (minus one)."""
     b = 32
@@ -166,12 +167,12 @@ def _probability_class(stored):
     return b
 
 
-@numba.njit(cache=True)
+@njit
 def _row_length_limit(b):
     return 64 if b <= 1 else 8 << b
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _count_rows(indptr, probabilities):
     n = len(indptr) - 1
     extra = np.zeros(n, np.int64)
@@ -187,7 +188,7 @@ def _count_rows(indptr, probabilities):
     return extra
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept):
     n = len(indptr) - 1
     sizes = np.zeros(34, np.int64)

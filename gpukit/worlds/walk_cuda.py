@@ -10,7 +10,8 @@ from collections import namedtuple
 
 from numba import cuda, int32, int64, types, uint32, uint64
 
-from gpukit.device.select import for_kernels, register_limit, simulated
+from gpukit.device.compiled import kernel
+from gpukit.device.select import for_kernels, simulated
 from gpukit.worlds import rule
 from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, TICKET
 from gpukit.worlds.sample_cuda import step as _step
@@ -83,7 +84,7 @@ else:
         cuda.syncwarp()
 
 
-@cuda.jit(cache=True)
+@kernel
 def link(rows, indices, hops):
     """Put the row of its tail beside each in-edge; any grid.
 
@@ -168,7 +169,7 @@ def _pack(out, recent, base_of, log, tid, block_size, thread):
             cuda.atomic.add(out.counts, v, 1)
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def walk(tables, samples, log, out, control):
     """Draw RR sets of the LT model and pack them; any grid.
 

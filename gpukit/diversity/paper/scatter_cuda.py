@@ -9,6 +9,7 @@ import numpy as np
 from numba import cuda, int32, int64
 
 from gpukit.device.arrays import Buffer, xp
+from gpukit.device.compiled import kernel
 from gpukit.diversity.egos import EgoNetworks
 from gpukit.diversity.network_cuda import ROW_THREADS, find, over
 from gpukit.graph.csr import Graph
@@ -17,7 +18,7 @@ BLOCK = 128
 """Threads in a block."""
 
 
-@cuda.jit(cache=True)
+@kernel
 def list_triangles(indptr, indices, tails, cursor, keys):
     """List each triangle u < w < x as three ego edges: corner << 32 | place of the opposite edge; any grid.
 
@@ -39,7 +40,7 @@ def list_triangles(indptr, indices, tails, cursor, keys):
                         keys[at + 2] = int64(x) << 32 | p
 
 
-@cuda.jit(cache=True)
+@kernel
 def aggregate(indptr, indices, tails, edge_begin, keys, starts, degrees, targets):
     """Make the CSR rows of all ego-networks from their edge lists (algorithm 2); a block owns one at a time.
 

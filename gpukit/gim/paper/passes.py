@@ -1,12 +1,13 @@
 """Seed selection as the paper does it (section 3.8): one pass over all sets for each seed. ``--selection scan``."""
 
-import numba
 import numpy as np
 from numba import prange
 
+from gpukit.device.compiled import njit
+
 
 # Algorithm 7, lines 1 to 12.
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _mark(offsets, members, covered, element, hit):
     """Note in ``hit`` the uncovered sets that hold an element, and cover them; return how many there are."""
     total = 0
@@ -25,7 +26,7 @@ def _mark(offsets, members, covered, element, hit):
 
 
 # Algorithm 7, lines 13 to 15.
-@numba.njit(cache=True)
+@njit
 def _discount(offsets, members, hit, counts):
     """Take the members of the sets in ``hit`` out of the counts."""
     for s in range(len(offsets) - 1):

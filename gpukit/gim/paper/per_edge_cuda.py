@@ -10,6 +10,7 @@ import numpy as np
 from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.arrays import Buffer, xp
+from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
@@ -109,7 +110,7 @@ def _pack(space, out, owner, used, control, shared):
     cuda.syncthreads()
 
 
-@cuda.jit(cache=True)
+@kernel
 def sample_per_edge(tables, samples, space, out, control):
     """Draw RR sets as gIM does (Algorithms 3 to 6, slips repaired); any grid and block.
 

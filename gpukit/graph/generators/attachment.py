@@ -4,9 +4,9 @@ A new vertex needs the degrees of all before it, so these run on one thread. An 
 all ends so far, is a vertex chosen in proportion to its degree.
 """
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4
 from gpukit.errors import UsageError
 from gpukit.graph.generators.draws import TAG_ATTACHMENT, below64, check_size
@@ -77,7 +77,7 @@ def _grow(n: int, r: int, seed: int, clique: int | None, triad: float) -> tuple[
     return ends[0::2].copy(), ends[1::2].copy(), n
 
 
-@numba.njit(cache=True)
+@njit
 def _add_neighbour(u, v, room, start, size, space, used):
     """Append v to the neighbours of u; move them to a larger place when full. Return the room and what is used."""
     if size[u] == space[u]:
@@ -96,7 +96,7 @@ def _add_neighbour(u, v, room, start, size, space, used):
     return room, used
 
 
-@numba.njit(cache=True)
+@njit
 def _has_free(room, start, size, u, linked, v):
     """Return whether any neighbour of u is not yet linked to v."""
     for i in range(start[u], start[u] + size[u]):
@@ -105,7 +105,7 @@ def _has_free(room, start, size, u, linked, v):
     return False
 
 
-@numba.njit(cache=True)
+@njit
 def _attach(seed, n, r, clique, m, triad, tag):
     """Return the ends (int32, 2m) of the edges in the order they are made.
 

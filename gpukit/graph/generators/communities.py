@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numba import prange, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4
 from gpukit.errors import UsageError
 from gpukit.graph.generators.draws import (
@@ -120,7 +121,7 @@ def _weight_limits() -> np.ndarray:
         return _cumulative([here - above for here, above in pairwise(tail)] + tail[-1:])
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _weights(seed, n, limits, tag):
     """Return the weight (int64, in 64ths) of each vertex; the draw is keyed by the vertex."""
     weights = np.empty(n, np.int64)
@@ -130,7 +131,7 @@ def _weights(seed, n, limits, tag):
     return weights
 
 
-@numba.njit(cache=True)
+@njit
 def _sizes(seed, limits, expected, wanted, tag):
     """Return the sizes (int64) of communities whose expected triangles come within 1 % below ``wanted``.
 
@@ -175,7 +176,7 @@ def _members(seed, tag, c, members, reach):
             count += 1
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _communities(seed, sizes, starts, coins, reach, tag, coin_tag):
     """Return u << 32 | v, u < v, of each joined pair of members and -1 for the others (int64, starts[-1]).
 
@@ -196,7 +197,7 @@ def _communities(seed, sizes, starts, coins, reach, tag, coin_tag):
     return keys
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _background(seed, first, number, reach, tag):
     """Return u << 32 | v (int64) of draws first … first + number - 1, both by weight; draw i is keyed by i."""
     keys = np.empty(number, np.int64)

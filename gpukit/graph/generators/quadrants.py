@@ -6,6 +6,7 @@ import numba
 import numpy as np
 from numba import prange, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4
 from gpukit.errors import UsageError
 from gpukit.graph.generators.draws import TAG_RMAT, canonical, check_size, first_distinct, unpack
@@ -98,7 +99,7 @@ def _descend(seed, tag, sample, call, take, limits):
     return down >> unused, right >> unused
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _draw(seed, first, number, n, levels, limits, tag):
     """Return u << 32 | v (int64) of draws first … first + number - 1; draw i is keyed by i.
 

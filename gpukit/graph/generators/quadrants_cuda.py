@@ -3,13 +3,14 @@
 import numba
 from numba import cuda, int64, uint64
 
+from gpukit.device.compiled import kernel
 from gpukit.device.select import for_kernels
 from gpukit.graph.generators import quadrants
 
 _descend = for_kernels(quadrants._descend)
 
 
-@cuda.jit(cache=True)
+@kernel
 def draw(seed, tag, levels, limits, keys):
     """Write u << 32 | v of draw i on 2**levels vertices, or -1 for a loop; a thread owns a draw."""
     i = cuda.grid(1)

@@ -1,9 +1,9 @@
 """Uniform random graphs G(n, m) of Erdős and Rényi."""
 
-import numba
 import numpy as np
 from numba import prange
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4
 from gpukit.graph.generators.draws import TAG_ER, below64, canonical, check_size, first_distinct, unpack
 from gpukit.graph.memory import check_drawing
@@ -46,7 +46,7 @@ def er(vertices: int, edges: int, seed: int = 0, *, undirected: bool = False) ->
     return *unpack(keys), n
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _draw(seed, first, number, n, tag):
     """Return u << 32 | v (int64) of draws first … first + number - 1, uniform over u ≠ v; draw i is keyed by i."""
     keys = np.empty(number, np.int64)

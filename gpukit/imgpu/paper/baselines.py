@@ -4,9 +4,9 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.evaluate import forward_spread
@@ -146,7 +146,7 @@ def _lazily(
     return np.array(seeds, np.int32)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _sum_searched(arcs, seed, first, count, seeds, gains, world, stamps):
     """Add what each vertex reaches beyond the seeds, itself left out, to ``gains``, by a search from every vertex."""
     for id_ in range(first, first + count):

@@ -13,10 +13,10 @@ The rule is that of ``reach.py``, and ``reach_cpu.py`` is faster; the order of t
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numba import int64
 
+from gpukit.device.compiled import njit
 from gpukit.graph.csr import Graph
 from gpukit.imgpu.condense_cpu import condense
 from gpukit.imgpu.count_cpu import add_gains
@@ -52,7 +52,7 @@ class Dag(NamedTuple):
     parent: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def condensed(world, tails, slots, components):
     """Return the condensed world as a DAG by level (:class:`Dag`)."""
     comp, members, order = world.comp, world.members, world.order
@@ -104,7 +104,7 @@ def condensed(world, tails, slots, components):
     return Dag(by_level, starts, level, row, packed, parent)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _add_levels(arcs, seed, first, count, world, totals):
     seeds = np.empty(0, np.int64)
     for id_ in range(first, first + count):
@@ -139,7 +139,7 @@ def nodes_per_level(graph: Graph, seed: int, first: int, count: int) -> np.ndarr
     return np.trim_zeros(totals, "b") / count
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _put(found, listed, join, mark, stamp):
     """Add a join to a list unless it is there; return the new length, ``INLINE`` + 1 if it has no room."""
     if mark[join] == stamp or listed > INLINE:
@@ -166,7 +166,7 @@ class _Labels(NamedTuple):
     ahead: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _search(weight, row, child, mark, stamp, todo, c):
     """Return what a node reaches, by a search."""
     mark[c] = stamp
@@ -184,7 +184,7 @@ def _search(weight, row, child, mark, stamp, todo, c):
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _label_band(weight, dag, labels, unroll, low, high, used, stamp):
     """Find T and the label of each node of the levels ``low`` … ``high`` - 1 (line 10); return (used, stamp).
 
@@ -243,7 +243,7 @@ def _label_band(weight, dag, labels, unroll, low, high, used, stamp):
     return used, stamp
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _reach_band(weight, dag, labels, low, high, reach, stamp):
     """Fill ``reach`` of the nodes of a band (line 9), now that T of every join there is known; return the stamp."""
     nodes, starts, _, row, child, _ = dag
@@ -260,7 +260,7 @@ def _reach_band(weight, dag, labels, low, high, reach, stamp):
     return stamp
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _reorder(dag):
     """R: sort each level by falling number of children."""
     nodes, starts, row = dag.nodes, dag.starts, dag.row
@@ -270,7 +270,7 @@ def _reorder(dag):
         part[:] = part[np.argsort(degrees, kind="mergesort")]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def reach_by_level(world, tails, slots, components, reach, how):
     """Fill ``reach`` of every component that is not gone, at the slot that stands for it (Algorithm 2, lines 7 to 13).
 
@@ -303,7 +303,7 @@ def reach_by_level(world, tails, slots, components, reach, how):
         low = high
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _reach_in(arcs, seed, id_, seeds, how, world, labels):
     """As :func:`gpukit.imgpu.count_cpu._reach_in`, level by level."""
     tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
@@ -314,7 +314,7 @@ def _reach_in(arcs, seed, id_, seeds, how, world, labels):
     return tails, slots
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def sum_gains(arcs, seed, first, count, seeds, how, world, labels, gains):
     """As :func:`gpukit.imgpu.count_cpu.sum_gains`."""
     for id_ in range(first, first + count):
@@ -323,7 +323,7 @@ def sum_gains(arcs, seed, first, count, seeds, how, world, labels, gains):
         forget_slots(world, slots)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def keep(arcs, seed, first, count, how, world, labels, means, gains):
     """As :func:`gpukit.imgpu.count_cpu.keep`."""
     store = make_store(count, means)

@@ -7,9 +7,9 @@ percentages of section 4.1, and the share of the time that the conversion to a D
 import time
 from dataclasses import dataclass, replace
 
-import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.graph.csr import Graph, Weights
 from gpukit.imgpu.condense_cpu import condense
 from gpukit.imgpu.paper.levels_cpu import condensed, reach_by_level
@@ -81,7 +81,7 @@ class Shape:
     dag_share: float
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _look(arcs, seed, id_, world, reach, how, steps, level_of, degree_of):
     """Draw a world, do the first ``steps`` of its count, and forget it; return the starts of its levels.
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numba import int64, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import take_top
@@ -28,7 +28,7 @@ def _edges(graph: Graph, params: Params) -> Edges:
     return Edges(graph.indptr, graph.indices, np.uint64(params.one_minus_alpha))
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _count(edges, chances, seed, tag, walks, vertex, value, extra, found, reached, met):
     """Add ``value`` where each walk from a vertex ends, one more for the first ``extra``; return how many are met."""
     for j in range(walks):
@@ -115,7 +115,7 @@ def monte_carlo(
     return _collected(answer, len(sources), threads)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _best(reached, found, met, k):
     """Return the k best of the first ``met`` vertices, and their scores."""
     length = min(k, met)
@@ -163,7 +163,7 @@ class Fora:
     chances: np.ndarray | None = None
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _draw(edges, chances, seed, tag, places, first, last, ends):
     """Draw the walks of the vertices first … last - 1 into ``ends``."""
     for v in range(first, last):
@@ -220,7 +220,7 @@ class _Room(NamedTuple):
         return cls(*sums, np.empty(n + 1, np.int32), np.empty(n + 1, np.int32))
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _push_round(frontier, size, upcoming, edges, chances, limit, room):
     """Push from the ``size`` vertices of a frontier, once; returns how many vertices ``upcoming`` lists."""
     residue, reserve, taken = room.residue, room.reserve, room.taken
@@ -255,7 +255,7 @@ def _push_round(frontier, size, upcoming, edges, chances, limit, room):
     return following
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _fora(edges, chances, settings, vertices, mass, room):
     """Push in synchronous rounds, then let stored walks carry the rest into ``reserve``.
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numba
 from numba import cuda, int32, int64, types, uint64
 
-from gpukit.device.select import for_kernels, register_limit
+from gpukit.device.compiled import kernel
+from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
 from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar import team_cuda as teams
@@ -22,7 +23,7 @@ LISTED = 0
 walk_end = for_kernels(rule.walk_end)
 
 
-@cuda.jit(cache=True)
+@kernel
 def walk_ends(indptr, indices, one_minus_alpha, seed, tag, places, ends):
     """Write where each walk ends, in order; a thread owns a walk, ``places`` (int64, n + 1) says from where."""
     i = cuda.grid(1)
@@ -31,7 +32,7 @@ def walk_ends(indptr, indices, one_minus_alpha, seed, tag, places, ends):
         ends[i] = walk_end(indptr, indices, one_minus_alpha, seed, tag, int64(i) - places[v], v)
 
 
-@cuda.jit(cache=True)
+@kernel
 def walk_counts(indptr, indices, one_minus_alpha, seed, tag, vertices, walks, worth, extra, reserve):
     """Draw the walks of a Monte Carlo query; a thread owns a walk and adds the mass it stands for where it ends.
 
@@ -81,7 +82,7 @@ def _list_positive(n, values, index, divide, target, counts, team, phase):
     teams.flush(listed)
 
 
-@cuda.jit(cache=True, **register_limit(REGISTERS))
+@kernel(max_registers=REGISTERS)
 def fora(edges, index, sources, queries, blocks, k, long, short, top, control, out):
     """Answer queries by FORA+; cooperative, like :func:`gpukit.kpar.query_cuda.answer`.
 

@@ -4,6 +4,7 @@ import numba
 import numpy as np
 from numba import int64
 
+from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import UNIT, refused_at, take_top
 from gpukit.kpar.groups import Threshold
 from gpukit.kpar.problem import ONE
@@ -23,7 +24,7 @@ RESORT = 2
 """Stands in a trace where others say whether forward rows were read: walks were drawn as a last resort."""
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def printed_refused_at(step, count, printed, asked, ws):
     """Return the first position at which the printed stop test fails (lines 14 to 22 of algorithm 3), 0 if none.
 
@@ -68,7 +69,7 @@ def _printed_error(c, score):
     return (2.0 / 3.0 + np.sqrt(4.0 / 9.0 + 8.0 * c * score)) / (2.0 * c * score)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def watched_push(size, met, threshold, edges, chances, watch, ws):
     """Push as a query does; with ``watch`` count the rounds after which residues and reserves do not sum to one."""
     rounds = pushed = pushed_along = wrong = 0
@@ -87,7 +88,7 @@ def watched_push(size, met, threshold, edges, chances, watch, ws):
     return met, rounds, pushed, pushed_along, wrong
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def last_resort(edges, chances, seed, tag, worth, met, ws):
     """Let fresh walks carry all residues (lines 27 to 31 of algorithm 3); return how many vertices have a score.
 
@@ -124,7 +125,7 @@ def last_resort(edges, chances, seed, tag, worth, met, ws):
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def answer(edges, chances, walks, batch, first, last, asked, printed, resort, watch, ws, out):
     """Answer the queries first … last - 1 as :func:`gpukit.kpar.query_cpu.answer` does, with ablations and checks.
 

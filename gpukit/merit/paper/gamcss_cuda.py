@@ -3,12 +3,13 @@
 import numba
 from numba import cuda, int32, int64
 
+from gpukit.device.compiled import kernel
 from gpukit.merit.cover_cuda import BLOCK, Best, best_of_block, best_of_grid_share, write_champion
 from gpukit.merit.discover_cuda import BATCH, find_marked
 from gpukit.merit.table_cuda import Ring, at
 
 
-@cuda.jit(cache=True)
+@kernel
 def pack(starts, sizes, ring, segments, low, high, common, used):
     """Copy the sets low … high - 1 to the common array, at places that the counter ``used[0]`` gives; a block a set."""
     shared = cuda.shared.array(1, int64)
@@ -26,7 +27,7 @@ def pack(starts, sizes, ring, segments, low, high, common, used):
             starts[r] = place
 
 
-@cuda.jit(cache=True)
+@kernel
 def count(starts, sizes, common, low, high, counts):
     """Add the occurrences in the sets low … high - 1 to ``counts``; a block a set."""
     for r in range(low + cuda.blockIdx.x, high, cuda.gridDim.x):
@@ -34,7 +35,7 @@ def count(starts, sizes, common, low, high, counts):
             cuda.atomic.add(counts, common[starts[r] + i], 1)
 
 
-@cuda.jit(cache=True)
+@kernel
 def best_of_blocks(work, costs, champions):
     """Write the best vertex of each block's share, with its count and cost, to ``champions``; blocks of BLOCK."""
     best_vertex = cuda.shared.array(BLOCK, int64)
@@ -46,7 +47,7 @@ def best_of_blocks(work, costs, champions):
     write_champion(best, champions)
 
 
-@cuda.jit(cache=True)
+@kernel
 def cover(starts, sizes, common, high, seed, covered, work):
     """Cover the sets that hold a seed and take their members out of ``work`` (algorithm 3); a block a set."""
     held = cuda.shared.array(1, int32)
@@ -67,7 +68,7 @@ def cover(starts, sizes, common, high, seed, covered, work):
         cuda.syncthreads()
 
 
-@cuda.jit(cache=True)
+@kernel
 def count_hits(starts, sizes, common, high, marks, hits):
     """Add the number of sets with a marked member to ``hits[0]``."""
     found = cuda.shared.array(BATCH, int32)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
 
-import numba
 import numpy as np
 from numba import int64
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, draw4
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
@@ -60,7 +60,7 @@ class Chosen:
     attempts: int
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def draw_live_graph(edges, n, seed, tag, sample, indptr, heads, tails):
     """Draw the live edges of a sample as out-edges in CSR; return their number, or -1 if there is no room for them."""
     rows, lt_kind = edges.rows, edges.lt_kind
@@ -107,7 +107,7 @@ def draw_live_graph(edges, n, seed, tag, sample, indptr, heads, tails):
     return size
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def spread_on(v, indptr, heads, offset, reached, stamp, queue, limit):
     """Return how many unreached vertices v reaches in a graph, ``limit`` at most; marks them ``stamp``."""
     if reached[v] == 255 or limit <= 0:
@@ -127,7 +127,7 @@ def spread_on(v, indptr, heads, offset, reached, stamp, queue, limit):
     return min(int64(tail), limit)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def gain(v, indptrs, heads, offsets, reached, counts, eta, stamps, queue):
     """Return by how much v raises Σ min(reached, η) over all graphs."""
     total = int64(0)
@@ -142,14 +142,14 @@ def gain(v, indptrs, heads, offsets, reached, counts, eta, stamps, queue):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def gains(indptrs, heads, offsets, reached, counts, eta, stamps, queue, found):
     """Write :func:`gain` of every vertex to ``found``."""
     for v in range(len(found)):
         found[v] = gain(v, indptrs, heads, offsets, reached, counts, eta, stamps, queue)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def take(v, indptrs, heads, offsets, reached, counts, queue):
     """Make v a seed: mark all it reaches in every graph, and count them."""
     for w in range(len(counts)):

@@ -3,17 +3,14 @@
 A clean set keeps its members and gets further roots, in the proportions that lemma 3.4 expects, from inside and
 outside; a polluted one keeps its living roots and is drawn again with fresh coins. Sets that survive are those whose
 coins happened to keep them clear of activated vertices, so the updated collection is no sample of the residual graph.
-
-Numba's cache notices changes of this file alone: touch it after one of ``update_cpu.py`` or of what
-is compiled into that.
 """
 
 from typing import Any
 
-import numba
 import numpy as np
 from numba import int64, uint64
 
+from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4
 from gpukit.merit import update_cpu
 from gpukit.merit.rule import SEQUENCE, InEdges, Key, Remaining, Span, root_count
@@ -26,7 +23,7 @@ VERSION_SHIFT = 32
 """A polluted set's coins get the id ``r + (version << 32)``: new ones each time."""
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def _uniform(size, key, sample, field, cursor):
     """Return a uniform number in [0, size) from the word ``cursor`` on, and the place after the words used."""
     while True:
@@ -37,7 +34,7 @@ def _uniform(size, key, sample, field, cursor):
             return int64(product >> uint64(32)), cursor
 
 
-@numba.njit(nogil=True, cache=True)
+@njit
 def update_as_printed(edges, remaining, key, span, sets, arena, tail, visited, stamp, facts, scratch, history):
     """Update the sets begin … end - 1, all of which exist, as printed (algorithm 5).
 
