@@ -30,6 +30,36 @@ NUMBER = 0
 """Counter: the query that a team takes next."""
 
 
+@cuda.jit(device=True)
+def begin(q, sources, queries, slot, team):
+    """Give the sources of a query their mass, and make them the frontier; returns how many there are."""
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    size = sources[q + 1] - sources[q]
+    first_vertex = queries + 1 + sources[q]
+    first_mass = first_vertex + sources[queries]
+    i = rank
+    while i < size:
+        v = sources[first_vertex + i]
+        slot.residue[v] = sources[first_mass + i]
+        slot.touched[i] = v
+        slot.frontier[i] = v
+        i += members
+    return size
+
+
+@cuda.jit(device=True)
+def leave_clean(span, dense, slot, team):
+    """Set what a query wrote to zero again."""
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    j = rank
+    while j < span:
+        v = j if dense else int64(slot.touched[j])
+        slot.residue[v] = 0
+        slot.reserve[v] = 0
+        slot.unit[v] = 0
+        j += members
+
+
 @kernel(max_registers=REGISTERS)
 def answer(edges, walks, sources, queries, blocks, together, asked, ways, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
@@ -111,16 +141,7 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
             if q >= queries:
                 over = True
                 continue
-            count_met = size = sources[q + 1] - sources[q]
-            first_vertex = queries + 1 + sources[q]
-            first_mass = first_vertex + sources[queries]
-            i = rank
-            while i < size:
-                v = sources[first_vertex + i]
-                slot.residue[v] = sources[first_mass + i]
-                slot.touched[i] = v
-                slot.frontier[i] = v
-                i += members
+            count_met = size = begin(q, sources, queries, slot, team)
             phase = teams.team_barrier(team, phase)
             listed, dense, span = True, False, count_met
             count, least_reserve, step, worked, final = int64(0), int64(0), int64(0), int64(0), False
@@ -203,13 +224,7 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
         while i < length:
             out[q, row + i], out[q, row + asked.k + i] = best_keys[i], best_ids[i]
             i += members
-        j = rank
-        while j < span:
-            v = j if dense else int64(slot.touched[j])
-            slot.residue[v] = 0
-            slot.reserve[v] = 0
-            slot.unit[v] = 0
-            j += members
+        leave_clean(span, dense, slot, team)
         if resumed == waiting:
             waiting = resumed = 0
 

@@ -12,6 +12,38 @@ first one refused."""
 
 
 @cuda.jit(device=True)
+def _first_refused(length, step, outside, reserve, asked, top, team, phase):
+    """Test the best place by place: equations (1) and (2) while the limit is above δ_min; all threads of the team.
+
+    Returns
+    -------
+    refused, phase
+        The first place refused or 0, and the new phase.
+    """
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    best_keys, best_ids, best_uppers = top[KEYS], top[IDS], top[UPPERS]
+    bounds, delta_min, epsilon = asked.bounds, asked.delta_min, asked.epsilon
+    at = counters(team, phase)
+    i = rank
+    while i < length:
+        limit = max(from_key(best_uppers[i]), outside)
+        score, kept = best_keys[i], reserve[best_ids[i]]
+        value, by_walks = float64(score) * WORTH, float64(score - kept) * WORTH
+        high = upper_bound(bounds, step, value, by_walks)
+        low = lower_bound(bounds, step, value, by_walks, float64(kept) * WORTH)
+        if limit <= delta_min:
+            cuda.atomic.max(team.control, at + BELOW, length - i)
+        elif low < (1.0 - epsilon) * limit or value > (1.0 + epsilon) * low or value < (1.0 - epsilon) * high:
+            cuda.atomic.max(team.control, at + REFUSED, length - i)
+        i += members
+    phase = team_barrier(team, phase)
+    refused = int64(0)
+    if team.control[at + REFUSED] > team.control[at + BELOW]:
+        refused = length - team.control[at + REFUSED] + 1
+    return refused, phase
+
+
+@cuda.jit(device=True)
 def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase, turn):
     """Put the k best candidates, or all, into ``top`` and test them unless ``final``; all threads of the team.
 
@@ -25,7 +57,7 @@ def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase,
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     scores, limits, reserve, control = slot.scores, slot.limits, slot.reserve, team.control
-    best_keys, best_ids, best_uppers = top[KEYS], top[IDS], top[UPPERS]
+    best_uppers = top[UPPERS]
     k, bounds, delta_min, epsilon = asked.k, asked.bounds, asked.delta_min, asked.epsilon
     length = min(int64(k), count)
     # U_out: no vertex that is no candidate has a larger upper bound than one at π̂ = Y = e₀.
@@ -62,22 +94,5 @@ def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase,
     phase = sort_best(top, not final, team, phase, team.memory.pool)
     if final:
         return int64(0), phase, turn
-    # The test itself, place by place: equations (1) and (2) while the limit is above δ_min.
-    at = counters(team, phase)
-    i = rank
-    while i < length:
-        limit = max(from_key(best_uppers[i]), outside)
-        score, kept = best_keys[i], reserve[best_ids[i]]
-        value, by_walks = float64(score) * WORTH, float64(score - kept) * WORTH
-        high = upper_bound(bounds, step, value, by_walks)
-        low = lower_bound(bounds, step, value, by_walks, float64(kept) * WORTH)
-        if limit <= delta_min:
-            cuda.atomic.max(control, at + BELOW, length - i)
-        elif low < (1.0 - epsilon) * limit or value > (1.0 + epsilon) * low or value < (1.0 - epsilon) * high:
-            cuda.atomic.max(control, at + REFUSED, length - i)
-        i += members
-    phase = team_barrier(team, phase)
-    refused = int64(0)
-    if control[at + REFUSED] > control[at + BELOW]:
-        refused = length - control[at + REFUSED] + 1
+    refused, phase = _first_refused(length, step, outside, reserve, asked, top, team, phase)
     return refused, phase, turn
