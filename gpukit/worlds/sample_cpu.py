@@ -161,19 +161,20 @@ def make_scratch(rounds: int) -> Scratch:
 # Algorithm 3, lines 1 to 7, for a batch. Afterwards the roots, once for each round, are in the queue and the table.
 @njit
 def _start_sets(tables, samples, low, batch, group, elements, owners, table):
-    first, n = samples.first + low, tables.n
+    first, n, roots, rounds = samples.first + low, tables.n, tables.roots, tables.rounds
+    vertex, low_word, high_word, w0 = group.vertex, group.low, group.high, group.w0
     for i in range(batch):
-        group.vertex[i] = 0
-        group.low[i] = uint32(uint64(first + i) & uint64(0xFFFFFFFF))
-        group.high[i] = counter_word(first + i, samples.root_tag)
-    draw_group(group.vertex, group.low, group.high, samples.seed, group.w0, group.w1, group.w2, group.w3, batch)
+        vertex[i] = 0
+        low_word[i] = uint32(uint64(first + i) & uint64(0xFFFFFFFF))
+        high_word[i] = counter_word(first + i, samples.root_tag)
+    draw_group(vertex, low_word, high_word, samples.seed, w0, group.w1, group.w2, group.w3, batch)
     used = 0
     for i in range(batch):
-        product = uint64(group.w0[i]) * uint64(n)
+        product = uint64(w0[i]) * uint64(n)
         root = int64(product >> uint64(32))
-        if len(tables.roots) > 0 or biased(product, n):
-            root = draw_root(n, tables.roots, samples.seed, samples.root_tag, first + i)
-        for t in range(tables.rounds):
+        if len(roots) > 0 or biased(product, n):
+            root = draw_root(n, roots, samples.seed, samples.root_tag, first + i)
+        for t in range(rounds):
             elements[used] = root + t * n
             owners[used] = i
             _insert(table, uint64(i) << uint64(32) | uint64(root + t * n + 1))
@@ -184,31 +185,37 @@ def _start_sets(tables, samples, low, batch, group, elements, owners, table):
 # Afterwards the group has the rows and the first draws of elements head … head + size - 1.
 @njit
 def _draw(tables, samples, low, elements, owners, head, size, group):
+    rows, first, vertex, low_word, high_word = tables.rows, samples.first + low, group.vertex, group.low, group.high
+    starts, lengths, metas = group.starts, group.lengths, group.metas
     for j in range(size):
         v = int64(elements[head + j])
         round_tag = samples.tag
         if tables.rounds > 1:
             round_tag += v // tables.n << 8
             v %= tables.n
-        sample_id = samples.first + low + owners[head + j]
-        group.vertex[j] = v
-        group.low[j] = uint32(uint64(sample_id) & uint64(0xFFFFFFFF))
-        group.high[j] = counter_word(sample_id, round_tag)
-        group.starts[j], group.lengths[j], group.metas[j] = tables.rows[v, 0], tables.rows[v, 1], tables.rows[v, 2]
-    draw_group(group.vertex, group.low, group.high, samples.seed, group.w0, group.w1, group.w2, group.w3, size)
+        sample_id = first + owners[head + j]
+        vertex[j] = v
+        low_word[j] = uint32(uint64(sample_id) & uint64(0xFFFFFFFF))
+        high_word[j] = counter_word(sample_id, round_tag)
+        starts[j], lengths[j], metas[j] = rows[v, 0], rows[v, 1], rows[v, 2]
+    draw_group(vertex, low_word, high_word, samples.seed, group.w0, group.w1, group.w2, group.w3, size)
 
 
 # Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the children are
 # the live in-edges in the first row of each element. Returns how many they are, and how many elements have more rows.
 @njit
 def _expand(tables, samples, low, elements, owners, head, size, group, children, more):
-    n, rounds, lt_kind, seed = tables.n, tables.rounds, tables.lt_kind, samples.seed
-    skips, multirow = len(tables.accept) <= 1, len(tables.rows) > n
-    vertex, w0, w1, w2, w3 = group.vertex, group.w0, group.w1, group.w2, group.w3
-    edge, live = children.edge, children.live
+    # Arrays have names of their own: one that is looked up in a loop counts its users there.
+    rows, accept, thresholds, lt_prefix = tables.rows, tables.accept, tables.thresholds, tables.lt_prefix
+    n, rounds, lt_kind, seed, first = tables.n, tables.rounds, tables.lt_kind, samples.seed, samples.first + low
+    vertex, starts, lengths, metas = group.vertex, group.starts, group.lengths, group.metas
+    w0, w1, w2, w3 = group.w0, group.w1, group.w2, group.w3
+    owner, shift, edge, live = children.owner, children.shift, children.edge, children.live
+    more_row, more_item = more.row, more.item
+    skips, multirow = len(accept) <= 1, len(rows) > n
     kids = waiting = 0
     for j in range(size):
-        start, length = group.starts[j], group.lengths[j]
+        start, length = starts[j], lengths[j]
         before = kids
         if lt_kind >= 0:
             product = uint64(w0[j]) * uint64(length)
@@ -217,59 +224,59 @@ def _expand(tables, samples, low, elements, owners, head, size, group, children,
                 kids += int64(length > 0)
             else:
                 chosen = lt_choice(
-                    lt_kind, int64(length), start, tables.lt_constant, tables.lt_prefix, seed,
-                    samples.tag + (elements[head + j] // n << 8), samples.first + low + owners[head + j], vertex[j], 0,
+                    lt_kind, int64(length), start, tables.lt_constant, lt_prefix, seed,
+                    samples.tag + (elements[head + j] // n << 8), first + owners[head + j], vertex[j], 0,
                 )  # fmt: skip
                 edge[kids] = start + chosen
                 kids += int64(chosen >= 0)
         else:
-            found = quick_edges(
-                group.metas[j], length, start, tables.thresholds, skips, w0[j], w1[j], w2[j], w3[j], edge, kids
-            )
+            found = quick_edges(metas[j], length, start, thresholds, skips, w0[j], w1[j], w2[j], w3[j], edge, kids)
             if found < 0:
                 found = live_edges(
-                    length, group.metas[j], start, 0, tables.accept, tables.thresholds, seed,
-                    samples.tag + (elements[head + j] // n << 8), samples.first + low + owners[head + j], vertex[j],
+                    length, metas[j], start, 0, accept, thresholds, seed,
+                    samples.tag + (elements[head + j] // n << 8), first + owners[head + j], vertex[j],
                     (w0[j], w1[j], w2[j], w3[j]), live,
                 )  # fmt: skip
                 for c in range(found):
                     edge[kids + c] = start + int64(live[c])
             kids += found
-            if multirow and tables.rows[vertex[j], 3] > 0:
-                more.row[waiting] = tables.rows[vertex[j], 3]
-                more.item[waiting] = j
+            if multirow and rows[vertex[j], 3] > 0:
+                more_row[waiting] = rows[vertex[j], 3]
+                more_item[waiting] = j
                 waiting += 1
         for c in range(before, kids):
-            children.owner[c] = owners[head + j]
+            owner[c] = owners[head + j]
         if rounds > 1:
             for c in range(before, kids):
-                children.shift[c] = elements[head + j] - int64(vertex[j])
+                shift[c] = elements[head + j] - int64(vertex[j])
     return kids, waiting
 
 
 # The same for the next row of each element that has one.
 @njit
 def _expand_further(tables, samples, low, elements, owners, head, waiting, base, group, children, more):
-    live, rows = children.live, tables.rows
+    rows, accept, thresholds, vertex = tables.rows, tables.accept, tables.thresholds, group.vertex
+    owner, shift, edge, live = children.owner, children.shift, children.edge, children.live
+    more_row, more_item = more.row, more.item
     kids = remaining = 0
     for i in range(waiting):
-        row, j = more.row[i], more.item[i]
+        row, j = more_row[i], more_item[i]
         start = int64(rows[row, 0])
         round_tag = samples.tag + (elements[head + j] // tables.n << 8)
         sample_id = samples.first + low + owners[head + j]
-        draws = draw4(samples.seed, round_tag, sample_id, group.vertex[j], base)
+        draws = draw4(samples.seed, round_tag, sample_id, vertex[j], base)
         found = live_edges(
-            rows[row, 1], rows[row, 2], start, base, tables.accept, tables.thresholds,
-            samples.seed, round_tag, sample_id, group.vertex[j], draws, live,
+            rows[row, 1], rows[row, 2], start, base, accept, thresholds,
+            samples.seed, round_tag, sample_id, vertex[j], draws, live,
         )  # fmt: skip
         for c in range(found):
-            children.edge[kids] = start + int64(live[c])
-            children.owner[kids] = owners[head + j]
-            children.shift[kids] = elements[head + j] - int64(group.vertex[j])
+            edge[kids] = start + int64(live[c])
+            owner[kids] = owners[head + j]
+            shift[kids] = elements[head + j] - int64(vertex[j])
             kids += 1
         if rows[row, 3] > 0:
-            more.row[remaining] = rows[row, 3]
-            more.item[remaining] = j
+            more_row[remaining] = rows[row, 3]
+            more_item[remaining] = j
             remaining += 1
     return kids, remaining
 
@@ -278,9 +285,9 @@ def _expand_further(tables, samples, low, elements, owners, head, waiting, base,
 # in the queue. Returns the pairs that there are then.
 @njit
 def _follow(tables, children, kids, elements, owners, used, table):
-    child, owner = children.edge, children.owner
+    indices, child, owner, shift = tables.indices, children.edge, children.owner, children.shift
     for c in range(kids):
-        child[c] = int64(tables.indices[child[c]]) + children.shift[c]
+        child[c] = int64(indices[child[c]]) + shift[c]
     for c in range(kids):
         if _insert(table, uint64(owner[c]) << uint64(32) | uint64(child[c] + 1)):
             elements[used] = child[c]
