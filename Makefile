@@ -1,5 +1,6 @@
 # make demo   the workflow on the shipped graphs: results/report.html (sets up .venv first)
-# make test   every test that needs no GPU          make lint      style, types, workflow
+# make test   the tests of a few minutes            make lint      style, types, workflow
+# make test-all   every test that needs no GPU: also whole runs of the workflow, all kernels compiled and simulated
 # make bench  timed side-by-side runs               make gpu-test  the tests that need a GPU
 # make gpu-sanitize   NVIDIA's sanitizers over the small tests that need a GPU
 # make papers the five papers at smoke scale: results/paper/NAME/report.html
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint gpu-test gpu-sanitize bench papers schema fault fuzz reliability clean
+.PHONY: demo test test-all lint gpu-test gpu-sanitize bench papers schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -25,9 +26,10 @@ demo: $(VENV)/.stamp-demo
 FIRST := tests/workflow
 TESTS := $(FIRST) $(filter-out $(FIRST) tests/cuda_sim tests/gpu,$(patsubst %/,%,$(wildcard tests/*/)))
 
-test: $(VENV)/.stamp-dev
-	$(RUN) pytest -n auto --dist loadfile $(TESTS)
-	$(RUN) NUMBA_ENABLE_CUDASIM=1 pytest -n auto tests/cuda_sim
+test: QUICK := -m "not long"
+test test-all: $(VENV)/.stamp-dev
+	$(RUN) pytest -n auto --dist loadfile $(QUICK) $(TESTS)
+	$(RUN) NUMBA_ENABLE_CUDASIM=1 pytest -n auto $(QUICK) tests/cuda_sim
 
 lint: $(VENV)/.stamp-dev
 	$(RUN) ruff check .

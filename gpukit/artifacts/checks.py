@@ -240,8 +240,8 @@ def check_decomposition(artifact: Artifact) -> None:
     ascending = (tails[:-1] < tails[1:]) | ((tails[:-1] == tails[1:]) & (heads[:-1] < heads[1:]))
     need(np.all(tails < heads) and ascending.all(), "edges must ascend, the lower end first")
     need(np.all(arrays["coreness"] >= 0) and np.all(arrays["trussness"] >= 2), "coreness is 0 or more, trussness 2")
-    most = int(arrays["coreness"].max(initial=0)) + 1
-    need(not np.any(arrays["trussness"] > most), f"trussness exceeds the largest coreness by more than 1 ({most})")
+    limit = int(arrays["coreness"].max(initial=0)) + 1
+    need(not np.any(arrays["trussness"] > limit), f"trussness exceeds the largest coreness by more than 1 ({limit})")
 
 
 CHECKS: dict[str, Callable[[Artifact], None]] = {

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 STOPS = ("certified", "cap", "end")
-_NUMBERS = ("cost", "sets", "covered", "most", "refused", "judged")
+_NUMBERS = {
+    "cost": "cost",
+    "sets": "sets",
+    "covered": "covered",
+    "most": "coverage_upper",
+    "refused": "refused",
+    "judged": "judged",
+}
+"""Datasets of the artifact, and the fields of a round that they hold."""
+
 _SETTINGS = ("eta", "batch", "model", "epsilon", "update", "ids", "certificate", "lt_residual")
 
 
@@ -33,7 +42,7 @@ def save(run: Run, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, S
         "seeds": graph.original(_joined([one.batch for one in rounds])),
         "activated_begin": _begins([len(one) for one in outcomes]),
         "activated": graph.original(_joined(outcomes)),
-        **{name: np.array([getattr(one, name) for one in rounds], np.int64) for name in _NUMBERS},
+        **{name: np.array([getattr(one, field) for one in rounds], np.int64) for name, field in _NUMBERS.items()},
         "hits": np.array([-1 if one.hits is None else one.hits for one in rounds], np.int64),
         "stops": np.array([STOPS.index(one.kind) for one in rounds], np.int8),
     }
@@ -75,7 +84,7 @@ def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], 
         batch = seeds[arrays["batch_begin"][r] : arrays["batch_begin"][r + 1]].astype(np.int32)
         outcome = active[arrays["activated_begin"][r] : arrays["activated_begin"][r + 1]].astype(np.int32)
         hits = int(arrays["hits"][r])
-        numbers: dict[str, Any] = {name: int(arrays[name][r]) for name in _NUMBERS}
+        numbers: dict[str, Any] = {field: int(arrays[name][r]) for name, field in _NUMBERS.items()}
         if numbers["cost"] != costs.of(batch):
             raise InputError(f"{path}: round {r} costs other than its seeds do; make or copy it again")
         numbers |= {"hits": None if hits < 0 else hits, "kind": STOPS[int(arrays["stops"][r])]}
@@ -92,7 +101,7 @@ def rounds_record(graph: "Graph", rounds: Sequence[Round], costs: Costs) -> list
             "cost": costs.amount(one.cost),
             "sets": one.sets,
             "covered": one.covered,
-            "most": one.most,
+            "most": one.coverage_upper,
             "hits": one.hits,
             "refused": one.refused,
             "stop": one.kind,

@@ -313,8 +313,8 @@ def _pairs(text: str) -> list[tuple[int, int]]:
     pairs = []
     for word in words_of(text):
         name, colon, weight = word.partition(":")
-        for part, least, most in ((name, 0, MAX_ID), (weight if colon else "1", 1, MAX_WEIGHT)):
-            if not (part.isascii() and part.isdigit() and len(part) < 20 and least <= int(part) <= most):
+        for part, low, high in ((name, 0, MAX_ID), (weight if colon else "1", 1, MAX_WEIGHT)):
+            if not (part.isascii() and part.isdigit() and len(part) < 20 and low <= int(part) <= high):
                 raise ValueError(f"{word[:40]!r} is not ID or ID:WEIGHT (whole numbers, weights 1 to {MAX_WEIGHT})")
         pairs.append((int(name), int(weight) if colon else 1))
     if not pairs:

@@ -77,6 +77,7 @@ def _search(space, c, stamp):
     cuda.syncthreads()
 
 
+# whole: cutting it further changes the order of instructions; it waits for a GPU to time that
 @cuda.jit(device=True)
 def _reach_without(space, how, count, slots, levels, with_rows):
     """Fill REACH of every component outside SKIP, within those (Algorithm 2, lines 7 to 13).

@@ -60,6 +60,7 @@ def leave_clean(span, dense, slot, team):
         j += members
 
 
+# whole: the loop over rounds of algorithm 3; what is left shares a dozen values that change in every phase
 @kernel(max_registers=REGISTERS)
 def answer(edges, walks, sources, queries, blocks, together, asked, ways, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.

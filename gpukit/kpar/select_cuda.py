@@ -45,6 +45,7 @@ def _bucket(value, low, shift):
     return 1 + 32 * exponent + (following & 31)
 
 
+# whole: cut, it compiles to another order of comparisons; that waits for a GPU to time it
 @cuda.jit(device=True)
 def kth(source, count, k, spare, other, team, phase, turn):
     """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.

@@ -112,6 +112,7 @@ def lengths(kind, items, size, begin, one_minus_alpha, counts, residue, reserve,
         team.control[team.home + teams.SUMS + team.block] = running
 
 
+# whole: cut, it compiles to another order of reads; that waits for a GPU to time it
 @cuda.jit(device=True)
 def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team, phase):
     """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.

@@ -181,7 +181,7 @@ class Policy:
         """Check what this round says of the sets: what follows from numbers out of range would take for ever."""
         sizes = self._plan().sizes
         fits = last.sets <= sizes[-1] and last.refused < len(sizes)
-        fits = fits and max(last.covered, last.most, last.hits or 0) <= last.sets
+        fits = fits and max(last.covered, last.coverage_upper, last.hits or 0) <= last.sets
         if self._judge is not None:
             fits = fits and self._judge.used <= last.judged <= self._judge.reach(last.sets, last.refused)
         if not fits:
@@ -223,7 +223,7 @@ class Policy:
             if certified or enough:
                 kind, used = "certified" if certified else "cap", 0 if judge is None else judge.used
                 cost = self.costs.of(seeds)
-                return Round(seeds, cost, None, size, covered, hits, kind, most=upper, refused=refused, judged=used)
+                return Round(seeds, cost, None, size, covered, hits, kind, upper, refused, used)
             if shown and judge is not None:
                 refused += 1
                 doubt *= MORE
@@ -238,7 +238,7 @@ class Policy:
         last, eta = self._last
         # A vertex lies in more of the sets when fewer are still to be activated.
         growth = eta / self.residual.eta
-        needed = 1 + trials.needed(last.sets, last.most * growth, last.covered * growth / doubt)
+        needed = 1 + trials.needed(last.sets, last.coverage_upper * growth, last.covered * growth / doubt)
         before = bisect_left(trials.sizes, last.sets)
         place = needed if needed > before else before - (BACK if needed < before - BACK else 0)
         return max(0, min(place, len(trials.sizes) - 1))

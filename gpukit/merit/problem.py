@@ -182,7 +182,7 @@ class Round:
         How many of the judging sets they hit; None where there are none.
     kind : str
         ``certified``, ``cap`` (enough sets to do without a certificate) or ``end`` (the cheapest vertices suffice).
-    most : int
+    coverage_upper : int
         No seeds that cost as much hit more of the sets.
     refused : int
         Batches of this round that judging sets refused.
@@ -197,7 +197,7 @@ class Round:
     covered: int
     hits: int | None
     kind: str
-    most: int = 0
+    coverage_upper: int = 0
     refused: int = 0
     judged: int = 0
 

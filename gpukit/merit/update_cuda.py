@@ -326,6 +326,7 @@ def _probe(first, first_end, rest, adding, edges, remaining, key, sample, bitmap
     return tail
 
 
+# whole: the life of one set as a state machine; its steps are functions
 @kernel(max_registers=REGISTERS)
 def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, counts, counted, control):
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.

@@ -76,13 +76,13 @@ def _arrivals(path: str) -> list[Row]:
 
     lists = ("src_begin", "starts", "frequent_begin", "frequencies", "hubs")
     arrivals = np.sort(read(path, "irw", skip=lists).arrays["arrivals"])
-    most = int(arrivals[-1]) if len(arrivals) else 0
+    largest = int(arrivals[-1]) if len(arrivals) else 0
     # Steps of every decade, and the largest count: where the curve ends.
-    limits = sorted({round(step * 10**power) for power in range(len(str(most))) for step in GRID} | {most})
+    limits = sorted({round(step * 10**power) for power in range(len(str(largest))) for step in GRID} | {largest})
     return [
         {"omega_i_walks": limit, "vertices": int(len(arrivals) - np.searchsorted(arrivals, limit))}
         for limit in limits
-        if 0 < limit <= most
+        if 0 < limit <= largest
     ]
 
 

@@ -169,6 +169,7 @@ def _pack(out, recent, base_of, log, tid, block_size, thread):
             cuda.atomic.add(out.counts, v, 1)
 
 
+# whole: nine values change in every step of the walk, and all would have to travel
 @kernel(max_registers=REGISTERS)
 def walk(tables, samples, log, out, control):
     """Draw RR sets of the LT model and pack them; any grid.

@@ -109,6 +109,7 @@ def test_a_source_given_twice_is_answered_twice(good, folder, tmp_path):
     assert [shown.count(f"from {title} ") for title in ("20, query 1", "30", "20, query 3")] == [1, 1, 1]
 
 
+@pytest.mark.long
 def test_what_would_take_too_long_or_too_much(run, tmp_path, monkeypatch):
     """A circle, where no walk ends before it stops by chance; a machine with 100 bytes left."""
     monkeypatch.setattr(

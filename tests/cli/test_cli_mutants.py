@@ -212,6 +212,7 @@ def without_times(value):
     return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", READERS)
 def test_no_mutant_gives_a_wrong_answer(gpukit, at: Path, tmp_path: Path, name: str) -> None:

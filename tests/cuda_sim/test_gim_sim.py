@@ -25,6 +25,7 @@ def small(monkeypatch):
     monkeypatch.setattr(cover_cuda, "MAX_CANDIDATES", 256)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("params", CASES, ids=range(len(CASES)))
 def test_simulator_equals_the_cpu(make_graph, simulator, params):
     graph = make_graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)])

@@ -31,6 +31,7 @@ def check(graph, worlds, seeds=(), **how):
         assert np.array_equal(cpu.reached(3, worlds, [1, 2]), gpu.reached(3, worlds, [1, 2]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
 @pytest.mark.parametrize("p", [0.2, 0.5])
 def test_sums_equal_the_cpu(simulator, random_graph, how, p):

@@ -37,6 +37,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(select_cuda, "SORTED_IN_BLOCK", 8)
 
 
+@pytest.mark.long
 def test_queries_equal_the_cpu(simulator, graph):
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
@@ -73,6 +74,7 @@ def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coars
     check_equal(CudaPrepared.of(graph, index).query(sources, 4), expected)
 
 
+@pytest.mark.long
 def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, random_graph, coarse):
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
@@ -83,6 +85,7 @@ def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, rand
     check_equal(CudaPrepared.of(graph, index).query(sources, 3, shape=Shape(2, 2)), expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "queries", "teams", "blocks"), [(1, 7, 1, 1), (1, 7, 2, 2), (8, 2, 1, 2), (1, 1, 1, 1)])
 def test_start_lists_read_together_equal_the_cpu(
     simulator, blocks_at_once, random_graph, coarse, k, queries, teams, blocks

@@ -15,6 +15,7 @@ from fault.commands import TABLE
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)  # a minute on two cores that do nothing else
 def test_a_hundred_faults(tmp_path: Path) -> None:
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])

@@ -14,6 +14,7 @@ from fault.fuzz_artifacts import _read_in_child, judge
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", FUZZERS)
 def test_fuzz(name: str) -> None:

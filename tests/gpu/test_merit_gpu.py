@@ -132,7 +132,7 @@ def test_campaigns(random_graph, gpu, params):
         for one, other in zip(cpu.rounds, cuda.rounds, strict=True):
             assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()
             assert (one.sets, one.covered, one.hits) == (other.sets, other.covered, other.hits)
-            assert (one.most, one.refused, one.judged) == (other.most, other.refused, other.judged)
+            assert (one.coverage_upper, one.refused, one.judged) == (other.coverage_upper, other.refused, other.judged)
         assert cuda.members == cpu.members or params.update != "coupled"
         assert 0 < cuda.memory <= cuda.planned_memory
 

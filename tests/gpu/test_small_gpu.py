@@ -121,4 +121,4 @@ def test_decomposition_cooperative(gpu):
 
     graph = circles(120, 1500)
     assert np.array_equal(decompose(graph).trussness, decompose(graph, gpu).trussness)
-    assert np.array_equal(extract(graph, np.arange(40)).targets, egos_cuda.extract(graph, np.arange(40)).targets)
+    assert np.array_equal(extract(graph, np.arange(40)).indices, egos_cuda.extract(graph, np.arange(40)).indices)

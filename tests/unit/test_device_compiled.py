@@ -59,6 +59,7 @@ def answer(tmp_path):
     return ask
 
 
+@pytest.mark.long
 def test_code_of_other_files_that_is_inlined_counts(answer):
     assert answer() == (50, 0)
     assert answer() == (50, 1)

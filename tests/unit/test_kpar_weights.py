@@ -100,6 +100,7 @@ def test_gpus_are_refused(graph, prepared):
             work()
 
 
+@pytest.mark.long
 def test_truth_agrees_with_a_dense_solve_and_networkx(graph, small):
     for one in (graph, small):
         sources = Sources.single(range(0, one.n, 3))
@@ -118,6 +119,7 @@ def test_pagerank_agrees_with_networkx_and_sums_to_one(graph, small):
         np.testing.assert_allclose(found.pagerank / ONE, expected, atol=2e-10)
 
 
+@pytest.mark.long
 def test_walks_end_where_they_should(graph):
     index = build_index(graph, rank(graph, PARAMS).order, PARAMS, seed=8)
     expected, variance = np.zeros(graph.n), np.zeros(graph.n)

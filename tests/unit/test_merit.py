@@ -28,7 +28,7 @@ def facts(result):
     """Return all that a campaign decided."""
     return [
         (one.batch.tolist(), one.cost, one.activated.tolist(), one.sets, one.covered, one.hits, one.kind)
-        + (one.most, one.refused, one.judged)
+        + (one.coverage_upper, one.refused, one.judged)
         for one in result.rounds
     ]
 

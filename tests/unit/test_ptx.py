@@ -113,6 +113,7 @@ def test_there_are_kernels() -> None:
     assert [_name(path) for path in with_kernels if _name(path) not in MODULES] == []
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)  # of CPU time it is minutes, and other tests run beside it
 @pytest.mark.parametrize("module", MODULES)
 def test_kernels_compile(compilers, module) -> None:

@@ -83,6 +83,7 @@ def test_counters_are_planned_where_there_is_a_profiler(tmp_path, monkeypatch, s
     assert text.count("python -m gpukit bench counters ") == 2
 
 
+@pytest.mark.long
 def test_a_paper_runs_on_tiny_graphs(tmp_path):
     graphs = [
         {"name": "soc-Epinions1", "generate": "er --vertices 60 --edges 300"},
@@ -107,6 +108,7 @@ def test_a_paper_runs_on_tiny_graphs(tmp_path):
     assert (tmp_path / "results/report.html").read_text().count("<svg") == 3
 
 
+@pytest.mark.long
 def test_measures_run_on_tiny_graphs(tmp_path):
     graphs = [{"name": "Gowalla", "generate": "er --vertices 60 --edges 300", "weights": "none"}]
     graphs[0]["generate"] += " --undirected"
@@ -130,6 +132,7 @@ def test_measures_run_on_tiny_graphs(tmp_path):
         snakemake(tmp_path, "-n", "--cores", "1", "--configfile", str(tmp_path / "mine.yaml"))
 
 
+@pytest.mark.long
 def test_seeds_of_measures_are_judged(tmp_path):
     graph = {"name": "NetHEPT", "generate": "er --vertices 60 --edges 300", "weights": "const:0.1"}
     run = "imgpu run -k 3 --worlds 50 --fresh --by-level"

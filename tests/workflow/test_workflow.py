@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytestmark = pytest.mark.timeout(900)  # whole workflows, with other tests beside them
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]  # whole workflows, with other tests beside them
 ROOT = Path(__file__).resolve().parents[2]
 CIRCLES = ("comp", "core", "truss")
 CONFIG = {

@@ -82,6 +82,7 @@ def _list_positive(n, values, index, divide, target, counts, team, phase):
     teams.flush(listed)
 
 
+# whole: the baseline in one launch, its steps in the order of the paper
 @kernel(max_registers=REGISTERS)
 def fora(edges, index, sources, queries, blocks, k, long, short, top, control, out):
     """Answer queries by FORA+; cooperative, like :func:`gpukit.kpar.query_cuda.answer`.

@@ -1,0 +1,91 @@
+"""How the code is cut and what things are called; CONTRIBUTING.md says why."""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "gpukit"
+FILES = sorted(ROOT.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text()) for path in FILES}
+
+MOST_LINES = 80
+"""Lines of a function without its docstring; a longer one has a comment above it that says ``whole:`` and why."""
+
+MOST_ARGUMENTS = 14
+"""Names in a signature. Commands of the command line have one for each option."""
+
+ONE_FIELD_EACH = {"write_seeds"}
+"""Functions that take the fields of an artifact one by one."""
+
+OTHER_WORDS = {
+    "anywhere": "block_any",
+    "bury": "mark_dead",
+    "equip": "configure",
+    "go_on": "one_minus_alpha",
+    "most": "what it is the most of: k, capacity, limit, coverage_upper",
+    "own_weight": "self_spread",
+    "pose": "validate",
+    "promises": "would_certify",
+    "put_off": "suspend",
+    "settled": "warp_fence",
+    "straight": "contiguous_run",
+    "suspect": "may_contain",
+    "take_up": "resume",
+}
+"""Names that once stood for several things or for none outside this project, and what to say instead."""
+
+
+def functions(path):
+    return [node for node in ast.walk(TREES[path]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def local(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=local)
+def test_functions_are_a_screen_or_two(path):
+    lines = path.read_text().splitlines()
+    for one in functions(path):
+        body = one.body[1:] if ast.get_docstring(one) else one.body
+        if body and one.end_lineno - body[0].lineno >= MOST_LINES:
+            first = min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)])
+            above = " ".join(lines[max(0, first - 5) : first - 1])
+            assert "whole:" in above, f"{one.name} is too long, and nothing above it says why"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "cli" not in path.parts], ids=local)
+def test_arguments_come_in_groups(path):
+    for one in functions(path):
+        given = [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]
+        few = len(given) <= MOST_ARGUMENTS or one.name in ONE_FIELD_EACH
+        assert few, f"{one.name} takes {len(given)} arguments: group those that belong together"
+
+
+@pytest.mark.parametrize("path", FILES, ids=local)
+def test_words_are_the_fields(path):
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+        if token.type == tokenize.NAME and token.string in OTHER_WORDS:
+            raise AssertionError(f"line {token.start[0]}: {token.string}; say {OTHER_WORDS[token.string]}")
+
+
+def test_files_of_kernels_have_one_way_to_be_called():
+    """A step is x.py, its kernels x_cpu.py and x_cuda.py, and what shares it among GPUs x_devices.py."""
+    odd = [local(path) for path in FILES if re.search(r"(^|_)(gpus?|cpus)(_|\.)|^(cuda|cpu)_", path.name)]
+    assert odd == []
+    for path in FILES:
+        decorators = [decorator for one in functions(path) for decorator in one.decorator_list]
+        if path.name != "compiled.py" and any(
+            ast.unparse(one).startswith(("kernel", "cuda.jit")) for one in decorators
+        ):
+            assert path.stem.endswith("_cuda"), f"{local(path)} has kernels; call it …_cuda.py"
+
+
+def test_the_package_leaves_compiled_code_to_one_module():
+    """Numba's own ``cache=True`` looks at one file; ``gpukit.device.compiled`` at all that can be inlined."""
+    cached = [local(path) for path in FILES if "cache=True" in path.read_text() and path.name != "compiled.py"]
+    assert cached == []
