@@ -1,6 +1,7 @@
 """Imports go one way: cli, then systems and services, then worlds, then graph and device, then files, then errors."""
 
 import ast
+import re
 from pathlib import Path
 
 import networkx
@@ -80,3 +81,25 @@ def test_no_modules_import_each_other():
 
 def is_package(module):
     return (ROOT.parent / module.replace(".", "/")).is_dir()
+
+
+STEPS = re.findall(r"^\|(.+)\|([^|]+)\|$", (ROOT.parent / "docs" / "architecture.md").read_text(), re.MULTILINE)
+PLACES = [place for _, cell in STEPS for place in re.findall(r"`([a-z]\w+(?:\.\w+)+)`", cell)]
+
+
+def test_every_system_has_its_steps_listed():
+    assert {place.split(".")[0] for place in PLACES} >= SYSTEMS
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_steps_of_the_papers_are_where_the_page_says(place):
+    """``kpar.query_cpu.answer`` is the function ``answer`` in ``gpukit/kpar/query_cpu.py``; classes may stand between."""
+    words = place.split(".")
+    depth = next(i for i in range(len(words), 0, -1) if (ROOT.joinpath(*words[:i])).with_suffix(".py").is_file())
+    body = ast.parse(ROOT.joinpath(*words[:depth]).with_suffix(".py").read_text()).body
+    assert words[depth:], f"{place} names a file; name what is in it"
+    for word in words[depth:]:
+        found = [one for one in body if getattr(one, "name", None) == word]
+        found += [one for one in body if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == word]
+        assert found, f"{place}: there is no {word}"
+        body = getattr(found[0], "body", [])

@@ -39,6 +39,10 @@ OTHER_WORDS = {
 """Names that once stood for several things or for none outside this project, and what to say instead."""
 
 
+MADE = re.compile("kernel|cuda.jit")
+"""Decorators of kernels and of what they call."""
+
+
 def functions(path):
     return [node for node in ast.walk(TREES[path]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
