@@ -40,8 +40,10 @@ lint: $(VENV)/.stamp-dev
 gpu-test: $(VENV)/.stamp-gpu
 	$(RUN) pytest tests/gpu
 
-# Every tool runs, also after one that found something. racecheck knows hazards in a block's shared memory, and nothing of
-# barriers between blocks: tests of kernels that have these are left out of it.
+# Every tool runs, also after one that found something. Libraries ask the driver for functions that it may lack, which is an
+# error of its interface and nobody's concern; CuPy's own scan is a race to racecheck, and is left out. racecheck knows
+# hazards in a block's shared memory, and nothing of barriers between blocks: tests of kernels that have these are left out
+# of it.
 SANITIZERS ?= memcheck racecheck synccheck initcheck
 SANITIZED := tests/gpu/test_small_gpu.py --timeout 3600
 
@@ -50,8 +52,10 @@ gpu-sanitize: $(VENV)/.stamp-gpu
 	  echo "gpu-sanitize needs compute-sanitizer, which comes with NVIDIA's CUDA toolkit: install that, or put it on PATH" >&2; exit 1; }
 	@found=; for tool in $(SANITIZERS); do \
 	  echo "== $$tool"; \
-	  if [ $$tool = racecheck ]; then only='not cooperative'; else only=''; fi; \
-	  $(RUN) compute-sanitizer --tool $$tool --error-exitcode 1 python -m pytest $(SANITIZED) -k "$$only" || found="$$found $$tool"; \
+	  only=; how=; \
+	  if [ $$tool = memcheck ]; then how='--report-api-errors no'; fi; \
+	  if [ $$tool = racecheck ]; then only='not cooperative'; how='--kernel-name-exclude kernel_substring=cupy'; fi; \
+	  $(RUN) compute-sanitizer --tool $$tool $$how --error-exitcode 1 python -m pytest $(SANITIZED) -k "$$only" || found="$$found $$tool"; \
 	done; \
 	if [ -n "$$found" ]; then echo "gpu-sanitize: errors or failed tests under$$found" >&2; exit 1; fi
 

@@ -147,8 +147,8 @@ def limited(gpu):
 @pytest.mark.parametrize("budget", [24 << 20, 100 << 20])
 @pytest.mark.parametrize("model", ["ic", "lt"])
 def test_two_collections_stay_within_the_budget(random_graph, limited, monkeypatch, model, budget):
-    """They double side by side in a pool of the size that they were told, and an eighth for gaps."""
-    from gpukit.worlds import collection_cuda
+    """They double side by side in a pool that has, beyond the budget, what ``room.SHARE`` leaves for gaps."""
+    from gpukit.worlds import collection_cuda, room
     from gpukit.worlds.collection_cuda import CudaCollection
 
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 20_000)
@@ -157,7 +157,7 @@ def test_two_collections_stay_within_the_budget(random_graph, limited, monkeypat
     first, second = CpuCollection(reverse, 5, threads=4), CpuCollection(reverse, 5, 1 << 47, threads=4)
     mine = CudaCollection(reverse, 5, memory=budget)
     other = CudaCollection(reverse, 5, 1 << 47, memory=budget, graph=mine.graph)
-    limited(budget + budget // 8 + (1 << 21))
+    limited(int(budget / room.SHARE) + (1 << 21))
     for size in (10_000, 40_000, 160_000, 640_000):
         extend_both(mine, other, size)
         extend_both(first, second, size)
