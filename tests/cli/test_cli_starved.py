@@ -79,6 +79,7 @@ def gpukit_with(
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize("limit", [("AS", 180), ("AS", 500), ("DATA", 100)], ids=lambda limit: f"{limit[0]}-{limit[1]}")
 def test_too_little_memory_is_one_line(folder: Path, words: str, limit: tuple[str, int]) -> None:

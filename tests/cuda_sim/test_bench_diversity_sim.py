@@ -13,6 +13,7 @@ from gpukit.graph.csr import Weights
 CPU, GPU = Device("cpu", "cpu", (), 1, ""), Device("cuda", "simulator", (0,), 1, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("device", [CPU, GPU], ids=lambda device: device.kind)
 def test_methods(device):
     edges = [(a, b) for a in range(5) for b in range(a)] + [(0, 5), (5, 6)]

@@ -100,6 +100,7 @@ def test_a_world_that_does_not_fit(simulator, random_graph):
         CudaWorlds(prepare_blocks(random_graph(20, 60, 5, Weights("const", 0.5))), 9, memory=1000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["directed", "undirected"])
 def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind):
     from gpukit.imgpu import fixed_cuda

@@ -63,6 +63,7 @@ def coarse(monkeypatch):
     monkeypatch.setattr(Constants, "schedule", steps)
 
 
+@pytest.mark.long
 def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coarse):
     from gpukit.kpar.prepared_cuda import CudaPrepared
 
@@ -107,6 +108,7 @@ def test_start_lists_read_together_equal_the_cpu(
     check_equal(gpu.query(Sources.single([5]), k), query(cpu, Sources.single([5]), k))
 
 
+@pytest.mark.long
 def test_light_index_gives_the_same(simulator, random_graph):
     from gpukit.kpar.prepared_cuda import CudaPrepared
 

@@ -209,6 +209,7 @@ def test_index_is_the_same_both_ways_and_for_any_number_of_threads(graph, prepar
     assert light.light and np.array_equal(light.arrivals, index.arrivals)
 
 
+@pytest.mark.long
 def test_walks_end_where_they_should(graph):
     # Each vertex's own share of its walks' ends, summed over the index: expectation and variance of independent walks.
     index = build_index(graph, rank(graph).order, PARAMS, seed=8)
