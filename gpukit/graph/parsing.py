@@ -46,9 +46,9 @@ def parse_all(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int
         line, text = block
         if b"#" in text or b"%" in text:
             text = _COMMENT.sub(b"", text)
-        if text.strip():
+        if text.strip(b" \t\n"):
             if not columns:
-                columns = len(_SEPARATOR.split(text.lstrip().split(b"\n", 1)[0].decode("latin-1").strip(" \t")))
+                columns = len(_SEPARATOR.split(text.lstrip(b" \t\n").split(b"\n", 1)[0].decode("latin-1").strip(" \t")))
             chunks.append(_parse_fast(form, text) or _parse_lines(form, text, line))
         block = next(blocks, None)
     return chunks, columns

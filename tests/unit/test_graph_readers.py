@@ -167,6 +167,7 @@ BAD = {
     "vertical tab": (b"1\x0b2\n", "line 1: not text"),
     "zeros after an edge": (b"1 2\n3 4 5\0\0\0\n", "line 2: not text"),
     "a vertical tab": (b"1 2\n\x0b3 4\n", "line 2: not text"),
+    "a form feed at the end": (b"1 2\n\x0c", "line 2: not text"),
     "digits of another script": ("1 2\n3 4 ٣\n".encode(), "line 2: not text"),
     "hdf5": (b"\x89HDF\r\n\x1a\n", "is an HDF5 file"),
     "zip": (b"PK\x03\x04aa", "is a zip archive"),
