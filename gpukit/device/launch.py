@@ -144,15 +144,16 @@ def _pack(signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, l
     return addresses, keep
 
 
-def _words(kind: Any, view: Any) -> tuple[Any, np.ndarray, tuple[int, ...]] | None:
+def _words(kind: Any, view: Any) -> tuple[Any, array, range] | None:
     """Lay out an array as Numba's kernels take it, and keep that with its view; None if it is of another type."""
     if not isinstance(view, View):
         return None
-    array = view.array
-    fits = (kind.dtype, kind.ndim, kind.layout) == (from_dtype(array.dtype), array.ndim, "C")
-    if not fits or not array.flags.c_contiguous:
+    given = view.array
+    fits = (kind.dtype, kind.ndim, kind.layout) == (from_dtype(given.dtype), given.ndim, "C")
+    if not fits or not given.flags.c_contiguous:
         return None
-    words = np.array([0, 0, array.size, array.itemsize, array.data.ptr, *array.shape, *array.strides], np.uint64)
-    known = (kind, words, tuple(words.ctypes.data + 8 * i for i in range(len(words))))
+    words = array("Q", (0, 0, given.size, given.itemsize, given.data.ptr, *given.shape, *given.strides))
+    first = words.buffer_info()[0]
+    known = (kind, words, range(first, first + 8 * len(words), 8))
     view.words = known
     return known
