@@ -27,7 +27,10 @@ def _add(found, listed, join):
 
 @cuda.jit(device=True)
 def _add_label(space, found, listed, v):
-    """Add the label of a component below to a list; return the new length, INLINE + 1 if it has no room."""
+    """Add the label of a component below to a list; return the new length, INLINE + 1 if it has no room.
+
+    The label must not be empty: nothing says then where it starts.
+    """
     size = space.work[at(space, SIZE) + v]
     if size < 0:
         return INLINE + 1
@@ -111,6 +114,8 @@ def _label_as_bitset(space, c):
             continue
         if work[parent + v] == JOIN:
             _set_bit(work, bits, work[number + v])
+        if work[size + v] == 0:
+            continue
         kept = at(space, POOL) + work[start + v]
         if work[size + v] == BITSET:
             for i in range(words):
@@ -156,7 +161,7 @@ def label_in_band(space, c, bottom, first, found, stack, seen):
                     seen[number >> 5] |= bit
                     stack[top] = v
                     top += 1
-            else:
+            elif work[at(space, SIZE) + v] != 0:
                 listed = _add_label(space, found, listed, v)
                 if listed > INLINE:
                     break
