@@ -118,3 +118,8 @@ PAGE = [
 @each_of(readme=README, kpar=PAGE)
 def test_sentence_says_what_the_record_holds(document, sentence, values):
     says(document, sentence, values)
+
+
+def test_two_threads_gain_from_eight_queries_on():
+    found = [run["speed_up"]["median"] for run in record("kpar-cpu-threads")["runs"]]
+    assert len(found) == 8 and min(found) >= 1.7
