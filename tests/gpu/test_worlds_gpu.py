@@ -146,23 +146,36 @@ def limited(gpu):
 
 @pytest.mark.parametrize("budget", [24 << 20, 100 << 20])
 @pytest.mark.parametrize("model", ["ic", "lt"])
-def test_two_collections_stay_within_the_budget(random_graph, limited, monkeypatch, model, budget):
-    """They double side by side in a pool that has, beyond the budget, what ``room.SHARE`` leaves for gaps."""
-    from gpukit.worlds import collection_cuda, room
+def test_two_collections_stay_within_the_budget(random_graph, gpu, monkeypatch, model, budget):
+    """What both have at once, old and new arrays while they grow, is at no time more than was planned."""
+    from cupy.cuda import MemoryHook
+
+    from gpukit.device.arrays import xp
+    from gpukit.worlds import collection_cuda
     from gpukit.worlds.collection_cuda import CudaCollection
 
+    pool = xp.get_default_memory_pool()
+
+    class Peak(MemoryHook):
+        name, most = "peak", 0
+
+        def malloc_postprocess(self, **kwargs):
+            self.most = max(self.most, pool.used_bytes())
+
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 20_000)
-    monkeypatch.setattr(collection_cuda, "wait_for_stream", lambda: pytest.fail("memory ran out"))
     reverse = prepare(random_graph(3000, 20_000, 6), model)
     first, second = CpuCollection(reverse, 5, threads=4), CpuCollection(reverse, 5, 1 << 47, threads=4)
+    before = pool.used_bytes()
     mine = CudaCollection(reverse, 5, memory=budget)
     other = CudaCollection(reverse, 5, 1 << 47, memory=budget, graph=mine.graph)
-    limited(int(budget / room.SHARE) + (1 << 21))
-    for size in (10_000, 40_000, 160_000, 640_000):
-        extend_both(mine, other, size)
-        extend_both(first, second, size)
-        check_equal(first, mine)
-        check_equal(second, other)
+    beside = pool.used_bytes() - before - mine.held() - other.held()
+    with Peak() as peak:
+        for size in (10_000, 40_000, 160_000, 640_000):
+            extend_both(mine, other, size)
+            extend_both(first, second, size)
+            check_equal(first, mine)
+            check_equal(second, other)
+    assert peak.most - before - beside <= budget
     assert mine._host is not None
 
 
