@@ -18,6 +18,7 @@ Bound = Literal["opim", "imm"]
 Sampler = Literal["skip", "scan"]
 Samples = Literal["grid", "fresh", "original"]
 Selection = Literal["index", "scan"]
+Sets = Literal["kept", "plain"]
 GIM_EPSILON = 0.1
 GIM_MIN_SETS = 200_000
 

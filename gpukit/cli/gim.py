@@ -45,6 +45,10 @@ class Wanted:
     selection: Annotated[
         settings.Selection, ablation("--selection", "Choose seeds by an index, or by a scan of all sets a seed.")
     ] = settings.default(settings.Selection)
+    sets: Annotated[
+        settings.Sets,
+        option("--sets", "Leave out RR sets that are nothing but their root, which is known; or draw all of them."),
+    ] = settings.default(settings.Sets)
     rounds: options.RoundsOption = 1
     min_sets: Annotated[
         int,
@@ -146,7 +150,7 @@ def _load(graph: "Graph", asked: "Params", device: Device) -> None:
     from gpukit.gim import Params
     from gpukit.gim.paper import maximise
 
-    same = ("model", "bound", "sampler", "selection", "rounds")
+    same = ("model", "bound", "sampler", "selection", "sets", "rounds")
     trifle = Params(k=1, epsilon=0.9, min_sets=0, **{name: getattr(asked, name) for name in same})
     maximise(one_edge(graph), trifle, device)
 

@@ -7,16 +7,17 @@ if TYPE_CHECKING:
 
 
 def one_edge(graph: "Graph", vertices: int = 2) -> "Graph":
-    """Return a graph of one edge, 0 → 1, with probabilities of the kind that a graph has."""
+    """Return a graph of one edge, 0 → 1, with probabilities of the kind that a graph has, none of them tiny."""
     import numpy as np
 
-    from gpukit.graph.csr import Graph
+    from gpukit.graph.csr import Graph, Weights
 
-    words = None if graph.probabilities is None else np.zeros(1, np.uint32)
+    words = None if graph.probabilities is None else np.full(1, 1 << 31, np.uint32)
+    weights = Weights("const", 0.5) if graph.weights.scheme == "const" else graph.weights
     return Graph(
         indptr=np.array([0] + vertices * [1]),
         indices=np.ones(1, np.int32),
-        weights=graph.weights,
+        weights=weights,
         probabilities=words,
         in_indptr=np.array([0, 0] + (vertices - 1) * [1]),
         in_indices=np.zeros(1, np.int32),

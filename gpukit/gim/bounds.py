@@ -35,6 +35,8 @@ class Family:
         Vertices; the guarantee may fail with probability 1/n.
     mass : int
         W: n, or the sum of the root weights.
+    gamma : Decimal
+        Γ: what the share of sets hit is multiplied with; W where all sets are drawn, less where trivial ones are known.
     least : int
         L: what the optimum reaches at least, in [1, W].
     ratio : Decimal
@@ -45,6 +47,7 @@ class Family:
 
     n: int
     mass: int
+    gamma: Decimal
     least: int
     ratio: Decimal
     log_sets: Decimal
@@ -89,12 +92,12 @@ def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
     """
     with localcontext(CONTEXT):
         eps = Decimal(repr(epsilon))
-        ratio, share = family.ratio, Decimal(family.mass) / family.least
+        ratio, share = family.ratio, family.gamma / family.least
         log_n = Decimal(family.n).ln()
         six = log_n + Decimal(6).ln()
         root = ratio * six.sqrt() + (ratio * (family.log_sets + six)).sqrt()
         start = 2 * root * root
-        steps = doublings(share / (eps * eps)) + 1
+        steps = doublings(max(Decimal(1), share / (eps * eps))) + 1
         return OpimPlan(
             first=max(ceiling(start), -(-min_sets // 2)),
             cap=ceiling(start * share / (eps * eps)),
@@ -104,28 +107,35 @@ def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
         )
 
 
-def opim_lower(covered: int, sets: int, mass: int, a: Decimal, least: int) -> Decimal:
+def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, own: Decimal, least: int) -> Decimal:
     """Return a lower bound on the spread of seeds chosen without these sets, of which they hit ``covered``.
 
     Parameters
     ----------
     covered, sets : int
         Sets hit, and all of them.
-    mass : int
-        W.
+    gamma : Decimal
+        Γ.
     a : Decimal
         The bound fails with probability exp(-a).
+    own : Decimal
+        What the seeds are known to be worth without any set.
     least : int
         What the seeds reach by themselves.
     """
     with localcontext(CONTEXT):
-        return max(hit_lower(Decimal(covered), a) * mass / sets, Decimal(least))
+        return max(own + hit_lower(Decimal(covered), a) * gamma / sets, Decimal(least))
 
 
-def opim_upper(covered: int, sets: int, mass: int, a: Decimal) -> Decimal:
-    """Return an upper bound on the optimum, which hits at most ``covered`` of these sets; fails as ``opim_lower``."""
+def opim_upper(worth: Decimal, sets: int, gamma: Decimal, a: Decimal, own: Decimal, mass: int) -> Decimal:
+    """Return an upper bound on the optimum; it fails as :func:`opim_lower`.
+
+    Any choice is worth at most ``worth`` sets, those it hits and what it is known to be worth without any. Of the
+    latter it has ``own`` or more, and the bound is the larger, the less it has (docs/gim.md).
+    """
     with localcontext(CONTEXT):
-        return min(hit_upper(Decimal(covered), a) * mass / sets, Decimal(mass))
+        hits = max(Decimal(0), worth - own * sets / gamma)
+        return min(own + hit_upper(hits, a) * gamma / sets, Decimal(mass))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from gpukit.device.compiled import njit
-from gpukit.worlds.cover_cpu import cover, invert
+from gpukit.errors import UsageError
+from gpukit.worlds.cover_cpu import Worth, cover, invert
 
 BOUNDED_PREFIXES = 32
 """Greedy prefixes for which the knapsack bound is worked out at most: each costs a sort of the vertices."""
@@ -17,6 +18,7 @@ def choose(
     forced: np.ndarray,
     blocked: np.ndarray,
     budget: int,
+    worth: Worth,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Choose vertices that cover many sets and cost no more than the budget.
 
@@ -39,69 +41,75 @@ def choose(
         Vertices never chosen.
     budget : int
         What the others may cost together.
+    worth : Worth
+        What vertices count for by themselves, and what a set does.
 
     Returns
     -------
     seeds : int32 array, gains : int64 array
-        In order of choice; vertices that cover nothing new are not bought.
-    coverage_upper : int
-        Upper bound on what any allowed set covers: the least, over greedy prefixes S_i that hold the forced vertices,
-        of Λ(S_i) + the fractional knapsack of the marginal counts given S_i.
+        In order of choice, and the sets each newly covers; vertices worth nothing more are not bought.
+    worth_upper : int
+        Upper bound on what any allowed set is worth: the least, over greedy prefixes S_i that hold the forced vertices,
+        of the worth of S_i + the fractional knapsack of the marginal values given S_i.
     """
     covered, everyone = np.zeros(len(offsets) - 1, np.bool_), np.arange(len(counts), dtype=np.int32)
     starts, sets = invert(offsets, members, covered, counts, everyone, everyone)
+    own = worth.own if len(worth.own) else np.zeros(len(counts), np.int64)
     barred = blocked.copy()
     barred[forced] = True
-    base = np.array([cover(starts, sets, v, offsets, members, covered, counts) for v in forced], np.int64)
-    after_forced = int(base.sum())
+    gains = [cover(starts, sets, v, offsets, members, covered, counts) for v in forced]
+    total = worth.unit * sum(gains) + int(own[forced].sum())
+    values = worth.unit * counts + own
+    if int(values.max()) * int(costs.max()) >= 2**62:
+        raise UsageError("the costs and targets are too fine for so many sets; give them fewer digits")
     open_ = ~barred & (costs <= budget)
-    single = int(np.where(open_, counts, -1).argmax()) if open_.any() else -1
-    single_gain = int(counts[single]) if single >= 0 else 0
-    coverage_upper = min(len(offsets) - 1, after_forced + _knapsack(counts, costs, open_, budget))
-    seeds: list[int] = []
-    gains: list[int] = []
-    left, total, spacing = budget, after_forced, 1
+    single = int(np.where(open_, values, -1).argmax()) if open_.any() else -1
+    single_gain, single_value = (int(counts[single]), int(values[single])) if single >= 0 else (0, 0)
+    worth_upper = total + _knapsack(values, costs, open_, budget)
+    if not len(worth.own):
+        worth_upper = min(len(offsets) - 1, worth_upper)
+    seeds, left, before, spacing = forced.tolist(), budget, total, 1
     while True:
-        v = _best_ratio(counts, costs, barred, left)
+        v = _best_ratio(values, costs, barred, left)
         if v < 0:
             break
-        gain = cover(starts, sets, v, offsets, members, covered, counts)
+        total += int(values[v])
+        gains.append(cover(starts, sets, v, offsets, members, covered, counts))
         seeds.append(v)
-        gains.append(gain)
+        values = worth.unit * counts + own
         barred[v] = True
         left -= int(costs[v])
-        total += gain
+        bought = len(seeds) - len(forced)
         # Early prefixes are near each other's bound; later ones are tried at growing distances.
-        if len(seeds) % spacing == 0:
-            coverage_upper = min(coverage_upper, total + _knapsack(counts, costs, open_ & ~barred, budget))
-            if len(seeds) >= BOUNDED_PREFIXES // 2 * spacing:
+        if bought % spacing == 0:
+            worth_upper = min(worth_upper, total + _knapsack(values, costs, open_ & ~barred, budget))
+            if bought >= BOUNDED_PREFIXES // 2 * spacing:
                 spacing *= 2
-    if single_gain > sum(gains):
-        seeds, gains = [single], [single_gain]
-    chosen = np.concatenate([forced, np.array(seeds, np.int32)])
-    return chosen, np.concatenate([base, np.array(gains, np.int64)]), coverage_upper
+    if single_value > total - before:
+        seeds, gains = [*forced.tolist(), single], [*gains[: len(forced)], single_gain]
+    return np.array(seeds, np.int32), np.array(gains, np.int64), worth_upper
 
 
 @njit
-def _best_ratio(counts, costs, barred, left):
-    """Return the vertex with the largest count/cost > 0 that costs at most ``left``, the lowest among equals, or -1."""
+def _best_ratio(values, costs, barred, left):
+    """Return the vertex with the largest value/cost > 0 that costs at most ``left``, the lowest among equals, or -1."""
     best = -1
-    for v in range(len(counts)):
-        if counts[v] > 0 and not barred[v] and costs[v] <= left:
-            if best < 0 or counts[v] * costs[best] > counts[best] * costs[v]:
+    for v in range(len(values)):
+        if values[v] > 0 and not barred[v] and costs[v] <= left:
+            if best < 0 or values[v] * costs[best] > values[best] * costs[v]:
                 best = v
     return best
 
 
-def _knapsack(counts: np.ndarray, costs: np.ndarray, open_: np.ndarray, budget: int) -> int:
-    """Return an integer bound on the counts that a budget buys if parts of vertices can be bought.
+def _knapsack(values: np.ndarray, costs: np.ndarray, open_: np.ndarray, budget: int) -> int:
+    """Return an integer bound on the values that a budget buys if parts of vertices can be bought.
 
-    For any price λ = a/b >= 0 of a unit of budget no choice is worth more than λ·budget + Σ max(0, count - λ·cost);
+    For any price λ = a/b >= 0 of a unit of budget no choice is worth more than λ·budget + Σ max(0, value - λ·cost);
     the price at which the budget runs out gives the fractional optimum. It is found by sorting rounded ratios and then
     used in exact integers, so the bound holds whatever the rounding.
     """
-    inside = np.flatnonzero(open_ & (counts > 0))
-    value, cost = counts[inside], costs[inside]
+    inside = np.flatnonzero(open_ & (values > 0))
+    value, cost = values[inside], costs[inside]
     order = np.argsort(-(value / cost), kind="stable")
     value, cost = value[order], cost[order]
     taken = int(np.searchsorted(np.cumsum(cost), budget, side="right"))

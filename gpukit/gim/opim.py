@@ -3,8 +3,12 @@
 from collections.abc import Callable
 from decimal import Decimal
 
+import numpy as np
+
 from gpukit.device.timing import PhaseTimer
+from gpukit.gim import budget
 from gpukit.gim.bounds import OpimPlan, opim_lower, opim_plan, opim_upper
+from gpukit.gim.known import ROUNDING
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
 from gpukit.worlds.collection import Collection, extend_both
@@ -13,6 +17,40 @@ Progress = Callable[[int, int], None]
 
 LOOSE = Decimal("1.12")
 """The bound on the best coverage over the seeds' own, as a guess."""
+
+
+CLEAR = 100
+"""Seeds are chosen without any set if all that sets could tell is less than so small a part of what is known."""
+
+
+def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
+    """Choose by what is known without any set, and return with the guarantee; None where that is not clear enough.
+
+    All sets together can be worth Γ: the seeds reach what they are known to, and the best Γ more than anybody is.
+    """
+    known = problem.known
+    if known.quiet is None or problem.k_max * known.highest < CLEAR * known.gamma:
+        return None
+    if problem.costs is None:
+        further = problem.k_max - len(problem.forced)
+        seeds = np.concatenate([problem.forced, known.heaviest(problem.free(), further)]).astype(np.int32)
+        own = known.own(seeds)
+        upper = own
+    else:
+        own_worth = known.scaled()
+        none, counts = np.zeros(1, np.int64), np.zeros(problem.graph.n, np.int64)
+        barred = np.zeros(problem.graph.n, np.bool_) if problem.blocked is None else problem.blocked
+        seeds, _, bound = budget.choose(
+            none, np.empty(0, np.int32), counts, problem.costs, problem.forced, barred, problem.budget_left,
+            own_worth.worth(),
+        )  # fmt: skip
+        own = known.own(seeds)
+        upper = bound / Decimal(own_worth.scale) * (1 + Decimal(ROUNDING))
+    if own < CLEAR * known.gamma:
+        return None
+    upper = min(upper + known.gamma, Decimal(problem.family.mass))
+    history = [Step("opim", 0, 0, float(own), float(upper))]
+    return Choice(seeds, np.zeros(len(seeds), np.int64), own, upper, hit=0), own / upper, history
 
 
 def opim(
@@ -45,9 +83,10 @@ def opim(
         Whether that follows from the bounds; otherwise from the number of sets alone.
     history : list of Step
     """
-    family = problem.family
+    family, known, gamma = problem.family, problem.known, problem.known.gamma
     with timer.phase("bounds"):
         plan = opim_plan(family, problem.params.epsilon, problem.params.min_sets)
+        least = problem.least_known
     history: list[Step] = []
     size, hopeful = plan.first, problem.params.min_sets > 0
     while True:
@@ -58,28 +97,41 @@ def opim(
         assert choice.hit is not None
         hit = choice.hit
         with timer.phase("bounds"):
-            own = problem.self_spread(choice.seeds)
-            lower = opim_lower(hit, size, family.mass, plan.a, own)
-            # No bound on the best coverage is below the seeds' own; if that rules a certificate out, so does the bound.
-            doubtful = choice.coverage_upper is None
-            bound = choice.covered if choice.coverage_upper is None else choice.coverage_upper
-            upper = opim_upper(bound, size, family.mass, plan.a)
+            itself, own = problem.self_spread(choice.seeds), known.own(choice.seeds)
+            lower = opim_lower(hit, size, gamma, plan.a, own, itself)
+            # No bound on the best choice is below the seeds' own worth; if that rules a certificate out, so does the
+            # bound.
+            doubtful = choice.worth_upper is None
+            bound = choice.worth if choice.worth_upper is None else choice.worth_upper
+            upper = opim_upper(bound, size, gamma, plan.a, least, family.mass)
         if doubtful and (problem.unique or lower >= plan.target * upper or size >= plan.cap):
             choice = choose(selecting, problem, timer, bounds=True)
-            assert choice.coverage_upper is not None
+            assert choice.worth_upper is not None
             doubtful = False
-            upper = opim_upper(choice.coverage_upper, size, family.mass, plan.a)
+            upper = opim_upper(choice.worth_upper, size, gamma, plan.a, least, family.mass)
         history.append(Step("opim", size, choice.covered, float(lower), None if doubtful else float(upper)))
         ratio = Decimal(1) if problem.unique or lower >= upper else lower / upper
         if ratio >= plan.target:
             return choice, hit, ratio, True, history
         if size >= plan.cap:
-            return choice, hit, plan.target, False, history
+            # What vertices are worth by themselves was rounded up by less than a unit each.
+            rounding = Decimal(problem.k_max) / choice.unit if known.quiet is not None else Decimal(0)
+            return choice, hit, max(Decimal(0), plan.target - rounding * gamma / size / family.least), False, history
         with timer.phase("bounds"):
-            size, hopeful = _next_size(plan, family.mass, size, choice.covered, hit, own)
+            size, hopeful = _next_size(plan, gamma, family.mass, size, choice.covered, hit, own, least, itself)
 
 
-def _next_size(plan: OpimPlan, mass: int, size: int, covered: int, hit: int, own: int) -> tuple[int, bool]:
+def _next_size(
+    plan: OpimPlan,
+    gamma: Decimal,
+    mass: int,
+    size: int,
+    covered: int,
+    hit: int,
+    own: Decimal,
+    least: Decimal,
+    itself: int,
+) -> tuple[int, bool]:
     """Return the least doubling that will probably do, and whether there is one before the cap.
 
     The bounds hold at all doublings at once, so passing over some is as sound as trying them. The seeds' shares of the
@@ -88,8 +140,9 @@ def _next_size(plan: OpimPlan, mass: int, size: int, covered: int, hit: int, own
     middle, half_gap, factor = Decimal(covered + hit) / 2, Decimal(covered - hit) / 2, 1
     while factor * size < plan.cap:
         factor *= 2
-        whole, apart = factor * middle, Decimal(factor).sqrt() * half_gap
-        lower = opim_lower(int(whole - apart), factor * size, mass, plan.a, own)
-        if lower >= plan.target * opim_upper(int(LOOSE * (whole + apart)), factor * size, mass, plan.a):
+        sets, whole, apart = factor * size, factor * middle, Decimal(factor).sqrt() * half_gap
+        lower = opim_lower(int(whole - apart), sets, gamma, plan.a, own, itself)
+        worth = own * sets / gamma + int(LOOSE * (whole + apart))
+        if lower >= plan.target * opim_upper(worth, sets, gamma, plan.a, least, mass):
             return factor * size, True
     return 2 * size, False

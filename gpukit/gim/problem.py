@@ -11,6 +11,7 @@ import numpy as np
 from gpukit import settings
 from gpukit.errors import InputError, UsageError
 from gpukit.gim.bounds import BUDGET_RATIO, GREEDY_RATIO, ROUNDS_RATIO, Family
+from gpukit.gim.known import Known
 from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT, log_choose
 
@@ -25,6 +26,7 @@ _CHOICES = {
     "sampler": settings.choices(settings.Sampler),
     "samples": settings.choices(settings.Samples),
     "selection": settings.choices(settings.Selection),
+    "sets": settings.choices(settings.Sets),
 }
 
 
@@ -49,6 +51,9 @@ class Params:
         With ``imm``: how the last phase uses the search phase's sets; ``grid``, ``fresh`` or ``original`` (unsound).
     selection : str
         ``index``, or ``scan`` for one pass over all sets per seed (the paper's algorithm 7); the seeds are the same.
+    sets : str
+        ``kept``: sets that are nothing but their root are known, not drawn, or ``plain``. They are always plain with
+        ``imm``, the sampler ``scan``, and several rounds.
     rounds : int
         Rounds T of multi-round influence maximisation, in [1, 255].
     min_sets : int
@@ -72,6 +77,7 @@ class Params:
     sampler: str = settings.default(settings.Sampler)
     samples: str = settings.default(settings.Samples)
     selection: str = settings.default(settings.Selection)
+    sets: str = settings.default(settings.Sets)
     rounds: int = 1
     min_sets: int = settings.GIM_MIN_SETS
     seed: int = 0
@@ -98,6 +104,11 @@ class Params:
         if self.rounds > 1 and (len(self.include) or self.budget is not None):
             raise UsageError("vertices to include and a budget are for one round of seeds; this has several")
 
+    @property
+    def kept(self) -> bool:
+        """Whether trivial sets are left out."""
+        return self.sets == "kept" and self.bound == "opim" and self.sampler == "skip" and self.rounds == 1
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -117,6 +128,8 @@ class Problem:
         Cost of each vertex; None without a budget.
     k_max : int
         Most seeds of a round: k, or what the budget can buy.
+    known : Known
+        What seeds are worth without any RR set.
     greedy : Greedy or None
         What chooses from sets in host memory; the collections choose if there is none.
     """
@@ -128,6 +141,7 @@ class Problem:
     weights: np.ndarray | None
     costs: np.ndarray | None
     k_max: int
+    known: Known
     greedy: Greedy | None = None
 
     @property
@@ -155,23 +169,35 @@ class Problem:
                 ratio = BUDGET_RATIO
                 log_sets = log_choose(free, min(further, free // 2)) + Decimal(further + 1).ln()
         mass = self.graph.n if self.weights is None else int(self.weights.sum())
-        return Family(self.graph.n, mass, self._least(), ratio, log_sets)
+        return Family(self.graph.n, mass, self.known.gamma, self._least(), ratio, log_sets)
+
+    @property
+    def least_known(self) -> Decimal:
+        """Return the least that seeds which may be chosen are known to be worth; under a budget there may be few."""
+        if self.known.quiet is None:
+            return Decimal(0)
+        further = 0 if self.costs is not None else self.k_max - len(self.forced)
+        return self.known.least(self.forced, self.free(), further)
+
+    def free(self) -> np.ndarray:
+        """Return, ascending, the vertices that can still be chosen after the forced ones, whatever they cost."""
+        open_ = np.ones(self.graph.n, np.bool_) if self.blocked is None else ~self.blocked[: self.graph.n]
+        open_[self.forced] = False
+        return np.flatnonzero(open_)
 
     def _least(self) -> int:
         """Return what some set that may be chosen reaches at least: its own members."""
         rounds = self.params.rounds
         if self.weights is None:
             return min(len(self.forced) + self._free, self.k_max * rounds)
-        open_ = np.ones(self.graph.n, np.bool_) if self.blocked is None else ~self.blocked[: self.graph.n]
-        open_[self.forced] = False
         further = self.k_max * rounds - len(self.forced)
-        heaviest = np.flatnonzero(open_)
+        heaviest = self.free()
         if self.costs is None:
             heaviest = heaviest[np.argsort(-self.weights[heaviest], kind="stable")][:further]
         else:
             heaviest = heaviest[np.argsort(self.costs[heaviest], kind="stable")][:further]
-            affordable = self.costs[open_] <= self.budget_left
-            single = int(self.weights[open_][affordable].max(initial=0))
+            affordable = self.costs[self.free()] <= self.budget_left
+            single = int(self.weights[self.free()][affordable].max(initial=0))
             if single > int(self.weights[heaviest].sum()):
                 return int(self.weights[self.forced].sum()) + single
         least = int(self.weights[heaviest].sum()) + int(self.weights[self.forced].sum())
@@ -221,12 +247,13 @@ def validate(graph: Graph, params: Params) -> Problem:
         good = weights.shape == (n,) and weights.dtype.kind in "iu" and weights.min() >= 0
         if not good or not 0 < sum(weights.tolist()) < 2**63:
             raise UsageError(f"root weights must be {n} whole numbers >= 0 with a positive sum below 2^63")
+    nothing = Known(Decimal(n if weights is None else int(weights.sum())), None, weights)
     if params.k is not None:
         if len(forced) > params.k:
             raise UsageError(f"{len(forced)} vertices are to be included, but k is {params.k}; raise k")
         if n - len(exclude) < params.k:
             raise UsageError(f"k is {params.k}, but only {n - len(exclude)} vertices are not excluded; lower k")
-        return Problem(graph, params, forced, blocked, weights, None, params.k)
+        return Problem(graph, params, forced, blocked, weights, None, params.k, nothing)
     costs = np.ones(n, np.int64) if params.costs is None else np.asarray(params.costs)
     if costs.shape != (n,) or costs.dtype.kind not in "iu" or costs.min() < 1 or costs.max() > MAX_COST:
         raise UsageError(f"costs must be {n} whole numbers in [1, 2^31 - 1]")
@@ -240,7 +267,7 @@ def validate(graph: Graph, params: Params) -> Problem:
     further = int(np.searchsorted(np.cumsum(np.sort(costs[open_])), left, side="right"))
     if further + len(forced) == 0:
         raise UsageError("the budget is below the cost of every vertex that may be chosen; raise it")
-    return Problem(graph, params, forced, blocked, weights, costs.astype(np.int64), len(forced) + further)
+    return Problem(graph, params, forced, blocked, weights, costs.astype(np.int64), len(forced) + further, nothing)
 
 
 def _vertices(values: Sequence[int], n: int, what: str) -> np.ndarray:

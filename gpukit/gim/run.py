@@ -22,7 +22,8 @@ from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.errors import UsageError
 from gpukit.gim.imm import imm
-from gpukit.gim.opim import Progress, opim
+from gpukit.gim.known import Known
+from gpukit.gim.opim import Progress, opim, without_sets
 from gpukit.gim.problem import Greedy, Params, Problem, Result, Step, validate
 from gpukit.gim.selection import Choice
 from gpukit.graph.csr import Graph
@@ -107,7 +108,13 @@ def maximise(
     progress = progress or (lambda done, total: None)
     known = None if tables is None else dict(tables)
     roots = problem.weights
-    reverse = prepare(graph, params.model, params.sampler, tables=known, rounds=params.rounds, root_weights=roots)
+    reverse = prepare(
+        graph, params.model, params.sampler, tables=known, rounds=params.rounds, root_weights=roots, kept=params.kept
+    )
+    problem = replace(problem, known=Known.of(reverse, roots))
+    if known_enough := without_sets(problem):
+        choice, ratio, history = known_enough
+        return _result(problem, choice, 0, 1, 0, float(ratio), "certified", history)
     with timer.phase("transfer"):
         first = make_collection(reverse, params.seed, 0, device, sampler=methods.sampler)
 
@@ -143,6 +150,8 @@ def _result(
 ) -> Result:
     """Return the result; ``hit`` of ``sets`` are other sets than the seeds were chosen from, or their ``own``."""
     estimate = problem.family.mass * hit / sets
+    if problem.params.kept:
+        estimate = float(problem.known.own(choice.seeds) + problem.known.gamma * hit / sets)
     n, rounds = problem.graph.n, problem.params.rounds
     return Result(
         seeds=(choice.seeds % n).astype(np.int32),

@@ -1,12 +1,14 @@
 """Choosing seeds from a collection: by its index, under a budget, or by a function for sets in host memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
 from gpukit.device.timing import PhaseTimer
 from gpukit.gim.problem import Problem
-from gpukit.worlds.collection import Collection, Query
+from gpukit.worlds.collection import Collection, Own, Query
+from gpukit.worlds.cover_cpu import PLAIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,15 +21,21 @@ class Choice:
         Elements ``round * n + v`` in order of choice.
     gains : int64 array, shape (s,)
         Sets each newly covered.
-    coverage_upper : int or None
-        Upper bound Λ₁ᵘ on what any allowed set covers, where asked for.
+    worth : Decimal
+        What the seeds are worth, in sets: those they cover, and what they are known to be worth without any.
+    worth_upper : Decimal or None
+        Upper bound Λ₁ᵘ on what any allowed choice is worth, where asked for.
+    unit : int
+        Units of a set that what is known was rounded up to.
     hit : int or None
         Sets of the judging collection that the seeds cover.
     """
 
     seeds: np.ndarray
     gains: np.ndarray
-    coverage_upper: int | None
+    worth: Decimal
+    worth_upper: Decimal | None
+    unit: int = 1
     hit: int | None = None
 
     @property
@@ -37,43 +45,73 @@ class Choice:
 
 
 def choose(
-    collection: Collection, problem: Problem, timer: PhaseTimer, *, bounds: bool, judge: Collection | None = None
+    collection: Collection,
+    problem: Problem,
+    timer: PhaseTimer,
+    *,
+    bounds: bool,
+    judge: Collection | None = None,
 ) -> Choice:
-    """Choose seeds greedily and bound what any other choice covers; count their hits in ``judge``, if given.
+    """Choose seeds greedily from a collection.
 
-    With k seeds a round, any allowed set O covers at most Λ(S_i) + the k largest marginal counts given S_i (of each
-    round), for every greedy prefix S_i that holds the forced vertices; the least of these is the bound. Source: Tang et
-    al., SIGMOD 2018, section 5; under a budget see :func:`gpukit.gim.budget.choose`.
+    Parameters
+    ----------
+    collection : Collection
+    problem : Problem
+    timer : PhaseTimer
+        Charged with ``selection``, and ``transfer`` where sets leave a GPU for that.
+    bounds : bool
+        Whether to bound what any other choice is worth.
+    judge : Collection, optional
+        Whose sets to count that the seeds cover.
+
+    Notes
+    -----
+    With k seeds a round, any allowed set O is worth at most what S_i is, plus the k largest marginal values given S_i
+    (of each round), for every greedy prefix S_i that holds the forced vertices; the least of these is the bound.
+    Source: Tang et al., SIGMOD 2018, section 5; under a budget see :func:`gpukit.gim.budget.choose`.
     """
     if problem.costs is None and problem.greedy is None:
         with timer.phase("selection"):
-            found = collection.select(Query(problem.k_max, problem.forced, problem.blocked, bounds), judge)
-            return Choice(found.seeds, found.gains, _least_bound(found.gains, found.largest, problem), found.hit)
+            own = problem.known.in_units(collection.size)
+            found = collection.select(Query(problem.k_max, problem.forced, problem.blocked, bounds, own), judge)
+            return _choice(found.seeds, found.gains, found.largest, own, problem, found.hit)
     with timer.phase("transfer"):
         offsets, members = collection.export()
     n, rounds = collection.reverse.n, collection.reverse.rounds
     blocked = np.zeros(n * rounds, np.bool_) if problem.blocked is None else problem.blocked
-    upper: int | None
     with timer.phase("selection"):
+        own = problem.known.in_units(collection.size)
+        worth = PLAIN if own is None else own.worth()
         counts = np.bincount(members, minlength=n * rounds)
         if problem.costs is not None:
             from gpukit.gim import budget
 
             seeds, gains, upper = budget.choose(
-                offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left
+                offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left, worth
             )
+            choice = _choice(seeds, gains, None, own, problem)
+            choice = replace(choice, worth_upper=Decimal(upper) / choice.unit)
         else:
             assert problem.greedy is not None
             seeds, gains, largest = problem.greedy(
-                offsets, members, counts, n, rounds, problem.k_max, problem.forced, blocked.copy(), bounds
+                offsets, members, counts, n, rounds, problem.k_max, problem.forced, blocked.copy(), bounds, worth
             )
-            upper = _least_bound(gains, largest if bounds else None, problem)
-        return Choice(seeds, gains, upper, None if judge is None else int(judge.coverage(seeds)[-1]))
+            choice = _choice(seeds, gains, largest if bounds else None, own, problem)
+        return choice if judge is None else replace(choice, hit=int(judge.coverage(seeds)[-1]))
 
 
-def _least_bound(gains: np.ndarray, largest: np.ndarray | None, problem: Problem) -> int | None:
-    """Return the least of Λ(S_i) + largest[i] over the prefixes that hold the forced vertices."""
-    if largest is None:
-        return None
-    covered = np.concatenate([np.zeros(1, np.int64), np.cumsum(gains)])
-    return int((covered + largest)[len(problem.forced) :].min())
+def _choice(
+    seeds: np.ndarray,
+    gains: np.ndarray,
+    largest: np.ndarray | None,
+    own: Own | None,
+    problem: Problem,
+    hit: int | None = None,
+) -> Choice:
+    """Return a choice with the least worth of S_i + largest[i] over the prefixes that hold the forced vertices."""
+    unit = 1 if own is None else own.unit
+    values = gains if own is None else unit * gains + own.of(seeds)
+    worth = np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
+    upper = None if largest is None else Decimal(int((worth + largest)[len(problem.forced) :].min())) / unit
+    return Choice(seeds, gains, Decimal(int(worth[-1])) / unit, upper, unit, hit)

@@ -123,8 +123,9 @@ def select(
         raise UsageError(f"k is {k}; 1 to {n}, the number of vertices, are allowed")
     counts = np.bincount(members, minlength=n * rounds).astype(np.int32)
     seeds, gains, _ = cover_cpu.greedy(
-        offsets, members, counts, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False
-    )
+        offsets, members, counts, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False,
+        cover_cpu.PLAIN,
+    )  # fmt: skip
     sets, covered = len(offsets) - 1, int(gains.sum())
     drawn, estimates = sets, {"spread_estimate": None, "selection_estimate": n * covered / sets}
     if judge is not None:

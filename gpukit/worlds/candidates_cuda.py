@@ -17,14 +17,24 @@ FREE, BLOCKED, FORCED = 0, 1, 2
 
 
 @cuda.jit(device=True)
-def bits_of(work, state, limit, word):
+def value_of(counts, own, unit, e):
+    """Return what an element is worth: the sets it is in, and what it counts for besides."""
+    if len(own) > 0:
+        return int32(unit) * counts[e] + own[e]
+    return counts[e]
+
+
+@cuda.jit(device=True)
+def bits_of(work, query, limit, word):
     """Return the bits of the candidates among 32 elements, and 1 << PACKED for each plus all their occurrences."""
     bits, sums = int64(0), int64(0)
     for i in range(32):
         e = 32 * word + i
-        if e < len(work) and ((state[e] == FREE and work[e] >= limit) or state[e] == FORCED):
-            bits |= int64(1) << i
-            sums += (int64(1) << PACKED) + work[e]
+        if e < len(work):
+            free = query.state[e] == FREE and value_of(work, query.own, query.unit, e) >= limit
+            if free or query.state[e] == FORCED:
+                bits |= int64(1) << i
+                sums += (int64(1) << PACKED) + work[e]
     return bits, sums
 
 

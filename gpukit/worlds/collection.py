@@ -21,8 +21,40 @@ TASK = 8192
 PARALLEL = 60_000
 """Members from which on waking other threads pays: about 3 ms of work."""
 
+LOOKS = 2
+"""Ids that are looked at, to leave out trivial sets, in the time of a member."""
+
 EXPECTED_SIZE = 8
 """Members of a set before any was drawn."""
+
+
+class Own(NamedTuple):
+    """What elements count for besides the sets they cover: ⌈values · scale⌉ units, of which a set has ``unit``.
+
+    Every device works that out alike: the product of two numbers of 64 bits is rounded the same way everywhere.
+
+    Attributes
+    ----------
+    values : float64 array, shape (n,)
+    scale : float
+    unit : int
+    highest : float
+        The largest of the values.
+    """
+
+    values: np.ndarray
+    scale: float
+    unit: int
+    highest: float
+
+    def of(self, elements: np.ndarray | None = None) -> np.ndarray:
+        """Return what elements, or all, count for (int64)."""
+        values = self.values if elements is None else self.values[elements]
+        return np.ceil(values * self.scale).astype(np.int64)
+
+    def worth(self) -> cover_cpu.Worth:
+        """Return the same for :func:`gpukit.worlds.cover_cpu.greedy`."""
+        return cover_cpu.Worth(self.of(), self.unit)
 
 
 class Query(NamedTuple):
@@ -38,12 +70,15 @@ class Query(NamedTuple):
         Elements never chosen.
     bounds : bool
         Whether to bound what any other choice covers (``Selection.largest``).
+    own : Own or None
+        What elements count for besides the sets they cover; None: nothing, for any number of rounds.
     """
 
     k: int
     forced: np.ndarray = np.empty(0, np.int32)
     blocked: np.ndarray | None = None
     bounds: bool = False
+    own: Own | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +92,8 @@ class Selection:
     gains : int64 array, shape (s,)
         Sets each newly covered.
     largest : int64 array, shape (s + 1,), or None
-        Sum of the k largest marginal counts (of each round) given the first i seeds; -1 before the forced ones.
+        Sum of the k largest marginal values (of each round) given the first i seeds, with ``own``; -1 before the forced
+        ones.
     hit : int or None
         Sets that the seeds cover of the collection that judges them.
     """
@@ -69,11 +105,15 @@ class Selection:
 
 
 class Collection(Protocol):
-    """What the host algorithms need of a collection; the CPU and CUDA ones give equal answers."""
+    """What the host algorithms need of a collection; the CPU and CUDA ones give equal answers.
+
+    ``size`` sets count; ``ids`` sample ids from ``first`` on were looked at, more where trivial sets are left out.
+    """
 
     reverse: Reverse
     size: int
     first: int
+    ids: int
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
@@ -105,12 +145,13 @@ def select_from(
     reverse: Reverse, offsets: np.ndarray, members: np.ndarray, counts: np.ndarray, query: Query
 ) -> Selection:
     """Choose from sets in host memory; ``counts`` are taken over."""
-    k, forced, blocked, bounds = query
-    barred = np.zeros(reverse.elements, np.bool_) if blocked is None else blocked.copy()
+    barred = np.zeros(reverse.elements, np.bool_) if query.blocked is None else query.blocked.copy()
+    worth = cover_cpu.PLAIN if query.own is None else query.own.worth()
     seeds, gains, largest = cover_cpu.greedy(
-        offsets, members, counts, reverse.n, reverse.rounds, k, forced.astype(np.int32), barred, bounds
-    )
-    return Selection(seeds, gains, largest if bounds else None)
+        offsets, members, counts, reverse.n, reverse.rounds, query.k, query.forced.astype(np.int32), barred,
+        query.bounds, worth,
+    )  # fmt: skip
+    return Selection(seeds, gains, largest if query.bounds else None)
 
 
 def coverage_of(elements: int, offsets: np.ndarray, members: np.ndarray, seeds: np.ndarray) -> np.ndarray:
@@ -138,6 +179,9 @@ def check_ids(first: int, size: int) -> None:
 class CpuCollection:
     """An RR collection in host memory, drawn by threads.
 
+    Where trivial sets are left out, sets are those of consecutive ids that are not trivial, and some may be drawn ahead
+    of ``size``.
+
     Parameters
     ----------
     reverse : Reverse
@@ -152,7 +196,7 @@ class CpuCollection:
 
     def __init__(self, reverse: Reverse, seed: int, first: int = 0, threads: int = 1) -> None:
         self.reverse, self.seed, self.first, self.threads = reverse, seed, first, threads
-        self.size = 0
+        self.size = self.ids = 0
         self._offsets = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
         self._counts = [np.zeros(reverse.elements, np.int32) for _ in range(threads)]
@@ -166,25 +210,23 @@ class CpuCollection:
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
-        if size <= self.size:
-            return
-        check_ids(self.first, size)
         if self.size == 0 and size > 16 * TASK:
             self.extend(TASK)  # to know their size before many are drawn
         # Each takes an offset and its members, and a new one does so twice while it is joined to the others.
         need = int((2 * size - self.size) * (8 + 4 * self._mean()))
         advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
         check_host({f"{size:,} RR sets": need}, advice)
-        if not self.shares(size):
-            pieces = [self._draw(self.first + self.size, size - self.size)]
-        else:
-            pieces = self._draw_parallel(size)
-        offsets, members = [self._offsets], [self._members[: self._offsets[-1]]]
-        for piece_offsets, piece_members in pieces:
-            offsets.append(piece_offsets[1:] + offsets[-1][-1])
-            members.append(piece_members)
-        self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
-        self.size = size
+        while len(self._offsets) <= size:
+            count = self.reverse.ids_for(size + 1 - len(self._offsets))
+            check_ids(self.first, self.ids + count)
+            pieces = self._draw_parallel(count) if self.shares(size) else [self._draw(self.first + self.ids, count)]
+            offsets, members = [self._offsets], [self._members[: self._offsets[-1]]]
+            for piece_offsets, piece_members in pieces:
+                offsets.append(piece_offsets[1:] + offsets[-1][-1])
+                members.append(piece_members)
+            self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
+            self.ids += count
+        self.size = max(self.size, size)
 
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Do the same; there is nothing to wait for."""
@@ -193,11 +235,14 @@ class CpuCollection:
 
     def shares(self, size: int) -> bool:
         """Return whether drawing up to ``size`` sets is work enough for several threads."""
-        return self.threads > 1 and (size - self.size) * self._mean() >= PARALLEL
+        sets = size + 1 - len(self._offsets)
+        looks = self.reverse.ids_for(sets) / LOOKS if self.reverse.quiet is not None else 0
+        return self.threads > 1 and sets * self._mean() + looks >= PARALLEL
 
     def _mean(self) -> float:
         """Return the members of a set."""
-        return self.members() / self.size if self.size else EXPECTED_SIZE
+        sets = len(self._offsets) - 1
+        return int(self._offsets[-1]) / sets if sets else EXPECTED_SIZE
 
     def workers(self) -> ThreadPoolExecutor:
         """Return the pool of worker threads, made when first needed."""
@@ -205,11 +250,11 @@ class CpuCollection:
             self._pool = ThreadPoolExecutor(self.threads)
         return self._pool
 
-    def _draw_parallel(self, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Draw in tasks, each worker with its own counters; an interrupt ends them at the next task."""
-        count = size - self.size
-        task = min(TASK, max(sample_cpu.BATCH, -(-count // (2 * self.threads))))
-        starts = range(self.size, size, task)
+    def _draw_parallel(self, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Draw the next ids in tasks, each worker with its own counters; an interrupt ends them at the next task."""
+        task = min(self.reverse.ids_for(TASK), max(sample_cpu.BATCH, -(-count // (2 * self.threads))))
+        end = self.ids + count
+        starts = range(self.ids, end, task)
         stop = Event()
 
         def work(worker: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -217,7 +262,7 @@ class CpuCollection:
             for low in starts[worker :: self.threads]:
                 if stop.is_set():
                     break
-                drawn.append(self._draw(self.first + low, min(task, size - low), worker))
+                drawn.append(self._draw(self.first + low, min(task, end - low), worker))
             return drawn
 
         try:
@@ -229,25 +274,32 @@ class CpuCollection:
 
     def members(self) -> int:
         """Return the number of members of all sets."""
-        return int(self._offsets[-1])
+        return int(self._offsets[self.size])
+
+    def _sets(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._offsets[: self.size + 1], self._members
 
     def select(self, query: Query, judge: "Collection | None" = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
         counts = self._counts[0].copy()
         for more in self._counts[1:]:
             counts += more
-        chosen = select_from(self.reverse, self._offsets, self._members, counts, query)
+        ahead = self._members[self.members() : self._offsets[-1]]
+        if len(ahead):
+            counts -= np.bincount(ahead, minlength=len(counts)).astype(np.int32)
+        chosen = select_from(self.reverse, *self._sets(), counts, query)
         return chosen if judge is None else replace(chosen, hit=int(judge.coverage(chosen.seeds)[-1]))
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
-        return coverage_of(self.reverse.elements, self._offsets, self._members, seeds)
+        return coverage_of(self.reverse.elements, *self._sets(), seeds)
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32), members of a set ascending."""
-        members = self._members.copy()
-        cover_cpu.sort_sets(self._offsets, members)
-        return self._offsets, members
+        offsets, members = self._sets()
+        members = members[: offsets[-1]].copy()
+        cover_cpu.sort_sets(offsets, members)
+        return offsets, members
 
 
 def extend_both(first: Collection, second: Collection, size: int) -> None:

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpukit.device.arrays import Buffer, OutOfMemory, copy, side_stream, wait_for_stream, xp
+from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
-from gpukit.worlds import room, samplers_cuda, walk_cuda
-from gpukit.worlds import sample_cuda as kernels
+from gpukit.worlds import cover_cuda, room, sample_cuda, samplers_cuda, walk_cuda
 from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids, coverage_of, select_from
 from gpukit.worlds.cover_cpu import sort_sets
 from gpukit.worlds.cover_cuda import Sets
 from gpukit.worlds.graph_cuda import Batch, DeviceGraph, bytes_of, release
 from gpukit.worlds.host_sets import HostSets, gather
-from gpukit.worlds.reverse import Reverse
+from gpukit.worlds.reverse import Reverse, Samples
 
 MIN_LAUNCH_SETS = 1 << 15
 """Sets drawn at least: a launch costs as much as these, and later requests find them there."""
@@ -26,8 +26,14 @@ MIN_LAUNCH_SETS = 1 << 15
 SIDE_LAUNCH_SETS = 1 << 16
 """Sets of a launch that leaves room for another one beside it."""
 
+VALUES = cover_cuda.CHOSEN
+"""Values of elements at most where a GPU chooses."""
+
 SPARE_PAIRS = 1 << 22
 """Pairs the queue holds beyond what is expected."""
+
+LOOKS, LOOK_BYTES = 1 << 24, 64
+"""Ids that are looked at together at most to leave out trivial sets, and the bytes that each may take of the budget."""
 
 MAX_PAIRS, MIN_PAIRS = 2**31 - 1, 1 << 10
 """Pairs of a batch at most, and whatever is left."""
@@ -70,14 +76,15 @@ class CudaCollection:
         walks = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and self.graph.link()
         self._sampler = sampler or (samplers_cuda.walk if walks else samplers_cuda.skip)
         self._whole_room = sampler is not None
-        self.size = 0
+        self.size = self.ids = 0
+        self._all = Buffer(0, np.int64)
         self._drawn = 0
         self._used = 0
         self._mean = 32.0
         self._host: HostSets | None = None
         self._give_back()
         self._counts = Buffer(reverse.elements, np.int32, 0)
-        self._control = Buffer(kernels.CONTROL, np.int64, 0)
+        self._control = Buffer(sample_cuda.CONTROL, np.int64, 0)
         self._samplers = self.graph.work
         self.graph.add(self, memory)
 
@@ -95,10 +102,12 @@ class CudaCollection:
 
         ``on_side``: few sets, which leave much of the GPU idle, are drawn on a stream of their own.
         """
-        check_ids(self.first, size)
-        if size > self._drawn:
+        while size > self._drawn:
             count = max(size, MIN_LAUNCH_SETS) - self._drawn
-            turns = self._appending(self._drawn, count)
+            ids = self.reverse.ids_for(count)
+            check_ids(self.first, self.ids + ids)
+            turns = self._appending(self.ids, ids)
+            self.ids += ids
             yield from self._on_side_stream(turns) if on_side and count <= SIDE_LAUNCH_SETS else turns
         self.size = max(self.size, size)
 
@@ -116,12 +125,33 @@ class CudaCollection:
             self._samplers = self.graph.work
 
     def append(self, low: int, count: int) -> None:
-        """Draw the sets with ids ``first + low`` … and number them after those there are."""
+        """Draw the sets with ids ``first + low`` …, but trivial ones that are left out, and number them on."""
         for _ in self._appending(low, count):
             pass
 
     def _appending(self, low: int, count: int) -> Iterator[None]:
+        """Do the same, and stop after each launch."""
+        whole = self.reverse.samples(self.seed, self.first + low, count)._replace(kept=self._all)
+        if self.reverse.quiet is None:
+            yield from self._in_batches(whole)
+            return
+        looks = max(MIN_LAUNCH_SETS, min(LOOKS, self.graph.budget // LOOK_BYTES))
+        for start in range(0, count, looks):
+            part = whole._replace(first=whole.first + start, size=min(looks, count - start))
+            kept = self._keep(part)
+            yield from self._in_batches(part._replace(size=len(kept), kept=kept))
+
+    def _keep(self, samples: Samples) -> Buffer:
+        """Return which of the ids are of sets that are not trivial, as int64 counted from the first."""
+        flags = Buffer(samples.size, np.uint8)
+        block = 32 if xp is np else sample_cuda.BLOCK
+        grid = min(-(-samples.size // block), 1 << 16)
+        launch(sample_cuda.keep, grid, block, self.graph.tables, samples._replace(kept=self._all.view), flags.view)
+        return Buffer(xp.flatnonzero(flags.array))
+
+    def _in_batches(self, samples: Samples) -> Iterator[None]:
         """Draw in as many batches as fit, and stop after each launch."""
+        low, count = 0, samples.size
         batch, limit = count, MAX_PAIRS
         while count > 0:
             batch = min(batch, count)
@@ -132,7 +162,7 @@ class CudaCollection:
                 expected = pairs_max
             pairs = pairs_max if self._whole_room else min(expected, pairs_max)
             try:
-                done = yield from self._drawing(low, batch, pairs, self._target(count))
+                done = yield from self._drawing(_part(samples, low, batch), pairs, self._target(count))
             except OutOfMemory:
                 wait_for_stream()  # before anything that it still copies from is given back
                 release(self._samplers)
@@ -195,12 +225,12 @@ class CudaCollection:
         """Return the most pairs of a batch when so many sets are to come."""
         return room.most_pairs(self._memory(), self._held(), self._target(count), pair)
 
-    def _drawing(self, low: int, count: int, pairs: int, target: int = 0) -> Generator[None, None, int | None]:
+    def _drawing(self, samples: Samples, pairs: int, target: int = 0) -> Generator[None, None, int | None]:
         """Draw sets after those there are, stop after each launch; return their members, or None if they do not fit.
 
         ``target``: for how many sets to make room, where there is too little.
         """
-        base = 0 if self._host is not None else self._drawn
+        base, count = 0 if self._host is not None else self._drawn, samples.size
         # What is replaced may belong to another stream, which would use it again before this one has copied it.
         replaced = [one.array for one in (self._starts, self._sizes, self._entries)]
         places = room.most_entries(self._memory(), self._held(), target, pairs)
@@ -209,25 +239,24 @@ class CudaCollection:
         self._entries.reserve(self._used + pairs, self._used, places)
         self._control.array.fill(0)
         before = self._counts.array.copy()
-        out = kernels.Output(
+        out = sample_cuda.Output(
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view
         )
-        samples = self.reverse.samples(self.seed, self.first + low, count)
         self._sampler(Batch(self.graph, samples, pairs, self._samplers, out, self._control.view))
         yield
         control = self._control.host()
         del replaced
-        short = self._used + control[kernels.MEMBER_TAIL] > len(self._entries)
+        short = self._used + control[sample_cuda.MEMBER_TAIL] > len(self._entries)
         walks = self._sampler is samplers_cuda.walk
-        short |= walks and control[kernels.TICKET] < count
-        if control[kernels.OVERFLOW] or short:
+        short |= walks and control[sample_cuda.TICKET] < count
+        if control[sample_cuda.OVERFLOW] or short:
             self._counts.array[:] = before
             release(self._samplers, "visited", "found")  # bits of elements that found no place are still set
-            if control[kernels.OVERFLOW] == walk_cuda.DEEP and walks:
+            if control[sample_cuda.OVERFLOW] == walk_cuda.DEEP and walks:
                 self._sampler = samplers_cuda.skip
-                return (yield from self._drawing(low, count, pairs, target))
+                return (yield from self._drawing(samples, pairs, target))
             return None
-        return int(control[kernels.MEMBER_TAIL])
+        return int(control[sample_cuda.MEMBER_TAIL])
 
     def members(self) -> int:
         """Return the number of members of all sets."""
@@ -254,15 +283,18 @@ class CudaCollection:
         return result
 
     def _select_on_device(self, query: Query, judge: "CudaCollection | None") -> Selection | None:
-        """Return None if the candidates did not suffice."""
+        """Return None if the candidates did not suffice, or the values are too large for them."""
         chooser = self.graph.chooser
+        own = query.own
+        if own is not None and own.unit * self.size + own.highest * own.scale > VALUES:
+            return None
         results = chooser.choose(self._on_device(), self._drawn, query)
         if judge is not None:
             judge.graph.chooser.cover(judge._on_device(), judge._drawn, results.seeds, results.hits)
         return chooser.selection(results, query, judge is not None)
 
     def _on_device(self) -> Sets:
-        """Return the first ``size`` sets, for kernels."""
+        """Return the first ``size`` sets, for sample_cuda."""
         return Sets(
             self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
             self._counts.view, self.size == self._drawn,
@@ -365,6 +397,13 @@ class CudaCollection:
         assert self._host is not None
         self._host.add(*self._fetched(0, batch))
         self._used = 0
+
+
+def _part(samples: Samples, low: int, count: int) -> Samples:
+    """Return a part of a request, for sample_cuda."""
+    if len(samples.kept):
+        return samples._replace(size=count, kept=Buffer(samples.kept.array[low : low + count]).view)
+    return samples._replace(first=samples.first + low, size=count, kept=samples.kept.view)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class MultiCudaCollection:
         memory: int | None = None,
         graph: "dict[int, DeviceGraph] | None" = None,
     ) -> None:
-        self.reverse, self.first, self.size = reverse, first, 0
+        self.reverse, self.first, self.size, self.ids = reverse, first, 0, 0
         self.gpus = tuple(gpus)
         self.graph: dict[int, DeviceGraph] = {} if graph is None else graph
         # A thread per GPU: parts on one share its working space. The simulator runs one kernel at a time.
@@ -71,15 +71,16 @@ class MultiCudaCollection:
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
-        check_ids(self.first, size)
-        if size > self._drawn:
-            target = max(size, collection_cuda.MIN_LAUNCH_SETS)
-            bounds = np.linspace(self._drawn, target, len(self.gpus) + 1).astype(np.int64).tolist()
+        while size > self._drawn:
+            ids = self.reverse.ids_for(max(size, collection_cuda.MIN_LAUNCH_SETS) - self._drawn)
+            check_ids(self.first, self.ids + ids)
+            bounds = np.linspace(self.ids, self.ids + ids, len(self.gpus) + 1).astype(np.int64).tolist()
             pieces = self._on_each(
                 lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:]
             )
             self._pieces.extend(zip(self._parts, pieces, strict=True))
-            self._drawn = target
+            self._drawn += sum(piece.sets_end - piece.sets for piece in pieces)
+            self.ids += ids
         self.size = max(self.size, size)
 
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:

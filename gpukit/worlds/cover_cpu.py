@@ -7,6 +7,8 @@ element outside the candidates could matter, the candidates are chosen again; th
 all elements.
 """
 
+from collections import namedtuple
+
 import numpy as np
 
 from gpukit.device.compiled import njit
@@ -14,33 +16,55 @@ from gpukit.device.compiled import njit
 CANDIDATES_PER_SEED = 16
 MIN_CANDIDATES = 512
 
+LEVELS = 1 << 16
+"""Values that a limit is looked for among: those of counts, or of counts without their lowest bits."""
+
+NOTHING = np.empty(0, np.int64)
+
+
+class Worth(namedtuple("Worth", "own unit")):
+    """What elements count for: ``own`` of each (int64, or empty: nothing), and ``unit`` for each set they cover."""
+
+
+PLAIN = Worth(NOTHING, 1)
+
+
+@njit(inline="always")
+def _value(counts, own, unit, e):
+    return np.int64(counts[e]) * unit + (own[e] if len(own) else 0)
+
 
 @njit
-def _limit(counts, pool, blocked, target):
-    """Return the largest limit that at least ``target`` unblocked elements of ``pool`` reach, 0 if too few do."""
-    highest = 0
+def _limit(counts, worth, pool, blocked, target):
+    """Return a limit that at least ``target`` unblocked elements of ``pool`` reach, hardly more; 0 if too few do."""
+    own, unit = worth.own, worth.unit
+    highest = np.int64(0)
     for e in pool:
-        highest = max(highest, counts[e])
-    histogram = np.zeros(highest + 1, np.int64)
+        highest = max(highest, _value(counts, own, unit, e))
+    shift = 0
+    while highest >> shift >= LEVELS:
+        shift += 1
+    histogram = np.zeros((highest >> shift) + 1, np.int64)
     for e in pool:
         if not blocked[e]:
-            histogram[counts[e]] += 1
+            histogram[_value(counts, own, unit, e) >> shift] += 1
     reached = 0
-    for limit in range(highest, 0, -1):
-        reached += histogram[limit]
+    for level in range(len(histogram) - 1, 0, -1):
+        reached += histogram[level]
         if reached >= target:
-            return limit
+            return level << shift
     return 0
 
 
 @njit
-def _candidates(counts, pool, blocked, limit, slot):
-    """Return the unblocked elements of ``pool`` with count >= limit and note their place in ``slot`` (others: -1)."""
+def _candidates(counts, worth, pool, blocked, limit, slot):
+    """Return the unblocked elements of ``pool`` worth >= limit and note their place in ``slot`` (others: -1)."""
+    own, unit = worth.own, worth.unit
     chosen = np.empty(len(pool), np.int32)
     size = 0
     for e in pool:
         slot[e] = -1
-        if counts[e] >= limit and not blocked[e]:
+        if _value(counts, own, unit, e) >= limit and not blocked[e]:
             chosen[size] = e
             slot[e] = size
             size += 1
@@ -96,41 +120,37 @@ def cover(starts, sets, c, offsets, members, covered, counts):
 
 
 @njit
-def _largest(counts, candidates, round_of, t, k, histogram):
-    """Return the sum of the k largest candidate counts of round t and the k-th of them (-1 if there are fewer).
+def _largest(counts, worth, candidates, round_of, t, k, blocked, values):
+    """Return the sum of the k largest values of candidates of round t, and the k-th of them (-1 if there are fewer).
 
-    ``histogram`` is zero up to the highest count, before and after.
+    What was chosen, and so is blocked, adds nothing more. ``values`` is room for as many as there are candidates.
     """
-    highest = 0
+    own, unit = worth.own, worth.unit
+    size = 0
     for c in range(len(candidates)):
-        if round_of[c] == t:
-            count = counts[candidates[c]]
-            histogram[count] += 1
-            highest = max(highest, count)
-    total, taken, value = 0, 0, highest + 1
-    while value > 0 and taken < k:
-        value -= 1
-        more = min(histogram[value], k - taken)
-        taken += more
-        total += more * value
-    for c in range(len(candidates)):
-        histogram[counts[candidates[c]]] = 0
-    return total, value if taken == k else -1
+        if round_of[c] == t and not blocked[candidates[c]]:
+            values[size] = _value(counts, own, unit, candidates[c])
+            size += 1
+    if size <= k:
+        return values[:size].sum(), values[:size].min() if size == k else np.int64(-1)
+    ordered = np.partition(values[:size], size - k)
+    return ordered[size - k :].sum(), ordered[size - k]
 
 
 @njit
-def _eligible(counts, blocked, n, rounds, k):
-    """Return, ascending, the elements with a positive count, and in each round the k lowest unblocked ones without.
+def _eligible(counts, worth, blocked, n, rounds, k):
+    """Return, ascending, the elements of positive value, and in each round the k lowest unblocked ones without.
 
-    Of elements that cover nothing more the lower ones are chosen, so others never are.
+    Of elements that are worth nothing more the lower ones are chosen, so others never are.
     """
+    own, unit = worth.own, worth.unit
     found = np.empty(len(counts), np.int32)
     size = 0
     for t in range(rounds):
         idle = 0
         for e in range(t * n, (t + 1) * n):
             found[size] = e
-            if counts[e] > 0:
+            if _value(counts, own, unit, e) > 0:
                 size += 1
             elif idle < k and not blocked[e]:
                 idle += 1
@@ -140,29 +160,33 @@ def _eligible(counts, blocked, n, rounds, k):
 
 # OPIM-C, section 5. Returns the sum over all rounds, and whether no other element can be among the largest.
 @njit
-def _bound(counts, candidates, round_of, rounds, k, limit, histogram):
-    total, enough = 0, True
+def _bound(counts, worth, candidates, round_of, rounds, k, limit, blocked, values):
+    total, enough = np.int64(0), True
     for t in range(rounds):
-        part, last = _largest(counts, candidates, round_of, t, k, histogram)
+        part, last = _largest(counts, worth, candidates, round_of, t, k, blocked, values)
         total += part
         enough &= last >= limit
     return total, enough
 
 
-# Algorithm 1, line 7. Returns the lowest of the candidates with the highest count that may be chosen, and that count.
+# Algorithm 1, line 7. Returns the lowest of the candidates of the highest value that may be chosen, and that value.
 @njit
-def _best(counts, candidates, round_of, quota, blocked):
-    best, highest = -1, -1
+def _best(counts, worth, candidates, round_of, quota, blocked):
+    own, unit = worth.own, worth.unit
+    best, highest = -1, np.int64(-1)
     for c in range(len(candidates)):
         e = candidates[c]
-        if counts[e] > highest and quota[round_of[c]] > 0 and not blocked[e]:
-            best, highest = e, counts[e]
+        value = _value(counts, own, unit, e)
+        if value > highest and quota[round_of[c]] > 0 and not blocked[e]:
+            best, highest = e, value
     return best, highest
 
 
 @njit
-def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
-    """Choose up to k elements in each round that greedily cover the most sets; ties go to the lower element.
+def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds, worth):
+    """Choose up to k elements in each round greedily; ties go to the lower element.
+
+    An element is worth what it counts for by itself, and the sets that it newly covers.
 
     Parameters
     ----------
@@ -178,7 +202,9 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
     blocked : bool array, shape (n * rounds,)
         Elements never chosen. Taken over.
     bounds : bool
-        Whether to sum the k largest marginal counts before each choice after the forced ones, and after the last.
+        Whether to sum the k largest marginal values before each choice after the forced ones, and after the last.
+    worth : Worth
+        ``PLAIN``: the sets alone.
 
     Returns
     -------
@@ -186,7 +212,7 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
     gains : int64 array
         Sets each seed newly covered.
     largest : int64 array, shape (len(seeds) + 1,)
-        Sums of the k largest marginal counts of every round given the first i seeds; -1 where not asked for.
+        Sums of the k largest marginal values of every round given the first i seeds; -1 where not asked for.
     """
     covered = np.zeros(len(offsets) - 1, np.bool_)
     slot = np.full(n * rounds, -1, np.int32)
@@ -205,19 +231,23 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds):
             seeds[i] = forced[i]
             gains[i] = cover(starts, sets, i, offsets, members, covered, counts)
             quota[forced[i] // n] -= 1
-    pool = np.flatnonzero(counts > 0).astype(np.int32)
-    histogram = np.zeros(max(counts) + 1, np.int64)
+    pool = np.arange(n * rounds, dtype=np.int32)
+    if len(worth.own) == 0:
+        pool = np.flatnonzero(counts > 0).astype(np.int32)
     while True:
         # An epoch: afterwards the index holds the uncovered sets of all elements that reach the limit.
-        limit = _limit(counts, pool, blocked, target)
+        limit = _limit(counts, worth, pool, blocked, target)
         if limit == 0:
-            pool = _eligible(counts, blocked, n, rounds, k)
-        candidates = _candidates(counts, pool, blocked, limit, slot)
+            pool = _eligible(counts, worth, blocked, n, rounds, k)
+        candidates = _candidates(counts, worth, pool, blocked, limit, slot)
         round_of = candidates // n if rounds > 1 else np.zeros(len(candidates), np.int64)
         starts, sets = invert(offsets, members, covered, counts, candidates, slot)
+        values = np.empty(len(candidates), np.int64)
         while True:
-            total, enough = _bound(counts, candidates, round_of, rounds, k, limit, histogram) if bounds else (-1, True)
-            best, highest = _best(counts, candidates, round_of, quota, blocked)
+            total, enough = np.int64(-1), True
+            if bounds:
+                total, enough = _bound(counts, worth, candidates, round_of, rounds, k, limit, blocked, values)
+            best, highest = _best(counts, worth, candidates, round_of, quota, blocked)
             enough &= chosen == k * rounds or highest >= limit
             if limit > 0 and not enough:
                 break

@@ -12,7 +12,7 @@ from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.compiled import kernel
 from gpukit.device.prefix_sum_cuda import add_up
-from gpukit.worlds.candidates_cuda import AT_ONCE, FREE, PACKED, bits_of, count_candidates, find, number_of
+from gpukit.worlds.candidates_cuda import AT_ONCE, FREE, PACKED, bits_of, count_candidates, find, number_of, value_of
 from gpukit.worlds.sample_cuda import step
 
 BLOCK, WARP = 512, 32
@@ -33,6 +33,9 @@ STATUS, CONTROL_EPOCH, CONTROL = 0, 1, 1 + EPOCHS
 """Places in ``control``: the outcome; from the second on, for each epoch, the number of candidates; its length."""
 
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
+
+CHOSEN = 1 << 30
+"""What is taken off the value of a candidate that was chosen: below zero it can neither be chosen nor count again."""
 
 WARP_SETS, BLOCK_SETS, BEGIN, END = 0, 1, 2, 3
 """Places in shared memory: how many new sets warps take, how many the block takes, and the bounds of a list."""
@@ -61,7 +64,7 @@ class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
     """
 
 
-class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target bounds")):
+class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target bounds own unit")):
     """What to choose.
 
     Attributes
@@ -74,6 +77,10 @@ class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target boun
         Number of candidates to aim at in the first epoch.
     bounds : bool
         Whether to fill ``largest``.
+    own : int32 array, shape (n,) or (0,)
+        What each element counts for besides the sets it covers; empty: nothing.
+    unit : int
+        What a set counts for; values stay below 2**31.
     """
 
 
@@ -95,14 +102,14 @@ class Work(
     inverted : int32 array, shape (used,)
     covered : int32 array, shape (>= size,)
     taken : int32 array, shape (4, MAX_CANDIDATES)
-        What the candidates lost by the last seed, in the row of its number modulo 4.
+        Sets that the candidates lost by the last seed, in the row of its number modulo 4.
     snapshot : int32 array, shape (k * rounds + 1, MAX_CANDIDATES)
-        Counts of the candidates before each seed.
+        Values of the candidates before each seed.
     """
 
 
 class Answer(namedtuple("Answer", "seeds gains largest")):
-    """Results: ``seeds``, ``gains`` (int64, k * rounds) and ``largest`` (int64, k * rounds + 1)."""
+    """Results: ``seeds``, ``gains`` in values (int64, k * rounds) and ``largest`` (int64, k * rounds + 1)."""
 
 
 class Thread(namedtuple("Thread", "tid block_size block blocks thread threads")):
@@ -115,7 +122,7 @@ class Shared(namedtuple("Shared", "current local quota best todo_start todo_size
     Attributes
     ----------
     current : int32 array, shape (MAX_CANDIDATES,)
-        Uncovered sets that hold each candidate; every block has all of them.
+        Value of each candidate, below zero once it is chosen; every block has all of them.
     local : int32 array, shape (BUCKETS,)
         Histograms; candidates of each round that reach the limit.
     quota : int32 array, shape (BUCKETS,)
@@ -241,8 +248,9 @@ def _fill_histogram(me, query, work, epoch, local):
     cuda.syncthreads()
     e = thread
     while e < len(work.remaining):
-        if work.remaining[e] > 0 and query.state[e] == FREE:
-            cuda.atomic.add(local, _bucket(work.remaining[e]), 1)
+        value = value_of(work.remaining, query.own, query.unit, e)
+        if value > 0 and query.state[e] == FREE:
+            cuda.atomic.add(local, _bucket(value), 1)
         e += threads
     cuda.syncthreads()
     for b in range(tid, BUCKETS, block_size):
@@ -281,7 +289,7 @@ def _mark_candidates(me, query, work, limit, sums_of):
         word = part * block_size + tid
         bits, sums = int64(0), int64(0)
         if word < words:
-            bits, sums = bits_of(work.remaining, query.state, limit, word)
+            bits, sums = bits_of(work.remaining, query, limit, word)
             work.marks[word] = bits
         sums_of[tid] = sums
         add_up(sums_of)
@@ -309,7 +317,7 @@ def _number_candidates(me, query, work, limit, sums_of, few, control, place):
         cuda.atomic.add(few, 0, before)
         bits, sums = int64(0), int64(0)
         if word < words and work.marks[word] > 0:
-            bits, sums = bits_of(work.remaining, query.state, limit, word)
+            bits, sums = bits_of(work.remaining, query, limit, word)
         sums_of[tid] = sums
         add_up(sums_of)
         before = few[0] + sums_of[tid] - sums
@@ -348,7 +356,7 @@ def _invert(me, sets, work, epoch):
 # Algorithm 7, line 14. Afterwards the block's counts are those of the sets that the seeds so far do not cover. A thread
 # asks for several losses before it looks at one: else each subtraction waits for memory.
 @step
-def _subtract_losses(me, current, row, total):
+def _subtract_losses(me, current, row, total, unit):
     tid, block_size = me.tid, me.block_size
     losses = cuda.local.array(LOSSES, int32)
     base = tid
@@ -357,7 +365,7 @@ def _subtract_losses(me, current, row, total):
             losses[i] = row[min(base + i * block_size, total - 1)]
         for i in range(LOSSES):
             if base + i * block_size < total:
-                current[base + i * block_size] -= losses[i]
+                current[base + i * block_size] -= int32(unit) * losses[i]
         base += LOSSES * block_size
 
 
@@ -401,6 +409,18 @@ def _best_of_block(me, best):
                 best[tid] = max(best[tid], best[tid + i * quarter])
         cuda.syncthreads()
         left = quarter
+
+
+# Algorithm 1, lines 8 and 9. Afterwards, and after a barrier, a candidate is a seed, and will not be one again.
+@step
+def _note_choice(me, query, work, block, answer, pick, c):
+    if me.thread == 0:
+        answer.seeds[pick] = work.candidates[c]
+        answer.gains[pick] = block.current[c]
+    if me.tid == 0:
+        block.current[c] -= int32(CHOSEN)
+        if query.rounds > 1:
+            block.quota[work.candidates[c] // query.n] -= 1
 
 
 # Algorithm 7, lines 1 to 18, for the sets of one list. Afterwards, and after a grid barrier, they are covered, and
@@ -459,7 +479,7 @@ def _begin_epoch(me, grid, sets, query, work, block, epoch, bucket):
 # Afterwards all blocks have the counts of the candidates, ``inverted`` their sets, and no seed has taken anything yet.
 # Returns the number of candidates.
 @step
-def _index_candidates(me, grid, sets, query, work, block, control, epoch, limit):
+def _index_candidates(me, grid, sets, query, work, block, seeds, pick, control, epoch, limit):
     candidates_at = CONTROL_EPOCH + epoch
     _mark_candidates(me, query, work, limit, block.best)
     for c in range(me.thread, 4 * MAX_CANDIDATES, me.threads):
@@ -469,9 +489,13 @@ def _index_candidates(me, grid, sets, query, work, block, control, epoch, limit)
     grid.sync()
     total = int(control[candidates_at])
     for c in range(me.tid, total, me.block_size):
-        block.current[c] = work.remaining[work.candidates[c]]
+        block.current[c] = value_of(work.remaining, query.own, query.unit, work.candidates[c])
     _invert(me, sets, work, epoch)
     grid.sync()
+    for i in range(me.tid, pick, me.block_size):
+        word, bit = work.marks[seeds[i] >> 5], seeds[i] & 31
+        if word >> bit & 1 == 1:
+            block.current[number_of(word, bit)] -= int32(CHOSEN)
     return total
 
 
@@ -533,7 +557,7 @@ def greedy(sets, query, work, answer, control):
             break
         bucket = int(few[0])
         limit = _bucket_floor(bucket)
-        total = _index_candidates(me, grid, sets, query, work, block, control, epoch, limit)
+        total = _index_candidates(me, grid, sets, query, work, block, answer.seeds, pick, control, epoch, limit)
         epoch_first = pick
         while True:
             b = tid
@@ -541,7 +565,7 @@ def greedy(sets, query, work, answer, control):
                 block.local[b] = 0
                 b += block_size
             cuda.syncthreads()
-            _subtract_losses(me, block.current, work.taken[(pick - 1) & 3], total)
+            _subtract_losses(me, block.current, work.taken[(pick - 1) & 3], total, query.unit)
             mine = _best_of_thread(me, query, work, block, pick, limit, total)
             # The list of a thread's own best is on its way while the block finds out whose is the best of all.
             begin, end = int64(0), int64(0)
@@ -569,11 +593,7 @@ def greedy(sets, query, work, answer, control):
             if pick == picks:
                 status = DONE
                 break
-            if thread == 0:
-                answer.seeds[pick] = work.candidates[c]
-                answer.gains[pick] = block.current[c]
-            if query.rounds > 1 and tid == 0:
-                block.quota[work.candidates[c] // query.n] -= 1
+            _note_choice(me, query, work, block, answer, pick, c)
             _cover(me, sets, work, block, pick)
             pick += 1
             grid.sync()
@@ -632,7 +652,7 @@ _bool, _int, _i32, _i64, _u8 = types.boolean, types.int64, types.int32[::1], typ
 _rows = types.int32[:, ::1]
 
 SETS = types.NamedTuple((_i64, _i32, _int, _i64, _int, _i32, _bool), Sets)
-QUERY = types.NamedTuple((_int, _int, _int, _i32, _u8, _int, _bool), DeviceQuery)
+QUERY = types.NamedTuple((_int, _int, _int, _i32, _u8, _int, _bool, _i32, _int), DeviceQuery)
 WORK = types.NamedTuple((_i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32, _rows, _rows), Work)
 ANSWER = types.NamedUniTuple(_i64, 3, Answer)
 

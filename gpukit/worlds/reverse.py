@@ -1,7 +1,8 @@
 """A graph made ready for reverse sampling: model, sampler, rounds and root weights, in arrays both devices read."""
 
 from collections import namedtuple
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import NO_PROBABILITIES, check_lt, in_probabilities, threshold
 from gpukit.worlds.rule import LT_CASCADE, LT_CONSTANT, LT_PREFIX
 from gpukit.worlds.tables import build_per_edge_tables, build_tables, equal_rows
+from gpukit.worlds.trivial import ONE, kept_mass, quiet_by_edges, quiet_by_rows, quiet_of_sums
 
 NO_ACCEPT = np.zeros(1, np.uint32)
 NO_ROOTS = np.zeros(0, np.uint64)
@@ -36,8 +38,12 @@ class Tables(namedtuple("Tables", "rows indices accept thresholds lt_kind lt_con
     """
 
 
-class Samples(namedtuple("Samples", "seed tag root_tag first size")):
-    """Which samples are drawn: the user's seed, the streams of coins and roots, the first sample id, and how many."""
+class Samples(namedtuple("Samples", "seed tag root_tag first size kept")):
+    """Which samples are drawn: the user's seed, the streams of coins and roots, the first sample id, and how many.
+
+    ``kept``: on the CPU whether trivial ones are left out; for a kernel the kept ids, as int64 counted from the first,
+    or none where all are drawn.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +66,8 @@ class Reverse:
         How a vertex chooses under LT; ``lt_kind`` is -1 under IC.
     roots : uint64 array
         Prefix sums of the root weights, or empty for uniform roots.
+    quiet : uint64 array, shape (n,), or None
+        Where trivial sets are left out, the chance that no in-edge of a vertex is live, times 2**63 (``trivial.py``).
     """
 
     n: int
@@ -75,6 +83,7 @@ class Reverse:
     lt_constant: int
     lt_prefix: np.ndarray
     roots: np.ndarray
+    quiet: np.ndarray | None = None
 
     @property
     def elements(self) -> int:
@@ -85,6 +94,20 @@ class Reverse:
     def mass(self) -> int:
         """What the share of covered sets is multiplied with to give a spread: n, or the sum of the root weights."""
         return self.n if len(self.roots) == 0 else int(self.roots[-1])
+
+    @cached_property
+    def gamma(self) -> int:
+        """What the share of covered sets that are not trivial is multiplied with, times 2**63; all where all count."""
+        if self.quiet is None:
+            return self.mass * ONE
+        return kept_mass(self.quiet, np.diff(self.roots, prepend=np.uint64(0)) if len(self.roots) else None)
+
+    def ids_for(self, sets: int) -> int:
+        """Return how many sample ids will hardly give fewer sets."""
+        if self.quiet is None or sets < 1:
+            return sets
+        expected = sets * self.mass * ONE // max(1, self.gamma)
+        return expected + expected // 64 + 64
 
     @property
     def stream(self) -> Stream:
@@ -100,7 +123,8 @@ class Reverse:
 
     def samples(self, seed: int, first: int, count: int) -> Samples:
         """Return the request for samples first … first + count - 1."""
-        return Samples(np.uint64(seed), int(self.stream), int(Stream.ROOT), first, count)
+        kept = self.quiet is not None
+        return Samples(np.uint64(seed), int(self.stream), int(Stream.ROOT), first, count, kept)
 
 
 @njit
@@ -124,6 +148,7 @@ def prepare(
     tables: dict[str, np.ndarray] | None = None,
     rounds: int = 1,
     root_weights: np.ndarray | None = None,
+    kept: bool = False,
 ) -> Reverse:
     """Make a graph ready for reverse sampling.
 
@@ -141,6 +166,8 @@ def prepare(
         Reverse searches from each root, 1 to 255 (multi-round influence maximisation).
     root_weights : int64 array, shape (n,), optional
         Weight of each vertex as a root, >= 0, with a positive sum below 2**63; uniform if not given.
+    kept : bool
+        Whether sets that are nothing but their root are left out; for one round and the sampler ``skip``.
 
     Raises
     ------
@@ -161,6 +188,8 @@ def prepare(
         raise UsageError(f"sampler {sampler!r} is unknown; choose skip or scan")
     if not 1 <= rounds <= MAX_ROUNDS or graph.n * rounds >= 2**31 - 1:
         raise UsageError(f"{rounds} rounds: allowed are 1 to {MAX_ROUNDS} with n * rounds below 2**31")
+    if kept and (rounds > 1 or sampler != "skip"):
+        raise UsageError("sets 'kept' are for one round and the sampler skip; choose sets 'plain'")
     roots = NO_ROOTS
     if root_weights is not None:
         if len(root_weights) != graph.n or np.any(root_weights < 0) or not 0 < sum(root_weights.tolist()) < 2**63:
@@ -184,8 +213,24 @@ def prepare(
             lt_kind, constant = LT_CONSTANT, threshold(graph.weights.p)
         else:
             lt_kind, prefix = LT_PREFIX, _prefixes(graph.in_indptr, in_probabilities(graph))
-    return Reverse(
+    reverse = Reverse(
         n=graph.n, rounds=rounds, model=model, sampler=sampler, rows=tables["rows"], indptr=graph.in_indptr,
         indices=indices, accept=accept, thresholds=tables["thresholds"], lt_kind=lt_kind, lt_constant=constant,
         lt_prefix=prefix, roots=roots,
     )  # fmt: skip
+    return replace(reverse, quiet=_quiet(graph, reverse)) if kept else reverse
+
+
+def _quiet(graph: Graph, reverse: Reverse) -> np.ndarray:
+    """Return the chance that no in-edge of a vertex is live, times 2**63: that which the sampler's numbers give."""
+    degrees = np.diff(reverse.indptr).astype(np.uint64)
+    if reverse.lt_kind == LT_CASCADE:
+        return quiet_of_sums(np.where(degrees > 0, np.uint64(1 << 32), np.uint64(0)))
+    if reverse.lt_kind == LT_CONSTANT:
+        return quiet_of_sums(degrees * np.uint64(reverse.lt_constant))
+    if reverse.lt_kind == LT_PREFIX:
+        last = reverse.lt_prefix[np.maximum(reverse.indptr[1:] - 1, 0)]
+        return quiet_of_sums(np.where(degrees > 0, last.astype(np.uint64) + np.uint64(1), np.uint64(0)))
+    if graph.weights.scheme not in ("wc", "const"):
+        return quiet_by_edges(reverse.indptr, in_probabilities(graph))
+    return quiet_by_rows(reverse.rows, reverse.thresholds, graph.n)

@@ -143,6 +143,56 @@ def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample,
 
 
 @numba.njit
+def any_live(length, meta, start, base, accept, thresholds, seed, tag, sample, vertex, words, out):
+    """Return whether a row has a live edge; the arguments and draws of :func:`live_edges`."""
+    kind = uint32(meta) & uint32(255)
+    if kind != uint32(0) and kind != uint32(255):
+        quiet = join64(words[0], words[1]) < thresholds[uint32(meta) >> uint32(8)]
+        if quiet or len(accept) <= 1:
+            return not quiet
+    return live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample, vertex, words, out) > 0
+
+
+@numba.njit
+def is_kept(tables, samples, sample, root, words, out):
+    """Return whether an in-edge of a root is live, so that its set is not trivial.
+
+    Parameters
+    ----------
+    tables, samples
+        :class:`gpukit.worlds.reverse.Tables` and ``Samples``.
+    sample, root : int
+        The sample id and its root.
+    words : tuple of 4 uint32
+        The first draw of the root in this sample.
+    out : uint32 array, shape (64,)
+        Working space.
+    """
+    row, draw = root, 0
+    start, length = int64(tables.rows[row, 0]), tables.rows[row, 1]
+    if tables.lt_kind >= 0:
+        chosen = lt_choice(
+            tables.lt_kind, int64(length), start, tables.lt_constant, tables.lt_prefix,
+            samples.seed, samples.tag, sample, root, 0,
+        )  # fmt: skip
+        return chosen >= 0
+    while True:
+        if length > 0:
+            if draw > 0:
+                words = draw4(samples.seed, samples.tag, sample, root, draw)
+            if any_live(
+                length, tables.rows[row, 2], start, draw, tables.accept, tables.thresholds,
+                samples.seed, samples.tag, sample, root, words, out,
+            ):  # fmt: skip
+                return True
+        row = int64(tables.rows[row, 3])
+        if row == 0:
+            return False
+        start, length = int64(tables.rows[row, 0]), tables.rows[row, 1]
+        draw += CALLS_PER_ROW
+
+
+@numba.njit
 def lt_choice(kind, degree, start, constant, prefix, seed, tag, sample, vertex, draw):
     """Return the position in [0, degree) of the one live in-edge of a vertex under LT, or -1 for none.
 

@@ -13,7 +13,7 @@ from numba import int64, uint32, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4, join64, philox4x32
-from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, draw_root, live_edges, lt_choice
+from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, draw_root, is_kept, live_edges, lt_choice
 from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE
 
 BATCH = 512
@@ -158,34 +158,84 @@ def make_scratch(rounds: int) -> Scratch:
     )
 
 
-# Algorithm 3, lines 1 to 7, for a batch. Afterwards the roots, once for each round, are in the queue and the table.
+# Algorithm 3, line 2. Afterwards ``child`` has the roots of samples low … low + size - 1, counted from the first.
 @njit
-def _start_sets(tables, samples, low, batch, group, elements, owners, table):
-    first, n, roots, rounds = samples.first + low, tables.n, tables.roots, tables.rounds
+def _draw_roots(tables, samples, low, size, group, child):
+    first, n, roots = samples.first + low, tables.n, tables.roots
     vertex, low_word, high_word, w0 = group.vertex, group.low, group.high, group.w0
-    for i in range(batch):
+    for i in range(size):
         vertex[i] = 0
         low_word[i] = uint32(uint64(first + i) & uint64(0xFFFFFFFF))
         high_word[i] = counter_word(first + i, samples.root_tag)
-    draw_group(vertex, low_word, high_word, samples.seed, w0, group.w1, group.w2, group.w3, batch)
-    used = 0
-    for i in range(batch):
+    draw_group(vertex, low_word, high_word, samples.seed, w0, group.w1, group.w2, group.w3, size)
+    for i in range(size):
         product = uint64(w0[i]) * uint64(n)
         root = int64(product >> uint64(32))
         if len(roots) > 0 or biased(product, n):
             root = draw_root(n, roots, samples.seed, samples.root_tag, first + i)
-        for t in range(rounds):
-            elements[used] = root + t * n
-            owners[used] = i
-            _insert(table, uint64(i) << uint64(32) | uint64(root + t * n + 1))
-            used += 1
-    return used
+        child[i] = root
+
+
+# Afterwards the roots of those that are not trivial come first in ``child``, their ids in ``ids``. Returns how many.
+@njit
+def _keep(tables, samples, low, size, group, child, live, ids):
+    first, vertex, low_word, high_word = samples.first + low, group.vertex, group.low, group.high
+    w0, w1, w2, w3 = group.w0, group.w1, group.w2, group.w3
+    for i in range(size):
+        vertex[i] = child[i]
+        high_word[i] = counter_word(first + i, samples.tag)
+    draw_group(vertex, low_word, high_word, samples.seed, w0, w1, w2, w3, size)
+    rows, thresholds = tables.rows, tables.thresholds
+    single, cascade = len(rows) == tables.n and tables.lt_kind < 0, tables.lt_kind == LT_CASCADE
+    kept = 0
+    for i in range(size):
+        root, found = int64(child[i]), int64(-1)
+        length, meta = rows[root, 1], rows[root, 2]
+        if length == 0:
+            found = int64(0)
+        elif cascade:
+            found = int64(1)
+        elif single and meta & uint32(255) == 0:
+            found = quick_edges(meta, length, int64(0), thresholds, False, w0[i], w1[i], w2[i], w3[i], child, BATCH)
+        elif single and join64(w0[i], w1[i]) < thresholds[meta >> uint32(8)]:
+            found = int64(0)
+        if found < 0:
+            found = int64(is_kept(tables, samples, first + i, root, (w0[i], w1[i], w2[i], w3[i]), live))
+        child[kept], ids[kept] = root, low + i
+        kept += int64(found > 0)
+    return kept
+
+
+# Algorithm 3, lines 1 to 7, for a batch. Afterwards the roots, once for each round, are in the queue and the table, and
+# ``ids`` has the ids of the sets, counted from the first. Returns the pairs, the sets, and the next id.
+@njit
+def _start_sets(tables, samples, low, group, children, ids, elements, owners, table):
+    n, rounds, child = tables.n, tables.rounds, children.edge
+    used = batch = 0
+    while batch < BATCH and low < samples.size:
+        size = min(BATCH - batch, samples.size - low)
+        _draw_roots(tables, samples, low, size, group, child)
+        got, fresh = size, ids[batch:]
+        if samples.kept:
+            got = _keep(tables, samples, low, size, group, child, children.live, fresh)
+        else:
+            for i in range(size):
+                fresh[i] = low + i
+        for i in range(got):
+            for t in range(rounds):
+                elements[used] = child[i] + t * n
+                owners[used] = batch + i
+                _insert(table, uint64(batch + i) << uint64(32) | uint64(child[i] + t * n + 1))
+                used += 1
+        batch += got
+        low += size
+    return used, batch, low
 
 
 # Afterwards the group has the rows and the first draws of elements head … head + size - 1.
 @njit
-def _draw(tables, samples, low, elements, owners, head, size, group):
-    rows, first, vertex, low_word, high_word = tables.rows, samples.first + low, group.vertex, group.low, group.high
+def _draw(tables, samples, ids, elements, owners, head, size, group):
+    rows, first, vertex, low_word, high_word = tables.rows, samples.first, group.vertex, group.low, group.high
     starts, lengths, metas = group.starts, group.lengths, group.metas
     for j in range(size):
         v = int64(elements[head + j])
@@ -193,7 +243,7 @@ def _draw(tables, samples, low, elements, owners, head, size, group):
         if tables.rounds > 1:
             round_tag += v // tables.n << 8
             v %= tables.n
-        sample_id = first + owners[head + j]
+        sample_id = first + ids[owners[head + j]]
         vertex[j] = v
         low_word[j] = uint32(uint64(sample_id) & uint64(0xFFFFFFFF))
         high_word[j] = counter_word(sample_id, round_tag)
@@ -204,10 +254,10 @@ def _draw(tables, samples, low, elements, owners, head, size, group):
 # Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the children are
 # the live in-edges in the first row of each element. Returns how many they are, and how many elements have more rows.
 @njit
-def _expand(tables, samples, low, elements, owners, head, size, group, children, more):
+def _expand(tables, samples, ids, elements, owners, head, size, group, children, more):
     # Arrays have names of their own: one that is looked up in a loop counts its users there.
     rows, accept, thresholds, lt_prefix = tables.rows, tables.accept, tables.thresholds, tables.lt_prefix
-    n, rounds, lt_kind, seed, first = tables.n, tables.rounds, tables.lt_kind, samples.seed, samples.first + low
+    n, rounds, lt_kind, seed, first = tables.n, tables.rounds, tables.lt_kind, samples.seed, samples.first
     vertex, starts, lengths, metas = group.vertex, group.starts, group.lengths, group.metas
     w0, w1, w2, w3 = group.w0, group.w1, group.w2, group.w3
     owner, shift, edge, live = children.owner, children.shift, children.edge, children.live
@@ -225,7 +275,7 @@ def _expand(tables, samples, low, elements, owners, head, size, group, children,
             else:
                 chosen = lt_choice(
                     lt_kind, int64(length), start, tables.lt_constant, lt_prefix, seed,
-                    samples.tag + (elements[head + j] // n << 8), first + owners[head + j], vertex[j], 0,
+                    samples.tag + (elements[head + j] // n << 8), first + ids[owners[head + j]], vertex[j], 0,
                 )  # fmt: skip
                 edge[kids] = start + chosen
                 kids += int64(chosen >= 0)
@@ -234,7 +284,7 @@ def _expand(tables, samples, low, elements, owners, head, size, group, children,
             if found < 0:
                 found = live_edges(
                     length, metas[j], start, 0, accept, thresholds, seed,
-                    samples.tag + (elements[head + j] // n << 8), first + owners[head + j], vertex[j],
+                    samples.tag + (elements[head + j] // n << 8), first + ids[owners[head + j]], vertex[j],
                     (w0[j], w1[j], w2[j], w3[j]), live,
                 )  # fmt: skip
                 for c in range(found):
@@ -254,7 +304,7 @@ def _expand(tables, samples, low, elements, owners, head, size, group, children,
 
 # The same for the next row of each element that has one.
 @njit
-def _expand_further(tables, samples, low, elements, owners, head, waiting, base, group, children, more):
+def _expand_further(tables, samples, ids, elements, owners, head, waiting, base, group, children, more):
     rows, accept, thresholds, vertex = tables.rows, tables.accept, tables.thresholds, group.vertex
     owner, shift, edge, live = children.owner, children.shift, children.edge, children.live
     more_row, more_item = more.row, more.item
@@ -263,7 +313,7 @@ def _expand_further(tables, samples, low, elements, owners, head, waiting, base,
         row, j = more_row[i], more_item[i]
         start = int64(rows[row, 0])
         round_tag = samples.tag + (elements[head + j] // tables.n << 8)
-        sample_id = samples.first + low + owners[head + j]
+        sample_id = samples.first + ids[owners[head + j]]
         draws = draw4(samples.seed, round_tag, sample_id, vertex[j], base)
         found = live_edges(
             rows[row, 1], rows[row, 2], start, base, accept, thresholds,
@@ -314,7 +364,7 @@ def _pack(elements, owners, used, batch, total, offsets, packed, place, counts):
 
 @njit
 def sample(tables, samples, counts, scratch):
-    """Draw RR sets.
+    """Draw RR sets; of those that ``samples`` asks for only the ones that are not trivial if it says so.
 
     Parameters
     ----------
@@ -327,13 +377,13 @@ def sample(tables, samples, counts, scratch):
 
     Returns
     -------
-    offsets : int64 array, shape (count + 1,)
+    offsets : int64 array, shape (sets + 1,)
     members : int32 array, shape (offsets[-1],)
         Sets end to end, each in the order of discovery.
     """
-    count = samples.size
-    offsets = np.zeros(count + 1, np.int64)
-    packed = np.empty(max(1024, 8 * count * tables.rounds), np.int32)
+    expected = min(samples.size, 1 << 16) if samples.kept else samples.size
+    offsets = np.zeros(expected + 1, np.int64)
+    packed = np.empty(max(1024, 8 * expected * tables.rounds), np.int32)
     elements, owners, table, words = scratch.elements[:], scratch.owners[:], scratch.table, scratch.words
     group = _Group(
         words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7], words[8],
@@ -343,15 +393,16 @@ def sample(tables, samples, counts, scratch):
     more = _More(np.empty(GROUP, np.int64), np.empty(GROUP, np.int64))
     place = np.zeros(BATCH + 1, np.int64)
     total = 0
-    for low in range(0, count, BATCH):
-        batch = min(BATCH, count - low)
+    ids = np.empty(BATCH, np.int64)
+    low = sets = 0
+    while low < samples.size:
         table[:] = 0
-        used = _start_sets(tables, samples, low, batch, group, elements, owners, table)
+        used, batch, low = _start_sets(tables, samples, low, group, children, ids, elements, owners, table)
         head = 0
         while head < used:
             size = min(GROUP, used - head)
-            _draw(tables, samples, low, elements, owners, head, size, group)
-            kids, waiting = _expand(tables, samples, low, elements, owners, head, size, group, children, more)
+            _draw(tables, samples, ids, elements, owners, head, size, group)
+            kids, waiting = _expand(tables, samples, ids, elements, owners, head, size, group, children, more)
             base = 0
             while True:
                 if used + kids > len(elements):
@@ -363,11 +414,14 @@ def sample(tables, samples, counts, scratch):
                     break
                 base += CALLS_PER_ROW
                 kids, waiting = _expand_further(
-                    tables, samples, low, elements, owners, head, waiting, base, group, children, more
+                    tables, samples, ids, elements, owners, head, waiting, base, group, children, more
                 )
             head += size
         while total + used > len(packed):
             packed = _grown(packed, total)
-        _pack(elements, owners, used, batch, total, offsets[low:], packed, place, counts)
+        while sets + batch >= len(offsets):
+            offsets = _grown(offsets, sets + 1)
+        _pack(elements, owners, used, batch, total, offsets[sets:], packed, place, counts)
         total += used
-    return offsets, packed[:total].copy()
+        sets += batch
+    return offsets[: sets + 1].copy(), packed[:total].copy()

@@ -32,7 +32,9 @@ USED, STAGED, GOT, FULL, OFFSET, BASE = 0, 1, 2, 3, 4, 5
 """Places in a block's shared counters: pairs, live edges, the first of a group of sets, whether a table is full; where
 the next set of the block is packed, counted from the base of them all."""
 
-draw_root, live_edges, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.live_edges, rule.lt_choice))
+draw_root, is_kept, live_edges, lt_choice = (
+    for_kernels(f) for f in (rule.draw_root, rule.is_kept, rule.live_edges, rule.lt_choice)
+)
 
 step = cuda.jit(device=True, inline="always")
 """A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""
@@ -77,6 +79,36 @@ class Stage(namedtuple("Stage", "edge owner shift")):
 
 
 @cuda.jit(device=True)
+def id_of(samples, place):
+    """Return the sample id of a set that is drawn: of all ids in turn, or of those that are kept."""
+    if len(samples.kept) > 0:
+        return samples.first + samples.kept[place]
+    return samples.first + place
+
+
+@kernel
+def keep(tables, samples, flags):
+    """Note which sets are not trivial; any grid.
+
+    A thread owns an id: it draws the root and its first row's coins, reads the row (16 bytes) and a threshold, and
+    writes a byte.
+
+    Parameters
+    ----------
+    tables : gpukit.worlds.reverse.Tables
+    samples : gpukit.worlds.reverse.Samples
+    flags : uint8 array, shape (size,)
+        1 where an in-edge of the root is live, else 0.
+    """
+    live = cuda.local.array(MAX_LIVE, uint32)
+    for i in range(cuda.grid(1), samples.size, cuda.gridsize(1)):
+        sample_id = samples.first + i
+        root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, sample_id))
+        words = draw4(samples.seed, samples.tag, sample_id, root, 0)
+        flags[i] = 1 if is_kept(tables, samples, sample_id, root, words, live) else 0
+
+
+@cuda.jit(device=True)
 def _insert(table, base, mask, key):
     """Insert a nonzero key into a block's table; return 1 if it was absent, 0 if present, -1 if the table is full."""
     slot = (key * uint64(0x9E3779B97F4A7C15)) >> uint64(32) & mask
@@ -111,7 +143,7 @@ def _follow(tables, space, out, block, edge, owner, shift, shared):
 @step
 def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
     for i in range(block.tid, got, block.block_size):
-        root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, samples.first + ticket + i))
+        root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, id_of(samples, ticket + i)))
         out.sizes[out.set_base + ticket + i] = tables.rounds
         for t in range(tables.rounds):
             place = used + int64(i) * tables.rounds + t
@@ -133,22 +165,23 @@ def _expand(tables, samples, space, out, block, stage, live, key, shared):
     shift = int64(t) * tables.n
     v = element - shift
     row, draw, round_tag = v, 0, samples.tag + (t << 8)
+    sample_id = id_of(samples, owner)
     while True:
         start, length = tables.rows[row, 0], tables.rows[row, 1]
         found = 0
         if tables.lt_kind >= 0:
             chosen = lt_choice(
                 tables.lt_kind, int64(length), int64(start), tables.lt_constant, tables.lt_prefix,
-                samples.seed, round_tag, samples.first + owner, v, 0,
+                samples.seed, round_tag, sample_id, v, 0,
             )  # fmt: skip
             if chosen >= 0:
                 live[0] = uint32(chosen)
                 found = 1
         elif length > 0:
-            words = draw4(samples.seed, round_tag, samples.first + owner, v, draw)
+            words = draw4(samples.seed, round_tag, sample_id, v, draw)
             found = live_edges(
                 length, tables.rows[row, 2], start, draw, tables.accept, tables.thresholds,
-                samples.seed, round_tag, samples.first + owner, v, words, live,
+                samples.seed, round_tag, sample_id, v, words, live,
             )  # fmt: skip
         if found > 0:
             place = cuda.atomic.add(shared, STAGED, found)
@@ -270,9 +303,12 @@ _int, _u64, _u32, _i32, _i64 = types.int64, types.uint64, types.uint32[::1], typ
 _words, _square = types.uint64[::1], types.int32[:, ::1]
 
 TABLES = types.NamedTuple((types.uint32[:, ::1], _i32, _u32, _words, _int, _u64, _u32, _words, _int, _int), Tables)
-SAMPLES = types.NamedTuple((_u64, _int, _int, _int, _int), Samples)
+SAMPLES = types.NamedTuple((_u64, _int, _int, _int, _int, _i64), Samples)
 SPACE = types.NamedTuple((_words, _words, _square), Space)
 OUTPUT = types.NamedTuple((_i32, _i64, _int, _i64, _int, _i32), Output)
 
-KERNELS = {"sample": (sample, (TABLES, SAMPLES, _int, SPACE, OUTPUT, _i64))}
+KERNELS = {
+    "keep": (keep, (TABLES, SAMPLES, types.uint8[::1])),
+    "sample": (sample, (TABLES, SAMPLES, _int, SPACE, OUTPUT, _i64)),
+}
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

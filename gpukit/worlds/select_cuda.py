@@ -9,7 +9,7 @@ from gpukit.device.arrays import Buffer, cooperative_grid, xp
 from gpukit.device.launch import launch
 from gpukit.worlds import cover_cuda
 from gpukit.worlds.candidates_cuda import FORCED, FREE
-from gpukit.worlds.collection import Query, Selection
+from gpukit.worlds.collection import Own, Query, Selection
 from gpukit.worlds.cover_cuda import CONTROL, Answer, DeviceQuery, Sets, Work
 from gpukit.worlds.reverse import Reverse
 
@@ -58,6 +58,7 @@ class Chooser:
         )
         self.state, self.restricted = Buffer(elements, np.uint8, FREE), False
         self.position, self.earliest = Buffer(elements, np.int32, 2**31 - 1), Buffer(1, np.int32)
+        self._values: tuple[np.ndarray, Any] | None = None
         self.all, self.none = Buffer(0, np.int64), Buffer(0, np.int32)
 
     def release(self) -> None:
@@ -71,7 +72,7 @@ class Chooser:
 
     def choose(self, sets: Sets, drawn: int, query: Query) -> _Results:
         """Start a selection (:func:`gpukit.worlds.cover_cpu.greedy`); ``drawn``: for how many sets to make room."""
-        k, forced, blocked, bounds = query
+        k, forced, blocked, bounds, own = query
         picks = k * self.rounds
         if len(self.work.snapshot) < picks + 1:
             self.work = self.work._replace(snapshot=Buffer((picks + 1, cover_cuda.MAX_CANDIDATES), np.int32))
@@ -81,11 +82,20 @@ class Chooser:
         results = self._results(picks)
         wanted = self.none if len(forced) == 0 else Buffer(forced.astype(np.int32))
         least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else cover_cuda.MAX_CANDIDATES
-        asked = DeviceQuery(self.n, self.rounds, k, wanted.view, self.state.view, max(least, 16 * picks), bounds)
+        alone, unit = (self.none, 1) if own is None else (self._alone(own), own.unit)
+        asked = DeviceQuery(
+            self.n, self.rounds, k, wanted.view, self.state.view, max(least, 16 * picks), bounds, alone.view, unit
+        )
         work = Work(*(one.view for one in self.work))
         answer = Answer(results.seeds.view, results.gains.view, results.largest.view)
         _launch(cover_cuda.greedy, sets.used, sets, asked, work, answer, results.control.view)
         return results
+
+    def _alone(self, own: Own) -> Buffer:
+        """Return what elements count for by themselves, as int32; the values stay on the GPU for the next time."""
+        if self._values is None or self._values[0] is not own.values:
+            self._values = own.values, xp.asarray(own.values)
+        return Buffer(xp.ceil(self._values[1] * own.scale).astype(np.int32))
 
     def _restrict(self, forced: np.ndarray, blocked: np.ndarray | None) -> None:
         """Note which elements are forced and blocked; the states stay free where none ever is."""
@@ -116,7 +126,8 @@ class Chooser:
         largest = largest.copy()
         largest[: len(query.forced)] = -1
         hit = int(hits[:-1].sum()) if judged else None
-        return Selection(seeds.astype(np.int32), gains.copy(), largest if query.bounds else None, hit)
+        covered = gains.copy() if query.own is None else (gains - query.own.of(seeds)) // query.own.unit
+        return Selection(seeds.astype(np.int32), covered, largest if query.bounds else None, hit)
 
     def cover(self, sets: Sets, drawn: int, seeds: Buffer, totals: Buffer) -> None:
         """Count sets by the first of the seeds that they hold; ``totals`` is zero before."""

@@ -13,7 +13,7 @@ from numba import cuda, int32, int64, types, uint32, uint64
 from gpukit.device.compiled import kernel
 from gpukit.device.select import for_kernels, simulated
 from gpukit.worlds import rule
-from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, TICKET
+from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, TICKET, id_of
 from gpukit.worlds.sample_cuda import step as _step
 
 BLOCK, REGISTERS = 128, 96
@@ -220,6 +220,7 @@ def walk(tables, samples, log, out, control):
     cuda.syncthreads()
     used, begin, depth, circle = int64(0), int64(0), 0, int64(0)
     ticket, v, start, degree, going = int64(-1), int64(0), int64(0), int64(0), False
+    sample_id = int64(0)
     ready, more = True, True
     while more:
         if ready and not going:
@@ -232,7 +233,8 @@ def walk(tables, samples, log, out, control):
             if ready:
                 cuda.atomic.add(drawn, 0, 1)
                 begin, depth, circle, going = used, 0, int64(0), True
-                v = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, samples.first + ticket))
+                sample_id = int64(id_of(samples, ticket))
+                v = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, sample_id))
                 start, degree = int64(tables.rows[v, 0]), int64(tables.rows[v, 1])
             else:
                 cuda.atomic.sub(walking, warp, 1)
@@ -241,7 +243,7 @@ def walk(tables, samples, log, out, control):
         while step < STEPS and going:
             chosen = lt_choice(
                 tables.lt_kind, degree, start, tables.lt_constant, tables.lt_prefix,
-                samples.seed, samples.tag, samples.first + ticket, v, 0,
+                samples.seed, samples.tag, sample_id, v, 0,
             )  # fmt: skip
             going = chosen >= 0
             edge = start + chosen if going else int64(0)

@@ -39,6 +39,41 @@ def check_equal(cpu, gpu):
     assert cpu.members() == gpu.members()
 
 
+KEPT = [
+    ("ic", Weights()),
+    ("ic", Weights("const", 0.02)),
+    ("ic", Weights("const", 0.3)),
+    ("ic", Weights("trivalency", seed=2)),
+    ("lt", Weights()),
+    ("lt", Weights("const", 0.03)),
+]
+"""Models and weights of sets that are not trivial."""
+
+
+@pytest.mark.parametrize(("model", "weights"), KEPT, ids=str)
+def test_kept_sets_and_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, model, weights):
+    """Sets of many ids, drawn in several looks and batches; seeds with what vertices are worth by themselves."""
+    from gpukit.gim.known import Known
+    from gpukit.worlds import collection_cuda
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    monkeypatch.setattr(collection_cuda, "LOOKS", 64)
+    reverse = prepare(random_graph(40, 160, 1, weights), model, kept=True)
+    cpu, gpu = CpuCollection(reverse, 5), CudaCollection(reverse, 5)
+    known = Known.of(reverse, None)
+    for size in (16, 30):
+        cpu.extend(size)
+        gpu.extend(size)
+        check_equal(cpu, gpu)
+        own = known.in_units(size)
+        for forced in ([], [7, 3]):
+            query = Query(4, np.array(forced, np.int32), None, True, own)
+            expected, found = cpu.select(query), gpu.select(query)
+            assert found.seeds.tolist() == expected.seeds.tolist()
+            assert found.gains.tolist() == expected.gains.tolist()
+            assert found.largest.tolist() == expected.largest.tolist()
+
+
 @pytest.mark.parametrize(
     ("model", "sampler", "rounds", "weights"),
     [

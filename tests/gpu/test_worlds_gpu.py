@@ -47,6 +47,34 @@ def test_equals_the_cpu(random_graph, gpu, model, weights, sampler, rounds):
         check_equal(cpu, cuda)
 
 
+@pytest.mark.parametrize(("model", "weights"), [*CASES, ("ic", Weights("const", 0.002))])
+@pytest.mark.parametrize("roots", [None, 3])
+def test_kept_sets_and_seeds_equal_the_cpu(random_graph, gpu, monkeypatch, model, weights, roots):
+    """Trivial sets left out, in several looks; seeds with what vertices are worth by themselves, chosen on the GPU."""
+    from gpukit.gim.known import Known
+    from gpukit.worlds import collection_cuda
+
+    monkeypatch.setattr(collection_cuda, "LOOKS", 1 << 15)
+    targets = None if roots is None else np.arange(3000) % roots
+    reverse = prepare(random_graph(3000, 20_000, 6, weights), model, kept=True, root_weights=targets)
+    cpu, cuda = CpuCollection(reverse, 5, threads=4), cuda_collection(reverse)
+    known = Known.of(reverse, targets)
+    for size in (500, 2000, 40_000):
+        cpu.extend(size)
+        cuda.extend(size)
+        for a, b in zip(cpu.export(), cuda.export(), strict=True):
+            assert np.array_equal(a, b)
+        own = known.in_units(size)
+        for forced in ([], [7, 2999]):
+            query = Query(10, np.array(forced, np.int32), None, True, own)
+            expected, found = cpu.select(query), cuda._select_on_device(query, None)
+            assert found is not None or size < 2000
+            found = found or cuda.select(query)
+            assert np.array_equal(expected.seeds, found.seeds)
+            assert np.array_equal(expected.gains, found.gains)
+            assert np.array_equal(expected.largest[len(forced) :], found.largest[len(forced) :])
+
+
 @pytest.mark.parametrize("model", ["ic", "lt"])
 def test_two_collections_drawn_side_by_side_equal_the_cpu(random_graph, gpu, model):
     """On two streams while there is little to draw, and one after the other from then on."""

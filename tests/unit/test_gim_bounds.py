@@ -32,7 +32,7 @@ CASES = [
 
 def family(n, k, rounds=1, mass=None, least=None):
     ratio = GREEDY_RATIO if rounds == 1 else ROUNDS_RATIO
-    return Family(n, mass or n, least or min(n, k * rounds), ratio, rounds * log_choose(n, k))
+    return Family(n, mass or n, Decimal(mass or n), least or min(n, k * rounds), ratio, rounds * log_choose(n, k))
 
 
 @pytest.mark.parametrize(("n", "k"), [(5, 0), (5, 5), (50, 7), (3000, 1000), (3000, 1001), (9001, 4000), (1 << 20, 50)])
@@ -84,7 +84,8 @@ def test_more_sets_start_the_same_doubling_later():
 @pytest.mark.parametrize(("hit", "most", "sets"), [(0, 0, 10), (3, 5, 700), (1695, 2197, 11200), (700, 700, 700)])
 def test_opim_bounds(hit, most, sets):
     a = oracle.opim(75879, 50, 0.05).a
-    lower, upper = opim_lower(hit, sets, 75879, a, 50), opim_upper(most, sets, 75879, a)
+    gamma, none = Decimal(75879), Decimal(0)
+    lower, upper = opim_lower(hit, sets, gamma, a, none, 50), opim_upper(Decimal(most), sets, gamma, a, none, 75879)
     assert abs(lower - oracle.opim_lower(hit, sets, 75879, a, 50)) < Decimal("1e-30")
     assert abs(upper - oracle.opim_upper(most, sets, 75879, a)) < Decimal("1e-30")
     assert 50 <= lower and upper <= 75879

@@ -8,6 +8,7 @@ import pytest
 from oracles.coverage import covered
 
 from gpukit.gim import budget
+from gpukit.worlds.cover_cpu import PLAIN
 
 
 def packed(sets):
@@ -19,7 +20,7 @@ def run(sets, costs, limit, forced=(), barred=()):
     offsets, members = packed(sets)
     counts = np.bincount(members, minlength=len(costs))
     blocked = np.isin(np.arange(len(costs)), barred)
-    return budget.choose(offsets, members, counts, np.array(costs), np.array(forced, np.int32), blocked, limit)
+    return budget.choose(offsets, members, counts, np.array(costs), np.array(forced, np.int32), blocked, limit, PLAIN)
 
 
 def plain(sets, costs, limit, forced, barred):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles.coverage import covered, greedy_rounds
 
-from gpukit.worlds.cover_cpu import coverage, greedy
+from gpukit.worlds.cover_cpu import PLAIN, Worth, coverage, greedy
 
 NONE = np.empty(0, np.int32)
 
@@ -21,10 +21,10 @@ def random_sets(key, n, rounds, count, largest):
     return sets, offsets, members
 
 
-def run(offsets, members, n, rounds, k, forced=NONE, blocked=None, bounds=True):
+def run(offsets, members, n, rounds, k, forced=NONE, blocked=None, bounds=True, worth=PLAIN):
     counts = np.bincount(members, minlength=n * rounds).astype(np.int32)
     barred = np.zeros(n * rounds, np.bool_) if blocked is None else blocked.copy()
-    return greedy(offsets, members, counts, n, rounds, k, forced, barred, bounds)
+    return greedy(offsets, members, counts, n, rounds, k, forced, barred, bounds, worth)
 
 
 @pytest.mark.parametrize("key", range(4))
@@ -41,6 +41,29 @@ def test_equals_the_explicit_greedy(key, n, rounds, k, count):
         left = [group for group in sets if not set(group) & set(seeds[:i].tolist())]
         marginal = np.bincount([e for group in left for e in group], minlength=n * rounds).reshape(rounds, n)
         assert largest[i] == np.sort(marginal, axis=1)[:, ::-1][:, :k].sum()
+
+
+@pytest.mark.parametrize("scale", [1, 50, 1 << 40])
+@pytest.mark.parametrize("unit", [1, 256])
+def test_elements_that_count_for_something_themselves(scale, unit):
+    """Against a greedy that tries every element, and every bound from its definition; the cover of no set, too."""
+    n, k = 300, 12
+    for key, count in ((0, 0), (1, 5), (2, 400)):
+        sets, offsets, members = random_sets(key, n, 1, count, 9)
+        own = np.random.default_rng(key).integers(0, scale, n)
+        seeds, gains, largest = run(offsets, members, n, 1, k, worth=Worth(own, unit))
+        chosen, left = [], [set(group) for group in sets]
+        for i in range(k + 1):
+            counts = np.bincount([e for group in left for e in group], minlength=n)
+            value = own + unit * counts
+            value[chosen] = -1
+            assert largest[i] == np.sort(value)[-k:].sum()
+            if i < k:
+                best = int(np.argmax(value))
+                chosen.append(best)
+                left, before = [group for group in left if best not in group], len(left)
+                assert gains[i] == before - len(left)
+        assert seeds.tolist() == chosen
 
 
 def test_forced_come_first_and_blocked_never():

@@ -4,6 +4,7 @@ import numpy as np
 from numba import prange
 
 from gpukit.device.compiled import njit
+from gpukit.worlds.cover_cpu import PLAIN, Worth
 
 
 # Algorithm 7, lines 1 to 12.
@@ -45,8 +46,9 @@ def greedy(
     forced: np.ndarray,
     blocked: np.ndarray,
     bounds: bool,
+    worth: Worth = PLAIN,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choose up to k elements in each round that greedily cover the most sets; ties go to the lower element.
+    """Choose up to k elements in each round greedily; ties go to the lower element.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def greedy(
         The sets, end to end.
     counts : int64 array, shape (n * rounds,)
         In how many sets each element is; ends as the counts in uncovered sets.
-    n, rounds, k, forced, blocked, bounds
+    n, rounds, k, forced, blocked, bounds, worth
         As in :func:`gpukit.worlds.cover_cpu.greedy`, which chooses the same.
 
     Returns
@@ -71,12 +73,13 @@ def greedy(
     largest: list[int] = []
     while True:
         forced_next = len(seeds) < len(forced)
-        open_counts = np.where(blocked, -1, counts).reshape(rounds, n)
-        largest.append(-1 if forced_next or not bounds else _top(open_counts, k))
+        values = worth.unit * counts + (worth.own if len(worth.own) else 0)
+        open_values = np.where(blocked, -1, values).reshape(rounds, n)
+        largest.append(-1 if forced_next or not bounds else _top(open_values, k))
         if forced_next:
             chosen = int(forced[len(seeds)])
         else:
-            chosen = int(np.where(quota[:, None] > 0, open_counts, -1).argmax())
+            chosen = int(np.where(quota[:, None] > 0, open_values, -1).argmax())
             if blocked[chosen] or quota[chosen // n] == 0:
                 break
         seeds.append(chosen)
@@ -87,7 +90,7 @@ def greedy(
     return np.array(seeds, np.int32), np.array(gains, np.int64), np.array(largest, np.int64)
 
 
-def _top(counts: np.ndarray, k: int) -> int:
-    """Return the sum of the k largest positive counts of each row."""
-    part = counts if k >= counts.shape[1] else np.partition(counts, counts.shape[1] - k, axis=1)[:, -k:]
+def _top(values: np.ndarray, k: int) -> int:
+    """Return the sum of the k largest positive values of each row."""
+    part = values if k >= values.shape[1] else np.partition(values, values.shape[1] - k, axis=1)[:, -k:]
     return int(np.maximum(part, 0).sum())

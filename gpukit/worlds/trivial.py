@@ -1,0 +1,91 @@
+"""Trivial RR sets, {root}: known for every vertex, and so left out of a collection instead of being drawn.
+
+A set is trivial if no in-edge of its root is live. Where probabilities are small nearly all are, and they are pure
+noise. With q(v) the chance that no in-edge of v is live, W_v what v counts for, and Γ = Σ W_v (1 - q(v)),
+
+    I(S) = Σ over v in S of W_v q(v)  +  Γ · Pr[S hits an RR set | it is not trivial],
+
+a modular part, known, plus a coverage, estimated from *kept* sets. The idea is that of SKIS: Nguyen, Nguyen, Phan,
+Dinh, "Importance sketching of influence dynamics in billion-scale networks", ICDM 2017. docs/gim.md has the proof.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import uint64
+
+from gpukit.device.compiled import njit
+
+ONE = 1 << 63
+"""The unit of probabilities here: 64-bit integers hold 0 and 1."""
+
+_PIECE = 1 << 15
+"""Products of 16 and 32 bits that a 64-bit sum holds for certain."""
+
+
+@njit
+def _times(q, word):
+    """Return ⌊q · word / 2**32⌋ for q <= 2**63 and word <= 2**32."""
+    return (q >> uint64(32)) * word + ((q & uint64(0xFFFFFFFF)) * word >> uint64(32))
+
+
+@njit
+def quiet_by_rows(rows, thresholds, n):
+    """Return q of each vertex, uint64 in units of 2**-63, from sampling tables whose rows have equal probabilities."""
+    quiet = np.empty(n, np.uint64)
+    for v in range(n):
+        q, row = uint64(ONE), v
+        while True:
+            length, meta = rows[row, 1], rows[row, 2]
+            first = thresholds[meta >> 8]
+            if meta & 255:
+                q = _times(q, first >> uint64(32)) + (_times(q, first & uint64(0xFFFFFFFF)) >> uint64(32))
+            else:
+                for _ in range(length):
+                    q = _times(q, uint64(1 << 32) - first)
+            row = rows[row, 3]
+            if row == 0:
+                break
+        quiet[v] = q
+    return quiet
+
+
+@njit
+def quiet_by_edges(indptr, probabilities):
+    """Return the same from the probability minus one (uint32) of each in-edge, times 2**32."""
+    quiet = np.empty(len(indptr) - 1, np.uint64)
+    for v in range(len(quiet)):
+        q = uint64(ONE)
+        for e in range(indptr[v], indptr[v + 1]):
+            q = _times(q, uint64(0xFFFFFFFF) - uint64(probabilities[e]))
+        quiet[v] = q
+    return quiet
+
+
+def quiet_of_sums(sums: np.ndarray) -> np.ndarray:
+    """Return the same under LT, where one in-edge at most is live, from sums (uint64) of fixed-point weights."""
+    return (uint64(1 << 32) - np.minimum(sums, uint64(1 << 32))) << uint64(31)
+
+
+def kept_mass(quiet: np.ndarray, weights: np.ndarray | None) -> int:
+    """Return Γ, exactly, in units of 2**-63.
+
+    Parameters
+    ----------
+    quiet : uint64 array, shape (n,)
+        q of each vertex.
+    weights : int64 array, shape (n,), or None
+        What each vertex counts for; one each if not given.
+    """
+    loud = uint64(ONE) - quiet
+    whole = np.ones(1, np.uint64) if weights is None else weights.astype(np.uint64)
+    total = 0
+    for high in range(0, int(whole.max()).bit_length(), 16):
+        for low in (0, 32):
+            products = (whole >> uint64(high) & uint64(0xFFFF)) * (loud >> uint64(low) & uint64(0xFFFFFFFF))
+            total += sum(_sums(products)) << (high + low)
+    return total
+
+
+def _sums(products: np.ndarray) -> Sequence[int]:
+    return np.add.reduceat(products, np.arange(0, len(products), _PIECE)).tolist()
