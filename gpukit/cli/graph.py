@@ -1,8 +1,9 @@
 """``gpukit graph``: edge lists and random graphs into graph artifacts, and what such a file holds."""
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -11,7 +12,10 @@ from gpukit.cli.common import Run, print_json
 from gpukit.cli.generate import generate
 from gpukit.cli.graph_common import graph_facts, shown, write_graph_file
 from gpukit.cli.options import BothWaysOption, CompressOption, TransposeOption, WeightsOption, argument, option
-from gpukit.errors import UsageError
+from gpukit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from gpukit.graph.readers import EdgeList
 
 app = typer.Typer(help="Import, generate and describe graphs.", no_args_is_help=True, add_completion=False)
 app.add_typer(generate, name="generate")
@@ -19,11 +23,32 @@ app.add_typer(generate, name="generate")
 _log = logging.getLogger("gpukit")
 
 
+@dataclass(frozen=True)
+class TextOptions:
+    """What is said of a text; what is not, is found by looking."""
+
+    sep: Annotated[
+        str | None,
+        option("--sep space|tab|comma|semicolon|C", "What stands between columns; found by looking by default."),
+    ] = None
+    header: Annotated[
+        bool | None, option("--header/--no-header", "The first line names the columns; found by looking by default.")
+    ] = None
+    columns: Annotated[
+        str | None,
+        option("--columns SOURCE,TARGET[,WEIGHT]", "The columns to read, by name or by number from 1."),
+    ] = None
+    ids: Annotated[
+        Literal["integer", "text"] | None, option("--ids", "Whole numbers or names; as in the first edge by default.")
+    ] = None
+
+
 @app.command("import")
 @with_run("out", "threads", "seed")
 def import_graph(
     run: Run,
-    edges: Annotated[Path, argument("EDGES", "Text, CSV or Matrix Market, also gzipped.")],
+    edges: Annotated[Path, argument("EDGES", "Text, CSV or Matrix Market, also packed: gzip, bzip2, xz, zstd.")],
+    *,
     undirected: BothWaysOption = False,
     weights: WeightsOption = "wc",
     parallel: Annotated[
@@ -35,6 +60,7 @@ def import_graph(
         str | None, option("--dataset NAME", "The file is this one of `gpukit data list`; it says the rest.")
     ] = None,
     transpose: TransposeOption = True,
+    text: TextOptions,
     compress: CompressOption = False,
 ) -> None:
     """Import an edge list: drop self-loops, merge parallel edges, sort, keep the original ids.
@@ -51,19 +77,23 @@ def import_graph(
         undirected, vertices = undirected or known.undirected, known.vertices
     run.params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel, "vertices": vertices}
     run.params |= {"dataset": known.name} if known is not None else {}
+    run.params |= {name: value for name, value in vars(text).items() if value is not None}
     run.use_device()
     from gpukit.graph.build import build_graph
+    from gpukit.graph.dialect import Asked
     from gpukit.graph.probabilities import parse_weights
     from gpukit.graph.readers import read_edges
 
+    asked = Asked(text.sep, text.header, text.columns, text.ids)
     scheme = parse_weights(weights, run.seed)
     if vertices is not None and vertices < 1:
         raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
     with run.phase("read"), run.progress("read") as update:
-        listed = read_edges(edges, scheme.scheme == "file", update)
+        listed = read_edges(edges, scheme.scheme == "file", update, asked)
         run.inputs = {} if listed.digest is None else {"edges": listed.digest}
-    if listed.columns > 2 and scheme.scheme != "file":
-        _log.info("the lines have %d columns, the third is not used; --weights file reads it", listed.columns)
+    understood = _told(listed, scheme.scheme == "file")
+    if listed.labels is not None:
+        raise InputError(f"{edges} holds names; vertex ids are whole numbers")
     if listed.ids is not None and vertices is not None:
         raise UsageError("--vertices does not go with a Matrix Market file, which declares its vertices")
     lines = len(listed.u)
@@ -78,13 +108,40 @@ def import_graph(
             ids=listed.ids if listed.ids is not None else vertices is None,
             n=vertices,
             transpose=transpose,
+            facts={} if listed.dialect is None or listed.dialect.plain else {"text": understood},
         )
         del listed
     if known is not None:
         known.check_sizes(edges, graph.n, lines)
         if known.approximate:
             _log.info("the sizes of %s are known roughly only, and not compared", known.name)
-    write_graph_file(run, graph, compress, run.seed if scheme.scheme == "trivalency" else None)
+    seed = run.seed if scheme.scheme == "trivalency" else None
+    write_graph_file(run, graph, compress, seed, {"text": understood} if understood else {})
+
+
+def _told(listed: "EdgeList", weighted: bool) -> dict[str, Any]:
+    """Say what was understood of a text, in one line and then what may be a mistake; return it for the record."""
+    dialect = listed.dialect
+    if dialect is None:
+        return {}
+    record = dialect.record()
+    columns = " and ".join(map(str, record["columns"][:2])) + "".join(
+        f", weight {one}" for one in record["columns"][2:]
+    )
+    kind = {"integer": "whole numbers", "text": "names"}[record["ids"]]
+    header = "a header" if record["header"] else "no header"
+    comments = f"; {listed.comments:,} lines are comments" if listed.comments else ""
+    said = (record["separator"], header, columns, kind, comments)
+    _log.info("read with %s between columns, %s, ids in columns %s: %s%s", *said)
+    if listed.columns > 2 and not weighted:
+        first = min({0, 1, 2} - set(dialect.columns))
+        _log.info(
+            "the lines have %d columns, the %s is not used; --weights file reads it",
+            listed.columns, ("first", "second", "third")[first],
+        )  # fmt: skip
+    if dialect.index:
+        _log.info("the first column counts up, as an index does, and was read as ids; --columns 2,3 leaves it out")
+    return record
 
 
 @app.command("info")

@@ -10,8 +10,13 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 
-def write_graph_file(run: Run, graph: "Graph", compress: bool, seed: int | None) -> None:
-    """Build the sampling tables, write the artifact and print the record; ``seed`` is that of the graph, if any."""
+def write_graph_file(
+    run: Run, graph: "Graph", compress: bool, seed: int | None, more: dict[str, Any] | None = None
+) -> None:
+    """Build the sampling tables, write the artifact and print the record.
+
+    ``seed`` is that of the graph, if any; ``more`` joins what ``--json`` prints.
+    """
     run.graph = graph
     if not graph.m:
         raise InputError(
@@ -29,7 +34,7 @@ def write_graph_file(run: Run, graph: "Graph", compress: bool, seed: int | None)
 
         write_graph(run.target, graph, tables, compress=compress, inputs=run.inputs, params=run.params, seed=seed)
     record = graph_facts(run.target)
-    run.finish(record, {name: shown(value) for name, value in record.items() if name not in ("n", "m")})
+    run.finish(record | (more or {}), {name: shown(value) for name, value in record.items() if name not in ("n", "m")})
 
 
 def graph_facts(path: Path) -> dict[str, Any]:
@@ -57,5 +62,7 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {item}" for name, item in value.items() if item is not None)
+        return ", ".join(f"{name} {shown(item)}" for name, item in value.items() if item is not None)
+    if isinstance(value, list):
+        return " and ".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -18,9 +18,9 @@ from gpukit.errors import InputError
 MAX_ID = 2**63 - 1
 
 _PLAIN = bytes(range(32, 127)) + b"\t\n"
-_COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
+COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
 _EMPTY_FIELD = re.compile(rb"(?m)^[ \t]*,|,[ \t]*(?:,|$)")
-_SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
+PLAIN_SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 """A decimal number. Python takes more for one: underscores, the digits of every script, words."""
 
@@ -45,10 +45,12 @@ def parse_all(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int
     while block is not None:
         line, text = block
         if b"#" in text or b"%" in text:
-            text = _COMMENT.sub(b"", text)
+            text = COMMENT.sub(b"", text)
         if text.strip(b" \t\n"):
             if not columns:
-                columns = len(_SEPARATOR.split(text.lstrip(b" \t\n").split(b"\n", 1)[0].decode("latin-1").strip(" \t")))
+                columns = len(
+                    PLAIN_SEPARATOR.split(text.lstrip(b" \t\n").split(b"\n", 1)[0].decode("latin-1").strip(" \t"))
+                )
             chunks.append(_parse_fast(form, text) or _parse_lines(form, text, line))
         block = next(blocks, None)
     return chunks, columns
@@ -109,13 +111,13 @@ def _parse_lines(form: Format, text: bytes, line: int) -> Chunk:
         where = f"{form.name}, line {number}"
         if not content.isascii() or not content.replace("\t", " ").isprintable():
             raise InputError(f"{where}: not text; edge lists are read as plain text or gzip, one 'u v' line an edge")
-        fields = _SEPARATOR.split(content)
+        fields = PLAIN_SEPARATOR.split(content)
         if len(fields) < 2:
             raise InputError(f"{where}: one field, {shown(content)}; a line needs two vertex ids, 'u v'")
-        u.append(_vertex(form, where, fields[0]))
-        v.append(_vertex(form, where, fields[1]))
+        u.append(read_vertex(form, where, fields[0]))
+        v.append(read_vertex(form, where, fields[1]))
         if form.weights:
-            w.append(_weight(where, fields))
+            w.append(read_weight(where, fields))
     return (
         np.array(u, dtype=np.int64),
         np.array(v, dtype=np.int64),
@@ -123,9 +125,13 @@ def _parse_lines(form: Format, text: bytes, line: int) -> Chunk:
     )
 
 
-def _vertex(form: Format, where: str, text: str) -> int:
+def read_vertex(form: Format, where: str, text: str) -> int:
+    """Return a vertex id; InputError if it is none."""
     if not re.fullmatch("[-+]?[0-9]+", text):
-        raise InputError(f"{where}: {shown(text)} is not a vertex id; ids are whole numbers, comments start with #")
+        names = ", --ids text takes names" if form.highest == MAX_ID else ""
+        raise InputError(
+            f"{where}: {shown(text)} is not a vertex id; ids are whole numbers, comments start with #{names}"
+        )
     value = int(text[:40])
     if len(text) > 40 or not form.lowest <= value <= form.highest:
         bound = "2**63 - 1" if form.highest == MAX_ID else str(form.highest)
@@ -133,12 +139,13 @@ def _vertex(form: Format, where: str, text: str) -> int:
     return value
 
 
-def _weight(where: str, fields: list[str]) -> float:
-    if len(fields) < 3:
+def read_weight(where: str, fields: list[str], place: int = 2) -> float:
+    """Return the probability in the field at ``place``; InputError if it is none."""
+    if len(fields) <= place:
         raise InputError(f"{where}: no weight; with weights from the file a line is 'u v p'")
-    value = float(fields[2]) if NUMBER.fullmatch(fields[2]) else -1.0
+    value = float(fields[place]) if NUMBER.fullmatch(fields[place]) else -1.0
     if not 0 <= value <= 1:
-        raise InputError(f"{where}: weight {shown(fields[2])} is not a probability in [0, 1]")
+        raise InputError(f"{where}: weight {shown(fields[place])} is not a probability in [0, 1]")
     return value
 
 

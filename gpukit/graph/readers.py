@@ -1,8 +1,12 @@
-"""Edge lists in text: whitespace or comma separated, gzipped or not, and Matrix Market files."""
+"""Edge lists in text, compressed or not, and Matrix Market files."""
 
+import bz2
 import gzip
 import hashlib
+import importlib
 import io
+import itertools
+import lzma
 import os
 import re
 import stat
@@ -15,21 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.errors import InputError
+from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import MAX_VERTICES
+from gpukit.graph.delimited import Delimited
+from gpukit.graph.dialect import LOOKED_AT, Asked, Dialect, look, text_lines
+from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.parsing import Format, join, parse_all, shown
 
 BLOCK_BYTES = 1 << 24
 LONGEST_LINE = 1 << 20
 
-_MAGIC = {
-    b"PK\x03\x04": "a zip archive",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\x89HDF": "an HDF5 file",
-}
+_FOREIGN = {b"PK\x03\x04": "a zip archive", b"\x89HDF": "an HDF5 file"}
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_DAMAGED = (OSError, zlib.error, lzma.LZMAError)
+"""What the libraries raise where packed data are wrong; an error of the system has a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,12 @@ class EdgeList:
         Third column, in [0, 1]; None unless asked for.
     columns : int
         Fields of the first edge.
+    labels : Labels or None
+        Names of the vertices where ids are text; ``u`` and ``v`` then hold vertices.
+    dialect : Dialect or None
+        What was understood of a text; None of Matrix Market.
+    comments : int
+        Lines of a text with names that were left out as comments.
     ids : int64 array or None
         Vertex ids that the file declares, with or without edges (Matrix Market: 1 … n).
     undirected : bool
@@ -56,6 +66,9 @@ class EdgeList:
     v: np.ndarray
     w: np.ndarray | None
     columns: int = 2
+    labels: Labels | None = None
+    dialect: Dialect | None = None
+    comments: int = 0
     ids: np.ndarray | None = None
     undirected: bool = False
     digest: str | None = None
@@ -86,21 +99,28 @@ class _Digested(io.FileIO):
 
 
 def read_edges(
-    path: str | Path, weights: bool = False, progress: Callable[[int, int], object] | None = None
+    path: str | Path,
+    weights: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+    asked: Asked | None = None,
 ) -> EdgeList:
-    """Read an edge list, plain or gzipped (recognised by content): text or Matrix Market.
+    """Read an edge list, plain or compressed (recognised by content): text or Matrix Market.
 
     A line is ``u v [w [...]]`` with whitespace or commas between fields; blank lines and lines that start with ``#`` or
-    ``%`` are skipped. Fields after the ones asked for are ignored.
+    ``%`` are skipped. Fields after the ones asked for are ignored. Where the first line says otherwise, or ``asked``
+    does, the text may have a header, another separator, quotes as in CSV, and names in place of ids
+    (:mod:`gpukit.graph.dialect`); then lines have as many fields as the first.
 
     Parameters
     ----------
     path : str or Path
         The file; it may be a pipe.
     weights : bool
-        Whether to read the third column as a probability.
+        Whether to read a column of probabilities, the third if nothing else is said.
     progress : callable, optional
         ``progress(bytes read, size)`` of the file as it is stored; not called for a pipe.
+    asked : Asked, optional
+        What is said of a text; nothing by default.
 
     Returns
     -------
@@ -111,53 +131,96 @@ def read_edges(
     InputError
         If the file cannot be read, is not an edge list, or holds an id outside [0, 2**63 - 1] or a weight outside
         [0, 1]; the line is named.
+    UsageError
+        If what is said of the text does not fit it.
     """
-    name = str(path)
+    name, asked = str(path), asked or Asked()
     with ExitStack() as stack:
         try:
             file = _Digested(path)
             raw: Any = stack.enter_context(io.BufferedReader(file))
-            stream = _decompressed(name, raw, stack)
+            kind, stream = _decompressed(name, raw, stack)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}; give a readable edge list") from None
-        blocks = _numbered(_blocks(name, stream))
+        blocks = _numbered(_blocks(name, kind, stream))
         if progress is not None:
             blocks = _watched(blocks, raw, progress)
         first = next(blocks, None)
         if first is None:
             raise InputError(f"{name} is empty; an edge list has one 'u v' line an edge")
         if first[1].startswith(b"%%MatrixMarket"):
+            if asked != Asked():
+                raise UsageError(f"{name} is a Matrix Market file, which says how to read it; leave the options out")
             return replace(_read_matrix_market(name, first[1], blocks, weights), digest=file.digest())
-        if name.removesuffix(".gz").endswith(".mtx"):
+        if re.sub(r"\.(gz|bz2|xz|zst)$", "", name).endswith(".mtx"):
             raise InputError(f"{name}, line 1: no '%%MatrixMarket' header; add it, or name the file .txt")
-        chunks, columns = parse_all(Format(name, weights), first, blocks)
+        listed = _read_text(Format(name, weights), first, blocks, asked)
         digest = file.digest()
-    u, v, w = join(chunks, weights)
-    if not len(u):
+    if not len(listed.u):
         raise InputError(f"{name} has no edges, only comments or blank lines; it needs one 'u v' line an edge")
-    return EdgeList(u, v, w, columns, digest=digest)
+    return replace(listed, digest=digest)
 
 
-def _decompressed(name: str, raw: io.BufferedReader, stack: ExitStack) -> io.BufferedIOBase:
+def _read_text(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int, bytes]], asked: Asked) -> EdgeList:
+    """Read the edges of a text, plain or of another dialect."""
+    line, text = first
+    lines = list(itertools.islice(text_lines(text, line), LOOKED_AT))
+    while len(lines) < LOOKED_AT and (more := next(blocks, None)) is not None:
+        text += more[1]
+        lines += itertools.islice(text_lines(more[1], more[0]), LOOKED_AT - len(lines))
+    first = line, text
+    dialect = look(form.name, lines, asked, form.weights) if lines else None
+    if dialect is None or dialect.plain:
+        chunks, columns = parse_all(form, first, blocks)
+        return EdgeList(*join(chunks, form.weights), columns, dialect=dialect)
+    reader = Delimited(form, dialect)
+    u, v, w = reader.edges(first, blocks)
+    labels = None
+    if reader.names is not None:
+        labels, vertices = reader.names.ordered()
+        u, v = vertices[u], vertices[v]
+    return EdgeList(u, v, w, dialect.width, labels, dialect, reader.comments)
+
+
+def _decompressed(name: str, raw: io.BufferedReader, stack: ExitStack) -> tuple[str, io.BufferedIOBase]:
+    """Return how a file is packed, and the stream of what is in it."""
     head = raw.peek(8)[:8]
-    for magic, kind in _MAGIC.items():
+    for magic, foreign in _FOREIGN.items():
         if head.startswith(magic):
-            raise InputError(f"{name} is {kind}; edge lists are read as plain text or gzip")
-    return stack.enter_context(gzip.open(raw)) if head.startswith(b"\x1f\x8b") else raw
+            raise InputError(
+                f"{name} is {foreign}; edge lists are read as text, plain or packed by gzip, bzip2, xz, zstd"
+            )
+    kind = next((kind for magic, kind in _PACKED.items() if head.startswith(magic)), "")
+    if not kind:
+        return kind, raw
+    opened: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}.get(kind) or _open_zstd(name)
+    return kind, stack.enter_context(opened(raw))
 
 
-def _blocks(name: str, stream: io.BufferedIOBase) -> Iterator[bytes]:
+def _open_zstd(name: str) -> Any:
+    """Return what opens zstd: Python's own from 3.14 on, or a package."""
+    for module in ("compression.zstd", "zstandard"):
+        try:
+            return importlib.import_module(module).open
+        except ImportError:
+            continue
+    raise InputError(f"{name} is zstd; install the package zstandard, or unpack the file (`unzstd`)")
+
+
+def _blocks(name: str, kind: str, stream: io.BufferedIOBase) -> Iterator[bytes]:
     """Yield the text in blocks of whole lines, each ended by a line feed."""
     rest = b""
     while True:
         try:
             data = _read(stream)
         except EOFError:
-            raise InputError(f"{name} is a truncated gzip file; fetch or compress it again") from None
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"{name} is a damaged gzip file ({error}); fetch or compress it again") from None
-        except OSError as error:
-            raise InputError(f"{name}: {error.strerror or error}") from None
+            raise InputError(f"{name} is a truncated {kind} file; fetch or compress it again") from None
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise InputError(f"{name}: {error.strerror}") from None
+            if isinstance(error, _DAMAGED) or type(error).__name__ == "ZstdError":
+                raise InputError(f"{name} is a damaged {kind} file ({error}); fetch or compress it again") from None
+            raise
         if not data:
             break
         end = data.rfind(b"\n") + 1
@@ -239,7 +302,7 @@ def _read_matrix_market(name: str, first: bytes, blocks: Iterator[tuple[int, byt
     u -= 1
     v -= 1
     ids = np.arange(1, rows + 1, dtype=np.int64)
-    return EdgeList(u, v, w, fields, ids, words[4] == "symmetric")
+    return EdgeList(u, v, w, fields, ids=ids, undirected=words[4] == "symmetric")
 
 
 def _matrix_header(name: str, block: bytes) -> tuple[str, int, str, bytes]:

@@ -19,6 +19,7 @@ from gpukit.cli.app import main
 from gpukit.graph import readers
 
 PROJECT = Path(__file__).resolve().parents[2]
+PLAIN_DIGEST = "705842e3cf6a2d328ea3c2678809d6e82532a792e3d9480a3c31b33dba82e5ab"
 COMMON = {"params", "graph", "device", "seed", "time_s"}
 FACTS = {
     "n",
@@ -382,3 +383,36 @@ def test_an_interrupted_import_leaves_nothing(tmp_path, number, code):
     assert process.returncode == code
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_understood_is_said_once(gpukit, tmp_path):
+    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
+    path.write_text("n,from,to,kg\n0,5,6,.5\n1,6,7,.5\n2,7,5,.5\n")
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--json")
+    assert code == 0
+    said = {"separator": "comma", "header": True, "columns": ["from", "to"], "ids": "integer"}
+    assert record["text"] == said
+    assert "read with comma between columns, a header, ids in columns from and to: whole numbers" in err
+    assert "4 columns, the first is not used" in err and "index" not in err
+    assert gpukit("graph", "info", out, "--json")[1]["text"] == said
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--columns", "1,2", "--json")
+    assert record["text"]["columns"] == ["n", "from"] and "as an index does" in err
+    assert record["params"]["columns"] == "1,2"
+
+
+def test_a_text_with_a_header_gives_the_graph_of_one_without(gpukit, tmp_path):
+    digests = set()
+    for name, text in {"a": "1 2\n2 3\n", "b": "x;y\n1;2\n2;3\n", "c": "target\tsource\n2\t1\n3\t2\n"}.items():
+        (tmp_path / name).write_text(text)
+        digests.add(gpukit("graph", "import", tmp_path / name, "--out", tmp_path / "g.h5", "--json")[1]["digest"])
+    assert len(digests) == 1
+
+
+def test_a_plain_file_is_stored_as_before(gpukit, tmp_path):
+    """The bytes of the artifact, as the version before headers were read wrote them."""
+    (tmp_path / "e").write_text("10 20\n20 30\n30 10\n")
+    assert gpukit("graph", "import", tmp_path / "e", "--out", tmp_path / "g.h5")[0] == 0
+    header = read_header(tmp_path / "g.h5")
+    assert "text" not in header.attributes["facts"] and header.version == 1
+    assert set(header.params) == {"undirected", "weights", "parallel_edges", "vertices"}
+    assert header.payload == PLAIN_DIGEST

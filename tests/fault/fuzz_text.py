@@ -191,6 +191,8 @@ def plain_edges(content: bytes, weights: bool) -> Any:
         line = raw.strip(b" \t")
         if not line or line[:1] in (b"#", b"%"):
             continue
+        if not u and is_other(line.decode("latin-1")):
+            raise Unsaid
         if not all(32 <= byte < 127 or byte == 9 for byte in line):
             raise Refused
         fields = re.split(r"[ \t]*,[ \t]*|[ \t]+", line.decode())
@@ -207,6 +209,14 @@ def plain_edges(content: bytes, weights: bool) -> Any:
     if not u:
         raise Refused
     return u, v, w if weights else None
+
+
+def is_other(first: str) -> bool:
+    """Return whether the first line of an edge list says that it is not of the plain format."""
+    ends = re.split(r"[ \t]*,[ \t]*|[ \t]+", first)[:2]
+    if len(ends) == 2 and all(re.fullmatch("[-+]?[0-9]+", one) for one in ends):
+        return False
+    return '"' in first or ";" in first or (len(ends) == 2 and not any(NUMBER.fullmatch(one) for one in ends))
 
 
 # --- vertices, costs, sources -----------------------------------------------------------------------------------------

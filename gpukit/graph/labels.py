@@ -1,0 +1,97 @@
+"""Names of vertices: texts in the order of their UTF-8 bytes, packed end to end."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What no label may hold: a file of vertices, and a line of a message, could not."""
+
+_MANY = 16
+"""A table of all labels is made to find at least one in so many of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The labels of vertices 0 … n-1, ascending by their UTF-8 bytes, no two equal, none empty, no blanks around them.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (n + 1,)
+        Start of each label in ``data``.
+    data : uint8 array
+        The labels in UTF-8.
+    """
+
+    offsets: np.ndarray
+    data: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Labels":
+        """Return labels; the texts must ascend, as :func:`sorted` has them: that is the order of their UTF-8, too."""
+        parts = [text.encode() for text in texts]
+        offsets = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum([len(part) for part in parts], out=offsets[1:])
+        return cls(offsets, np.frombuffer(b"".join(parts), np.uint8))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def texts(self, vertices) -> np.ndarray:
+        """Return the labels of vertices as an array of ``str`` objects of the same shape."""
+        vertices = np.asarray(vertices, np.int64)
+        found = np.empty(vertices.shape, object)
+        found.ravel()[:] = [self._text(vertex) for vertex in vertices.ravel().tolist()]
+        return found
+
+    def find(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vertex of each text (int64), -1 where there is none of that label."""
+        if len(texts) * _MANY > len(self):
+            table = {self._text(vertex): vertex for vertex in range(len(self))}
+            return np.array([table.get(text, -1) for text in texts], np.int64)
+        return np.array([self._place(text.encode(errors="surrogatepass")) for text in texts], np.int64)
+
+    def take(self, vertices: np.ndarray) -> "Labels":
+        """Return the labels of some vertices, which ascend."""
+        return Labels.of(self.texts(vertices))
+
+    def _text(self, vertex: int) -> str:
+        return self._bytes(vertex).decode()
+
+    def _bytes(self, vertex: int) -> bytes:
+        return self.data[self.offsets[vertex] : self.offsets[vertex + 1]].tobytes()
+
+    def _place(self, wanted: bytes) -> int:
+        """Return where a label lies, by bisection; -1 if nowhere."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._bytes(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self._bytes(low) == wanted else -1
+
+
+class Interned:
+    """Texts as they come by, each with a number, until all are known and can be put in order."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def numbers(self, texts: Iterable[str]) -> np.ndarray:
+        """Return the number of each text (int32), a new one for a new text."""
+        known = self._numbers
+        return np.array([known.setdefault(text, len(known)) for text in texts], np.int32)
+
+    def ordered(self) -> tuple[Labels, np.ndarray]:
+        """Return the labels, and the vertex (int32) of each number."""
+        texts = sorted(self._numbers)
+        vertices = np.empty(len(texts), np.int32)
+        vertices[[self._numbers[text] for text in texts]] = np.arange(len(texts), dtype=np.int32)
+        return Labels.of(texts), vertices

@@ -1,0 +1,59 @@
+"""Lines of delimited text: how one is cut into fields, and what it is in a message."""
+
+import csv
+import re
+
+_WORD = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t"][^ \t]*)')
+_BLANKS = re.compile(r"[ \t]*")
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": None}
+"""Separators by name; blanks and tabs in runs are None."""
+
+
+def separator_name(separator: str | None) -> str:
+    """Return the name of a separator, or itself."""
+    return next((name for name, one in SEPARATORS.items() if one == separator), separator or "")
+
+
+def split(line: str, separator: str | None) -> list[str]:
+    """Return the fields of a line, without blanks around them; quotes are those of CSV.
+
+    Parameters
+    ----------
+    line : str
+        Without its end.
+    separator : str or None
+        One character; None for runs of blanks and tabs.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong with the quotes.
+    """
+    if separator is None:
+        return _words(line)
+    try:
+        rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise ValueError(_told(error)) from None
+    return [field.strip() for field in rows[0]] if rows else []
+
+
+def _words(line: str) -> list[str]:
+    found, at = [], _BLANKS.match(line).end()  # type: ignore[union-attr]
+    while at < len(line):
+        word = _WORD.match(line, at)
+        if word is None:
+            raise ValueError("a quote that is not closed, or goes on behind it")
+        found.append((word[2] if word[1] is None else word[1].replace('""', '"')).strip())
+        at = _BLANKS.match(line, word.end()).end()  # type: ignore[union-attr]
+    return found
+
+
+def _told(error: csv.Error) -> str:
+    text = str(error)
+    if "unexpected end" in text:
+        return "a quote is not closed; a field cannot go on in the next line"
+    if "expected after" in text:
+        return "text goes on behind a closing quote; a quote within a field is written twice"
+    return text
