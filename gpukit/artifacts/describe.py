@@ -64,7 +64,8 @@ def layout_tree(kind: Kind) -> str:
         rows.append((f"{'  ' if group else ''}{name}", f"{dtype} [{', '.join(array.shape)}]", _note(array)))
     left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     lines = [f"{a:<{left}}  {b:<{middle}}  {c}".rstrip() for a, b, c in rows]
-    return "\n".join([f"{kind.name} (layout {kind.version})", *(f"  {line}" for line in lines)])
+    newer = f", {kind.newest} with labels" if kind.newest > kind.version else ""
+    return "\n".join([f"{kind.name} (layout {kind.version}{newer})", *(f"  {line}" for line in lines)])
 
 
 def _note(row: Array | Attribute) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from gpukit.artifacts import store
 from gpukit.artifacts.artifact import canonical_json
 from gpukit.artifacts.checks import descriptor
+from gpukit.artifacts.labels import labels_of, packed
 from gpukit.artifacts.layout import TABLES
 from gpukit.artifacts.store import PathLike
 from gpukit.graph.csr import Graph, Weights
@@ -52,6 +53,8 @@ def write_graph(
     _put_csr("", arrays, groups, graph.indptr, graph.indices, graph.probabilities)
     if graph.ids is not None:
         arrays["ids"] = graph.ids
+    if graph.labels is not None:
+        arrays |= packed(graph.labels)
     if graph.in_indptr is not None and graph.in_indices is not None:
         _put_csr("transpose", arrays, groups, graph.in_indptr, graph.in_indices, graph.in_probabilities)
     for name, table in (tables or {}).items():
@@ -127,6 +130,7 @@ def read_graph_file(path: PathLike, *, transpose: bool = True, tables: bool = Fa
         indptr=artifact.arrays["pointers_to_1"],
         indices=artifact.arrays["indices_1"],
         ids=get("ids"),
+        labels=labels_of(artifact.arrays),
         weights=Weights(attributes["scheme"], attributes.get("p"), attributes.get("weights_seed")),
         probabilities=get("probabilities"),
         in_indptr=get("transpose/pointers_to_1"),

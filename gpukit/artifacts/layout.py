@@ -3,9 +3,10 @@
 A new kind is a new row of :data:`KINDS`. An incompatible change of a layout raises that kind's ``version``.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-INT32, INT64, UINT32, UINT64 = ("int32",), ("int64",), ("uint32",), ("uint64",)
+INT32, INT64, UINT8, UINT32, UINT64 = ("int32",), ("int64",), ("uint8",), ("uint32",), ("uint64",)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 
@@ -37,6 +38,8 @@ class Array:
         Values lie in [0, high), where high is one of the names in shapes or attributes.
     ends : str or None
         The array holds row starts: from 0, never falling, to the length of this name.
+    since : int
+        The layout version that a file has at least if it has the array.
     """
 
     path: str
@@ -47,6 +50,7 @@ class Array:
     derived: bool = False
     high: str | None = None
     ends: str | None = None
+    since: int = 1
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,8 @@ class Attribute:
 class Kind:
     """One kind of artifact: name, layout version, what it is, its arrays and its content attributes.
 
-    ``open_attributes`` lets a writer add attributes of its own.
+    ``version`` is that of a file without optional arrays that came later. ``open_attributes`` lets a writer add
+    attributes of its own.
     """
 
     name: str
@@ -77,6 +82,15 @@ class Kind:
     arrays: tuple[Array, ...]
     attributes: tuple[Attribute, ...] = ()
     open_attributes: bool = False
+
+    @property
+    def newest(self) -> int:
+        """The highest layout version of the kind."""
+        return max(self.version, *(row.since for row in self.arrays))
+
+    def version_of(self, paths: Iterable[str]) -> int:
+        """Return the layout version of a file with these arrays."""
+        return max(self.version, *(row.since for path in paths if (row := self.array(path)) is not None))
 
     def array(self, path: str) -> Array | None:
         """Return the row that describes the dataset at ``path``, or None."""
@@ -101,6 +115,29 @@ def _csr(group: str, derived: bool, rows: str, columns: str, required: bool) -> 
     )
 
 
+def _all_labels(since: int) -> tuple[Array, ...]:
+    """Return the rows of the labels of all vertices."""
+    return (
+        Array(
+            "labels/offsets", INT64, ("n+1",), "start of each vertex's label; absent where vertices have ids", False,
+            ends="bytes", since=since,
+        ),
+        Array("labels/bytes", UINT8, ("bytes",), "labels in UTF-8, ascending, no two equal", False, since=since),
+    )  # fmt: skip
+
+
+def _some_labels(since: int) -> tuple[Array, ...]:
+    """Return the rows of the labels of the vertices that a result names."""
+    return (
+        Array(
+            "labels/vertices", INT32, ("named",), "internal ids that are named here; absent without labels", False,
+            high="n", since=since,
+        ),
+        Array("labels/offsets", INT64, ("named+1",), "start of the label of each", False, ends="bytes", since=since),
+        Array("labels/bytes", UINT8, ("bytes",), "labels in UTF-8, ascending, no two equal", False, since=since),
+    )  # fmt: skip
+
+
 _WEIGHTED = Attribute("weighted", "bool", "true where edges count by their weight; absent where all alike", False)
 _GRAPH_DIGEST = Attribute("graph", "str", "payload digest of the graph")
 
@@ -114,6 +151,7 @@ KINDS: dict[str, Kind] = {
             (
                 *_csr("", False, "out-edges of each vertex", "heads of the out-edges", True),
                 Array("ids", INT64, ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
+                *_all_labels(since=2),
                 *_csr("transpose/", True, "in-edges of each vertex", "tails of the in-edges", False),
                 Array("tables/*", INTEGERS + FLOATS, ("*",), "sampling tables, built at import", False, True),
             ),
@@ -136,6 +174,7 @@ KINDS: dict[str, Kind] = {
                 Array("offsets", INT64, ("count+1",), "start of each set in members", ends="size"),
                 Array("members", INT32, ("size",), "elements of the sets, ascending in a set", high="elements"),
                 Array("ids", INT64, ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
+                *_all_labels(since=2),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -161,6 +200,7 @@ KINDS: dict[str, Kind] = {
                     "gains", INT64, ("k",), "marginal coverage: sets (or vertices over all worlds) each added", False
                 ),
                 Array("rounds", INT32, ("k",), "round of each seed; multi-round influence only", False),
+                *_some_labels(since=2),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -225,6 +265,7 @@ KINDS: dict[str, Kind] = {
                 Array("source_offsets", INT64, ("queries+1",), "start of each query", ends="starts"),
                 Array("sources", INT32, ("starts",), "internal ids of the sources, ascending", high="n"),
                 Array("source_mass", UINT64, ("starts",), "probability of each source, in units of 2^-62"),
+                *_some_labels(since=2),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -256,6 +297,7 @@ KINDS: dict[str, Kind] = {
                 Array("judged", INT64, ("rounds",), "ids of judging sets that had been used up before"),
                 Array("stops", ("int8",), ("rounds",), "why no more sets: 0 certified, 1 the cap, 2 end game"),
                 Array("prices", INT64, ("n",), "cost of each vertex, in units; costs from a file", False),
+                *_some_labels(since=3),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -283,6 +325,7 @@ KINDS: dict[str, Kind] = {
                 Array("nodes", INT64, ("rows",), "original ids of the neighbours, ascending in an ego-network"),
                 Array("indptr", INT64, ("rows+1",), "row starts: edges of each node", ends="size"),
                 Array("indices", INT32, ("size",), "heads as places in the ego-network, ascending in a row"),
+                *_some_labels(since=2),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -301,6 +344,7 @@ KINDS: dict[str, Kind] = {
                 Array("first", INT64, ("t+1",), "first context of each vertex", ends="contexts"),
                 Array("offsets", INT64, ("contexts+1",), "start of each context in members", ends="size"),
                 Array("members", INT64, ("size",), "original ids, ascending in a context"),
+                *_some_labels(since=2),
             ),
             (
                 Attribute("n", "int", "number of vertices of the graph"),
@@ -318,6 +362,7 @@ KINDS: dict[str, Kind] = {
                 Array("tails", INT64, ("edges",), "original ids of the edges' lower ends"),
                 Array("heads", INT64, ("edges",), "original ids of their higher ends; edges ascend"),
                 Array("trussness", INT32, ("edges",), "largest k whose k-truss has the edge"),
+                *_some_labels(since=2),
             ),
             (Attribute("n", "int", "number of vertices of the graph"), _GRAPH_DIGEST),
         ),

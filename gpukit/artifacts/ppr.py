@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.artifacts import store
 from gpukit.artifacts.artifact import Artifact
+from gpukit.artifacts.labels import Texts, packed_of
 from gpukit.artifacts.store import PathLike
 
 
@@ -80,16 +81,18 @@ def write_topk(
     graph: str,
     epsilon: float | None = None,
     weighted: bool = False,
+    labels: Texts | None = None,
     seed: int | None = None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> str:
-    """Write answers (arrays of the layout by name) and return the payload digest."""
+    """Write answers (arrays of the layout by name) and return the payload digest; ``labels`` are the graph's."""
     attributes: dict[str, Any] = {"n": n, "k": k, "alpha": alpha, "method": method, "graph": graph}
     attributes |= _weighted(weighted)
     if epsilon is not None:
         attributes["epsilon"] = epsilon
     inputs = {"graph": graph, **(inputs or {})}
+    arrays = {**arrays, **packed_of("topk", arrays, labels)}
     return store.write(path, "topk", arrays, attributes, params=params, seed=seed, inputs=inputs)
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from gpukit.artifacts import store
 from gpukit.artifacts.artifact import Artifact
+from gpukit.artifacts.labels import Texts, labels_of, packed, packed_of, some_labels_of
 from gpukit.artifacts.store import PathLike
+from gpukit.graph.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,8 @@ class RRSets:
         The user's seed.
     ids : int64 array, shape (n,), or None
         Original vertex ids; None when they are 0 … n-1.
+    labels : Labels or None
+        Names of the vertices, in place of ids.
     m : int or None
         Number of directed edges of the graph.
     params : dict
@@ -54,6 +58,7 @@ class RRSets:
     graph: str
     seed: int
     ids: np.ndarray | None = None
+    labels: Labels | None = None
     m: int | None = None
     params: dict[str, Any] = field(default_factory=dict)
     digest: str = ""
@@ -77,6 +82,8 @@ def write_rrsets(path: PathLike, sets: RRSets, *, compress: bool = False) -> str
         attributes["m"] = sets.m
     if sets.ids is not None:
         arrays["ids"] = sets.ids
+    if sets.labels is not None:
+        arrays |= packed(sets.labels)
     inputs = {"graph": sets.graph}
     return store.write(
         path, "rrsets", arrays, attributes, params=sets.params, seed=sets.seed, inputs=inputs, compress=compress
@@ -90,6 +97,7 @@ def read_rrsets(path: PathLike) -> RRSets:
     assert artifact.seed is not None  # checked in BOUNDS
     said: dict[str, Any] = {name: attributes[name] for name in _RRSETS}
     said |= {"offsets": arrays["offsets"], "members": arrays["members"], "ids": arrays.get("ids")}
+    said["labels"] = labels_of(arrays)
     return RRSets(**said, m=attributes.get("m"), seed=artifact.seed, params=artifact.params, digest=artifact.payload)
 
 
@@ -100,13 +108,15 @@ class SeedSet:
     Attributes
     ----------
     seeds : int64 array, shape (k,)
-        Original ids.
+        Original ids; of a graph with labels internal ones.
     internal : int32 array, shape (k,)
         Internal ids.
     gains : int64 array, shape (k,), or None
         Marginal coverage of each seed: RR sets newly covered, or vertices newly reached over all worlds.
     rounds : int32 array, shape (k,), or None
         Round of each seed; multi-round influence only.
+    labels : array of str, shape (k,), or None
+        Labels of the seeds, where the graph has them.
     n : int
         Number of vertices of the graph.
     method : str
@@ -143,6 +153,7 @@ class SeedSet:
     params: dict[str, Any] = field(default_factory=dict)
     selection_estimate: float | None = None
     digest: str = ""
+    labels: np.ndarray | None = None
 
 
 def write_seeds(
@@ -159,20 +170,22 @@ def write_seeds(
     selection_estimate: float | None = None,
     rr_sets: int | None = None,
     guarantee: Any = None,
+    labels: Texts | None = None,
     seed: int | None = None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> str:
     """Write a seed set and return its payload digest.
 
-    Fields are those of :class:`SeedSet`; arrays are cast to its types. ``inputs`` names further input digests; the
-    graph's is added.
+    Fields are those of :class:`SeedSet`; arrays are cast to its types. ``labels`` are those of the graph. ``inputs``
+    names further input digests; the graph's is added.
     """
     arrays: dict[str, np.ndarray] = {"seeds": np.asarray(seeds, np.int64), "internal": np.asarray(internal, np.int32)}
     if gains is not None:
         arrays["gains"] = np.asarray(gains, np.int64)
     if rounds is not None:
         arrays["rounds"] = np.asarray(rounds, np.int32)
+    arrays |= packed_of("seeds", arrays, labels)
     optional = {"spread_estimate": spread_estimate, "selection_estimate": selection_estimate}
     optional |= {"rr_sets": rr_sets, "guarantee": guarantee}
     attributes: dict[str, Any] = {"n": n, "method": method, "graph": graph}
@@ -189,7 +202,9 @@ def read_seeds(path: PathLike) -> SeedSet:
     optional = ("spread_estimate", "selection_estimate", "rr_sets", "guarantee")
     said: dict[str, Any] = {name: attributes.get(name) for name in ("n", "method", "graph", *optional)}
     said |= {name: arrays.get(name) for name in ("seeds", "internal", "gains", "rounds")}
-    return SeedSet(**said, seed=artifact.seed, params=artifact.params, digest=artifact.payload)
+    known = some_labels_of([artifact])
+    labels = None if known is None else known.texts(arrays["internal"])
+    return SeedSet(**said, seed=artifact.seed, params=artifact.params, digest=artifact.payload, labels=labels)
 
 
 def write_metrics(

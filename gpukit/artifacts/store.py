@@ -17,6 +17,7 @@ from gpukit import __version__, pending
 from gpukit.artifacts.artifact import Artifact, Header, canonical_json
 from gpukit.artifacts.bounds import BOUNDS
 from gpukit.artifacts.checks import BESIDE, CHECKS, check_descriptors
+from gpukit.artifacts.labels import check_labels
 from gpukit.artifacts.layout import KINDS, Kind
 from gpukit.artifacts.patient import Patient
 from gpukit.artifacts.precheck import check_file, stored
@@ -104,10 +105,11 @@ def write(
     shapes = {name: (array.dtype, array.shape) for name, array in arrays.items()}
     check_arrays(kind, shapes, attributes)
     sums = plain_sums(arrays)
-    payload = _payload(kind, kind.version, attributes, shapes, sums)
+    version = kind.version_of(arrays)
+    payload = _payload(kind, version, attributes, shapes, sums)
     root: dict[str, Any] = {
         "gpukit_kind": kind.name,
-        "gpukit_version": np.int64(kind.version),
+        "gpukit_version": np.int64(version),
         "gpukit_producer": f"gpukit {__version__}",
         "gpukit_params": canonical_json(dict(params or {})),
         "gpukit_inputs": canonical_json(dict(inputs or {})),
@@ -201,8 +203,8 @@ def _header(path: PathLike, file: h5py.File, kind_name: str | None) -> Header:
     kind, this = KINDS.get(name), f"gpukit {__version__}"
     if kind is None:
         raise InputError(f"{path} holds the unknown kind {name!r}; {this} knows {', '.join(sorted(KINDS))}")
-    known = f"{this} reads layouts up to {kind.version}; update gpukit"
-    need(1 <= version <= kind.version, f"{path} has layout {version} of kind {name}; {known}")
+    known = f"{this} reads layouts up to {kind.newest}; update gpukit"
+    need(1 <= version <= kind.newest, f"{path} has layout {version} of kind {name}; {known}")
     need(kind_name in (None, name), f"{path} is of kind {name}, but {kind_name} is needed here")
     try:
         header = Header(
@@ -296,6 +298,7 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
     with _about(path):
         # What a kernel relies on is checked at every read, what the numbers mean once.
         check_values(kind, arrays, lengths, header.attributes)
+        check_labels(artifact)
         BOUNDS.get(kind.name, _no_check)(artifact)
         if known:
             return artifact

@@ -4,6 +4,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from gpukit.errors import UsageError
 if TYPE_CHECKING:
     import numpy as np
 
+    from gpukit.artifacts.labels import Texts
     from gpukit.graph.csr import Graph
 
 MAX_SEED = 2**64 - 1
@@ -65,6 +67,8 @@ class Run:
         The digest of each input, by what it is to the command.
     graph : object with n and m, or None
         The graph the run is about.
+    labels : what has a method ``texts``, or None
+        What knows the names of the vertices in its results, where the graph has names.
     device : Device or None
         What the run uses, once it was chosen.
     out, requested, gpus, threads, seed, as_json
@@ -98,6 +102,7 @@ class Run:
         self.params: dict[str, Any] = {}
         self.inputs: dict[str, str] = {}
         self.graph: Any = None
+        self.labels: Texts | None = None
         self.timer = PhaseTimer()
         self.device: Device | None = None
         self.phase = self.timer.phase
@@ -117,6 +122,7 @@ class Run:
             from gpukit.artifacts import read_graph_file
 
             self.graph, self.inputs["graph"], found = read_graph_file(path, transpose=transpose, tables=tables)
+            self.labels = self.graph.labels
             return self.graph, found
 
     def use_device(
@@ -169,7 +175,9 @@ class Run:
         """Write an artifact; arguments are those of :func:`gpukit.artifacts.write`, and the run knows the rest."""
         with self.phase("write"):
             from gpukit.artifacts import write
+            from gpukit.artifacts.labels import packed_of
 
+            arrays = {**arrays, **packed_of(kind, arrays, self.labels)}
             write(
                 self.target, kind, arrays, attributes, params=self.params, seed=self.seed, inputs=self.inputs,
                 compress=compress,
@@ -183,20 +191,19 @@ class Run:
 
                 write_metrics(self.out, columns, attributes, params=self.params, seed=self.seed, inputs=self.inputs)
 
-    def save_seeds(self, seeds: "np.ndarray", method: str, **known: Any) -> list[int]:
-        """Write the seeds (internal ids) that a method chose, and return them as original ids.
+    def save_seeds(self, seeds: "np.ndarray", method: str, **known: Any) -> list[Any]:
+        """Write the seeds (internal ids) that a method chose, and return them as people call them.
 
         ``known`` is what is known of them: further arguments of :func:`gpukit.artifacts.write_seeds`.
         """
         with self.phase("write"):
             from gpukit.artifacts import write_seeds
 
-            original = self.graph.original(seeds)
             write_seeds(
-                self.target, original, seeds, n=self.graph.n, method=method, graph=self.inputs["graph"], seed=self.seed,
-                params=self.params, inputs=self.inputs, **known,
+                self.target, self.graph.numbers(seeds), seeds, n=self.graph.n, method=method, labels=self.labels,
+                graph=self.inputs["graph"], seed=self.seed, params=self.params, inputs=self.inputs, **known,
             )  # fmt: skip
-            return original.tolist()
+            return self.graph.original(seeds).tolist()
 
     def finish(self, record: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
         """Print the record (with ``--json``) or a summary.
@@ -278,14 +285,20 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+def quoted(item: Any) -> str:
+    """Return an item of a list for people; a name that holds a comma or a quote in quotes, as commands take it."""
+    text = str(item)
+    return '"' + text.replace('"', '""') + '"' if isinstance(item, str) and re.search('[",]', text) else text
+
+
 def cut_list(first: Sequence[Any], total: int) -> str:
     """Return the first items of a list for people, with the number of all where these are not all."""
-    return ", ".join(map(str, first)) + (f", … ({total})" if total > len(first) else "")
+    return ", ".join(map(quoted, first)) + (f", … ({total})" if total > len(first) else "")
 
 
 def print_table(lines: Mapping[str, Any]) -> None:
     """Print titles and values, one line each."""
     width = max((len(title) for title in lines), default=0)
     for title, value in lines.items():
-        text = ", ".join(str(item) for item in value) if isinstance(value, list | tuple) else str(value)
+        text = ", ".join(map(quoted, value)) if isinstance(value, list | tuple) else str(value)
         print(f"{title:<{width}}  {text}")

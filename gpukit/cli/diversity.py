@@ -74,9 +74,9 @@ def egos(
 
             found = on_gpu.extract(graph, chosen)
     arrays = {
-        "centres": graph.original(found.centres),
+        "centres": graph.numbers(found.centres),
         "node_begin": found.node_begin,
-        "nodes": graph.original(found.nodes),
+        "nodes": graph.numbers(found.nodes),
         "indptr": found.indptr,
         "indices": found.indices,
     }
@@ -122,19 +122,20 @@ def search_(
         network = make_network(graph, where, strategy=balance, full=full)
     with run.progress("ego-networks") as update:
         result = search(network, asked, t, among=range(first, last), timer=run.timer, progress=update)
-    vertices = graph.original(result.vertices)
-    arrays = {"vertices": vertices, "internal": result.vertices, "scores": result.scores}
+    arrays = {"vertices": graph.numbers(result.vertices), "internal": result.vertices, "scores": result.scores}
     arrays |= {"first": result.contexts.first, "offsets": result.contexts.offsets}
-    arrays["members"] = graph.original(result.contexts.members)
+    arrays["members"] = graph.numbers(result.contexts.members)
     attributes = {"n": graph.n, "model": model, "k": k, **run.inputs}
     run.save("diversity", arrays, attributes)
     top = [
         {
-            "vertex": int(vertex),
+            "vertex": vertex,
             "score": int(score),
             "contexts": [graph.original(part).tolist() for part in result.contexts.of(place)],
         }
-        for place, (vertex, score) in enumerate(zip(vertices, result.scores, strict=True))
+        for place, (vertex, score) in enumerate(
+            zip(graph.original(result.vertices).tolist(), result.scores, strict=True)
+        )
     ]
     record: dict[str, Any] = {"top": top, "scored": result.scored, "symmetrised": symmetrised}
     if shares := getattr(network, "shares", []):  # of several GPUs
@@ -175,8 +176,8 @@ def decompose_(
             record["triangles"] = network.ego_edges // 3
     arrays = {
         "coreness": found.coreness,
-        "tails": graph.original(found.tails),
-        "heads": graph.original(found.heads),
+        "tails": graph.numbers(found.tails),
+        "heads": graph.numbers(found.heads),
         "trussness": found.trussness,
     }
     attributes = {"n": graph.n, **run.inputs}

@@ -25,8 +25,9 @@ def gather(run: Run, files: PartsArgument) -> None:
         found = take_contexts(whole["first"], whole["offsets"], whole["members"], best)
         arrays |= {"first": found.first, "offsets": found.offsets, "members": found.members}
         run.save("diversity", arrays, parts[0].attributes)
+    vertices = arrays["vertices"] if run.labels is None else run.labels.texts(arrays["vertices"])
     top = [
-        {"vertex": int(vertex), "score": int(score)}
-        for vertex, score in zip(arrays["vertices"], arrays["scores"], strict=True)
+        {"vertex": vertex, "score": score}
+        for vertex, score in zip(vertices.tolist(), arrays["scores"].tolist(), strict=True)
     ]
     run.finish({"top": top}, {f"vertex {one['vertex']}": f"{one['score']} contexts" for one in top[:10]})

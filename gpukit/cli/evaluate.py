@@ -4,15 +4,18 @@ import hashlib
 import logging
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import MODEL, GraphArgument, MetricsOption, ModelOption, argument, option
-from gpukit.cli.vertices import is_vertex_id, listed_ids
+from gpukit.cli.vertices import is_vertex_id, listed_vertices, vertex_list
 from gpukit.errors import ComparisonFailed, InputError, UsageError
+
+if TYPE_CHECKING:
+    from gpukit.graph.csr import Graph
 
 app = typer.Typer(help="Check results by independent methods.", no_args_is_help=True, add_completion=False)
 
@@ -44,10 +47,13 @@ def spread(
     with run.phase("read"):
         graph, _ = run.read_graph(graph_file, transpose=False)
         if seeds_file is not None:
-            stages, run.inputs["seeds"] = _read_seeds(seeds_file, run.inputs["graph"])
+            rounds, run.inputs["seeds"] = _read_seeds(seeds_file, graph, run.inputs["graph"])
+        elif graph.labels is None:
+            run.params["ids"] = _numbers(ids or "", "--ids")
+            rounds = [graph.internal(run.params["ids"]).tolist()]
         else:
-            stages = [run.params.setdefault("ids", _numbers(ids or "", "--ids"))]
-        rounds = [graph.internal(stage).tolist() for stage in stages]
+            rounds = [vertex_list(ids, "--ids", graph)]
+            run.params["ids"] = graph.original(rounds[0]).tolist()
     if len(rounds) > 1 and sizes:
         raise UsageError("--prefixes is for seeds of one round; these have several")
     device = run.use_device(work=0.1 * runs * graph.m)
@@ -149,7 +155,7 @@ def diversity(
         part, parts, *_ = found.params.get("part", (1, 1))
         if parts > 1:
             raise InputError(f"{answers_file} is part {part} of {parts}; join them by `gpukit diversity gather` first")
-        members = np.split(graph.internal(arrays["members"]), arrays["offsets"][1:-1])
+        members = np.split(graph.of_numbers(arrays["members"]), arrays["offsets"][1:-1])
         contexts = [[part.tolist() for part in members[i:j]] for i, j in pairwise(arrays["first"])]
     run.params |= {"model": a["model"], "k": a["k"]}
     with run.phase("check"), run.progress("ego-networks") as update:
@@ -181,16 +187,23 @@ def _numbers(text: str, option: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _read_seeds(path: Path, graph_digest: str) -> tuple[list[list[int]], str]:
-    """Return the seeds of each round as original ids, and the digest of their file."""
+def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[list[int]], str]:
+    """Return the seeds of each round as internal ids, and the digest of their file."""
     content = path.read_bytes()
     if not content.startswith(b"\x89HDF\r\n\x1a\n"):
-        return [listed_ids(path, content)[1]], hashlib.sha256(content).hexdigest()
+        return [listed_vertices(path, content, graph).tolist()], hashlib.sha256(content).hexdigest()
     from gpukit.artifacts import read_seeds
 
     found = read_seeds(path)
     if found.graph != graph_digest:
         _log.warning("%s was made on another graph or with other probabilities; its vertex ids are used", path)
+    if (found.labels is None) != (graph.labels is None):
+        kinds = ("ids", "names") if found.labels is None else ("names", "ids")
+        raise InputError(f"{path} names vertices by {kinds[0]}, the graph by {kinds[1]}; give the graph it was made on")
+    if found.labels is not None:
+        vertices = graph.internal(found.labels.tolist())
+    else:
+        vertices = graph.of_numbers(found.seeds)
     if found.rounds is None:
-        return [found.seeds.tolist()], found.digest
-    return [found.seeds[found.rounds == t].tolist() for t in range(int(found.rounds.max()) + 1)], found.digest
+        return [vertices.tolist()], found.digest
+    return [vertices[found.rounds == t].tolist() for t in range(int(found.rounds.max()) + 1)], found.digest

@@ -51,8 +51,9 @@ def sample(
         from gpukit.artifacts import RRSets, write_rrsets
 
         drawn = RRSets(
-            offsets, members, n=graph.n, m=graph.m, ids=graph.ids, first=first, stream=reverse.stream.name, model=model,
-            sampler=sampler, graph=run.inputs["graph"], seed=run.seed, rounds=rounds, params=run.params,
+            offsets, members, n=graph.n, m=graph.m, ids=graph.ids, labels=graph.labels, first=first,
+            stream=reverse.stream.name, model=model, sampler=sampler, graph=run.inputs["graph"], seed=run.seed,
+            rounds=rounds, params=run.params,
         )  # fmt: skip
         write_rrsets(run.target, drawn, compress=compress)
     record = {"rr_sets": count, "members": len(members), "mean_size": len(members) / count}
@@ -107,11 +108,12 @@ def select(
     with run.phase("write"):
         from gpukit.artifacts import write_seeds
 
-        original = result.seeds if sets.ids is None else sets.ids[result.seeds]
+        numbers = result.seeds if sets.ids is None else sets.ids[result.seeds]
         write_seeds(
-            run.target, original, result.seeds, n=sets.n, method="gim select", graph=sets.graph, seed=run.seed,
-            params=run.params, inputs=run.inputs, **known_of(result),
+            run.target, numbers, result.seeds, n=sets.n, method="gim select", labels=sets.labels, graph=sets.graph,
+            seed=run.seed, params=run.params, inputs=run.inputs, **known_of(result),
         )  # fmt: skip
     run.graph = SimpleNamespace(n=sets.n, m=sets.m)
+    original = numbers if sets.labels is None else sets.labels.texts(result.seeds)
     record = record_of(original.tolist(), result)
     run.finish(record, summary_of(record, sets.n))

@@ -12,7 +12,7 @@ from gpukit.cli.common import Run, print_json
 from gpukit.cli.generate import generate
 from gpukit.cli.graph_common import graph_facts, shown, write_graph_file
 from gpukit.cli.options import BothWaysOption, CompressOption, TransposeOption, WeightsOption, argument, option
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
     from gpukit.graph.readers import EdgeList
@@ -92,10 +92,10 @@ def import_graph(
         listed = read_edges(edges, scheme.scheme == "file", update, asked)
         run.inputs = {} if listed.digest is None else {"edges": listed.digest}
     understood = _told(listed, scheme.scheme == "file")
-    if listed.labels is not None:
-        raise InputError(f"{edges} holds names; vertex ids are whole numbers")
     if listed.ids is not None and vertices is not None:
         raise UsageError("--vertices does not go with a Matrix Market file, which declares its vertices")
+    if listed.labels is not None and vertices is not None:
+        raise UsageError("--vertices goes with whole numbers, and the ids of this file are names; leave it out")
     lines = len(listed.u)
     with run.phase("build"):
         graph = build_graph(
@@ -107,6 +107,7 @@ def import_graph(
             parallel=parallel,
             ids=listed.ids if listed.ids is not None else vertices is None,
             n=vertices,
+            labels=listed.labels,
             transpose=transpose,
             facts={} if listed.dialect is None or listed.dialect.plain else {"text": understood},
         )

@@ -126,16 +126,17 @@ def reach(
         totals = counter.gains(first, worlds, [], update)
     import numpy as np
 
-    original = graph.original(np.arange(graph.n))
+    numbers = graph.numbers(np.arange(graph.n))
     about = {"metric": "reach", "graph": run.inputs["graph"], "n": graph.n, "worlds": worlds, "first": first}
-    run.save_metrics({"vertex": original, "total": totals, "mean": totals / worlds}, about)
+    run.save_metrics({"vertex": numbers, "total": totals, "mean": totals / worlds}, about)
     with run.phase("levels"):
         from gpukit.imgpu.paper.levels_cpu import nodes_per_level
 
         levels = nodes_per_level(graph, run.seed, first, min(worlds, LEVEL_WORLDS))
     best = np.argsort(-totals, kind="stable")[:10]
     mean = float(totals.mean() / worlds)
-    largest = [{"vertex": int(original[v]), "reach": float(totals[v] / worlds)} for v in best]
+    reached = zip(graph.original(best).tolist(), totals[best], strict=True)
+    largest = [{"vertex": vertex, "reach": float(total / worlds)} for vertex, total in reached]
     lines = {f"vertex {one['vertex']}": f"{one['reach']:,.3f}" for one in largest}
     record = {"mean": mean, "largest": largest, "nodes_per_level": levels.tolist()}
     run.finish(record, {**lines, "mean": f"{mean:,.3f}", "levels": len(levels)})

@@ -28,7 +28,7 @@ def shape(run: Run, graph_file: GraphArgument, worlds: WorldsOption = 100) -> No
     with run.phase("worlds"):
         found = describe(graph, run.seed, worlds)
     hubs: list[dict[str, Any]] = [
-        {"vertex": int(graph.original([hub.vertex])[0]), "children": hub.children, "near": hub.near}
+        {"vertex": graph.original([hub.vertex]).tolist()[0], "children": hub.children, "near": hub.near}
         for hub in found.hubs
     ]
     counts = ("levels", "degrees", "below_10", "above_10000")

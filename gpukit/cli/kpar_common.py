@@ -61,7 +61,7 @@ def finish(
 
             arrays = {
                 "offsets": result.offsets,
-                "nodes": graph.original(result.nodes),
+                "nodes": graph.numbers(result.nodes),
                 "internal": result.nodes,
                 "scores": result.scores,
                 "source_offsets": sources.offsets,
@@ -70,8 +70,8 @@ def finish(
             }
             write_topk(
                 run.out, arrays, n=graph.n, k=run.params["k"], alpha=run.params["alpha"], method=method,
-                graph=run.inputs["graph"], epsilon=epsilon, weighted=run.params["weighted"], seed=run.seed,
-                params=run.params, inputs=run.inputs,
+                graph=run.inputs["graph"], epsilon=epsilon, weighted=run.params["weighted"],
+                labels=run.labels, seed=run.seed, params=run.params, inputs=run.inputs,
             )  # fmt: skip
     names = [_name(graph, sources, q) for q in range(len(sources))]
     results: list[dict[str, Any]] = []
@@ -96,8 +96,8 @@ def finish(
     run.finish({"results": results, **extra}, lines)
 
 
-def _name(graph: "Graph", sources: "Sources", q: int) -> int | list[list[float]]:
-    """Return the source of a query as people write it: an original id, or pairs of id and probability."""
+def _name(graph: "Graph", sources: "Sources", q: int) -> Any:
+    """Return the source of a query as people write it: an id or a label, or pairs of it and a probability."""
     from gpukit.kpar.problem import ONE
 
     part = slice(sources.offsets[q], sources.offsets[q + 1])

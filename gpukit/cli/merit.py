@@ -15,7 +15,7 @@ from gpukit.cli.merit_common import check_groups, read_asked
 from gpukit.cli.merit_once import once
 from gpukit.cli.options import CampaignOptions, GraphArgument, GroupsOption, ablation, argument, option
 from gpukit.cli.outputs import check_out
-from gpukit.cli.vertices import once_each, read_once, text_lines, vertex_id, vertex_list, vertices_of, words_of
+from gpukit.cli.vertices import named_vertices, read_once, text_lines, vertex_list, vertices_in
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -190,15 +190,10 @@ def _recorded(run: Run, path: Path) -> "list[np.ndarray]":
     if path.is_dir():  # also of an empty text, whose path is the current folder
         raise UsageError("--replay names no file; give one with a line of activated ids a round")
     content = read_once(path, "replay", run.inputs)
-    rounds: list[list[int]] = []
-    lines: list[int] = []
-    for number, text in text_lines(path, content):
-        words = words_of(text)
-        rounds.append([vertex_id(word, path, number) for word in words])
-        lines += [number] * len(words)
-    ids = [one for activated in rounds for one in activated]
-    once_each(path, lines, ids)
-    vertices = vertices_of(path, lines, ids, run.graph).astype(np.int32)
+    rounds: list[list[tuple[int, Any]]] = []
+    for number, text in text_lines(path, content, labels=run.graph.labels is not None):
+        rounds.append([(number, one) for one in vertices_in(text, path, number, run.graph)])
+    vertices = named_vertices(path, [one for activated in rounds for one in activated], run.graph).astype(np.int32)
     return np.split(vertices, np.cumsum([len(activated) for activated in rounds])[:-1])
 
 

@@ -39,9 +39,9 @@ def save(run: Run, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, S
         "worlds": np.array([number for number, _ in campaigns], np.int64),
         "first_round": _begins([len(listed) for _, listed in campaigns]),
         "batch_begin": _begins([len(one.batch) for one in rounds]),
-        "seeds": graph.original(_joined([one.batch for one in rounds])),
+        "seeds": graph.numbers(_joined([one.batch for one in rounds])),
         "activated_begin": _begins([len(one) for one in outcomes]),
-        "activated": graph.original(_joined(outcomes)),
+        "activated": graph.numbers(_joined(outcomes)),
         **{name: np.array([getattr(one, field) for one in rounds], np.int64) for name, field in _NUMBERS.items()},
         "hits": np.array([-1 if one.hits is None else one.hits for one in rounds], np.int64),
         "stops": np.array([STOPS.index(one.kind) for one in rounds], np.int8),
@@ -69,7 +69,7 @@ def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], 
     unit = Decimal(a["unit"])
     if arrays["worlds"].tolist() != [-1]:
         raise InputError(f"{path} holds simulated campaigns; `merit next` goes on with one begun by `merit start`")
-    seeds, active = graph.internal(arrays["seeds"]), graph.internal(arrays["activated"])
+    seeds, active = graph.of_numbers(arrays["seeds"]), graph.of_numbers(arrays["activated"])
     if a["costs"] == "file":
         costs = Costs(arrays["prices"], unit, "file")
     else:

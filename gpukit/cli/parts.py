@@ -51,6 +51,7 @@ def read_parts(run: Run, files: Sequence[Path], kind: str) -> "list[Artifact]":
     """
     with run.phase("read"):
         from gpukit.artifacts import read
+        from gpukit.artifacts.labels import some_labels_of
 
         parts = [read(path, kind) for path in files]
     for path, part in zip(files, parts, strict=True):
@@ -79,6 +80,7 @@ def read_parts(run: Run, files: Sequence[Path], kind: str) -> "list[Artifact]":
     ordered = sorted(parts, key=lambda one: one.params["part"][0])
     run.params = {name: value for name, value in ordered[0].params.items() if name != "part"}
     run.seed, run.inputs = ordered[0].seed, ordered[0].inputs
+    run.labels = some_labels_of(ordered)
     return ordered
 
 

@@ -1,13 +1,14 @@
 """Vertices and numbers that people name: on the command line, or in files that are read once and told by their digest.
 
 Every file that names vertices is text in UTF-8 with lines that end with LF or CR LF; ``#`` starts a comment, and words
-stand between blanks, tabs or commas.
+stand between blanks, tabs or commas. Vertices of a graph with labels are named by these: blanks belong to them, commas
+stand between them, quotes are as in CSV, and a comment has a line of its own.
 """
 
 import hashlib
 import os.path
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal, DecimalException, Inexact, localcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,12 @@ import numpy as np
 
 from gpukit.cli.options import Queries
 from gpukit.errors import InputError, UsageError
+from gpukit.graph.lines import split
 from gpukit.graph.parsing import NUMBER
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
+    from gpukit.graph.labels import Labels
     from gpukit.kpar.problem import Sources
 
 MAX_ID = 2**63 - 1
@@ -28,6 +31,8 @@ MAX_QUERIES = 10**7
 COST_DECIMALS = 6
 """Digits after the point of a cost or a budget."""
 
+_LAST_WORD = re.compile(r"(.*?)[ \t]*[,;\t ][ \t]*([^,;\t ]+)")
+_NAME_AND_WEIGHT = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?::([^,]*))?|((?:[^,"][^,]*)?))(,|$)')
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
@@ -92,57 +97,108 @@ def vertex_list(text: str | None, option: str, graph: "Graph", *, none: bool = F
     Raises
     ------
     UsageError
-        If the text is neither ids nor the name of a file, or gives an id twice.
+        If the text is neither vertices nor the name of a file, or names one twice.
     InputError
-        If the file is broken or gives an id twice, or an id is not in the graph.
+        If the file is broken or names a vertex twice, or an id is not in the graph.
     """
     if text is None or (none and not text.strip()):
         return []
-    words = [word.strip() for word in text.split(",")]
-    wrong = [word for word in words if not is_vertex_id(word)]
+    words, wrong = _given(text, option, graph)
     # Unlike Path(text).exists(), this takes an empty text and one too long for a name as no file.
     if wrong and os.path.exists(text):
         path = Path(text)
-        lines, ids = listed_ids(path, path.read_bytes(), none=none)
-        return vertices_of(path, lines, ids, graph).tolist()
+        return listed_vertices(path, path.read_bytes(), graph, none=none).tolist()
+    if wrong and graph.labels is not None:
+        raise UsageError(
+            f"{option}: {wrong[0][:40]!r} is neither a vertex of the graph nor a file; give names separated by commas, "
+            "those with a comma in quotes, or a file with one a line"
+        )
     if wrong:
         raise UsageError(
             f"{option}: {wrong[0][:40]!r} is neither a vertex id nor a file; give ids (0 to 2^63 - 1) separated by "
             "commas, or a file of them"
         )
-    ids = [int(word) for word in words]
+    ids: list[Any] = words if graph.labels is not None else [int(word) for word in words]
     if len(set(ids)) < len(ids):
         again = next(one for place, one in enumerate(ids) if one in ids[:place])
         raise UsageError(f"{option}: vertex {again} is given twice; give each once")
     return graph.internal(ids).tolist()
 
 
-def listed_ids(path: Path, content: bytes, *, none: bool = False) -> tuple[list[int], list[int]]:
-    """Return the line and the value of each vertex id in a file, one a line and each once; ``none``: or none."""
-    rows = columns_of(path, content, 1, none=none)
-    lines, ids = [line for line, _ in rows], [vertex_id(word, path, line) for line, (word,) in rows]
+def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]]:
+    """Return the words of ``A,B,…``, and those of them that cannot be vertices."""
+    if graph.labels is None:
+        words = [word.strip() for word in text.split(",")]
+        return words, [word for word in words if not is_vertex_id(word)]
+    try:
+        words = split(text, ",") or [""]
+    except ValueError as error:
+        if os.path.exists(text):
+            return [], [text]
+        raise UsageError(f"{option}: {error}") from None
+    return words, [word for word, found in zip(words, graph.labels.find(words).tolist(), strict=True) if found < 0]
+
+
+def listed_vertices(path: Path, content: bytes, graph: "Graph", *, none: bool = False) -> np.ndarray:
+    """Return internal ids (int64) of the vertices that a file names, one a line and each once; ``none``: or none."""
+    if graph.labels is None:
+        rows = columns_of(path, content, 1, none=none)
+        return named_vertices(path, [(line, vertex_id(word, path, line)) for line, (word,) in rows], graph)
+    named = [(line, _label(text, path, line)) for line, text in text_lines(path, content, none=none, labels=True)]
+    return named_vertices(path, named, graph)
+
+
+def named_vertices(path: Path, named: Sequence[tuple[int, Any]], graph: "Graph") -> np.ndarray:
+    """Return internal ids (int64) of ids or labels, each with its line; InputError names a line that is at fault."""
+    lines, ids = [line for line, _ in named], [one for _, one in named]
     once_each(path, lines, ids)
-    return lines, ids
+    return vertices_of(path, lines, ids, graph)
 
 
-def vertices_of(path: Path, lines: Sequence[int], ids: Sequence[int], graph: "Graph") -> np.ndarray:
+def vertices_of(path: Path, lines: Sequence[int], ids: Sequence[Any], graph: "Graph") -> np.ndarray:
     """Return internal ids (int64) of the ids in the lines of a file; InputError names the line of an unknown one."""
     try:
         return graph.internal(ids)
     except InputError as error:
-        unknown = ~np.isin(ids, graph.original(np.arange(graph.n)))
+        if graph.labels is not None:
+            unknown = graph.labels.find(ids) < 0
+        else:
+            unknown = ~np.isin(ids, graph.original(np.arange(graph.n)))
         raise InputError(f"{path}, line {lines[int(unknown.argmax())]}: {error}") from None
 
 
-def once_each(path: Path, lines: Sequence[int], ids: Sequence[int]) -> None:
+def once_each(path: Path, lines: Sequence[int], ids: Sequence[Any]) -> None:
     """Check that the lines of a file give each id once; InputError names the line that gives one again."""
-    seen: dict[int, int] = {}
+    seen: dict[Any, int] = {}
     for line, one in zip(lines, ids, strict=True):
         if one in seen:
             raise InputError(
                 f"{path}, line {line}: vertex {one} is given twice, first in line {seen[one]}; give it once"
             )
         seen[one] = line
+
+
+def vertices_in(text: str, path: Path, line: int, graph: "Graph") -> list[Any]:
+    """Return the ids or the labels in a line of a file, which may hold several; InputError names the line."""
+    if graph.labels is None:
+        return [vertex_id(word, path, line) for word in words_of(text)]
+    try:
+        return split(text, ",")
+    except ValueError as error:
+        raise InputError(f"{path}, line {line}: {error}") from None
+
+
+def _label(text: str, path: Path, line: int) -> str:
+    """Return the label that is all of a text, in quotes or not; InputError names the line."""
+    if not text.startswith('"'):
+        return text
+    try:
+        fields = split(text, ",")
+    except ValueError as error:
+        raise InputError(f"{path}, line {line}: {error}") from None
+    if len(fields) > 1:
+        raise InputError(f"{path}, line {line}: {len(fields)} names; give one a line")
+    return fields[0]
 
 
 def vertex_numbers(
@@ -170,11 +226,11 @@ def vertex_numbers(
         If a line does not fit, names an unknown vertex or one named before, or a vertex is missing.
     """
     lines: list[int] = []
-    ids: list[int] = []
+    ids: list[Any] = []
     numbers: list[int] = []
-    for line, (word, text) in columns_of(path, content, 2):
+    for line, one, text in _rows(path, content, graph):
         lines.append(line)
-        ids.append(vertex_id(word, path, line))
+        ids.append(one)
         units = in_units(text, decimals)
         if units is None or not low <= Decimal(units).scaleb(-decimals) <= high:
             digits = f"with at most {decimals} decimals" if decimals else "whole"
@@ -190,6 +246,19 @@ def vertex_numbers(
     return result
 
 
+def _rows(path: Path, content: bytes, graph: "Graph") -> Iterator[tuple[int, Any, str]]:
+    """Yield line, id or label, and number of lines ``vertex number``; InputError names a line that is none."""
+    if graph.labels is None:
+        for line, (word, text) in columns_of(path, content, 2):
+            yield line, vertex_id(word, path, line), text
+        return
+    for line, text in text_lines(path, content, labels=True):
+        found = _LAST_WORD.fullmatch(text)
+        if found is None:
+            raise InputError(f"{path}, line {line}: one column, 2 are needed: a name and a number")
+        yield line, _label(found[1], path, line), found[2]
+
+
 def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str], *, default: int | None) -> np.ndarray:
     """Return what each vertex costs as a seed, in units of 10**-6; arguments as of :func:`vertex_numbers`.
 
@@ -202,8 +271,8 @@ def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str], *, default:
     )
 
 
-def text_lines(path: Path, content: bytes, *, none: bool = False) -> list[tuple[int, str]]:
-    """Return (number, text) of the lines of a file that hold something; ``#`` starts a comment.
+def text_lines(path: Path, content: bytes, *, none: bool = False, labels: bool = False) -> list[tuple[int, str]]:
+    """Return (number, text) of the lines of a file that hold something; ``#`` starts a comment, of labels a line of it.
 
     Lines end with LF or CR LF, and with nothing else, in every file that names vertices.
 
@@ -224,7 +293,9 @@ def text_lines(path: Path, content: bytes, *, none: bool = False) -> list[tuple[
                 "lines that end with LF or CR LF"
             )
         text = line.partition("#")[0].strip(" \t")
-        if words_of(text):
+        if labels:
+            text = "" if line.lstrip(" \t").startswith("#") else line.strip()
+        if text if labels else words_of(text):
             found.append((number, text))
     if not found and not none:
         raise InputError(f"{path} names no vertices; give one a line")
@@ -279,13 +350,13 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, k: int, inputs: dict
         return Sources.single(random_vertices(graph.n, random, seed))
     if source is not None:
         try:
-            sets = [_pairs(source)]
+            sets = [_pairs(source, graph)]
         except ValueError as error:
             raise UsageError(f"--source: {error}") from None
         vertices = graph.internal([vertex for vertex, _ in sets[0]]).tolist()
     else:
         assert file is not None
-        lines, sets = _read(file, read_once(file, "sources", inputs))
+        lines, sets = _read(file, read_once(file, "sources", inputs), graph)
         ids = [vertex for one in sets for vertex, _ in one]
         places = [line for line, one in zip(lines, sets, strict=True) for _ in one]
         vertices = vertices_of(file, places, ids, graph).tolist()
@@ -296,27 +367,54 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, k: int, inputs: dict
     return Sources.together(queries)
 
 
-def _read(path: Path, content: bytes) -> tuple[list[int], list[list[tuple[int, int]]]]:
+def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, int]]]]:
     """Return the lines of a text file that hold a query, and the queries, one a line; ``#`` starts a comment."""
     lines, sets = [], []
-    for number, text in text_lines(path, content):
+    for number, text in text_lines(path, content, labels=graph.labels is not None):
         try:
-            sets.append(_pairs(text))
+            sets.append(_pairs(text, graph))
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {error}") from None
         lines.append(number)
     return lines, sets
 
 
-def _pairs(text: str) -> list[tuple[int, int]]:
+def _pairs(text: str, graph: "Graph") -> list[tuple[Any, int]]:
     """Return (vertex, weight) of words ``ID`` or ``ID:WEIGHT`` between blanks or commas; raises ValueError."""
-    pairs = []
+    pairs = _labelled_pairs(text, graph.labels) if graph.labels is not None else _numbered_pairs(text)
+    if not pairs:
+        raise ValueError("no vertex is named")
+    return pairs
+
+
+def _numbered_pairs(text: str) -> list[tuple[Any, int]]:
+    pairs: list[tuple[Any, int]] = []
     for word in words_of(text):
         name, colon, weight = word.partition(":")
         for part, low, high in ((name, 0, MAX_ID), (weight if colon else "1", 1, MAX_WEIGHT)):
             if not (part.isascii() and part.isdigit() and len(part) < 20 and low <= int(part) <= high):
                 raise ValueError(f"{word[:40]!r} is not ID or ID:WEIGHT (whole numbers, weights 1 to {MAX_WEIGHT})")
         pairs.append((int(name), int(weight) if colon else 1))
-    if not pairs:
-        raise ValueError("no vertex is named")
+    return pairs
+
+
+def _labelled_pairs(text: str, labels: "Labels") -> list[tuple[Any, int]]:
+    """Return the pairs of names; without quotes, what is a name as it stands has no weight for all its colons."""
+    pairs: list[tuple[Any, int]] = []
+    at, more = 0, ","
+    while more:
+        found = _NAME_AND_WEIGHT.match(text, at)
+        if found is None:
+            raise ValueError("text goes on behind a closing quote, or a quote is not closed")
+        at, more = found.end(), found[4]
+        name, weight = (found[1] or "").replace('""', '"').strip(), (found[2] or "1").strip()
+        if found[1] is None:
+            word = found[3].strip()
+            name, colon, weight = word.rpartition(":")
+            if not colon or labels.find([word])[0] >= 0:
+                name, weight = word, "1"
+        if not (weight.isascii() and weight.isdigit() and len(weight) < 20 and 1 <= int(weight) <= MAX_WEIGHT):
+            shown = found[0].strip(" \t,")[:40]
+            raise ValueError(f"{shown!r} is neither a name nor NAME:WEIGHT (weights 1 to {MAX_WEIGHT})")
+        pairs.append((name, int(weight)))
     return pairs

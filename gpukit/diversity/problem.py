@@ -217,4 +217,4 @@ def as_undirected(graph: Graph, symmetrise: bool = False) -> Graph:
     built = build_graph(
         tails, graph.indices, weights=Weights("none"), undirected=True, ids=False, n=graph.n, transpose=False
     )
-    return Graph(built.indptr, built.indices, graph.ids, Weights("none"), undirected=True)
+    return Graph(built.indptr, built.indices, graph.ids, Weights("none"), undirected=True, labels=graph.labels)

@@ -8,6 +8,7 @@ import numpy as np
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import MAX_EDGES, MAX_VERTICES, Graph, Weights
 from gpukit.graph.kernels import combine_groups, transpose_rows
+from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.probabilities import (
     cascade_stored,
@@ -28,6 +29,7 @@ def build_graph(
     parallel: str = "merge",
     ids: bool | np.ndarray = True,
     n: int | None = None,
+    labels: Labels | None = None,
     transpose: bool = True,
     facts: dict | None = None,
 ) -> Graph:
@@ -59,6 +61,8 @@ def build_graph(
         0 … n-1. An ascending array: they hold positions in it, and it is the original ids.
     n : int or None
         Number of vertices, with ``ids=False``; by default one more than the largest in use.
+    labels : Labels or None
+        Names of the vertices, of which ``u`` and ``v`` hold positions; ``ids`` and ``n`` do not count then.
     transpose : bool
         Whether to keep the in-edges as well.
     facts : dict or None
@@ -83,6 +87,8 @@ def build_graph(
     if parallel not in ("merge", "combine"):
         raise UsageError(f"parallel edges: {parallel!r}; choose merge or combine")
     facts = {"lines": len(u)} | (facts or {})
+    if labels is not None:
+        ids, n = False, len(labels)
     unequal = weights.scheme in ("file", "trivalency") or parallel == "combine"
     keys, n, original = _keys(u, v, ids, n, undirected, unequal)
     keep = u != v
@@ -115,7 +121,7 @@ def build_graph(
         words = _combined(weights, indices, starts, words, n)
         facts["combined_from"] = str(weights)
         weights = Weights("file")
-    graph = Graph(indptr, indices, original, weights, words, undirected=undirected, facts=facts)
+    graph = Graph(indptr, indices, original, weights, words, undirected=undirected, facts=facts, labels=labels)
     facts.update(_degree_facts(graph))
     return _with_in_edges(graph) if transpose else graph
 

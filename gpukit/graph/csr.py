@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpukit.errors import InputError
+from gpukit.graph.labels import Labels
 
 MAX_VERTICES = 2**31 - 1
 MAX_EDGES = 2**32 - 1
@@ -45,6 +46,8 @@ class Graph:
         Heads of the out-edges, ascending within a row, no self-loops, no repeats.
     ids : int64 array, shape (n,), or None
         Original vertex ids, ascending; None when they are 0 … n-1.
+    labels : Labels or None
+        Names of the vertices, where these are what the edge list has in place of ids; ``ids`` is None then.
     weights : Weights
         The probability scheme.
     probabilities : uint32 array, shape (m,), or None
@@ -70,6 +73,7 @@ class Graph:
     in_probabilities: np.ndarray | None = None
     undirected: bool = False
     facts: dict = field(default_factory=dict)
+    labels: Labels | None = None
 
     @property
     def n(self) -> int:
@@ -82,26 +86,49 @@ class Graph:
         return len(self.indices)
 
     def original(self, vertices) -> np.ndarray:
-        """Return the original ids (int64) of internal vertex ids."""
-        vertices = np.asarray(vertices, dtype=np.int64)
-        return vertices if self.ids is None else self.ids[vertices]
+        """Return what people call internal vertex ids: original ids (int64), or labels (``str`` objects)."""
+        return self.numbers(vertices) if self.labels is None else self.labels.texts(vertices)
 
     def internal(self, original) -> np.ndarray:
-        """Return the internal ids (int64) of original vertex ids.
+        """Return the internal ids (int64) of original vertex ids, or of labels.
 
         Raises
         ------
         InputError
-            If an id is not a vertex of the graph.
+            If one is not a vertex of the graph.
         """
-        original = np.asarray(original, dtype=np.int64)
+        if self.labels is None:
+            return self.of_numbers(original)
+        found = self.labels.find(original)
+        if np.any(found < 0):
+            missing = original[int(np.argmax(found < 0))]
+            text = missing if len(missing) <= 40 else missing[:40] + "…"
+            raise InputError(
+                f"vertex {text!r} is not in the graph (it has {self.n} vertices); give names as in the edge list"
+            )
+        return found
+
+    def numbers(self, vertices) -> np.ndarray:
+        """Return the ids (int64) by which files name internal vertex ids: original ones, with labels these same."""
+        vertices = np.asarray(vertices, dtype=np.int64)
+        return vertices if self.ids is None else self.ids[vertices]
+
+    def of_numbers(self, numbers) -> np.ndarray:
+        """Return the internal ids (int64) of the ids in a file.
+
+        Raises
+        ------
+        InputError
+            If one is not a vertex of the graph.
+        """
+        numbers = np.asarray(numbers, dtype=np.int64)
         if self.ids is None:
-            found, inside = original, (original >= 0) & (original < self.n)
+            found, inside = numbers, (numbers >= 0) & (numbers < self.n)
         else:
-            found = np.searchsorted(self.ids, original)
-            inside = self.ids.take(found, mode="clip") == original
+            found = np.searchsorted(self.ids, numbers)
+            inside = self.ids.take(found, mode="clip") == numbers
         if not np.all(inside):
-            missing = original[~inside].ravel()[0]
+            missing = numbers[~inside].ravel()[0]
             raise InputError(
                 f"vertex {missing} is not in the graph (it has {self.n} vertices); give original ids of the edge list"
             )

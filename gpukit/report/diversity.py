@@ -8,6 +8,7 @@ from gpukit.report.figure import draw_bars
 from gpukit.report.parts import Parts
 from gpukit.report.records import INSTANCE, WHERE, Fields, Kind, Row, need_rows, of, phase_fields, record_kind
 from gpukit.report.style import CIRCLES, GRID, MUTED, SERIES
+from gpukit.report.text import vertex
 
 PHASES = ("read", "load", "triangles", "bounds", "scores", "contexts")
 SHOWN = 10
@@ -44,25 +45,27 @@ CHECK: Fields = {
 
 def _top(path: str) -> list[Row]:
     from gpukit.artifacts import read
+    from gpukit.artifacts.labels import names_in
 
-    a = read(path, "diversity").arrays
+    found = read(path, "diversity")
+    a = found.arrays
     sizes = (a["offsets"][1:] - a["offsets"][:-1]).tolist()
     return [
         {
             "rank": rank,
-            "vertex": int(vertex),
+            "vertex": name,
             "score": int(score),
             "sizes": " ".join(map(str, sorted(sizes[first:last], reverse=True))),
         }
-        for rank, (vertex, score, first, last) in enumerate(
-            zip(a["vertices"], a["scores"], a["first"][:-1], a["first"][1:], strict=True), start=1
+        for rank, (name, score, first, last) in enumerate(
+            zip(names_in(found, a["vertices"]), a["scores"], a["first"][:-1], a["first"][1:], strict=True), start=1
         )
     ]
 
 
 KINDS = {
     "diversity-runs": record_kind(INSTANCE, "diversity search", RUN),
-    "diversity-top": Kind(INSTANCE, {"rank": int, "vertex": int, "score": int, "sizes": str}, _top),
+    "diversity-top": Kind(INSTANCE, {"rank": int, "vertex": vertex, "score": int, "sizes": str}, _top),
     "diversity-checks": record_kind(INSTANCE, "evaluate diversity", CHECK),
 }
 """The tables. ``sizes`` are the members of each context, the largest first."""

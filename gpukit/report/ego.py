@@ -8,6 +8,7 @@ import numpy as np
 from gpukit.errors import InputError
 from gpukit.report.figure import draw, legend
 from gpukit.report.style import GRID, INK, MARKERS, MUTED, PAPER, SERIES
+from gpukit.report.text import label
 
 MOST = 600
 """Neighbours that are drawn at most; the caption says so where there are more."""
@@ -35,11 +36,12 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
         If matplotlib is not installed.
     """
     from gpukit.artifacts import read
+    from gpukit.artifacts.labels import names_in
 
     egos, answer = read(egos_file, "egonets").arrays, read(answers_file, "diversity")
     a = answer.arrays
-    centre = int(a["vertices"][0])
-    at = np.flatnonzero(egos["centres"] == centre)
+    centre = names_in(answer, a["vertices"][:1])[0]
+    at = np.flatnonzero(egos["centres"] == a["vertices"][0])
     if not len(at):
         raise InputError(f"{egos_file} has no ego-network of vertex {centre}; write it with `gpukit diversity egos`")
     rows = slice(int(egos["node_begin"][at[0]]), int(egos["node_begin"][at[0] + 1]))
@@ -61,7 +63,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
     place = np.full(len(nodes), -1)
     place[kept] = np.arange(len(kept))
     edges = place[edges[edges[:, 0] < edges[:, 1]]]
-    title = f"vertex {centre}: {len(nodes):,} friends"
+    title = f"vertex {label(str(centre))}: {len(nodes):,} friends"
     if len(kept) < len(nodes):
         title += f", {len(kept):,} of them drawn"
     _draw(edges[(edges >= 0).all(axis=1)], circle[kept], title, path)

@@ -8,6 +8,7 @@ from gpukit.report.figure import draw_bars, draw_curves
 from gpukit.report.parts import Curve, Parts, curve_of, rival_of
 from gpukit.report.records import Fields, Row, of
 from gpukit.report.style import GRID, METHODS, MODELS, MUTED, SERIES
+from gpukit.report.text import vertex
 
 PHASES = ("sampling", "selection", "load")
 """The phases of a run that have a column each."""
@@ -36,12 +37,14 @@ def _or_nan(value: float | None) -> float:
 def _seeds(path: str) -> list[Row]:
     from gpukit.artifacts import read_seeds
 
-    return [{"rank": rank, "vertex": int(vertex)} for rank, vertex in enumerate(read_seeds(path).seeds, start=1)]
+    found = read_seeds(path)
+    seeds = (found.seeds if found.labels is None else found.labels).tolist()
+    return [{"rank": rank, "vertex": seed} for rank, seed in enumerate(seeds, start=1)]
 
 
 KINDS = {
     "runs": records.record_kind(records.INSTANCE, "gim run", RUN),
-    "seeds": records.Kind(records.INSTANCE, {"rank": int, "vertex": int}, _seeds),
+    "seeds": records.Kind(records.INSTANCE, {"rank": int, "vertex": vertex}, _seeds),
     "spread": records.Kind({**records.INSTANCE, "method": str}, records.SPREAD, records.spread_rows),
 }
 """The tables; a guarantee or an estimate of ``nan`` is none."""

@@ -8,7 +8,7 @@ from gpukit.report.figure import draw, legend, lines_of, name_axes
 from gpukit.report.parts import Parts
 from gpukit.report.records import Fields, Kind, Row, of
 from gpukit.report.style import MARKERS, RANKINGS, SERIES
-from gpukit.report.text import label
+from gpukit.report.text import label, vertex
 
 BEST = 10
 """Places of an answer that are shown."""
@@ -89,20 +89,23 @@ def _arrivals(path: str) -> list[Row]:
 def _answers(path: str) -> list[Row]:
     """Return the first places of the first answer that is longer than one, or of the first."""
     from gpukit.artifacts import read_topk
+    from gpukit.artifacts.labels import names_in
 
-    a = read_topk(path).arrays
+    found = read_topk(path)
+    a = found.arrays
     lengths = a["offsets"][1:] - a["offsets"][:-1]
     if not len(lengths):
         return []
     q = int((lengths > 1).argmax())
-    # The places that are shown, and the sources by their original ids where the answer names them.
+    # The places that are shown, and the sources as people call them, by ids where the answer names them.
     part = slice(a["offsets"][q], min(a["offsets"][q + 1], a["offsets"][q] + BEST))
     own = a["sources"][a["source_offsets"][q] : a["source_offsets"][q + 1]].tolist()
-    originals = dict(zip(a["internal"].tolist(), a["nodes"].tolist(), strict=True))
-    source = "+".join(str(originals.get(vertex, "?")) for vertex in own)
+    ids = dict(zip(a["internal"].tolist(), a["nodes"].tolist(), strict=True))
+    source = "+".join(map(str, names_in(found, own) if "labels/vertices" in a else [ids.get(one, "?") for one in own]))
+    shown = zip(names_in(found, a["nodes"][part]), a["scores"][part], strict=True)
     return [
-        {"source": source, "place": place, "vertex": int(vertex), "score": float(score) / 2.0**62}
-        for place, (vertex, score) in enumerate(zip(a["nodes"][part], a["scores"][part], strict=True), start=1)
+        {"source": source, "place": place, "vertex": name, "score": float(score) / 2.0**62}
+        for place, (name, score) in enumerate(shown, start=1)
     ]
 
 
@@ -116,7 +119,7 @@ KINDS = {
     "kpar-arrivals": Kind(records.GRAPH, {"omega_i_walks": int, "vertices": int}, _arrivals),
     "kpar-queries": records.record_kind(ANSWER, "kpar query", QUERIES),
     "kpar-quality": records.record_kind(ANSWER, "evaluate ppr", QUALITY),
-    "kpar-answers": Kind(records.METHOD, {"source": str, "place": int, "vertex": int, "score": float}, _answers),
+    "kpar-answers": Kind(records.METHOD, {"source": str, "place": int, "vertex": vertex, "score": float}, _answers),
 }
 """The tables. ``time_work_s`` is the time without files and loading; ``time_answer_s`` that of all queries together,
 ``time_index_s`` and ``index_bytes`` are those of an index which a competitor builds for itself."""

@@ -21,18 +21,18 @@ class Kind:
     ----------
     labels : mapping of str to type
         The leading columns: what the label of a record, ``A/B/…``, says of it. Empty: records have no labels.
-    content : mapping of str to type
+    content : mapping of str to callable
         The other columns, with units in their names, and how a text becomes a value.
     read : callable
         Returns the rows of one file, without the columns of the label.
     """
 
     labels: Mapping[str, type]
-    content: Mapping[str, type]
+    content: Mapping[str, Callable[[str], Any]]
     read: Callable[[str], list[Row]]
 
     @property
-    def columns(self) -> dict[str, type]:
+    def columns(self) -> dict[str, Callable[[str], Any]]:
         """All columns in the order of the file."""
         return {**self.labels, **self.content}
 
@@ -146,7 +146,7 @@ def rows_of(rows: Sequence[Row], graph: str, model: str | None = None) -> list[R
     return chosen
 
 
-def read_typed(path: str, columns: Mapping[str, type], what: str) -> list[Row]:
+def read_typed(path: str, columns: Mapping[str, Callable[[str], Any]], what: str) -> list[Row]:
     """Read a TSV file with typed values.
 
     Raises

@@ -16,3 +16,8 @@ def label(text: str) -> str:
     # matplotlib takes a label that begins with an underscore for one to be hidden; the space has no width.
     hidden = "\u200b" if text.startswith("_") else ""
     return hidden + printable(text).replace("$", r"\$")
+
+
+def vertex(text: str) -> int | str:
+    """Return the vertex that a table names: an id, or a label."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text

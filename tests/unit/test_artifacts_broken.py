@@ -109,8 +109,8 @@ def rewrite(path: Path, root: dict) -> None:
 
 
 def test_newer_layout(graph_file: Path) -> None:
-    rewrite(graph_file, {"gpukit_version": np.int64(2)})
-    assert "layout 2 of kind graph" in line_of(graph_file) and "update gpukit" in line_of(graph_file)
+    rewrite(graph_file, {"gpukit_version": np.int64(3)})
+    assert "layout 3 of kind graph" in line_of(graph_file) and "update gpukit" in line_of(graph_file)
     rewrite(graph_file, {"gpukit_version": np.int64(0)})
     assert "layout 0" in line_of(graph_file)
 
