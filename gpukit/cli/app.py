@@ -34,6 +34,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("inspect", "gpukit.cli.artifacts:inspect", "Show what an artifact holds."),
     ("verify", "gpukit.cli.artifacts:verify", "Check artifacts: structure, checksums, meaning."),
     ("diff", "gpukit.cli.artifacts:diff", "Compare two artifacts by content."),
+    ("export", "gpukit.cli.export:export", "Write an artifact as a table: CSV, TSV, JSON, Parquet."),
 )
 
 INTERNAL = 70

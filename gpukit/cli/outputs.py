@@ -16,12 +16,13 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command's function with a check of its outputs before it.
 
     Outputs are the parameters ``out`` and ``out_…``; what else names a file is an input. Raises like
-    :func:`check_out`, and UsageError where two outputs are one file.
+    :func:`check_out`, and UsageError where two outputs are one file. A command that can write to standard output takes
+    its output as a text, and ``-`` is no file then.
     """
 
     @wraps(callback)
     def checked(**values: Any) -> Any:
-        outputs = [value for name, value in values.items() if value is not None and is_output(name)]
+        outputs = [value for name, value in values.items() if value not in (None, "-") and is_output(name)]
         inputs = {name: value for name, value in values.items() if not is_output(name) and name not in _NO_INPUTS}
         for path in outputs:
             check_out(path, _words(inputs))

@@ -198,13 +198,13 @@ def _decompressed(name: str, raw: io.BufferedReader, stack: ExitStack) -> tuple[
 
 
 def _open_zstd(name: str) -> Any:
-    """Return what opens zstd: Python's own from 3.14 on, or a package."""
-    for module in ("compression.zstd", "zstandard"):
+    """Return what opens zstd: Python's own from 3.14 on, or the same as a package."""
+    for module in ("compression.zstd", "backports.zstd"):
         try:
             return importlib.import_module(module).open
         except ImportError:
             continue
-    raise InputError(f"{name} is zstd; install the package zstandard, or unpack the file (`unzstd`)")
+    raise InputError(f"{name} is zstd; install the package backports.zstd, or unpack the file (`unzstd`)")
 
 
 def _blocks(name: str, kind: str, stream: io.BufferedIOBase) -> Iterator[bytes]:

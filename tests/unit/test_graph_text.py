@@ -200,6 +200,23 @@ def test_bad_input_is_one_clear_line(edge_file, key):
     assert message.startswith(str(path)) and "\n" not in message and len(message) < 300
 
 
+def test_zstd_needs_what_not_every_python_has(edge_file, monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(readers.importlib, "import_module", missing)
+    with pytest.raises(InputError, match="is zstd; install the package backports.zstd, or unpack"):
+        read_edges(edge_file(b"\x28\xb5\x2f\xfd" + bytes(20)))
+
+
+def test_zstd(edge_file):
+    zstd = pytest.importorskip("backports.zstd")
+    packed = zstd.compress(b"1 2\n" * 999) + zstd.compress(b"3 4\n")
+    assert listed(read_edges(edge_file(packed)))[-2:] == [(1, 2), (3, 4)]
+    with pytest.raises(InputError, match="truncated zstd"):
+        read_edges(edge_file(packed[:-3]))
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

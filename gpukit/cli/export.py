@@ -1,0 +1,161 @@
+"""``gpukit export``: any artifact as a table."""
+
+import csv
+import importlib.util
+import io
+import json
+import logging
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+from gpukit.cli.command import with_run
+from gpukit.cli.common import Run
+from gpukit.cli.options import argument, option
+from gpukit.errors import InputError, UsageError
+from gpukit.files import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpukit.artifacts import Artifact
+    from gpukit.artifacts.tables import Table
+
+_log = logging.getLogger("gpukit")
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+FORMS = (*SEPARATORS, ".json", ".parquet")
+
+
+@with_run()
+def export(
+    run: Run,
+    file: Annotated[Path, argument("FILE", "An artifact.")],
+    graph_file: Annotated[
+        Path | None, option("--graph G.h5", "Its graph: for degrees, and for names of vertices that it does not hold.")
+    ] = None,
+    out: Annotated[
+        str, option("--out X.csv|X.tsv|X.json|X.parquet|-", "Where the table goes; by default as CSV to the screen.")
+    ] = "-",
+) -> None:
+    """Write an artifact as a table: vertices by their names or ids, scores as probabilities, every row."""
+    form = _form(out)
+    with run.phase("read"):
+        from gpukit.artifacts import read
+
+        artifact = read(file)
+        graph = _graph_of(run, artifact, file, graph_file)
+    _tell(artifact)
+    from gpukit.artifacts.tables import table_of
+
+    table = table_of(artifact, graph)
+    if form is None:
+        _print(artifact.kind, table, run.as_json)
+        return
+    columns: list[str] = []
+    with run.phase("write"), replacing(out) as temporary:
+        frames = _frames(table, columns)
+        if form == ".parquet":
+            _write_parquet(temporary, frames)
+        else:
+            with open(temporary, "w", encoding="utf-8", newline="") as stream:
+                if form == ".json":
+                    _write_json(stream, artifact.kind, frames)
+                else:
+                    _write_csv(stream, frames, SEPARATORS[form])
+    record = {"kind": artifact.kind, "rows": table.rows, "columns": columns}
+    run.finish(record, {**record, "rows": f"{table.rows:,}"})
+
+
+def _form(name: str) -> str | None:
+    """Return the form of a table, by the name of its file; None for standard output."""
+    if name == "-":
+        return None
+    form = Path(name).suffix.lower()
+    if form not in FORMS:
+        raise UsageError(f"--out {name}: the name of a table ends in {', '.join(FORMS)}; or give - for the screen")
+    if form == ".parquet" and importlib.util.find_spec("pyarrow") is None:
+        raise UsageError(f"--out {name} needs the package pyarrow; install gpukit[parquet], or write .csv")
+    return form
+
+
+def _graph_of(run: Run, artifact: "Artifact", path: Path, graph_file: Path | None) -> Any:
+    """Return the graph of an artifact, where it is given."""
+    if graph_file is None:
+        return None
+    if artifact.kind == "graph":
+        raise UsageError(f"{path} is a graph itself; leave --graph out")
+    graph, _ = run.read_graph(graph_file, transpose=False)
+    if artifact.attributes.get("graph") != run.inputs["graph"]:
+        raise InputError(f"{path} was not made on {graph_file}; give the graph it was made on")
+    return graph
+
+
+def _tell(artifact: "Artifact") -> None:
+    """Say what a table of edges does not show."""
+    if artifact.kind != "graph":
+        return
+    if artifact.attributes["undirected"]:
+        _log.info("the graph is undirected: every edge is listed in both directions")
+    if alone := artifact.attributes["facts"].get("isolated"):
+        _log.info("%d vertices have no edges, and no row", alone)
+
+
+def _frames(table: "Table", columns: list[str]) -> Iterator["pd.DataFrame"]:
+    """Yield the pieces of a table as frames, and put the names of its columns into a list."""
+    import pandas as pd
+
+    for piece in table.chunks():
+        columns[:] = list(piece)
+        yield pd.DataFrame(piece)
+
+
+def _print(kind: str, table: "Table", as_json: bool) -> None:
+    """Print a table; names are UTF-8, whatever the terminal is set to."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    if as_json:
+        _write_json(sys.stdout, kind, _frames(table, []))
+    else:
+        _write_csv(sys.stdout, _frames(table, []), ",")
+
+
+def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str) -> None:
+    """Write CSV; texts in quotes, so that none is taken for a number or a comment."""
+    from pandas.api.types import is_numeric_dtype
+
+    for number, frame in enumerate(frames):
+        texts = not all(is_numeric_dtype(column) for _, column in frame.items())
+        frame.to_csv(
+            stream, sep=separator, index=False, header=not number, lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC if texts else csv.QUOTE_MINIMAL,
+        )  # fmt: skip
+
+
+def _write_json(stream: TextIO, kind: str, frames: Iterator["pd.DataFrame"]) -> None:
+    """Write one JSON object with a list of rows; what has no value is null."""
+    stream.write(f'{{"kind": {json.dumps(kind)}, "rows": [')
+    first = True
+    for frame in frames:
+        plain = frame.astype(object).replace([math.inf, -math.inf], None)
+        for row in plain.where(frame.notna(), None).to_dict("records"):
+            stream.write(("" if first else ",") + "\n" + json.dumps(row, allow_nan=False, ensure_ascii=False))
+            first = False
+    stream.write("\n]}\n")
+
+
+def _write_parquet(path: str, frames: Iterator["pd.DataFrame"]) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    writer = None
+    try:
+        for frame in frames:
+            table = pyarrow.Table.from_pandas(frame, schema=writer and writer.schema, preserve_index=False)
+            writer = writer or parquet.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
