@@ -47,7 +47,10 @@ class TextOptions:
 @with_run("out", "threads", "seed")
 def import_graph(
     run: Run,
-    edges: Annotated[Path, argument("EDGES", "Text, CSV or Matrix Market, also packed: gzip, bzip2, xz, zstd.")],
+    edges: Annotated[
+        Path,
+        argument("EDGES", "Text, CSV or Matrix Market, also packed (gzip, bzip2, xz, zstd); - for standard input."),
+    ],
     *,
     undirected: BothWaysOption = False,
     weights: WeightsOption = "wc",

@@ -102,14 +102,14 @@ class Delimited:
         if w is not None and not (w.min() >= 0 and w.max() <= 1):
             return None
         if self.names is not None:
-            ends = [self._numbers(table[place]) for place in (source, target)]
-            return None if ends[0] is None or ends[1] is None else (ends[0], ends[1], w)
+            ends = self._numbers(np.concatenate([table[source].to_numpy(), table[target].to_numpy()]))
+            return None if ends is None else (ends[: len(table)], ends[len(table) :], w)
         u, v = (table[place].to_numpy() for place in (source, target))
         if not u.dtype == v.dtype == np.int64 or min(u.min(), v.min()) < 0:
             return None
         return u, v, w
 
-    def _numbers(self, column: Any) -> np.ndarray | None:
+    def _numbers(self, column: np.ndarray) -> np.ndarray | None:
         """Return the numbers of the names in a column; None if one is none."""
         import pandas as pd
 

@@ -78,7 +78,8 @@ class _Digested(io.FileIO):
     """A file that digests what is read of it: another process may replace it at any time."""
 
     def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
+        self._is_input = str(path) == "-"
+        super().__init__(0 if self._is_input else path, closefd=not self._is_input)
         self.sha256 = hashlib.sha256()
 
     def readinto(self, buffer: Any) -> int | None:
@@ -89,8 +90,11 @@ class _Digested(io.FileIO):
         return count
 
     def digest(self) -> str | None:
-        """Return the digest of the file, with what was not read for the edges; None where it is none but a pipe."""
-        if not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
+        """Return the digest of the file, with what was not read for the edges; None where it is none but a pipe.
+
+        Of standard input nobody knows whether it was read from the start of a file.
+        """
+        if self._is_input or not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
             return None
         rest = bytearray(1 << 16)
         while self.readinto(rest):
@@ -114,7 +118,7 @@ def read_edges(
     Parameters
     ----------
     path : str or Path
-        The file; it may be a pipe.
+        The file; it may be a pipe, and ``-`` is standard input.
     weights : bool
         Whether to read a column of probabilities, the third if nothing else is said.
     progress : callable, optional
@@ -134,7 +138,7 @@ def read_edges(
     UsageError
         If what is said of the text does not fit it.
     """
-    name, asked = str(path), asked or Asked()
+    name, asked = "standard input" if str(path) == "-" else str(path), asked or Asked()
     with ExitStack() as stack:
         try:
             file = _Digested(path)

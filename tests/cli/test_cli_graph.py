@@ -19,6 +19,7 @@ from gpukit.cli.app import main
 from gpukit.graph import readers
 
 PROJECT = Path(__file__).resolve().parents[2]
+PATHS = {"PYTHONPATH": str(PROJECT)}
 PLAIN_DIGEST = "705842e3cf6a2d328ea3c2678809d6e82532a792e3d9480a3c31b33dba82e5ab"
 COMMON = {"params", "graph", "device", "seed", "time_s"}
 FACTS = {
@@ -416,3 +417,22 @@ def test_a_plain_file_is_stored_as_before(gpukit, tmp_path):
     assert "text" not in header.attributes["facts"] and header.version == 1
     assert set(header.params) == {"undirected", "weights", "parallel_edges", "vertices"}
     assert header.payload == PLAIN_DIGEST
+
+
+def test_standard_input(tmp_path):
+    def imported(content, *, closed=False):
+        command = [sys.executable, "-m", "gpukit", "graph", "import", "-", "--out", str(tmp_path / "g.h5"), "--json"]
+        if closed:
+            command = ["sh", "-c", '"$@" <&-', "sh", *command]
+        return subprocess.run(command, cwd=tmp_path, input=content, capture_output=True, env=os.environ | PATHS)
+
+    for content in (b"ann,bob\nbob,cy\n", gzip.compress(b"ann bob\nbob cy\n")):
+        done = imported(content)
+        assert done.returncode == 0 and json.loads(done.stdout)["n"] == 3
+        assert read_header(tmp_path / "g.h5").inputs == {}
+    for done, expected in (
+        (imported(b"1 2\n3 x\n"), "standard input, line 2: 'x' is not a vertex id"),
+        (imported(b""), "standard input is empty"),
+        (imported(None, closed=True), "standard input is empty"),
+    ):
+        assert done.returncode == 3 and expected in error_line(done.stderr.decode())
