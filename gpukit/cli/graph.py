@@ -22,6 +22,8 @@ app.add_typer(generate, name="generate")
 
 _log = logging.getLogger("gpukit")
 
+_KINDS = {"integer": "whole numbers", "text": "names"}
+
 
 @dataclass(frozen=True)
 class TextOptions:
@@ -49,7 +51,7 @@ def import_graph(
     run: Run,
     edges: Annotated[
         Path,
-        argument("EDGES", "Text, CSV or Matrix Market, also packed (gzip, bzip2, xz, zstd); - for standard input."),
+        argument("EDGES", "Text, CSV, a file of another library, also packed by gzip, …; - for standard input."),
     ],
     *,
     undirected: BothWaysOption = False,
@@ -95,8 +97,9 @@ def import_graph(
         listed = read_edges(edges, scheme.scheme == "file", update, asked)
         run.inputs = {} if listed.digest is None else {"edges": listed.digest}
     understood = _told(listed, scheme.scheme == "file")
-    if listed.ids is not None and vertices is not None:
-        raise UsageError("--vertices does not go with a Matrix Market file, which declares its vertices")
+    if (listed.ids is not None or listed.n is not None) and vertices is not None:
+        kind = listed.said.get("format", "Matrix Market")
+        raise UsageError(f"--vertices does not go with a {kind} file, which declares its vertices")
     if listed.labels is not None and vertices is not None:
         raise UsageError("--vertices goes with whole numbers, and the ids of this file are names; leave it out")
     lines = len(listed.u)
@@ -108,11 +111,11 @@ def import_graph(
             weights=scheme,
             undirected=undirected or listed.undirected,
             parallel=parallel,
-            ids=listed.ids if listed.ids is not None else vertices is None,
-            n=vertices,
+            ids=listed.ids if listed.ids is not None else vertices is None and listed.n is None,
+            n=vertices if listed.n is None else listed.n,
             labels=listed.labels,
             transpose=transpose,
-            facts={} if listed.dialect is None or listed.dialect.plain else {"text": understood},
+            facts={"text": understood} if understood and not (listed.dialect and listed.dialect.plain) else {},
         )
         del listed
     if known is not None:
@@ -125,14 +128,17 @@ def import_graph(
 
 def _told(listed: "EdgeList", weighted: bool) -> dict[str, Any]:
     """Say what was understood of a text, in one line and then what may be a mistake; return it for the record."""
-    dialect = listed.dialect
-    if dialect is None:
+    dialect, record = listed.dialect, listed.said
+    if not record:
         return {}
-    record = dialect.record()
+    if dialect is None:
+        columns = " in columns " + " and ".join(record["columns"][:2]) if "columns" in record else ""
+        _log.info("read as %s, ids%s: %s", record["format"], columns, _KINDS[record["ids"]])
+        return record
     columns = " and ".join(map(str, record["columns"][:2])) + "".join(
         f", weight {one}" for one in record["columns"][2:]
     )
-    kind = {"integer": "whole numbers", "text": "names"}[record["ids"]]
+    kind = _KINDS[record["ids"]]
     header = "a header" if record["header"] else "no header"
     comments = f"; {listed.comments:,} lines are comments" if listed.comments else ""
     said = (record["separator"], header, columns, kind, comments)

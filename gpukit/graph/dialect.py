@@ -136,10 +136,6 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: b
     UsageError
         If what is said of it does not fit.
     """
-    if len(asked.names) == 3 and not weights:
-        raise UsageError(
-            "--columns names a column of weights, which --weights file alone reads; add it or leave it out"
-        )
     number, first = lines[0]
     plain = _PlainLine(first)
     if asked in (Asked(), Asked(ids="integer"), Asked(header=False)) and not plain.is_other:
@@ -157,7 +153,7 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: b
             "what stands between them"
         )
     header = _has_header(rows, asked)
-    columns = _columns(name, rows[0], header, asked, weights)
+    columns = choose_columns(name, rows[0], header, asked, weights)
     body = rows[1:] if header else rows
     at = texts[1 if header else 0][0] if body else number
     ids = _kind_of_ids(
@@ -173,18 +169,19 @@ class _PlainLine:
     """A line as the plain format has it."""
 
     def __init__(self, line: bytes) -> None:
-        text = line.decode("latin-1").strip(" \t")
-        self.fields = PLAIN_SEPARATOR.split(text)
+        self._text = line.decode("latin-1").strip(" \t")
+        self.fields = PLAIN_SEPARATOR.split(self._text)
         self._odd = _CONTROL.search(line) is not None
-        self._quoted = ";" in text or '"' in text
 
     @property
     def is_other(self) -> bool:
         """Whether the line is not of the plain format, but can be of another: header, names, other separators."""
-        ends = self.fields[:2]
-        if self._odd or all(_INTEGER.fullmatch(end) for end in ends) and len(ends) == 2:
+        text, ends = self._text, self.fields[:2]
+        if self._odd or (len(ends) == 2 and all(_INTEGER.fullmatch(end) for end in ends)):
             return False
-        return self._quoted or (len(ends) == 2 and not any(NUMBER.fullmatch(end) for end in ends))
+        ways = (ends, text.split("\t")[:2], text.split(",")[:2])  # names may hold blanks, and numbers between them
+        words = any(len(ends) == 2 and not any(NUMBER.fullmatch(end.strip()) for end in ends) for ends in ways)
+        return words or ";" in text or '"' in text
 
 
 def check_text(name: str, block: bytes, line: int) -> str:
@@ -264,8 +261,14 @@ def _known_ends(names: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def _columns(name: str, first: Sequence[str], header: bool, asked: Asked, weights: bool) -> tuple[int, ...]:
-    """Return the places of source, target and, where it is read, weight."""
+def choose_columns(name: str, first: Sequence[str], header: bool, asked: Asked, weights: bool) -> tuple[int, ...]:
+    """Return the places of source, target and, where it is read, weight; raises like :func:`look`."""
+    if len(asked.names) == 3 and not weights:
+        raise UsageError(
+            "--columns names a column of weights, which --weights file alone reads; add it or leave it out"
+        )
+    if len(first) < 2:
+        raise InputError(f"{name} has one column; an edge has two ends")
     if asked.columns is None:
         ends = (_known_ends(first) if header else None) or (0, 1)
         if not weights:

@@ -1,4 +1,4 @@
-"""Edge lists in text, compressed or not, and Matrix Market files."""
+"""Edge lists in text, compressed or not, and Matrix Market files; other formats are for :mod:`.foreign`."""
 
 import bz2
 import gzip
@@ -13,7 +13,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import MAX_VERTICES
 from gpukit.graph.delimited import Delimited
 from gpukit.graph.dialect import LOOKED_AT, Asked, Dialect, look, text_lines
+from gpukit.graph.foreign import Found, kind_of, read_foreign
 from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.parsing import Format, join, parse_all, shown
@@ -30,7 +31,7 @@ from gpukit.graph.parsing import Format, join, parse_all, shown
 BLOCK_BYTES = 1 << 24
 LONGEST_LINE = 1 << 20
 
-_FOREIGN = {b"PK\x03\x04": "a zip archive", b"\x89HDF": "an HDF5 file"}
+_REFUSED = {b"PK\x03\x04": "a zip archive", b"\x89HDF": "an HDF5 file"}
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _DAMAGED = (OSError, zlib.error, lzma.LZMAError)
 """What the libraries raise where packed data are wrong; an error of the system has a number."""
@@ -51,11 +52,15 @@ class EdgeList:
     labels : Labels or None
         Names of the vertices where ids are text; ``u`` and ``v`` then hold vertices.
     dialect : Dialect or None
-        What was understood of a text; None of Matrix Market.
+        What was understood of a text; None of other formats.
+    said : dict
+        What was understood, for people and programs; nothing of Matrix Market.
     comments : int
         Lines of a text with names that were left out as comments.
     ids : int64 array or None
         Vertex ids that the file declares, with or without edges (Matrix Market: 1 … n).
+    n : int or None
+        Number of vertices, where the file says that they are 0 … n-1.
     undirected : bool
         Whether the file says that each edge stands for both directions (Matrix Market ``symmetric``).
     digest : str or None
@@ -70,8 +75,10 @@ class EdgeList:
     dialect: Dialect | None = None
     comments: int = 0
     ids: np.ndarray | None = None
+    n: int | None = None
     undirected: bool = False
     digest: str | None = None
+    said: dict[str, Any] = field(default_factory=dict)
 
 
 class _Digested(io.FileIO):
@@ -146,6 +153,10 @@ def read_edges(
             kind, stream = _decompressed(name, raw, stack)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}; give a readable edge list") from None
+        foreign = kind_of(name, stream, bool(kind))
+        if foreign is not None:
+            found = read_foreign(name, foreign, stream, asked, weights)
+            return _listed(name, found, file.digest())
         blocks = _numbered(_blocks(name, kind, stream))
         if progress is not None:
             blocks = _watched(blocks, raw, progress)
@@ -165,6 +176,16 @@ def read_edges(
     return replace(listed, digest=digest)
 
 
+def _listed(name: str, found: Found, digest: str | None) -> EdgeList:
+    """Return what another library has read as an edge list."""
+    if not len(found.u):
+        raise InputError(f"{name} has no edges; a graph needs at least one")
+    return EdgeList(
+        found.u, found.v, found.w, labels=found.labels, ids=found.ids, n=found.n, undirected=found.undirected,
+        digest=digest, said=found.said,
+    )  # fmt: skip
+
+
 def _read_text(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int, bytes]], asked: Asked) -> EdgeList:
     """Read the edges of a text, plain or of another dialect."""
     line, text = first
@@ -176,23 +197,23 @@ def _read_text(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[in
     dialect = look(form.name, lines, asked, form.weights) if lines else None
     if dialect is None or dialect.plain:
         chunks, columns = parse_all(form, first, blocks)
-        return EdgeList(*join(chunks, form.weights), columns, dialect=dialect)
+        return EdgeList(*join(chunks, form.weights), columns, dialect=dialect, said=dialect.record() if dialect else {})
     reader = Delimited(form, dialect)
     u, v, w = reader.edges(first, blocks)
     labels = None
     if reader.names is not None:
         labels, vertices = reader.names.ordered()
         u, v = vertices[u], vertices[v]
-    return EdgeList(u, v, w, dialect.width, labels, dialect, reader.comments)
+    return EdgeList(u, v, w, dialect.width, labels, dialect, reader.comments, said=dialect.record())
 
 
 def _decompressed(name: str, raw: io.BufferedReader, stack: ExitStack) -> tuple[str, io.BufferedIOBase]:
     """Return how a file is packed, and the stream of what is in it."""
     head = raw.peek(8)[:8]
-    for magic, foreign in _FOREIGN.items():
-        if head.startswith(magic):
+    for magic, refused in _REFUSED.items():
+        if head.startswith(magic) and not name.lower().endswith(".npz"):
             raise InputError(
-                f"{name} is {foreign}; edge lists are read as text, plain or packed by gzip, bzip2, xz, zstd"
+                f"{name} is {refused}; edge lists are read as text, plain or packed by gzip, bzip2, xz, zstd"
             )
     kind = next((kind for magic, kind in _PACKED.items() if head.startswith(magic)), "")
     if not kind:

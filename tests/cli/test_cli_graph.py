@@ -436,3 +436,21 @@ def test_standard_input(tmp_path):
         (imported(None, closed=True), "standard input is empty"),
     ):
         assert done.returncode == 3 and expected in error_line(done.stderr.decode())
+
+
+def test_a_graph_of_networkx_is_that_of_its_edges(gpukit, tmp_path):
+    graph = nx.gnm_random_graph(12, 30, seed=1)
+    for names in (dict.fromkeys(graph), {v: f"user {v}" for v in graph}):
+        named = nx.relabel_nodes(graph, {v: name or v for v, name in names.items()})
+        nx.write_graphml(named, tmp_path / "g.graphml")
+        nx.write_edgelist(named, tmp_path / "g.txt", delimiter="\t", data=False)
+        out = ("--out", tmp_path / "g.h5", "--json")
+        code, record, err = gpukit("graph", "import", tmp_path / "g.graphml", *out)
+        assert code == 0 and record["undirected"] and "read as GraphML, ids: " in err
+        assert record["text"]["format"] == "GraphML"
+        assert gpukit("graph", "info", tmp_path / "g.h5", "--json")[1]["text"]["format"] == "GraphML"
+        plain = gpukit("graph", "import", tmp_path / "g.txt", "--undirected", *out)[1]
+        assert record["digest"] == plain["digest"]
+    nx.write_graphml(nx.path_graph(3), tmp_path / "g.graphml")
+    code, _, err = gpukit("graph", "import", tmp_path / "g.graphml", "--vertices", 9, "--out", tmp_path / "x.h5")
+    assert code == 2 and "--vertices does not go with a GraphML file" in err

@@ -216,7 +216,9 @@ def is_other(first: str) -> bool:
     ends = re.split(r"[ \t]*,[ \t]*|[ \t]+", first)[:2]
     if len(ends) == 2 and all(re.fullmatch("[-+]?[0-9]+", one) for one in ends):
         return False
-    return '"' in first or ";" in first or (len(ends) == 2 and not any(NUMBER.fullmatch(one) for one in ends))
+    ways = [ends, first.split("\t")[:2], first.split(",")[:2]]
+    words = [len(ends) == 2 and not any(NUMBER.fullmatch(one.strip()) for one in ends) for ends in ways]
+    return '"' in first or ";" in first or any(words)
 
 
 # --- vertices, costs, sources -----------------------------------------------------------------------------------------

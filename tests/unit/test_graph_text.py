@@ -385,5 +385,5 @@ def test_labels_of_some_vertices():
 def test_a_plain_first_line_is_left_to_the_plain_parser():
     for line in (b"1 2", b"1,2,x", b"-1 2", b"1 x", b",1,2", b"1.5 2", b"1", b"\x00\x00"):
         assert look("f", [(1, line)], Asked(), False).plain
-    for line in (b"a b", b"1;2", b'"1" 2', b",source,target"):
+    for line in (b"a b", b"1;2", b'"1" 2', b",source,target", b"user 1\tuser 2", b"7 up,8 mile"):
         assert not look("f", [(1, line)], Asked(), False).plain

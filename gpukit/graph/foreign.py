@@ -1,0 +1,240 @@
+"""Edge lists in the formats of other libraries, which read them: Parquet, Arrow, SciPy, GraphML, GEXF, GML, Pajek."""
+
+import importlib
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.dialect import Asked, choose_columns
+from gpukit.graph.labels import CONTROL, Interned, Labels
+from gpukit.graph.parsing import MAX_ID, shown
+
+BY_CONTENT = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}
+BY_NAME = {
+    ".npz": "SciPy", ".graphml": "GraphML", ".gexf": "GEXF", ".gml": "GML",
+    ".net": "Pajek", ".paj": "Pajek", ".pajek": "Pajek",
+}  # fmt: skip
+_READERS = {"GraphML": "read_graphml", "GEXF": "read_gexf", "GML": "read_gml", "Pajek": "read_pajek"}
+_PACKED = re.compile(r"\.(gz|bz2|xz|zst)$")
+_WHOLE = re.compile("0|[1-9][0-9]{0,18}")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What another library has read.
+
+    Attributes
+    ----------
+    u, v : int64 arrays, shape (edges,)
+        Original ids; with ``labels`` or ``n`` vertices.
+    w : float64 array, or None
+        Weights, where they were asked for.
+    ids : int64 array or None
+        Ids of all vertices, ascending, where the file lists them; ``u`` and ``v`` are positions in it.
+    labels : Labels or None
+        Names of the vertices.
+    n : int or None
+        Number of vertices, where these are 0 … n-1.
+    undirected : bool
+        Whether an edge stands for both directions.
+    said : dict
+        ``format``, ``columns`` where there are any, and the kind of ``ids``.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray | None
+    said: dict[str, Any]
+    ids: np.ndarray | None = None
+    labels: Labels | None = None
+    n: int | None = None
+    undirected: bool = False
+
+
+def kind_of(name: str, stream: Any, packed: bool) -> str | None:
+    """Return the format of a file, by its first bytes or its name; None if it is a text.
+
+    A text that begins with a number is an edge list, whatever its name is. ``stream`` has ``peek``, and is unpacked.
+    """
+    plain = _PACKED.sub("", name.lower())
+    named = next((kind for suffix, kind in BY_NAME.items() if plain.endswith(suffix)), None)
+    if named is None and packed:
+        return None  # not to be looked into before its reader does, who says what is wrong with it
+    try:
+        head = stream.peek(8)[:8]
+    except Exception:  # of whatever unpacks it
+        return None
+    found = next((kind for magic, kind in BY_CONTENT.items() if head.startswith(magic)), None)
+    return found or (None if head[:1].isdigit() else named)
+
+
+def read_foreign(name: str, kind: str, stream: Any, asked: Asked, weights: bool) -> Found:
+    """Read a file of another library's format.
+
+    Parameters
+    ----------
+    name : str
+        The file, for messages.
+    kind : str
+        As :func:`kind_of` returns it.
+    stream : binary file
+        Its content, unpacked.
+    asked : Asked
+        ``columns`` of a table, and ``ids``.
+    weights : bool
+        Whether to read weights: a column, the values of a matrix, or the attribute ``weight`` of edges.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is no graph.
+    UsageError
+        If a package is missing, or what is said does not fit.
+    """
+    table = kind in ("Parquet", "Arrow")
+    if asked.separator is not None or asked.header is not None or (asked.columns is not None and not table):
+        raise UsageError(f"{name} is {kind}, which says how to read it; leave --sep, --header and --columns out")
+    read: Callable[..., Found] = _table if table else _matrix if kind == "SciPy" else _network
+    try:
+        return read(name, kind, io.BytesIO(stream.read()), asked, weights)
+    except (InputError, UsageError, MemoryError):
+        raise
+    except Exception as error:  # whatever a library raises where a file is wrong
+        text = " ".join(str(error).split())[:160] or type(error).__name__
+        raise InputError(f"{name} cannot be read as {kind} ({text}); make it again, or give a text") from None
+
+
+def _library(name: str, kind: str, module: str, extra: str) -> Any:
+    """Return a library that reads a format; raises UsageError where it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise UsageError(f"{name} is {kind}, which the package {package} reads; install gpukit[{extra}]") from None
+
+
+def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: bool) -> Found:
+    module = "pyarrow.parquet" if kind == "Parquet" else "pyarrow.feather"
+    library = _library(name, kind, module, "parquet")
+    if kind == "Parquet":
+        names = list(library.read_schema(content).names)
+    else:
+        names = list(importlib.import_module("pyarrow").ipc.open_file(content).schema.names)
+    content.seek(0)
+    places = choose_columns(name, names, True, asked, weights)
+    wanted = [names[place] for place in places]
+    columns = library.read_table(content, columns=wanted)
+    if columns.num_columns != len(wanted):
+        raise InputError(f"{name} has two columns of one name; rename one")
+    ends = [columns.column(wanted[i]) for i in (0, 1)]
+    for title, end in zip(wanted, ends, strict=False):
+        if end.null_count:
+            raise InputError(
+                f"{name}, column {shown(title)}: {end.null_count} rows have no vertex; every row needs two"
+            )
+    w = None
+    if weights:
+        w = _weights(name, columns.column(wanted[2]).to_pandas().to_numpy(np.float64))
+    values = [end.to_pandas().to_numpy() for end in ends]
+    found = _vertices(name, np.concatenate(values), asked)
+    half = columns.num_rows
+    said = {"format": kind, "columns": wanted, "ids": "integer" if found.labels is None else "text"}
+    return Found(found.u[:half], found.u[half:], w, said, labels=found.labels)
+
+
+def _matrix(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: bool) -> Found:
+    """Read a sparse matrix: entry (i, j) is the edge i → j, vertices are 0 … n-1."""
+    from scipy.sparse import load_npz
+
+    if asked.ids == "text":
+        raise UsageError(f"{name} is a matrix, and the vertices of one are numbers; leave --ids text out")
+    matrix = load_npz(content).tocoo()
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        size = " by ".join(map(str, matrix.shape))
+        raise InputError(f"{name} is {size}; a graph is a square matrix")
+    w = _weights(name, np.asarray(matrix.data, np.float64)) if weights else None
+    u, v = (np.asarray(part, np.int64) for part in (matrix.row, matrix.col))
+    return Found(u, v, w, {"format": kind, "ids": "integer"}, n=matrix.shape[0])
+
+
+def _network(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: bool) -> Found:
+    """Read a graph by NetworkX; a vertex is called by its id there, of GML and Pajek by its label."""
+    library = _library(name, kind, "networkx", "networkx")
+    graph = getattr(library, _READERS[kind])(content)
+    edges = list(graph.edges(data="weight"))
+    w = None
+    if weights:
+        missing = next((edge for edge in edges if edge[2] is None), None)
+        if missing is not None:
+            raise InputError(
+                f"{name}: edge {shown(f'{missing[0]} {missing[1]}')} has no weight; --weights file needs all"
+            )
+        w = _weights(name, np.array([edge[2] for edge in edges], np.float64))
+    nodes = [str(node) for node in graph]
+    place = {node: i for i, node in enumerate(graph)}
+    u, v = (np.array([place[edge[side]] for edge in edges], np.int64) for side in (0, 1))
+    whole = asked.ids != "text" and all(_WHOLE.fullmatch(node) and int(node) <= MAX_ID for node in nodes)
+    found = _vertices(
+        name, np.array([int(node) for node in nodes], np.int64) if whole else np.array(nodes, object), asked
+    )
+    said = {"format": kind, "ids": "integer" if whole else "text"}
+    if whole:
+        ids = np.unique(found.u)
+        positions = np.searchsorted(ids, found.u)
+        usual = len(ids) > 0 and ids[-1] == len(ids) - 1
+        listed: dict[str, Any] = {"n": len(ids)} if usual else {"ids": ids}
+        return Found(positions[u], positions[v], w, said, **listed, undirected=not graph.is_directed())
+    if len(found.labels or ()) != len(nodes):
+        raise InputError(f"{name} has two vertices of one name, but for blanks around it; rename one")
+    return Found(found.u[u], found.u[v], w, said, labels=found.labels, undirected=not graph.is_directed())
+
+
+@dataclass(frozen=True, eq=False)
+class _Vertices:
+    """Ids, or vertices with their labels."""
+
+    u: np.ndarray
+    labels: Labels | None = None
+
+
+def _vertices(name: str, values: np.ndarray, asked: Asked) -> _Vertices:
+    """Return the vertices of a column, which holds whole numbers or texts."""
+    if values.dtype.kind in "iu":
+        if asked.ids == "text":
+            values = np.array([str(value) for value in values.tolist()], object)
+        else:
+            if len(values) and (values.min() < 0 or int(values.max()) > MAX_ID):
+                odd = values.min() if values.min() < 0 else values.max()
+                raise InputError(f"{name}: vertex id {odd} is outside [0, 2**63 - 1]")
+            return _Vertices(values.astype(np.int64))
+    elif asked.ids == "integer":
+        raise InputError(f"{name}: vertices are not whole numbers; leave --ids integer out")
+    return _texts(name, values.tolist())
+
+
+def _texts(name: str, values: Sequence[Any]) -> _Vertices:
+    names = Interned()
+    odd = next((value for value in values if not isinstance(value, str)), None)
+    if odd is not None:
+        raise InputError(f"{name}: {shown(str(odd))} is neither a whole number nor a name; convert the column")
+    texts = [value.strip() for value in values]
+    wrong = next((text for text in texts if not text or CONTROL.search(text)), None)
+    if wrong is not None:
+        raise InputError(f"{name}: {shown(wrong)} is no name; names are not empty and hold no control characters")
+    numbers = names.numbers(texts)
+    labels, vertices = names.ordered()
+    return _Vertices(vertices[numbers].astype(np.int64), labels)
+
+
+def _weights(name: str, w: np.ndarray) -> np.ndarray:
+    """Return weights that are probabilities; InputError names the first that is none."""
+    wrong = ~((w >= 0) & (w <= 1))
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise InputError(f"{name}, edge {place + 1}: weight {w[place]} is not a probability in [0, 1]")
+    return w

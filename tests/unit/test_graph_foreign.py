@@ -1,0 +1,158 @@
+"""Files of other libraries: the same edges as these libraries wrote, or one line."""
+
+import gzip
+import re
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from gpukit.errors import InputError, UsageError
+from gpukit.graph import foreign
+from gpukit.graph.dialect import Asked
+from gpukit.graph.readers import read_edges
+
+WRITERS = {"graphml": nx.write_graphml, "gexf": nx.write_gexf, "gml": nx.write_gml, "net": nx.write_pajek}
+NAMES = ["ann", "bob", "New York", "c,d", "Zoe"]
+
+
+def ends(edges):
+    if edges.labels is not None:
+        parts = [edges.labels.texts(end) for end in (edges.u, edges.v)]
+    else:
+        parts = [end if edges.ids is None else edges.ids[end] for end in (edges.u, edges.v)]
+    return list(zip(*(part.tolist() for part in parts), strict=True))
+
+
+def as_set(pairs, directed):
+    return set(pairs) if directed else {frozenset(pair) for pair in pairs}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("names", [NAMES, [3, 7, 8, 100, 2**40], [0, 1, 2, 3, 4]], ids=["names", "ids", "numbers"])
+def test_what_networkx_writes(tmp_path, form, directed, names):
+    graph = nx.DiGraph() if directed else nx.Graph()
+    graph.add_nodes_from(names if form != "net" else map(str, names))
+    pairs = [(0, 1), (1, 2), (3, 1), (0, 3)]  # the last vertex has no edge
+    for i, (u, v) in enumerate(pairs):
+        at = [names[u], names[v]] if form != "net" else [str(names[u]), str(names[v])]
+        graph.add_edge(*at, weight=0.5 / (i + 1))
+    path = tmp_path / f"g.{form}"
+    WRITERS[form](graph, path)
+    found = read_edges(path, weights=True)
+    assert as_set(ends(found), directed) == as_set([(names[u], names[v]) for u, v in pairs], directed)
+    assert sorted(found.w.tolist()) == pytest.approx(sorted(0.5 / (i + 1) for i in range(4)))
+    assert found.undirected != directed
+    count = len(found.labels) if found.labels is not None else found.n if found.ids is None else len(found.ids)
+    assert count == 5
+    assert (found.n == 5) == (names == [0, 1, 2, 3, 4])
+    assert found.said == {"format": foreign.BY_NAME[f".{form}"], "ids": "text" if names is NAMES else "integer"}
+    packed = tmp_path / f"h.{form}.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert ends(read_edges(packed)) == ends(found)
+    assert read_edges(path, asked=Asked(ids="text")).labels is not None
+
+
+def test_a_matrix_of_scipy(tmp_path):
+    matrix = scipy.sparse.random_array((30, 30), density=0.1, rng=np.random.default_rng(3)).tocsr()
+    scipy.sparse.save_npz(tmp_path / "m.npz", matrix)
+    found = read_edges(tmp_path / "m.npz", weights=True)
+    assert found.n == 30
+    again = scipy.sparse.coo_array((found.w, (found.u, found.v)), shape=(30, 30))
+    assert abs(again - matrix).max() == 0
+    assert read_edges(tmp_path / "m.npz").w is None
+    with pytest.raises(UsageError, match="leave --ids text out"):
+        read_edges(tmp_path / "m.npz", asked=Asked(ids="text"))
+    scipy.sparse.save_npz(tmp_path / "r.npz", scipy.sparse.csr_array(np.eye(2, 3)))
+    with pytest.raises(InputError, match="2 by 3; a graph is a square matrix"):
+        read_edges(tmp_path / "r.npz")
+    scipy.sparse.save_npz(tmp_path / "w.npz", scipy.sparse.csr_array(np.eye(3) * 7))
+    with pytest.raises(InputError, match="edge 1: weight 7.0 is not a probability"):
+        read_edges(tmp_path / "w.npz", weights=True)
+    scipy.sparse.save_npz(tmp_path / "e.npz", scipy.sparse.csr_array((3, 3)))
+    with pytest.raises(InputError, match="has no edges"):
+        read_edges(tmp_path / "e.npz")
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_columns_of_arrow(tmp_path, form):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / f"e.{form}"
+
+    def written(**columns):
+        getattr(pd.DataFrame(columns), f"to_{form}")(path)
+        return path
+
+    weighted = written(share=[0.5, 0.25], source=[5, 7], target=[7, 2**40])
+    found = read_edges(weighted, weights=True, asked=Asked(columns="target,source,share"))
+    assert (ends(found), found.w.tolist()) == ([(7, 5), (2**40, 7)], [0.5, 0.25])
+    assert ends(read_edges(weighted)) == [(5, 7), (7, 2**40)]
+    assert read_edges(weighted, asked=Asked(ids="text")).labels.texts(range(3)).tolist() == [str(2**40), "5", "7"]
+    assert ends(read_edges(written(a=[" ann", "bob"], b=["bob ", "New York, NY"]))) == [
+        ("ann", "bob"),
+        ("bob", "New York, NY"),
+    ]
+    for columns, expected in [
+        ({"a": [1, -2], "b": [3, 4]}, "vertex id -2 is outside"),
+        ({"a": [1.5, 2], "b": [3.0, 4]}, "is neither a whole number nor a name"),
+        ({"a": ["x", None], "b": ["y", "z"]}, "column 'a': 1 rows have no vertex"),
+        ({"a": ["x", " "], "b": ["y", "z"]}, "'' is no name"),
+        ({"a": [1, 2]}, "has one column"),
+        ({"a": [1], "b": ["x"]}, "is neither a whole number nor a name"),
+        ({"a": [], "b": []}, "has no edges"),
+    ]:
+        with pytest.raises(InputError, match=expected):
+            read_edges(written(**columns))
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match="cannot be read as (Parquet|Arrow)"):
+        read_edges(path)
+    with pytest.raises(UsageError, match="leave --sep, --header and --columns out"):
+        read_edges(written(a=[1], b=[2]), asked=Asked(header=True))
+
+
+BROKEN = {
+    "g.graphml": b"<graphml><graph",
+    "g.gexf": b"<gexf></gexf>",
+    "g.gml": b"graph [ node [",
+    "g.net": b"\xff\xfe\x00*Vertices",
+    "g.npz": b"PK\x03\x04 and no more",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_are_one_line(tmp_path, name):
+    (tmp_path / name).write_bytes(BROKEN[name])
+    with pytest.raises(InputError) as caught:
+        read_edges(tmp_path / name)
+    assert "\n" not in str(caught.value) and re.search("cannot be read as|has no edges", str(caught.value))
+
+
+def test_a_text_of_numbers_is_a_text_whatever_its_name(tmp_path):
+    for name in ("e.net", "e.gml", "e.npz"):
+        (tmp_path / name).write_bytes(b"1 2\n")
+        assert ends(read_edges(tmp_path / name)) == [(1, 2)]
+    (tmp_path / "e.net.gz").write_bytes(gzip.compress(b"1 2\n"))
+    assert ends(read_edges(tmp_path / "e.net.gz")) == [(1, 2)]
+
+
+def test_a_library_that_is_missing_is_named(tmp_path, monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    nx.write_gml(nx.path_graph(3), tmp_path / "g.gml")
+    (tmp_path / "e.parquet").write_bytes(b"PAR1....")
+    monkeypatch.setattr(foreign.importlib, "import_module", missing)
+    with pytest.raises(UsageError, match=r"package networkx reads; install gpukit\[networkx\]"):
+        read_edges(tmp_path / "g.gml")
+    with pytest.raises(UsageError, match=r"package pyarrow reads; install gpukit\[parquet\]"):
+        read_edges(tmp_path / "e.parquet")
+
+
+def test_an_edge_without_a_weight(tmp_path):
+    nx.write_gml(nx.path_graph(3), tmp_path / "g.gml")
+    with pytest.raises(InputError, match="edge '0 1' has no weight"):
+        read_edges(tmp_path / "g.gml", weights=True)
