@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-import typer.core
 
 from gpukit import __version__, pending
 from gpukit.cli import interrupts
+from gpukit.cli.help import SETTINGS, Command, Group, dress
 from gpukit.cli.interrupts import INTERRUPTED
 from gpukit.cli.outputs import guarded
 from gpukit.errors import GpukitError, UsageError
@@ -39,6 +39,9 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 
 INTERNAL = 70
 
+_COMPLETE = "_GPUKIT_COMPLETE"
+"""The variable by which a shell asks how a line could go on."""
+
 _NO_MEMORY = ("CUDA_ERROR_OUT_OF_MEMORY", "failed to map segment", "annot allocate memory", "can't start new thread")
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -51,7 +54,7 @@ _THREAD_VARIABLES = (
 )
 
 
-class LazyGroup(typer.core.TyperGroup):
+class LazyGroup(Group):
     """A group that imports a subcommand's module only to run it; the help needs the table alone."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -62,7 +65,7 @@ class LazyGroup(typer.core.TyperGroup):
         """Return a stand-in that carries name and help."""
         for name, _, text in COMMANDS:
             if name == cmd_name:
-                return typer.core.TyperCommand(name, help=text)
+                return Command(name, help=text)
         return None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -80,6 +83,7 @@ def _load(name: str | None) -> Any:
         single = typer.Typer(add_completion=False)
         single.command(name)(found)
         found = single
+    dress(found)
     command = typer.main.get_command(found)
     command.name, command.help = name, command.help or text
     _guard(command)
@@ -94,7 +98,7 @@ def _guard(command: Any) -> None:
         command.callback = guarded(command.callback)
 
 
-app = typer.Typer(cls=LazyGroup, add_completion=False)
+app = typer.Typer(cls=LazyGroup, context_settings=SETTINGS)
 
 
 def _version(value: bool) -> None:
@@ -156,14 +160,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _check_limits()
         command = typer.main.get_command(app)
         code = 0
+        if _COMPLETE in os.environ:
+            return _complete(command)
         try:
-            with (
-                pending.beside(),
-                command.make_context("gpukit", [*words] or ["--help"], obj=tuple(words)) as context,
-            ):
+            with pending.beside(), command.make_context("gpukit", [*words], obj=tuple(words)) as context:
                 command.invoke(context)
         except typer.Exit as end:
             code = end.exit_code
+        except SystemExit as end:  # by which Typer ends what installs completion
+            if end.code:
+                raise
         sys.stdout.flush()  # else Python does, after all this, and tells of a closed pipe in its own way
         if signals.came:
             raise KeyboardInterrupt
@@ -182,6 +188,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if code == INTERRUPTED and arguments is None:
             signals.ignore()
         return code
+
+
+def _complete(command: Any) -> int:
+    """Tell the shell how the line that it shows in its variables could go on."""
+    from typer.completion import completion_init, shell_complete
+
+    completion_init()
+    return shell_complete(command, {}, "gpukit", _COMPLETE, os.environ[_COMPLETE])
 
 
 def _prepare_streams() -> None:
@@ -240,7 +254,7 @@ def explain(error: BaseException) -> tuple[int, str]:
     # CPython makes a SystemError of an interrupt that arrives while compiled code runs.
     if isinstance(error, KeyboardInterrupt | typer.Abort) or isinstance(error.__cause__, KeyboardInterrupt):
         return INTERRUPTED, interrupts.LINE
-    # rich, which draws the help and some tables, ends the program where nobody reads on.
+    # rich, which draws some tables, ends the program where nobody reads on.
     if isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
         return INTERRUPTED, ""
     if lacks_memory(error):
@@ -249,8 +263,6 @@ def explain(error: BaseException) -> tuple[int, str]:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "gpukit"
         message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
-        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the whole help
-            message = "a command is needed"
         return 2, f"error: {message}; see `{path} --help`"
     if "no locator available" in text:  # of numba's cache
         return 3, (

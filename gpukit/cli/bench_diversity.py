@@ -30,7 +30,7 @@ def diversity(
     fractions: Annotated[
         str, option("--fractions", "Parts of the vertices timed for the cost model; several GPUs.")
     ] = "0.01",
-    k: Annotated[str, option("-k", "Thresholds, with commas between them.")] = "4",
+    k: Annotated[str, option("-k --k", "Thresholds, with commas between them.")] = "4",
     t: TOption = None,
     undirected: UndirectedOption = False,
     sample: Annotated[int, option("--sample", "Vertices that bc-div and pgl-div are timed on.", min=1)] = 200,

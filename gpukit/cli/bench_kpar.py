@@ -28,7 +28,7 @@ def kpar(
         list[str] | None, option("--rmat SCALE:DRAWS[:N]", "R-MAT graphs made on the GPU; N cuts vertices off.")
     ] = None,
     ks: Annotated[
-        str | None, option("-k", "Lengths of answers, with commas between them; 100,1000 up to n by default.")
+        str | None, option("-k --k", "Lengths of answers, with commas between them; 100,1000 up to n by default.")
     ] = None,
     epsilon: RelativeErrorOption = settings.KPAR_EPSILON,
     queries: Annotated[int, option("--queries", "Queries asked one at a time.", min=1)] = 100,
@@ -86,7 +86,7 @@ def kpar_quality(
     graphs: GraphsArgument,
     *,
     ks: Annotated[
-        str | None, option("-k", "Lengths of answers, with commas between them; 10,100,1000 up to n by default.")
+        str | None, option("-k --k", "Lengths of answers, with commas between them; 10,100,1000 up to n by default.")
     ] = None,
     epsilon: RelativeErrorOption = settings.KPAR_EPSILON,
     queries: Annotated[int, option("--queries", "Random queries of each kind.", min=1)] = 100,

@@ -292,8 +292,9 @@ def quoted(item: Any) -> str:
 
 
 def cut_list(first: Sequence[Any], total: int) -> str:
-    """Return the first items of a list for people, with the number of all where these are not all."""
-    return ", ".join(map(quoted, first)) + (f", … ({total})" if total > len(first) else "")
+    """Return the first items of a list for people; where these are not all, how many are left out, and who has them."""
+    left = total - len(first)
+    return ", ".join(map(quoted, first)) + (f", … and {left:,} more (--json has all)" if left else "")
 
 
 def print_table(lines: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ import typer
 from gpukit import settings
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.diversity_gather import gather
+from gpukit.cli.diversity_gather import found_lines, gather
 from gpukit.cli.options import CompressOption, GraphArgument, PartOption, TOption, UndirectedOption, ablation, option
 from gpukit.cli.parts import part_of
 from gpukit.cli.vertices import at_most, vertex_list
@@ -94,7 +94,7 @@ def search_(
     model: Annotated[
         settings.Context, option("--model", "What counts as a social context.")
     ] = settings.DIVERSITY_MODEL,
-    k: Annotated[int, option("-k K", "Threshold of the model.")] = settings.DIVERSITY_K,
+    k: Annotated[int, option("-k --k K", "Threshold of the model.")] = settings.DIVERSITY_K,
     t: TOption = None,
     undirected: UndirectedOption = False,
     full: Annotated[
@@ -140,8 +140,7 @@ def search_(
     record: dict[str, Any] = {"top": top, "scored": result.scored, "symmetrised": symmetrised}
     if shares := getattr(network, "shares", []):  # of several GPUs
         record["shares"] = [vars(share) for share in shares]
-    shown = {f"vertex {one['vertex']}": f"{one['score']} contexts" for one in top[:10]}
-    run.finish(record, {**shown, "scored": f"{result.scored:,}", **_told(symmetrised)})
+    run.finish(record, {**found_lines(top), "scored": f"{result.scored:,}", **_told(symmetrised)})
 
 
 @app.command("decompose")

@@ -1,9 +1,14 @@
 """``gpukit diversity gather``: the vertices of most contexts out of the answers of ranges of vertices."""
 
+from typing import Any
+
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import PartsArgument
 from gpukit.cli.parts import join_offsets, read_parts
+
+SHOWN = 10
+"""Vertices of an answer that people see."""
 
 
 @with_run("out")
@@ -30,4 +35,10 @@ def gather(run: Run, files: PartsArgument) -> None:
         {"vertex": vertex, "score": score}
         for vertex, score in zip(vertices.tolist(), arrays["scores"].tolist(), strict=True)
     ]
-    run.finish({"top": top}, {f"vertex {one['vertex']}": f"{one['score']} contexts" for one in top[:10]})
+    run.finish({"top": top}, found_lines(top))
+
+
+def found_lines(top: list[dict[str, Any]]) -> dict[str, str]:
+    """Return what people read of the vertices of an answer: the first of them, and that there are more."""
+    lines = {f"vertex {one['vertex']}": f"{one['score']} contexts" for one in top[:SHOWN]}
+    return lines | ({"not shown": f"{len(top) - SHOWN:,} more vertices (--json has all)"} if len(top) > SHOWN else {})

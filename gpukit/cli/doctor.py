@@ -20,12 +20,15 @@ PACKAGES = (
     "scipy",
     "numba",
     "h5py",
+    "pandas",
     "typer",
     "rich",
     "numba-cuda",
     "cupy-cuda13x",
     "cupy-cuda12x",
     "hdf5plugin",
+    "matplotlib",
+    "jinja2",
     "snakemake",
 )
 

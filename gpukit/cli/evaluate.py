@@ -72,8 +72,8 @@ def spread(
     columns |= {"runs": [runs] * len(sizes)}
     run.save_metrics(columns, {"model": model, "rounds": len(rounds)})
     points = [{"k": k, "spread": one.spread, "stderr": one.stderr} for k, one in zip(sizes, curve, strict=True)]
-    shown = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {p['stderr']:.2f}" for p in points}
-    run.finish({**points[-1], "runs": runs, "curve": points}, {**shown, "runs": f"{runs:,}"})
+    shown = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {2 * p['stderr']:.2f}" for p in points}
+    run.finish({**points[-1], "runs": runs, "curve": points}, {**shown, "runs": f"{runs:,}; ± is two standard errors"})
 
 
 @app.command("ppr")
@@ -82,7 +82,7 @@ def ppr(
     run: Run,
     graph_file: GraphArgument,
     answers_file: Annotated[Path, option("--answers T.h5", "Answers by `kpar query`.")],
-    k: Annotated[int | None, option("-k K", "Judge the first K places; those of the answers by default.")] = None,
+    k: Annotated[int | None, option("-k --k K", "Judge the first K places; those of the answers by default.")] = None,
     epsilon: Annotated[float | None, option("--epsilon E", "Of Definition 1; that of the answers by default.")] = None,
     delta: Annotated[float | None, option("--delta D", "Of Definition 1; 16 / n by default, at most 0.01.")] = None,
     out: MetricsOption = None,

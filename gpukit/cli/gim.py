@@ -1,8 +1,7 @@
 """``gpukit gim``: influence maximisation, in one step or in shards, and simple seeds to compare with."""
 
 import math
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,12 +16,12 @@ from gpukit.cli.gim_common import MEMBERS_PER_SET, known_of, launch_shape, need_
 from gpukit.cli.gim_shards import sample, select
 from gpukit.cli.loading import one_edge
 from gpukit.cli.options import ablation, option
-from gpukit.cli.vertices import COST_DECIMALS, in_units, read_once, vertex_costs, vertex_list, vertex_numbers
+from gpukit.cli.vertices import COST_DECIMALS, in_units, vertex_costs, vertex_list, vertex_weights
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpukit.gim import Params
+    from gpukit.gim import Params, Result
     from gpukit.graph.csr import Graph
 
 app = typer.Typer(help="Influence maximisation by reverse-reachable sets.", no_args_is_help=True, add_completion=False)
@@ -32,7 +31,7 @@ app = typer.Typer(help="Influence maximisation by reverse-reachable sets.", no_a
 class Wanted:
     """How good the seeds shall be, and how that is found out."""
 
-    k: Annotated[int | None, option("-k K", "Number of seeds (of each round); or give --budget.")] = None
+    k: Annotated[int | None, option("-k --k K", "Number of seeds (of each round); or give --budget.")] = None
     epsilon: Annotated[float, option("--epsilon E", "Accuracy of the guarantee, in [1e-6, 1).")] = settings.GIM_EPSILON
     model: options.ModelOption = options.MODEL
     bound: Annotated[settings.Bound, option("--bound", "How many RR sets are enough: OPIM-C or IMM.")] = (
@@ -63,7 +62,8 @@ class Limits:
     include: Annotated[str | None, option("--include A,B,…|FILE", "Vertices that must be seeds.")] = None
     exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
     targets: Annotated[
-        Path | None, option("--targets FILE", "Lines `id weight`: what a vertex counts for; 0 if not named.")
+        Path | None,
+        option("--targets FILE", "Lines `id weight`: what a vertex counts for, up to 9 decimals; 0 if not named."),
     ] = None
     costs: Annotated[Path | None, option("--costs FILE", "Lines `id cost`: what a seed costs; 1 if not named.")] = None
     budget: Annotated[str | None, option("--budget B", "What the seeds may cost together, instead of -k.")] = None
@@ -77,11 +77,13 @@ def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Li
     run.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": limits.budget}
     if wanted.k is None and limits.budget is None:
         raise UsageError("give the number of seeds by -k, or what they may cost by --budget")
+    if limits.budget is None and limits.costs is not None:
+        raise UsageError("--costs are for seeds within a budget; give --budget in place of -k")
     budget = None if limits.budget is None else _budget(limits.budget)
     settings.check_gim_epsilon(wanted.epsilon, "--epsilon")
     graph, tables = run.read_graph(graph_file, tables=wanted.model == "ic" and wanted.sampler == "skip")
     with run.phase("read"):
-        given = _read_limits(run, graph, limits)
+        given, decimals = _read_limits(run, graph, limits)
     device = run.use_device(work=_work(graph, wanted))
     with run.phase("load"):
         from gpukit.gim import Params
@@ -92,6 +94,7 @@ def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Li
     shape = launch_shape(scan, device.kind)
     with run.progress("RR sets") as update:
         result = maximise(graph, params, device, tables=tables, shape=shape, timer=run.timer, progress=update)
+    result = _in_weights(result, decimals)
     seeds = run.save_seeds(result.seeds, f"gim {wanted.bound}", **known_of(result))
     record = record_of(seeds, result)
     run.finish({**record, "selection": wanted.selection}, summary_of(record, graph.n))
@@ -124,25 +127,40 @@ def baseline(
     run.finish({"seeds": run.save_seeds(seeds, method)})
 
 
-def _read_limits(run: Run, graph: "Graph", limits: Limits) -> dict[str, Any]:
-    """Return the arguments of ``Params`` that stand for vertices; ids given join the parameters, files the inputs."""
+def _read_limits(run: Run, graph: "Graph", limits: Limits) -> tuple[dict[str, Any], int]:
+    """Return the arguments of ``Params`` that stand for vertices, and the decimals of what these count for.
+
+    Ids given join the parameters, files the inputs.
+    """
     given: dict[str, Any] = {}
+    decimals = 0
     for name in ("include", "exclude"):
         given[name] = vertex_list(getattr(limits, name), f"--{name}", graph)
         if given[name]:
             run.params[name] = graph.original(given[name]).tolist()
     if limits.targets is not None:
-        content = read_once(limits.targets, "targets", run.inputs)
-        given["root_weights"] = vertex_numbers(
-            limits.targets, content, graph, default=0, decimals=0, low=Decimal(0), high=Decimal(2**53)
-        )
+        given["root_weights"], decimals = vertex_weights(limits.targets, graph, run.inputs)
     if limits.costs is not None:
-        given["costs"] = vertex_costs(limits.costs, graph, run.inputs, default=10**COST_DECIMALS)
+        given["costs"] = vertex_costs(limits.costs, graph, run.inputs)
     elif limits.budget is not None:
         import numpy as np
 
         given["costs"] = np.full(graph.n, 10**COST_DECIMALS)
-    return given
+    return given, decimals
+
+
+def _in_weights(result: "Result", decimals: int) -> "Result":
+    """Return a result whose spreads, in units of 10**-decimals, are in what the vertices count for."""
+    if not decimals:
+        return result
+
+    def scaled(found: Any, *names: str) -> Any:
+        spreads = {name: getattr(found, name) for name in names}
+        return replace(found, **{name: one and one / 10**decimals for name, one in spreads.items()})
+
+    history = tuple(scaled(step, "lower", "upper") for step in result.history)
+    result = replace(result, history=history)
+    return scaled(result, "spread_estimate", "selection_estimate", "lower", "upper")
 
 
 def _load(graph: "Graph", asked: "Params", device: Device) -> None:

@@ -94,7 +94,8 @@ def run_(
     record = {"seeds": seeds, **result.facts(), "gains": result.gains.tolist(), "choice_s": _laps(run, start)}
     lines = {
         "seeds": seeds,
-        "spread": f"{result.spread_estimate:,.2f} ± {result.stderr:.2g} (in {worlds:,} independent worlds)",
+        "spread": f"{result.spread_estimate:,.2f} ± {2 * result.stderr:.2g} (two standard errors; "
+        f"{worlds:,} independent worlds)",
         "worlds": f"{result.drawn:,}" + (", drawn again for each seed" if result.streamed else ""),
     }
     run.finish(record, lines)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from gpukit.kpar.problem import Result, Sources
 
 
+QUERIES_SHOWN, PLACES_SHOWN = 10, 20
+"""Answers that people see, and the places of each."""
+
+
 def device_for(requested: str | None, weighted: bool) -> str | None:
     """Return the device to ask for; raises UsageError for weighted edges on a GPU."""
     if weighted and requested == "cuda":
@@ -77,19 +81,21 @@ def finish(
     results: list[dict[str, Any]] = []
     lines: dict[str, Any] = {}
     titles = [
-        f"from {name}, query {q}" if names.count(name) > 1 else f"from {name}" for q, name in enumerate(names[:10], 1)
+        f"from {name}, query {q}" if names.count(name) > 1 else f"from {name}"
+        for q, name in enumerate(names[:QUERIES_SHOWN], 1)
     ]
     for q, name in enumerate(names):
         nodes, scores = result.answer(q)
         originals = graph.original(nodes)
         results.append({"source": name, "nodes": originals, "scores": scores})
-        if q < 10:
-            best = [f"{v} ({s:.4g})" for v, s in zip(originals[:5], scores[:5], strict=True)]
+        if q < QUERIES_SHOWN:
+            best = [f"{v} ({s:.4g})" for v, s in zip(originals[:PLACES_SHOWN], scores[:PLACES_SHOWN], strict=True)]
             own = sources.vertices[sources.offsets[q] : sources.offsets[q + 1]]
             stays = "" if (graph.indptr[own + 1] > graph.indptr[own]).any() else "; no edge leads away from there"
             lines[titles[q]] = cut_list(best, len(nodes)) + stays
-    lines |= {"queries": len(sources)}
-    for q, steps in enumerate(extra.get("explain", [])[:10]):
+    left = len(sources) - QUERIES_SHOWN
+    lines["queries"] = f"{len(sources):,}" + (f", of which {left:,} are not shown (--json has all)" if left > 0 else "")
+    for q, steps in enumerate(extra.get("explain", [])[:QUERIES_SHOWN]):
         for number, step in enumerate(steps, 1):
             told = ", ".join(f"{name} {value:.3g}" for name, value in step.items())
             lines[f"{titles[q]}, step {number}"] = told

@@ -52,6 +52,6 @@ def _costs(run: Run, graph: "Graph", text: str) -> "Costs":
     # Not Path(text).exists(): the path of an empty text is the current folder.
     if not os.path.exists(text):
         raise UsageError(f"--costs {text[:40]!r} is neither degree nor uniform nor a file; choose one of them")
-    values = vertex_costs(Path(text), graph, run.inputs, default=None)
+    values = vertex_costs(Path(text), graph, run.inputs)
     run.params["costs"] = "file"
     return Costs(values, Decimal(1).scaleb(-COST_DECIMALS), "file")

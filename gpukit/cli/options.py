@@ -12,6 +12,12 @@ import typer
 
 from gpukit import settings
 from gpukit.device.select import look_for_gpus
+from gpukit.errors import UsageError
+
+_OTHER_KINDS = (
+    "arrow csv feather gexf gml graphml html json jsonl mtx net npy npz parquet pdf png svg tsv txt xls xlsx yaml"
+).split()
+"""Ends of names by which other programs open a file as something else than HDF5."""
 
 
 def option(spec: str, text: str, **more: Any) -> Any:
@@ -43,6 +49,14 @@ def _look_ahead(device: str) -> str:
     return device
 
 
+def _is_artifact(out: Path | None) -> Path | None:
+    """Refuse a name that says of an artifact that it is of another kind."""
+    kind = "" if out is None else out.suffix.lstrip(".").lower()
+    if kind in _OTHER_KINDS:
+        raise UsageError(f"--out {out}: this command writes HDF5, and .{kind} is the name of another kind; use .h5")
+    return out
+
+
 DeviceChoice = Literal["auto", "cpu", "cuda"]
 DeviceOption = Annotated[DeviceChoice, option("--device", "Where to run.", callback=_look_ahead)]
 GpusOption = Annotated[int, option("--gpus N", "Number of GPUs; 0 means the CPU.")]
@@ -50,10 +64,10 @@ ThreadsOption = Annotated[int | None, option("--threads N", "CPU threads; all av
 SeedOption = Annotated[int, option("--seed S", "Seed of all random numbers, 0 to 2^64 - 1.")]
 JsonOption = Annotated[bool, option("--json", "Print one JSON object on standard output.")]
 VerboseOption = Annotated[int, option("-v --verbose", "More on standard error; -vv for all.", count=True)]
-OutOption = Annotated[Path, option("--out FILE", "The artifact to write.")]
+OutOption = Annotated[Path, option("--out FILE", "The artifact to write.", callback=_is_artifact)]
 CompressOption = Annotated[bool, option("--compress", "Compress the artifact (needs hdf5plugin).")]
 GraphArgument = Annotated[Path, argument("G.h5", "The graph.")]
-MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact to write.")]
+MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact to write.", callback=_is_artifact)]
 
 
 # Graphs
@@ -74,8 +88,8 @@ BothWaysOption = Annotated[bool, option("--undirected", "Each edge stands for bo
 
 ModelOption = Annotated[settings.Model, option("--model", "Independent cascade or linear threshold.")]
 MODEL = settings.default(settings.Model)
-SeedsOption = Annotated[int, option("-k K", "Number of seeds.")]
-RoundSeedsOption = Annotated[int, option("-k K", "Number of seeds (of each round).")]
+SeedsOption = Annotated[int, option("-k --k K", "Number of seeds.")]
+RoundSeedsOption = Annotated[int, option("-k --k K", "Number of seeds (of each round).")]
 RoundsOption = Annotated[int, option("--rounds T", "Rounds of seeding, 1 to 255.")]
 SamplerOption = Annotated[settings.Sampler, ablation("--sampler", "Skip dead edges, or test every edge.")]
 SAMPLER = settings.default(settings.Sampler)
@@ -97,7 +111,7 @@ WeightedOption = Annotated[
     bool, option("--weighted", "Take edges in proportion to their weights (--weights of the graph), on the CPU.")
 ]
 EpsilonOption = Annotated[float, option("--epsilon E", "Relative error, in (0, 0.5].")]
-AnswersOption = Annotated[Path | None, option("--out T.h5", "The answers to write.")]
+AnswersOption = Annotated[Path | None, option("--out T.h5", "The answers to write.", callback=_is_artifact)]
 
 
 @dataclass(frozen=True)
@@ -105,7 +119,7 @@ class Queries:
     """The queries that kPAR is asked: how long the answers are, and from where."""
 
     k: Annotated[
-        int | None, option("-k K", f"Length of an answer; {settings.KPAR_K}, or n if smaller, by default.")
+        int | None, option("-k --k K", f"Length of an answer; {settings.KPAR_K}, or n if smaller, by default.")
     ] = None
     source: Annotated[str | None, option("--source ID[:W],…", "One query: a vertex, or several with weights.")] = None
     sources_file: Annotated[
@@ -122,7 +136,9 @@ BatchOption = Annotated[
     int | None,
     option("--batch -b B", f"Seeds of a round at most; {settings.MERIT_BATCH}, or n if smaller, by default."),
 ]
-CostsOption = Annotated[str, option("--costs degree|uniform|FILE", "0.01 + 0.01 · d_out, 1, or lines `id cost`.")]
+CostsOption = Annotated[
+    str, option("--costs degree|uniform|FILE", "0.01 + 0.01 · d_out, 1, or lines `id cost`; 1 if not named.")
+]
 GroupsOption = Annotated[int, ablation("--groups β", "Groups by load in the update on a GPU: 1, 2, 4, 8 or 16.")]
 
 
@@ -154,7 +170,7 @@ class CampaignOptions:
 
 UndirectedOption = Annotated[bool, option("--undirected", "Ignore the directions of a directed graph.")]
 TOption = Annotated[
-    int | None, option("-t T", f"Number of vertices to find; {settings.DIVERSITY_T}, or n if smaller, by default.")
+    int | None, option("-t --t T", f"Number of vertices to find; {settings.DIVERSITY_T}, or n if smaller, by default.")
 ]
 
 # One answer in several files
@@ -169,7 +185,7 @@ SEEDS_TIMED, ETA_TIMED = 50, 1000
 
 GraphsArgument = Annotated[list[Path], argument("G.h5…", "Graphs to run on.")]
 DiffusionOption = Annotated[str, option("--models", "Diffusion models, with commas between them.")]
-SeedsTimedOption = Annotated[int | None, option("-k", f"Seeds; {SEEDS_TIMED}, or n if smaller, by default.")]
+SeedsTimedOption = Annotated[int | None, option("-k --k", f"Seeds; {SEEDS_TIMED}, or n if smaller, by default.")]
 RelativeErrorOption = Annotated[float, option("--epsilon", "Relative error, in (0, 0.5].")]
 RepeatOption = Annotated[int, option("--repeat", "Timed runs of each configuration.", min=1)]
 CampaignsOption = Annotated[

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from gpukit.cli.command import with_run
+from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
 from gpukit.errors import UsageError
 from gpukit.report import diversity, ego, gim, imgpu, kpar, merit, tables
@@ -35,7 +37,9 @@ GraphOption = Annotated[str, option("--graph", "The graph to draw.")]
 
 
 @app.command("table")
+@with_run()
 def table(
+    run: Run,
     kind: Annotated[Kind, argument(None, "What to collect.")],
     records: Annotated[
         list[str],
@@ -51,10 +55,13 @@ def table(
     """Collect records or artifacts into one tidy table with units in the column names."""
     labelled = [(path, path) for path in records] if kind == "artifacts" else _labelled(records)
     tables.write_table(kind, tables.make_table(kind, labelled), out)
+    run.finish()
 
 
 @plot.command("spread")
+@with_run()
 def plot_spread(
+    run: Run,
     table: Annotated[str, argument("SPREAD.tsv", "A table of kind spread.")],
     graph: GraphOption,
     model: Annotated[str, option("--model", "The diffusion model to draw: ic or lt.")],
@@ -62,16 +69,23 @@ def plot_spread(
 ) -> None:
     """Draw the spread of each method against the number of seeds, with error bars."""
     gim.plot_spread(tables.read_table("spread", table), graph, model, out)
+    run.finish()
 
 
 @plot.command("runtime")
-def plot_runtime(table: Annotated[str, argument("RUNS.tsv", "A table of kind runs.")], out: OutOption) -> None:
+@with_run()
+def plot_runtime(
+    run: Run, table: Annotated[str, argument("RUNS.tsv", "A table of kind runs.")], out: OutOption
+) -> None:
     """Draw where the time of the gIM runs went."""
     gim.plot_runtime(tables.read_table("runs", table), out)
+    run.finish()
 
 
 @plot.command("imgpu")
+@with_run()
 def plot_imgpu(
+    run: Run,
     table: Annotated[str, argument("TABLE.tsv", "Of kind imgpu-times, or imgpu-VIEW.")],
     graph: GraphOption,
     view: Annotated[View, option("--view", "What to draw.")],
@@ -79,10 +93,13 @@ def plot_imgpu(
 ) -> None:
     """Draw spread or time against k, components by level, or the effect of the optimisations."""
     imgpu.plot(tables.read_table(imgpu.VIEWS[view], table), graph, view, out)
+    run.finish()
 
 
 @plot.command("merit")
+@with_run()
 def plot_merit(
+    run: Run,
     table: Annotated[str, argument("CAMPAIGNS.tsv", "A table of kind merit-campaigns.")],
     graph: GraphOption,
     view: Annotated[Campaigns, option("--view", "What to draw.")],
@@ -91,10 +108,13 @@ def plot_merit(
 ) -> None:
     """Draw cost or time of campaigns against η with the range over worlds, or where the time went."""
     merit.plot(tables.read_table("merit-campaigns", table), graph, model, view, out)
+    run.finish()
 
 
 @plot.command("kpar")
+@with_run()
 def plot_kpar(
+    run: Run,
     table: Annotated[str, argument("TABLE.tsv", "Of kind kpar-queries (time) or kpar-quality.")],
     graph: GraphOption,
     quantity: Annotated[Quantity, option("--quantity", "What to draw against k.")],
@@ -102,42 +122,56 @@ def plot_kpar(
 ) -> None:
     """Draw time, precision or NDCG of top-k queries against k, a line for each method."""
     kpar.plot_curve(tables.read_table(kpar.QUANTITIES[quantity][0], table), graph, quantity, out)
+    run.finish()
 
 
 @plot.command("arrivals")
+@with_run()
 def plot_arrivals(
-    table: Annotated[str, argument("ARRIVALS.tsv", "A table of kind kpar-arrivals.")], out: OutOption
+    run: Run, table: Annotated[str, argument("ARRIVALS.tsv", "A table of kind kpar-arrivals.")], out: OutOption
 ) -> None:
     """Draw how many walks of a kPAR index end at how many vertices."""
     kpar.plot_arrivals(tables.read_table("kpar-arrivals", table), out)
+    run.finish()
 
 
 @plot.command("scores")
-def plot_scores(table: Annotated[str, argument("TOP.tsv", "A table of kind diversity-top.")], out: OutOption) -> None:
+@with_run()
+def plot_scores(
+    run: Run, table: Annotated[str, argument("TOP.tsv", "A table of kind diversity-top.")], out: OutOption
+) -> None:
     """Draw how many vertices of the answers have how many circles."""
     diversity.plot_scores(tables.read_table("diversity-top", table), out)
+    run.finish()
 
 
 @plot.command("diversity-time")
+@with_run()
 def plot_diversity_time(
-    table: Annotated[str, argument("RUNS.tsv", "A table of kind diversity-runs.")], out: OutOption
+    run: Run, table: Annotated[str, argument("RUNS.tsv", "A table of kind diversity-runs.")], out: OutOption
 ) -> None:
     """Draw where the time of the structural diversity searches went."""
     diversity.plot_time(tables.read_table("diversity-runs", table), out)
+    run.finish()
 
 
 @plot.command("ego")
+@with_run()
 def plot_ego(
+    run: Run,
     egos: Annotated[str, argument("E.h5", "Ego-networks by `diversity egos`.")],
     answers: Annotated[str, option("--answers D.h5", "The answer by `diversity search`.")],
     out: OutOption,
 ) -> None:
     """Draw the ego-network of the first vertex of an answer, coloured by circle."""
     ego.plot_ego(egos, answers, out)
+    run.finish()
 
 
 @app.command("page")
+@with_run()
 def page(
+    run: Run,
     table: Annotated[list[str], option("--table KIND=FILE", "A table; repeat it.")],
     figure: Annotated[list[str], option("--figure NAME=FILE", "A figure, as spread/GRAPH/MODEL; repeat it.")],
     out: Annotated[str, option("--out", "The HTML file to write.")],
@@ -146,10 +180,13 @@ def page(
     from gpukit.report.page import write_page
 
     write_page(out, _read(table), dict(_labelled(figure)))
+    run.finish()
 
 
 @app.command("paper")
+@with_run()
 def paper(
+    run: Run,
     name: Annotated[
         Literal["gim", "imgpu", "kpar", "diversity", "merit"],
         argument("PAPER", "gim, imgpu, kpar, diversity or merit."),
@@ -164,6 +201,7 @@ def paper(
     rows = papers.rebuild(name, item, _read(table), printed)
     papers.plot_item(name, item, rows, out_figure)
     tables.write_rows(papers.COLUMNS, rows, out)
+    run.finish()
 
 
 def _read(given: list[str]) -> "dict[str, list[Row]]":

@@ -6,6 +6,7 @@ stand between them, quotes are as in CSV, and a comment has a line of its own.
 """
 
 import hashlib
+import logging
 import os.path
 import re
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,10 @@ MAX_WEIGHT = 10**9
 MAX_QUERIES = 10**7
 COST_DECIMALS = 6
 """Digits after the point of a cost or a budget."""
+WEIGHT_DECIMALS = 9
+"""Digits after the point of what a vertex counts for."""
+
+_log = logging.getLogger("gpukit")
 
 _LAST_WORD = re.compile(r"(.*?)[ \t]*[,;\t ][ \t]*([^,;\t ]+)")
 _NAME_AND_WEIGHT = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?::([^,]*))?|((?:[^,"][^,]*)?))(,|$)')
@@ -202,7 +207,7 @@ def _label(text: str, path: Path, line: int) -> str:
 
 
 def vertex_numbers(
-    path: Path, content: bytes, graph: "Graph", *, default: int | None, decimals: int, low: Decimal, high: Decimal
+    path: Path, content: bytes, graph: "Graph", *, default: int, decimals: int, low: Decimal, high: Decimal
 ) -> np.ndarray:
     """Return a number a vertex (int64, in units of 10**-decimals) from lines ``id number``.
 
@@ -213,8 +218,8 @@ def vertex_numbers(
     content : bytes
         Text with two columns; ``#`` starts a comment.
     graph : Graph
-    default : int or None
-        For vertices that the file does not name, in the same unit; None: it must name all.
+    default : int
+        For vertices that the file does not name, in the same unit.
     decimals : int
         Digits after the point that are allowed.
     low, high : Decimal
@@ -223,7 +228,7 @@ def vertex_numbers(
     Raises
     ------
     InputError
-        If a line does not fit, names an unknown vertex or one named before, or a vertex is missing.
+        If a line does not fit, or names an unknown vertex or one named before.
     """
     lines: list[int] = []
     ids: list[Any] = []
@@ -238,10 +243,7 @@ def vertex_numbers(
         numbers.append(units)
     once_each(path, lines, ids)
     vertices = vertices_of(path, lines, ids, graph)
-    if default is None and len(ids) < graph.n:
-        missing = np.setdiff1d(np.arange(graph.n), vertices)[0]
-        raise InputError(f"{path} does not name vertex {graph.original(missing)}; name every vertex of the graph")
-    result = np.full(graph.n, default or 0, np.int64)
+    result = np.full(graph.n, default, np.int64)
     result[vertices] = numbers
     return result
 
@@ -259,16 +261,35 @@ def _rows(path: Path, content: bytes, graph: "Graph") -> Iterator[tuple[int, Any
         yield line, _label(found[1], path, line), found[2]
 
 
-def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str], *, default: int | None) -> np.ndarray:
-    """Return what each vertex costs as a seed, in units of 10**-6; arguments as of :func:`vertex_numbers`.
+def vertex_weights(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np.ndarray, int]:
+    """Return what each vertex counts for, 0 if not named, and in units of 10 to the minus what: as few as will do.
 
-    The digest of the file joins ``inputs`` as that of the costs.
+    The digest of the file joins ``inputs`` as that of the targets; errors are those of :func:`vertex_numbers`.
+    """
+    content = read_once(path, "targets", inputs)
+    words = (text for _, _, text in _rows(path, content, graph))
+    needed = range(WEIGHT_DECIMALS + 1)
+    fits = (next((i for i in needed if in_units(word, i) is not None), WEIGHT_DECIMALS) for word in words)
+    decimals = max(fits, default=0)
+    high = Decimal(2**53).scaleb(-decimals)
+    numbers = vertex_numbers(path, content, graph, default=0, decimals=decimals, low=Decimal(0), high=high)
+    return numbers, decimals
+
+
+def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str]) -> np.ndarray:
+    """Return what each vertex costs as a seed, in units of 10**-6, 1 if not named, which is said.
+
+    The digest of the file joins ``inputs`` as that of the costs; errors are those of :func:`vertex_numbers`.
     """
     unit = Decimal(1).scaleb(-COST_DECIMALS)
     content = read_once(path, "costs", inputs)
-    return vertex_numbers(
-        path, content, graph, default=default, decimals=COST_DECIMALS, low=unit, high=(2**31 - 1) * unit
+    costs = vertex_numbers(
+        path, content, graph, default=10**COST_DECIMALS, decimals=COST_DECIMALS, low=unit, high=(2**31 - 1) * unit
     )
+    named = sum(1 for _ in _rows(path, content, graph))
+    if named < graph.n:
+        _log.info("%s names %s of %s vertices; each of the others costs 1", path, f"{named:,}", f"{graph.n:,}")
+    return costs
 
 
 def text_lines(path: Path, content: bytes, *, none: bool = False, labels: bool = False) -> list[tuple[int, str]]:

@@ -211,7 +211,9 @@ def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *
         if gpus == 0:
             return Device("cpu", cpu_name(), (), threads, "auto: --gpus is 0")
         if work is not None and work < SMALL_WORK:
-            return Device("cpu", cpu_name(), (), threads, "auto: the work is too small for a GPU to pay off")
+            asking = look_for_gpus()
+            reason = asking if isinstance(asking, str) else "the work is too small for a GPU to pay off"
+            return Device("cpu", cpu_name(), (), threads, f"auto: {reason}")
     found, problem = detect()
     problem = problem or package_problem()
     if not problem and len(found) < gpus:

@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,7 +124,9 @@ def test_traceback_of_a_defect_of_a_command_without_verbose(monkeypatch, tmp_pat
         (["inspect", "x", "--nonsense"], "No such option: --nonsense"),
         (["diff", "a", "b", "--rtol", "x"], "Invalid value for '--rtol'"),
         (["diff", "a", "b", "--rtol", "-1"], "--rtol is -1.0; [0, 1) is allowed"),
-        (["report"], "a command is needed; see `gpukit report --help`"),
+        (["gim", "run", "g", "--k", "3", "--out", "s.csv"], "--out s.csv: this command writes HDF5, and .csv is"),
+        (["evaluate", "spread", "g", "--ids", "1", "--out", "s.JSON"], "writes HDF5, and .json is the name of another"),
+        (["kpar", "truth", "g", "--source", "1", "--out", "s.parquet"], "writes HDF5, and .parquet is"),
     ],
 )
 def test_usage_errors_are_one_line(words: list[str], text: str, capsys: pytest.CaptureFixture) -> None:
@@ -134,8 +138,79 @@ def test_usage_errors_are_one_line(words: list[str], text: str, capsys: pytest.C
 def test_help_and_version() -> None:
     done = gpukit_command("--help")
     assert done.returncode == 0 and all(name in done.stdout for name, _, _ in app.COMMANDS)
-    assert gpukit_command().stdout == done.stdout
+    assert gpukit_command("-h").stdout == gpukit_command().stdout == done.stdout
     assert gpukit_command("--version").stdout == f"gpukit {gpukit.__version__}\n"
+
+
+def commands(command: Any, context: Any) -> Iterator[tuple[list[str], Any]]:
+    """Yield the words and the object of a command and of all below it."""
+    yield [], command
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else []:
+        _, found, _ = command.resolve_command(context, [name])
+        for words, one in commands(found, type(context)(found, parent=context, info_name=name)):
+            yield [name, *words], one
+
+
+ROOT_COMMAND = typer.main.get_command(app.app)
+ALL = list(commands(ROOT_COMMAND, ROOT_COMMAND.make_context("gpukit", ["--help"], resilient_parsing=True)))
+
+
+def test_all_commands_are_found() -> None:
+    names = [words for words, _ in ALL]
+    assert [] in names and ["doctor"] in names and ["gim", "run"] in names and ["graph", "generate", "rmat"] in names
+
+
+@pytest.mark.parametrize("width", [20, 80, 200])
+def test_no_text_of_the_help_is_lost(width: int, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for words, command in ALL:
+        assert app.main([*words, "-h"]) == 0
+        said = "".join(capsys.readouterr().out.split())
+        for one in command.params:
+            known = [*one.opts, *one.secondary_opts] if one.param_type_name == "option" else []
+            for text in (*known, one.metavar or "", one.help or ""):
+                assert "".join(text.split()) in said, f"{words}: {text}"
+        for text in (command.help or "").split():
+            assert text in said, f"{words}: {text}"
+
+
+@pytest.mark.parametrize("words", [words for words, one in ALL if hasattr(one, "list_commands")], ids=" ".join)
+def test_a_group_without_a_command_shows_its_help(words: list[str], capsys) -> None:
+    assert app.main([*words, "--help"]) == 0
+    said = capsys.readouterr()
+    assert app.main(words) == 0
+    assert capsys.readouterr() == said and said.out.startswith("Usage: ") and said.err == ""
+
+
+@pytest.mark.parametrize(("words", "command"), ALL, ids=[" ".join(words) for words, _ in ALL])
+def test_every_command_takes_v(words: list[str], command: Any) -> None:
+    known = [name for one in command.params for name in one.opts]
+    assert hasattr(command, "list_commands") or {"-v", "--verbose", "--json"} <= set(known)
+    assert ("-k" in known, "-t" in known) == ("--k" in known, "--t" in known)
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "expected"),
+    [
+        ("gpukit im", 1, ["imgpu"]),
+        ("gpukit gim s", 2, ["sample", "select"]),
+        ("gpukit gim run G.h5 --mod", 4, ["--model"]),
+        ("gpukit gim run G.h5 --model l", 5, ["lt"]),
+    ],
+)
+def test_shells_complete(words: str, place: int, expected: list[str]) -> None:
+    asked = {"_GPUKIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
+    done = gpukit_command(**asked)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, expected, "")
+
+
+def test_completion_is_installed(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    shown = gpukit_command("--show-completion", "bash", **home)
+    assert shown.returncode == 0 and "_GPUKIT_COMPLETE=complete_bash" in shown.stdout
+    assert gpukit_command("--install-completion", "bash", **home).returncode == 0
+    assert "gpukit" in (tmp_path / ".bashrc").read_text()
+    assert (tmp_path / ".bash_completions" / "gpukit.sh").read_text().strip() == shown.stdout.strip()
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in app.COMMANDS])

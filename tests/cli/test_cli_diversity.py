@@ -11,6 +11,7 @@ import pytest
 from gpukit.artifacts import read, write_graph
 from gpukit.artifacts.verify import verify
 from gpukit.cli.app import main
+from gpukit.cli.diversity_gather import found_lines
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 
@@ -100,6 +101,12 @@ def test_decompose(capsys, folder):
     edges = zip(arrays["tails"].tolist(), arrays["heads"].tolist(), arrays["trussness"].tolist(), strict=True)
     assert list(edges) == [(10, 20, 3), (10, 30, 3), (10, 40, 3), (10, 50, 3), (10, 60, 2), (20, 30, 3), (40, 50, 3)]
     verify(out)
+
+
+def test_what_people_do_not_see_is_said():
+    found = found_lines([{"vertex": v, "score": 20 - v} for v in range(12)])
+    assert list(found.items())[-2:] == [("vertex 9", "11 contexts"), ("not shown", "2 more vertices (--json has all)")]
+    assert list(found_lines([{"vertex": v, "score": 1} for v in range(10)])) == [f"vertex {v}" for v in range(10)]
 
 
 def test_a_graph_without_edges(capsys, folder):

@@ -91,9 +91,13 @@ def test_seeds_of_several_rounds(capsys, folder, graph):
 
 
 def test_summary_for_people(capsys, folder, graph):
-    code, out, _ = _run(capsys, folder / "G.h5", "--ids", int(graph.original([4])[0]), "--runs", 100, "--device", "cpu")
+    words = (folder / "G.h5", "--ids", int(graph.original([4])[0]), "--runs", 100, "--device", "cpu")
+    record = json.loads(_run(capsys, *words, "--json")[1])
+    code, out, _ = _run(capsys, *words)
     assert code == 0
-    assert "spread of 1 seeds" in out and "±" in out
+    first, second = out.splitlines()[:2]
+    assert first == f"spread of 1 seeds  {record['spread']:.2f} ± {2 * record['stderr']:.2f}"
+    assert second.endswith("100; ± is two standard errors")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """``gpukit gim``: records, artifacts that do not depend on the machine, shards, and one line for what is wrong."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,42 @@ def test_include_exclude_targets(record, folder, graph):
     assert found["seeds"][:2] == [ids[5], ids[2]]
     assert found["spread_estimate"] == expected.spread_estimate <= 7
     assert (found["params"]["include"], found["params"]["exclude"]) == ([ids[5], ids[2]], [ids[0], ids[3]])
+
+
+@pytest.mark.parametrize("bound", ["opim", "imm"])
+def test_targets_with_decimals_are_exact(record, folder, graph, bound):
+    ids = graph.original(np.arange(graph.n)).tolist()
+    amounts = np.random.default_rng(3).integers(0, 5000, graph.n)
+    for name, unit in (("whole.txt", 1), ("parts.txt", 1000)):
+        (folder / name).write_text(
+            "".join(f"{v} {Decimal(int(a)) / unit}\n" for v, a in zip(ids, amounts, strict=True))
+        )
+    words = ("run", "G.h5", "-k", 3, "--min-sets", 500, "--bound", bound)
+    whole = record(*words, "--out", "A.h5", "--targets", "whole.txt")
+    parts = record(*words, "--out", "B.h5", "--targets", "parts.txt")
+    for name in ("seeds", "gains", "rr_sets", "guarantee"):
+        assert parts[name] == whole[name]
+    found, expected = parts["history"], whole["history"]
+    for name in ("spread_estimate", "selection_estimate", "lower", "upper"):
+        pairs = [(parts[name], whole[name]), *((found[i].get(name), one.get(name)) for i, one in enumerate(expected))]
+        for mine, other in pairs:
+            assert mine == (None if other is None else pytest.approx(other / 1000, rel=1e-15))
+    assert (parts["spread_estimate"] or parts["selection_estimate"]) <= amounts.sum() / 1000
+    stored = read_seeds(folder / "B.h5")
+    assert (stored.spread_estimate, stored.selection_estimate) == (
+        parts["spread_estimate"],
+        parts["selection_estimate"],
+    )
+
+
+def test_zeros_behind_the_point_change_nothing(record, folder, graph):
+    ids = graph.original(np.arange(graph.n))
+    (folder / "a.txt").write_text(f"{ids[1]} 3\n{ids[7]} 4\n")
+    (folder / "b.txt").write_text(f"{ids[1]} 3.000\n{ids[7]} 4.0\n")
+    one, two = (
+        record("run", "G.h5", "--out", "S.h5", "-k", 2, "--targets", f"{name}.txt", "--min-sets", 500) for name in "ab"
+    )
+    assert one["history"] == two["history"] and one["seeds"] == two["seeds"]
 
 
 def test_budget_and_costs(record, folder, graph):
@@ -216,6 +254,8 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (3, [*RUN, "-k", 2, "--targets", "letters.txt"], "line 1"),
         (3, [*RUN, "-k", 2, "--targets", "negative.txt"], "'-1'"),
         (3, [*RUN, "-k", 2, "--targets", "nan.txt"], "'nan'"),
+        (3, [*RUN, "-k", 2, "--targets", "tiny.txt"], "'1e-10' is not a number in [0, 9007199.254740992], with at"),
+        (3, [*RUN, "-k", 2, "--targets", "both.txt"], "line 2: '100000000' is not a number in [0, 9007199.254740992]"),
         (3, [*RUN, "-k", 2, "--targets", "twice.txt"], "twice.txt, line 2: vertex 10 is given twice, first in line 1"),
         (2, [*RUN, "-k", 2, "--costs", "costs.txt"], "budget"),
         (3, [*RUN, "--budget", 2, "--costs", "fine.txt"], "at most 6 decimals"),
@@ -261,6 +301,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
 def test_what_is_wrong_is_one_line(run, good, folder, graph, code, words, line):
     texts = {"empty": "", "letters": "10\nten\n", "one": "10\n", "negative": "10 -1\n", "nan": "10 nan\n"}
     texts |= {"twice": "10 1\n10 2\n", "costs": "10 1\n", "fine": "10 0.1234567\n", "huge": "10 1e999999\n"}
+    texts |= {"tiny": "10 1e-10\n", "both": "10 0.000000001\n20 100000000\n"}
     for name, text in texts.items():
         (folder / f"{name}.txt").write_text(text)
     (folder / "junk.bin").write_bytes(bytes(range(256)))

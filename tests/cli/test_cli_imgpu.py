@@ -131,6 +131,9 @@ def test_bench(capsys, folder, monkeypatch):
 def test_summary_for_people(good, folder):
     lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 2).splitlines()
     assert {line.split("  ")[0] for line in lines} == {"seeds", "spread", "worlds", "graph", "time", "written"}
+    found = json.loads(good("run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 2, "--json"))
+    said = f"{found['spread_estimate']:,.2f} ± {2 * found['stderr']:.2g} (two standard errors; 2 independent worlds)"
+    assert lines[1].removeprefix("spread").strip() == said
     assert "mean" in good("reach", "G.h5", "--out", "S.h5", "--worlds", 2)
 
 

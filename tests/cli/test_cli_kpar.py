@@ -109,6 +109,18 @@ def test_a_source_given_twice_is_answered_twice(good, folder, tmp_path):
     assert [shown.count(f"from {title} ") for title in ("20, query 1", "30", "20, query 3")] == [1, 1, 1]
 
 
+def test_what_people_do_not_see_is_said(good, record, folder):
+    words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5")
+    (all_ten,) = record(*words, "--source", "20", "-k", 10)["results"]
+    line = good(*words, "--source", "20", "-k", 10).splitlines()[0]
+    places = zip(all_ten["nodes"], all_ten["scores"], strict=True)
+    assert line == "from 20  " + ", ".join(f"{v} ({s:.4g})" for v, s in places)
+    assert good(*words, "--source", "20", "--k", 23).splitlines()[0].endswith(", … and 3 more (--json has all)")
+    lines = good(*words, "--random", 12, "-k", 1).splitlines()
+    assert sum(line.startswith("from ") for line in lines) == 10
+    assert "queries" in lines[10] and lines[10].endswith("12, of which 2 are not shown (--json has all)")
+
+
 @pytest.mark.long
 def test_what_would_take_too_long_or_too_much(run, tmp_path, monkeypatch):
     """A circle, where no walk ends before it stops by chance; a machine with 100 bytes left."""

@@ -63,9 +63,9 @@ def test_the_summary_says_where_it_stops(good, record, folder):
     rows = dict(line.split("  ", 1) for line in good(*words).splitlines())
     seeds, activated = found["seeds"], [one["activated"] for one in found["campaigns"]]
     assert len(seeds) > 10
-    assert rows["seeds"].strip() == ", ".join(map(str, seeds[:10])) + f", … ({len(seeds)})"
-    assert rows["activated"].strip() == ", ".join(map(str, activated[:10])) + ", … (12)"
-    assert rows["rounds"].strip().endswith(", … (12)")
+    assert rows["seeds"].strip() == ", ".join(map(str, seeds[:10])) + f", … and {len(seeds) - 10} more (--json has all)"
+    assert rows["activated"].strip() == ", ".join(map(str, activated[:10])) + ", … and 2 more (--json has all)"
+    assert rows["rounds"].strip().endswith(", … and 2 more (--json has all)")
     assert "…" not in good("run", "G.h5", "--out", "C.h5", "--eta", 5, "-b", 2, "--worlds", 10)
 
 
@@ -132,6 +132,19 @@ def test_costs_from_a_file(record, folder, graph):
     assert step["activated"] == 2 and not step["done"]
 
 
+def test_who_has_no_cost_costs_1(run, record, folder, graph):
+    ids = graph.original(np.arange(graph.n))
+    (folder / "some.txt").write_text(f"{ids[3]} 0.25\n{ids[0]} 7\n")
+    words = ("run", "G.h5", "--out", "C.h5", "--eta", 30, "-b", 2, "--costs", "some.txt")
+    values = np.full(graph.n, 10**6)
+    values[[0, 3]] = 7 * 10**6, 250_000
+    expected = simulate(graph, Params(30, 2, costs=Costs(values, scheme="file")), SimulatedWorld(graph, "ic", 0))
+    assert record(*words)["cost"] == pytest.approx(values[expected.seeds].sum() / 10**6)
+    code, _, err = run(*words)
+    told = [line for line in err.splitlines() if "each of the others costs 1" in line]
+    assert code == 0 and told == [f"gpukit: some.txt names 2 of {graph.n} vertices; each of the others costs 1"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -141,7 +154,6 @@ def test_costs_from_a_file(record, folder, graph):
         (["--eta", "5", "--epsilon", "2"], 2, "epsilon"),
         (["--eta", "5", "--epsilon", "1e-300"], 2, "epsilon is 1e-300"),
         (["--eta", "5", "--costs", "absent.txt"], 2, "neither degree nor uniform"),
-        (["--eta", "5", "--costs", "missing.txt"], 3, "does not name vertex"),
         (["--eta", "5", "--costs", "zero.txt"], 3, "is not a number in"),
         (["--eta", "5", "--costs", ""], 2, "--costs '' is neither degree nor uniform"),
         (["--eta", "5", "--costs", "unknown.txt"], 3, "unknown.txt, line {lines}: vertex 7 is not in the graph"),
@@ -166,7 +178,6 @@ def test_costs_from_a_file(record, folder, graph):
 )
 def test_errors_ofrun(run, folder, graph, words, code, message):
     ids = graph.original(np.arange(graph.n)).tolist()
-    (folder / "missing.txt").write_text("".join(f"{v} 1\n" for v in ids[1:]))
     (folder / "zero.txt").write_text("".join(f"{v} {int(v != ids[4])}\n" for v in ids))
     (folder / "unknown.txt").write_text("".join(f"{v} 1\n" for v in [*ids, 7]))
     (folder / "bad.txt").write_text("10 x\n")

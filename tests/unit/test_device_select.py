@@ -26,6 +26,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch):
 
     def put(count: int, problem: str = "", package: str = "") -> None:
         monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+        monkeypatch.setattr(select, "look_for_gpus", lambda: problem or object())
         monkeypatch.setattr(select, "detect", lambda: (fake(count), problem))
         monkeypatch.setattr(select, "package_problem", lambda: package)
 
@@ -85,6 +86,11 @@ def test_small_work_stays_on_the_cpu(gpus) -> None:
     assert choose("auto", work=1000).kind == "cpu" and "too small" in choose("auto", work=1000).reason
     assert choose("auto", work=1e12).kind == "cuda"
     assert choose("cuda", work=1000).kind == "cuda"
+
+
+def test_small_work_is_no_reason_where_there_is_no_gpu(gpus) -> None:
+    gpus(0, "no NVIDIA driver on this machine")
+    assert choose("auto", work=1000).reason == choose("auto").reason == "auto: no NVIDIA driver on this machine"
 
 
 def test_zero_gpus(gpus) -> None:

@@ -1,0 +1,64 @@
+"""How help looks: plain text of the terminal's width, in which everything stands, in sections.
+
+Typer's own, drawn by rich, takes longer to import than all else that help needs, and cuts what does not fit a column.
+"""
+
+from typing import Any
+
+import typer
+import typer.core
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+"""Of the root command; those below inherit them."""
+
+
+class Command(typer.core.TyperCommand):
+    """A command whose help is plain text."""
+
+    def __init__(self, name: str | None, **more: Any) -> None:
+        super().__init__(name, **more | {"rich_markup_mode": None})
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, those of a panel in a section of its own."""
+        _write_options(self, ctx, formatter)
+
+
+class Group(typer.core.TyperGroup):
+    """A group whose help is plain text, and what it says where no command is named."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more | {"rich_markup_mode": None, "no_args_is_help": False})
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take no words for a question what there is."""
+        return super().parse_args(ctx, args if args or ctx.resilient_parsing else ["--help"])
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write options, and every command with the first sentence of its help."""
+        _write_options(self, ctx, formatter)
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, " ".join(one.get_short_help_str(10**6).split())) for name, one in found if one is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for one in command.get_params(ctx):
+        usual = "Arguments" if one.param_type_name == "argument" else "Options"
+        row = one.get_help_record(ctx)
+        if row is not None:
+            sections.setdefault(one.rich_help_panel or usual, []).append(row)
+    for title, rows in sections.items():
+        with formatter.section(title):
+            formatter.write_dl(rows)
+
+
+def dress(app: typer.Typer) -> None:
+    """Let a Typer application and all below it make commands and groups of this module."""
+    app.info.cls = Group
+    for command in app.registered_commands:
+        command.cls = Command
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        dress(group.typer_instance)

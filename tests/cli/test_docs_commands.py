@@ -1,0 +1,67 @@
+"""The commands on the pages of docs/: those that can be run anywhere are run as they stand, all others understood."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import gpukit
+from gpukit.cli import app
+
+ROOT = Path(gpukit.__file__).parents[1]
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+RUN = ("command-line", "imgpu")
+"""Pages whose commands need nothing but what those before them made."""
+
+ELSEWHERE = ("com-Orkut",)
+"""What needs the network."""
+
+MAY_END = {"gpukit diff": (1,), "gpukit bench": (0, 1)}
+"""Exit codes of commands whose exit code tells of a comparison."""
+
+
+def commands(page: Path) -> list[str]:
+    """Return the lines of the code blocks of a page that are commands of gpukit, continued lines as one."""
+    blocks = re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.startswith("gpukit ")]
+
+
+UNDERSTOOD = [(page.stem, line) for page in PAGES for line in commands(page)]
+
+
+def test_there_are_commands() -> None:
+    assert len(UNDERSTOOD) > 60 and {page for page, _ in UNDERSTOOD} >= {*RUN, "gim", "kpar", "merit", "diversity"}
+
+
+@pytest.mark.parametrize(("page", "line"), UNDERSTOOD)
+def test_commands_are_understood(page: str, line: str) -> None:
+    """Every option exists, takes what it is given, and none that is needed is missing."""
+    words = shlex.split(line, comments=True)[1:]
+    command = typer.main.get_command(app.app)
+    context = command.make_context("gpukit", words, obj=tuple(words))
+    while hasattr(command, "list_commands"):
+        name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.make_context(name, words, parent=context)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", RUN)
+def test_commands_do_what_the_page_says(page: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    environment.pop("NUMBA_ENABLE_CUDASIM", None)
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "gpukit"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gpukit "$@"\n')
+    program.chmod(0o755)
+    for line in commands(ROOT / "docs" / f"{page}.md"):
+        if any(name in line for name in ELSEWHERE) or "orkut" in line:
+            continue
+        done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        allowed = next((codes for start, codes in MAY_END.items() if line.startswith(start)), (0,))
+        assert done.returncode in allowed, f"{line}: {done.stderr}"
