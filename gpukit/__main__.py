@@ -1,7 +1,5 @@
 """``python -m gpukit`` is the command ``gpukit``."""
 
-import sys
+from gpukit.cli.app import program
 
-from gpukit.cli.app import main
-
-sys.exit(main())
+program()

@@ -1,12 +1,15 @@
 """The root command: lazy subcommands, and the one place where errors become exit codes."""
 
+import atexit
 import importlib
 import io
 import os
 import resource
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -284,5 +287,23 @@ def explain(error: BaseException) -> tuple[int, str]:
     )
 
 
+def program() -> None:
+    """Run the command line and end the process.
+
+    After a command that is done nothing is left to Python's own end but to take apart its modules one by one, a tenth
+    of a second where Numba is among them; so the process ends without it, once all that waits for the end of a program
+    has had its turn. A profiler writes later than that, and other threads may have something to do.
+    """
+    code = main()
+    others = [thread for thread in threading.enumerate() if not thread.daemon]
+    if code or len(others) > 1 or sys.getprofile() is not None:
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

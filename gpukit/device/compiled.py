@@ -7,12 +7,16 @@ other.
 """
 
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 from gpukit.device.select import simulated
 
@@ -36,6 +40,42 @@ def stamp(room: str) -> str:
     return digest.hexdigest()
 
 
+class _BlasLater:
+    """While this is entered, Numba's question whether SciPy has a BLAS is answered, but not by importing it.
+
+    Numba asks when a module of its own is imported, and imports ``scipy.linalg`` for it. No compiled code of gpukit
+    uses a BLAS; for code that does Numba asks again when it compiles it.
+    """
+
+    name = "scipy.linalg.cython_blas"
+
+    def __enter__(self) -> None:
+        self.placeholder = ModuleType(self.name)
+        sys.modules.setdefault(self.name, self.placeholder)
+
+    def __exit__(self, *failure: object) -> None:
+        if sys.modules.get(self.name) is self.placeholder:
+            del sys.modules[self.name]
+
+
+class _Cache(FunctionCache):
+    """Numba's cache of a function, which loads compiled code without what only a compiler needs.
+
+    Numba tells its compiler of all of NumPy and Python before it looks whether there is anything to compile: half of
+    the time of a short command, in which SciPy's linear algebra is imported, too. Compiled code needs the allocator
+    alone (and more where it hashes strings, which none does here). What is compiled later asks for the rest itself.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, or None; as Numba does where anything is not as expected."""
+        try:
+            rtsys.initialize(target_context)
+            with _BlasLater():
+                return self._load_overload(sig, target_context)
+        except Exception:
+            return super().load_overload(sig, target_context)
+
+
 def _stamped(compiled: Any) -> Any:
     """Give the cache of a compiled function the stamp of its room, in place of that of its file."""
     path = Path(compiled.py_func.__code__.co_filename)
@@ -57,7 +97,9 @@ def njit(function: Callable | None = None, /, **options: Any) -> Any:
     """
     if function is None:
         return lambda one: njit(one, **options)
-    return _stamped(numba.njit(cache=True, nogil=True, **options)(function))
+    compiled = numba.njit(cache=True, nogil=True, **options)(function)
+    compiled._cache = _Cache(function)
+    return _stamped(compiled)
 
 
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:

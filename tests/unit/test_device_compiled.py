@@ -68,12 +68,84 @@ def test_code_of_other_files_that_is_inlined_counts(answer):
     assert answer(factor=11, step=2) == (66, 1)
 
 
+ARRAYS = """
+import numpy as np
+
+from gpukit.device.compiled import njit
+
+
+@njit
+def spread_out(n):
+    if n < 0:
+        raise ValueError("n is below 0")
+    places = {1: 0}
+    found = np.empty(n)
+    found[:] = 2.0
+    for i in range(n):
+        places[i] = i
+    return np.sort(found)[: len(places)].copy(), np.argmax(found)
+"""
+LOADED = """
+import sys
+import numpy as np
+import numba
+from gpukit.kpar.arrays_cpu import spread_out
+
+BEFORE
+try:
+    spread_out(-1)
+except ValueError as error:
+    assert str(error) == "n is below 0"
+found, place = spread_out(1000)
+assert found.tolist() == [2.0] * 1000 and place == 0
+hits = len(spread_out.stats.cache_hits)
+light = "scipy.linalg" not in sys.modules and not numba.core.registry.cpu_target.target_context._defns.get(np.dot)
+
+@numba.njit
+def calls(n):
+    found, place = spread_out(n)
+    return np.dot(found, found), np.cov(np.vstack((found, found)))[0, 0], np.linalg.norm(found)
+
+assert calls(4) == (16.0, 0.0, 4.0)
+assert hasattr(sys.modules["scipy.linalg.cython_blas"], "__pyx_capi__")
+print(hits, light)
+"""
+BROKEN = """
+from numba.core.runtime import rtsys
+from gpukit.device import compiled
+
+class Broken:
+    def initialize(self, context):
+        raise AttributeError("moved")
+
+compiled.rtsys = Broken()
+"""
+
+
+@pytest.mark.long
+def test_compiled_code_is_loaded_without_the_compiler(answer, tmp_path):
+    """And does all that it would do with it; what is compiled afterwards has a compiler, and a BLAS."""
+    (tmp_path / "gpukit" / "kpar" / "arrays_cpu.py").write_text(ARRAYS)
+
+    def ask(before: str = "") -> str:
+        command = [sys.executable, "-c", LOADED.replace("BEFORE", before)]
+        environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+        environment |= {"PYTHONPATH": str(tmp_path)}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert ask() == "0 False\n"
+    assert ask() == "1 True\n"
+    assert ask(BROKEN) == "1 False\n"
+
+
 def test_all_compiled_code_is_stamped():
     """A decorator of Numba's own with ``cache=True`` would look at one file."""
     if simulated():
         pytest.skip("the simulator keeps no code")
     pytest.importorskip("numba_cuda", reason="needs numba-cuda (pip install gpukit[dev])")
-    from gpukit.device.compiled import stamp
+    from gpukit.device.compiled import _Cache, stamp
 
     seen = 0
     for path in sorted(ROOT.rglob("*.py")):
@@ -84,6 +156,7 @@ def test_all_compiled_code_is_stamped():
         for one in vars(importlib.import_module(name)).values():
             cached = getattr(getattr(one, "_cache", None), "_cache_file", None)
             if cached is not None and one.py_func.__module__ == name:
+                assert isinstance(one._cache, _Cache) or "_cuda" in name, one
                 assert cached._source_stamp == stamp(path.relative_to(ROOT).parts[0]), one
                 seen += 1
     assert seen > 150
