@@ -38,6 +38,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("verify", "gpukit.cli.artifacts:verify", "Check artifacts: structure, checksums, meaning."),
     ("diff", "gpukit.cli.artifacts:diff", "Compare two artifacts by content."),
     ("export", "gpukit.cli.export:export", "Write an artifact as a table: CSV, TSV, JSON, Parquet."),
+    ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the code of all commands ahead, as for an image."),
 )
 
 INTERNAL = 70

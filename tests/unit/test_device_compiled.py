@@ -140,6 +140,61 @@ def test_compiled_code_is_loaded_without_the_compiler(answer, tmp_path):
     assert ask(BROKEN) == "1 False\n"
 
 
+STEPS = """
+import numba
+
+from gpukit.device.compiled import njit
+
+
+@numba.njit
+def below(used, x):
+    return used + x
+
+
+@njit
+def step(used, x):
+    return below(used, x)
+
+
+@njit
+def pick(pair, i):
+    return pair[i]
+
+
+@njit
+def total(n):
+    used = 0
+    for i in range(n):
+        used = step(used, i)
+    return used, pick((n, 2.5), 1)
+"""
+COUNTED = """
+import logging
+from gpukit.kpar.steps_cpu import below, step, total
+
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+assert total(5) == (10, 2.5)
+print([len(one.signatures) for one in (below, step)])
+"""
+
+
+@pytest.mark.long
+def test_a_number_in_a_source_is_no_kind_of_its_own(answer, tmp_path):
+    """Numba would compile ``step`` for the 0 that ``used`` starts with, too; ``pick`` needs to know its number."""
+    (tmp_path / "gpukit" / "kpar" / "steps_cpu.py").write_text(STEPS)
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", COUNTED]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout == "[1, 1]\n", done.stderr
+    assert done.stderr == (
+        "compiling kpar.steps_cpu.total and what else this command needs: some seconds, once on this machine; "
+        "`gpukit warm-up` does it for all commands\n"
+    )
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+
+
 def test_all_compiled_code_is_stamped():
     """A decorator of Numba's own with ``cache=True`` would look at one file."""
     if simulated():

@@ -1,0 +1,91 @@
+"""``gpukit warm-up``: every command that it runs is one, and what it compiled is not compiled again."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import gpukit
+from gpukit.cli import app, warm_up
+
+ROOT = Path(gpukit.__file__).parents[1]
+LINES = warm_up.COMMANDS.strip().split("\n")
+
+LATER = """
+graph import data/NetHEPT.txt.gz --undirected --weights wc --out G.h5
+gim run G.h5 --out S.h5 -k 20
+gim run G.h5 --out S.h5 -k 20 --model lt --bound imm --min-sets 1000 --epsilon 0.5
+kpar rank G.h5 --out PR.h5
+kpar index G.h5 --rank PR.h5 --out I.h5
+kpar query G.h5 --index I.h5 --source 42 -k 10 --out T.h5
+merit run G.h5 --eta 200 --out C.h5
+diversity search G.h5 --out D.h5
+imgpu run G.h5 -k 2 --worlds 50 --out S.h5
+evaluate spread G.h5 --seeds S.h5 --runs 1000
+"""
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_commands_are_understood(line: str) -> None:
+    words = line.replace("DEVICE", "--device cpu").split()
+    command = typer.main.get_command(app.app)
+    context = command.make_context("gpukit", words, obj=tuple(words))
+    while hasattr(command, "list_commands"):
+        name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.make_context(name, words, parent=context)
+
+
+def test_progress_record_and_devices(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(warm_up, "COMMANDS", "\n--version\ngraph generate er --vertices 9 --edges 9 --out e.h5\n")
+    assert app.main(["warm-up", "--device", "cpu", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out).items() >= {"commands": 2, "params": {"devices": ["cpu"]}}.items()
+    assert [line.partition(": gpukit")[0] for line in err.splitlines()] == ["gpukit: 1 of 2", "gpukit: 2 of 2"]
+
+
+def test_a_gpu_is_warmed_up_where_there_is_one(monkeypatch, capsys) -> None:
+    ran = []
+    monkeypatch.setattr(warm_up, "COMMANDS", "\nfirst\nsecond G.h5 DEVICE\n")
+    monkeypatch.setattr(warm_up, "_call", lambda command, folder: ran.append(" ".join(command)))
+    monkeypatch.setattr(warm_up.select, "detect", lambda: (("one",), ""))
+    monkeypatch.setattr(warm_up.select, "package_problem", lambda: "")
+    assert app.main(["warm-up"]) == 0
+    assert ran == ["first", "second G.h5 --device cpu", "second G.h5 --device cuda"]
+    monkeypatch.setattr(warm_up.select, "detect", lambda: ((), "no NVIDIA driver"))
+    ran.clear()
+    assert app.main(["warm-up"]) == 0 and ran == ["first", "second G.h5 --device cpu"]
+    capsys.readouterr()
+    assert app.main(["warm-up", "--device", "cuda"]) == 4
+    said = "gpukit: error: cannot compile for a GPU: no NVIDIA driver; use --device cpu or auto\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_command_that_fails_is_one_line(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(warm_up, "COMMANDS", "\ngraph info none.h5\n")
+    assert app.main(["warm-up", "--device", "cpu"]) == 4
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("gpukit: error: `gpukit graph info none.h5` ended with 3: ") and "does not exist" in last
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_nothing_is_compiled_later(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment.pop("NUMBA_ENABLE_CUDASIM", None)
+    (tmp_path / "data").symlink_to(ROOT / "data")
+
+    def call(line: str) -> str:
+        command = [sys.executable, "-m", "gpukit", *line.split()]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    first, *others = LATER.strip().split("\n")
+    assert "gpukit: compiling " in call(first)
+    call("warm-up --device cpu")
+    for line in (first, *others):
+        assert "compiling" not in call(f"{line} --device cpu" if "import" not in line else line)
