@@ -4,6 +4,10 @@ Numba keeps compiled code on disk, and takes it for current as long as the file 
 of other files is inlined in it, and their constants are. Here the code counts as current as long as all sources are
 what they were that can be in it: those of the function's room and of the rooms below, since systems do not import each
 other.
+
+What costs seconds of a first run: an array assigned to a slice, for which Numba compiles 37 functions that say what is
+wrong with slices that do not fit (a loop over the elements needs none); and a second kind of one argument, as a row's
+start that is int64 here and uint32 there.
 """
 
 import hashlib

@@ -398,7 +398,7 @@ def label_members(vertices, model, k, rows, space, members, labels):
     sizes, end = np.zeros(len(vertices), np.int64), 0
     for place in range(len(vertices)):
         size = _contexts(vertices[place], model, k, rows, space)[1]
-        members[end : end + size] = space.kept[:size]
-        labels[end : end + size] = space.root[:size]
+        for i in range(size):
+            members[end + i], labels[end + i] = space.kept[i], space.root[i]
         sizes[place], end = size, end + size
     return sizes

@@ -17,7 +17,8 @@ def _reach_in(arcs, seed, id_, seeds, how, world, labels):
     """
     tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
     if arcs.paired:
-        labels.reach[:slots] = world.weight[:slots]
+        for slot in range(slots):
+            labels.reach[slot] = world.weight[slot]
     else:
         reach_all(world, tails, slots, condense(world, tails, slots), labels, how.split)
     return tails, slots

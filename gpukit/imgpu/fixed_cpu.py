@@ -83,7 +83,8 @@ def _grown(array, used, needed):
     if needed <= len(array):
         return array
     larger = np.empty(max(needed, len(array) + (len(array) >> 2)), array.dtype)
-    larger[:used] = array[:used]
+    for i in range(used):
+        larger[i] = array[i]
     return larger
 
 

@@ -301,7 +301,8 @@ def reach_all(world, tails, slots, components, labels, split):
         Weight from which the heaviest component splits the world; changes no result.
     """
     skip, gone = labels.skip, world.gone
-    skip[:slots] = gone[:slots]
+    for slot in range(slots):
+        skip[slot] = gone[slot]
     heavy = -1
     for i in range(components):
         c = world.members[world.order[i + 1] - 1]

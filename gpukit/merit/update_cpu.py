@@ -149,7 +149,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
                     base += CALLS_PER_ROW
                     draws = draw4(key.seed, key.tag, sample, vertex[j], base)
                     found = live_edges(
-                        rows[row, 1], rows[row, 2], rows[row, 0], base, accept, thresholds,
+                        rows[row, 1], rows[row, 2], int64(rows[row, 0]), base, accept, thresholds,
                         key.seed, key.tag, sample, vertex[j], draws, live,
                     )  # fmt: skip
                     for c in range(found):
