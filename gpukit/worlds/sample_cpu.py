@@ -30,7 +30,8 @@ CHILDREN = 64 * GROUP + 4
 def _grown(array, used):
     """Return a copy of the first ``used`` elements with room for twice as many as before."""
     larger = np.empty(2 * len(array), array.dtype)
-    larger[:used] = array[:used]
+    for i in range(used):  # a slice would have Numba compile what it says of slices that do not fit
+        larger[i] = array[i]
     return larger
 
 
