@@ -4,19 +4,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from gpukit.bench.machine import timed
 from gpukit.device.select import Device
 from gpukit.device.timing import synchroniser
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
+from gpukit.kpar.paper import baselines_on
 from gpukit.kpar.problem import TRACE, Params, Result, Sources, random_vertices
-
-if TYPE_CHECKING:
-    from gpukit.kpar.paper.baselines import Fora
+from gpukit.kpar.run import index_on, prepare_on, rank_on
 
 BYTES_PER_EDGE = 4 + 8 + 8
 """Least memory traffic of a pushed edge: its head, and a residue read and written."""
@@ -84,67 +85,33 @@ class Bench:
         seconds: dict[str, float] = {}
         for heat in ("cold", "warm"):
             with _clock(seconds, f"rank_{heat}_s", self.device):
-                rank = self._rank()
+                rank = rank_on(self.device, self.graph, self.params, to_host=False)
             self.index = None  # type: ignore[assignment]
             with _clock(seconds, f"index_{heat}_s", self.device):
-                self.index = self._index(rank.order)
+                self.index = index_on(self.device, self.graph, rank.order, self.params, seed=self.seed, to_host=False)
         with _clock(seconds, "prepare_s", self.device):
-            self.prepared = self._prepare(self.index)
+            (self.prepared,) = prepare_on(self.device, self.graph, self.index)
         walks = int(self.index.walks.sum())
         sizes = {"walks": walks, "entries": len(self.index.starts), "frequent": len(self.index.frequencies)}
         arrays = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies")
         sizes["index_bytes"] = sum(getattr(self.index, name).nbytes for name in arrays)
         return {**seconds, **sizes, "rank_rounds": rank.rounds}
 
-    def _rank(self) -> Any:
-        if self.device.kind == "cpu":
-            from gpukit.kpar.rank import rank
-
-            return rank(self.graph, self.params)
-        from gpukit.kpar import rank_cuda
-
-        return rank_cuda.rank(self.graph, self.params, gpu=self.device.gpus[0])
-
-    def _index(self, order: Any) -> Index:
-        if self.device.kind == "cpu":
-            from gpukit.kpar.index import build_index
-
-            return build_index(self.graph, order, self.params, seed=self.seed, threads=self.device.threads)
-        from gpukit.kpar import index_cuda
-
-        return index_cuda.build_index(self.graph, order, self.params, seed=self.seed, gpu=self.device.gpus[0])
-
-    def _prepare(self, index: Index) -> Any:
-        if self.device.kind == "cpu":
-            from gpukit.kpar.query import Prepared
-
-            return Prepared.of(self.graph, index)
-        from gpukit.kpar.prepared_cuda import CudaPrepared
-
-        return CudaPrepared.of(self.graph, index, self.device.gpus[0])
-
-    def ask(self, sources: Sources, k: int, **options: Any) -> Result:
+    def ask(self, sources: Sources, k: int) -> Result:
         """Answer a batch."""
         if self.device.kind == "cpu":
             from gpukit.kpar.query import query
 
-            return query(self.prepared, sources, k, threads=self.device.threads, **options)
-        return self.prepared.query(sources, k, **options)
+            return query(self.prepared, sources, k, threads=self.device.threads)
+        return self.prepared.query(sources, k)
 
-    def latency(self, k: int, sources: Sources, **options: Any) -> dict[str, Any]:
+    def latency(self, k: int, sources: Sources) -> dict[str, Any]:
         """Ask one query at a time; return milliseconds, mean counts and the floor."""
-        start = time.perf_counter()
-        self.ask(sources.part(0, 1), k, **options)
-        first = time.perf_counter() - start
-        spent, results = [], []
-        for q in range(len(sources)):
-            start = time.perf_counter()
-            results.append(self.ask(sources.part(q, q + 1), k, **options))
-            spent.append(1e3 * (time.perf_counter() - start))
+        first, spent, results = _one_by_one(partial(self.ask, k=k), sources)
         counts = self._counts(results)
         floor = self._floor_ms(counts)
         return {
-            "k": k, "queries": len(sources), "first_ms": 1e3 * first, **_spread(spent), **counts, "floor_ms": floor,
+            "k": k, "queries": len(sources), "first_ms": first, **_spread(spent), **counts, "floor_ms": floor,
             "times_floor": float(np.mean(spent)) / floor,
         }  # fmt: skip
 
@@ -161,9 +128,9 @@ class Bench:
         moved = BYTES_PER_EDGE * counts["edges"] + BYTES_PER_ENTRY * counts["entries"]
         return 1e3 * (moved + BYTES_PER_VERTEX * counts["visited"]) / self.bandwidth
 
-    def throughput(self, k: int, sources: Sources, **options: Any) -> dict[str, Any]:
+    def throughput(self, k: int, sources: Sources) -> dict[str, Any]:
         """Ask all queries in one call, warm, the better of two; return queries a second and the floor."""
-        rate, result = _twice(len(sources), lambda: self.ask(sources, k, **options))
+        rate, result = _twice(len(sources), lambda: self.ask(sources, k))
         floor = self._floor_ms(self._counts([result]))
         return {
             "k": k, "queries": len(sources), **rate, "ms_per_query": min(rate["each_ms_per_query"]),
@@ -181,38 +148,17 @@ class Bench:
 
             with on_gpu(self.device.gpus[0]):
                 xp.get_default_memory_pool().free_all_blocks()
+        baselines, placed = baselines_on(self.device)
         seconds: dict[str, float] = {}
         with _clock(seconds, "index_s", self.device):
-            index = self._fora_index()
-        ask = self._fora_query(index, k)
-        ask(sources.part(0, 1))
-        spent = []
-        for q in range(len(sources)):
-            start = time.perf_counter()
-            ask(sources.part(q, q + 1))
-            spent.append(1e3 * (time.perf_counter() - start))
+            index = baselines.fora_index(self.graph, self.params, seed=self.seed, **placed)
+        ask = partial(baselines.fora, self.graph, index, k=k, **placed)
+        if self.device.kind == "cuda":
+            ask = partial(baselines.CudaFora(self.graph, index, **placed).query, k=k)
+        _, spent, _ = _one_by_one(ask, sources)
         rate, _ = _twice(len(sources), lambda: ask(sources))
         walks = int(index.places[-1])
         return {"k": k, "queries": len(sources), **seconds, "walks": walks, **_spread(spent), **rate}
-
-    def _fora_index(self) -> "Fora":
-        if self.device.kind == "cpu":
-            from gpukit.kpar.paper.baselines import fora_index
-
-            return fora_index(self.graph, self.params, seed=self.seed, threads=self.device.threads)
-        from gpukit.kpar.paper import baselines_cuda
-
-        return baselines_cuda.fora_index(self.graph, self.params, seed=self.seed, gpu=self.device.gpus[0])
-
-    def _fora_query(self, index: "Fora", k: int) -> Callable[[Sources], Result]:
-        if self.device.kind == "cpu":
-            from gpukit.kpar.paper.baselines import fora
-
-            return lambda sources: fora(self.graph, index, sources, k, threads=self.device.threads)
-        from gpukit.kpar.paper.baselines_cuda import CudaFora
-
-        held = CudaFora(self.graph, index, self.device.gpus[0])
-        return lambda sources: held.query(sources, k)
 
     def on_threads(self, k: int, sources: Sources) -> dict[str, Any]:
         """Return queries a second of kPAR and FORA+ on CPU threads, and whether kPAR's answers are the device's.
@@ -248,13 +194,25 @@ class Bench:
         return record
 
 
+def _one_by_one(ask: Callable[[Sources], Result], sources: Sources) -> tuple[float, list[float], list[Result]]:
+    """Ask one query at a time, after the first of them once to warm up.
+
+    Returns the milliseconds of the call that warms up, those of the others, and their results.
+    """
+
+    def alone(q: int) -> Result:
+        return ask(sources.part(q, q + 1))
+
+    (first, _), *each = (timed(partial(alone, q)) for q in (0, *range(len(sources))))
+    return 1e3 * first, [1e3 * spent for spent, _ in each], [result for _, result in each]
+
+
 def _twice(queries: int, work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
     """Call twice; return the queries a second of the faster call and the times of both, and the result."""
     each = []
     for _ in range(2):
-        start = time.perf_counter()
-        result = work()
-        each.append(1e3 * (time.perf_counter() - start) / queries)
+        spent, result = timed(work)
+        each.append(1e3 * spent / queries)
     return {"queries_per_s": 1e3 / min(each), "each_ms_per_query": each}, result
 
 

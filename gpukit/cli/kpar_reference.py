@@ -64,12 +64,9 @@ def baseline(
         asked = Params(alpha, epsilon, weighted)
         graph, sources, k = read_queries(run, graph_file, queries)
     device = run.use_device(device_for(run.requested, weighted), work=10.0 * graph.m * len(sources))
-    on_gpu = device.kind == "cuda"
-    if on_gpu:
-        from gpukit.kpar.paper import baselines_cuda as baselines
-    else:
-        from gpukit.kpar.paper import baselines  # type: ignore[no-redef]
-    placed = {"gpu": device.gpus[0]} if on_gpu else {"threads": device.threads}
+    from gpukit.kpar.paper import baselines_on
+
+    baselines, placed = baselines_on(device)
     with run.phase("load"):
         from gpukit.kpar.problem import Sources
 

@@ -23,8 +23,8 @@ def _check_weights(device: Device, params: Params) -> None:
         raise UsageError("weighted edges run on the CPU so far; use --device cpu, or leave --weighted out")
 
 
-def rank_on(device: Device, graph: Graph, params: Params) -> Rank:
-    """Compute PageRank and the PRO-rank list (:func:`gpukit.kpar.rank.rank`); arrays end in host memory."""
+def rank_on(device: Device, graph: Graph, params: Params, *, to_host: bool = True) -> Rank:
+    """Compute PageRank and the PRO-rank list (:func:`gpukit.kpar.rank.rank`); a GPU's arrays stay there if asked to."""
     _check_weights(device, params)
     if device.kind == "cpu":
         from gpukit.kpar.rank import rank
@@ -35,12 +35,16 @@ def rank_on(device: Device, graph: Graph, params: Params) -> Rank:
     from gpukit.kpar.rows_cuda import to_host as host
 
     found = rank_cuda.rank(graph, params, gpu=device.gpus[0])
+    if not to_host:
+        return found
     with on_gpu(device.gpus[0]):
         return Rank(host(found.pagerank), host(found.order), found.alpha, found.rounds, found.remaining)
 
 
-def index_on(device: Device, graph: Graph, order: np.ndarray, params: Params, **options: Any) -> Index:
-    """Build the index (:func:`gpukit.kpar.index.build_index`); arrays end in host memory."""
+def index_on(
+    device: Device, graph: Graph, order: np.ndarray, params: Params, *, to_host: bool = True, **options: Any
+) -> Index:
+    """Build the index (:func:`gpukit.kpar.index.build_index`); a GPU's arrays stay there if asked to."""
     _check_weights(device, params)
     if device.kind == "cpu":
         from gpukit.kpar.index import build_index
@@ -51,6 +55,8 @@ def index_on(device: Device, graph: Graph, order: np.ndarray, params: Params, **
 
     gpu = device.gpus[0]
     found = index_cuda.build_index(graph, order, params, gpu=gpu, **options)
+    if not to_host:
+        return found
     with on_gpu(gpu):
         return index_cuda.on_host(found)
 

@@ -4,3 +4,18 @@
 ``query.py`` and ``query_cpu.py``: queries with the printed stop test or walks as a last resort, and with checks of
 every round. No system imports this folder.
 """
+
+from types import ModuleType
+
+from gpukit.device.select import Device
+
+
+def baselines_on(device: Device) -> tuple[ModuleType, dict[str, int]]:
+    """Return the module with the baselines of a device, and the argument that its functions know the device by."""
+    if device.kind == "cpu":
+        from gpukit.kpar.paper import baselines
+
+        return baselines, {"threads": device.threads}
+    from gpukit.kpar.paper import baselines_cuda
+
+    return baselines_cuda, {"gpu": device.gpus[0]}
