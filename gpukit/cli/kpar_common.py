@@ -1,6 +1,5 @@
 """What the commands of ``gpukit kpar`` share: how queries are read, and answers written and printed."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,6 @@ from gpukit.cli.vertices import at_most, read_sources
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from gpukit.graph.csr import Graph
     from gpukit.kpar.problem import Result, Sources
 
@@ -111,16 +108,3 @@ def _name(graph: "Graph", sources: "Sources", q: int) -> Any:
     if len(originals) == 1:
         return originals[0]
     return [[vertex, units / ONE] for vertex, units in zip(originals, mass, strict=True)]
-
-
-def packed(answers: "Sequence[tuple[np.ndarray, np.ndarray]]") -> "Result":
-    """Return (vertices, probabilities) of each query as a result."""
-    import numpy as np
-
-    from gpukit.kpar.problem import ONE, Result
-
-    lengths = [len(nodes) for nodes, _ in answers]
-    nodes = np.concatenate([nodes for nodes, _ in answers]).astype(np.int32)
-    scores = (np.concatenate([scores for _, scores in answers]) * float(ONE)).astype(np.uint64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Result(offsets, nodes, scores, np.zeros(len(answers), np.int32), [], [])

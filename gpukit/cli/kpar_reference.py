@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from gpukit import settings
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import device_for, finish, packed, read_queries
+from gpukit.cli.kpar_common import device_for, finish, read_queries
 from gpukit.cli.loading import one_edge
 from gpukit.cli.options import AlphaOption, AnswersOption, EpsilonOption, GraphArgument, Queries, WeightedOption, option
 from gpukit.errors import DeviceError
@@ -27,7 +27,7 @@ def truth(
     run.requested = "cpu" if run.requested == "cpu" else None
     run.use_device()
     with run.phase("read"):
-        from gpukit.kpar.problem import ONE, Params
+        from gpukit.kpar.problem import ONE, Params, Result
 
         Params(alpha=alpha)
         graph, sources, k = read_queries(run, graph_file, queries)
@@ -38,8 +38,9 @@ def truth(
             graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha,
             weighted=weighted, progress=update,
         )  # fmt: skip
-        answers = [(best := top(vector, k), vector[best]) for vector in vectors]
-    finish(run, sources, packed(answers), "truth")
+        tops = ((top(vector, k), vector) for vector in vectors)
+        answers = [(best, (vector[best] * float(ONE)).astype("u8")) for best, vector in tops]
+    finish(run, sources, Result.of(answers), "truth")
 
 
 @with_run(*DEVICE, "seed")

@@ -12,7 +12,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Edges
-from gpukit.kpar.problem import Constants, Params
+from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.weights import chances_for
 
 FACTORS = (8, 4, 2)
@@ -180,7 +180,7 @@ def build_index(
     params = params or Params()
     constants = Constants.of(graph.n, graph.m, params)
     walks = walk_counts(graph, order, constants, adaptive=adaptive)
-    places = _offsets(walks)
+    places = begins(walks)
     blocks = np.searchsorted(places, np.linspace(0, places[-1], threads * _BLOCKS_PER_THREAD + 1))
     blocks[0], blocks[-1] = 0, graph.n
     chances = chances_for(graph, params)
@@ -210,7 +210,7 @@ def build_index(
 
     with pool:
         list(pool.map(draw, range(len(blocks) - 1)))
-    row_begin = _offsets(lengths)
+    row_begin = begins(lengths)
     packed_ends, packed_freqs = np.empty(row_begin[-1], np.int32), np.empty(row_begin[-1], np.uint32)
     pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs)
     src_begin, starts, frequent_begin, frequencies, arrivals = invert_rows(
@@ -233,10 +233,3 @@ def light_index(
     begin, none, no_freqs = xp.zeros(len(walks) + 1, np.int64), xp.empty(0, np.int32), xp.empty(0, np.uint32)
     forward = (begin, none, no_freqs)
     return Index(params, seed, walks, arrivals, begin, none, begin, no_freqs, hubs, True, forward)
-
-
-def _offsets(counts: np.ndarray) -> np.ndarray:
-    """Return prefix sums (int64) that begin with 0."""
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets

@@ -278,12 +278,7 @@ def _missing(arrays: dict) -> int:
 
 def _unpacked(rows: np.ndarray, k: int, schedule: list) -> Result:
     """Return the result that the kernel's rows hold."""
-    lengths, steps = rows[:, 0], rows[:, 1].astype(np.int32)
     end = 2 + len(schedule) * len(TRACE)
-    filled = np.arange(k) < lengths[:, None]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     traces = rows[:, 2:end].reshape(len(rows), len(schedule), len(TRACE))
-    return Result(
-        offsets, rows[:, end + k :][filled].astype(np.int32), rows[:, end : end + k][filled].view(np.uint64), steps,
-        [traces[q, : steps[q]] for q in range(len(rows))], schedule,
-    )  # fmt: skip
+    steps = rows[:, 1].astype(np.int32)
+    return Result.of_rows(rows[:, 0], rows[:, end + k :], rows[:, end : end + k], steps, traces, schedule)

@@ -193,6 +193,13 @@ class Constants:
             return Step(float(delta), int(rho * ONE), upper, lower, patience)
 
 
+def begins(lengths: "np.ndarray | Sequence[int]") -> np.ndarray:
+    """Return where each of several stretches begins that lie end to end, and where the last one ends (int64)."""
+    places = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=places[1:])
+    return places
+
+
 @dataclass(frozen=True, eq=False)
 class Sources:
     """Queries: a distribution over vertices each, most often a single vertex.
@@ -229,11 +236,8 @@ class Sources:
     def together(cls, parts: "Sequence[Sources]") -> "Sources":
         """Return the queries of several batches as one."""
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-        return cls(
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            np.concatenate([part.vertices for part in parts]),
-            np.concatenate([part.mass for part in parts]),
-        )
+        vertices, mass = (np.concatenate([getattr(part, name) for part in parts]) for name in ("vertices", "mass"))
+        return cls(begins(sizes), vertices, mass)
 
     @classmethod
     def weighted(cls, vertices, weights) -> "Sources":
@@ -327,12 +331,34 @@ class Result:
     def together(cls, parts: "Sequence[Result]") -> "Result":
         """Return the answers of several batches, asked with the same k, as one."""
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         nodes, scores, steps = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("nodes", "scores", "steps")
         )
         traces = [trace for part in parts for trace in part.traces]
-        return cls(offsets, nodes, scores, steps, traces, parts[0].schedule)
+        return cls(begins(sizes), nodes, scores, steps, traces, parts[0].schedule)
+
+    @classmethod
+    def of(cls, answers: "Sequence[tuple[np.ndarray, np.ndarray]]") -> "Result":
+        """Return vertices and scores (int64 or uint64) of each query as a result without steps and traces."""
+        nodes, scores = (np.concatenate([answer[part] for answer in answers]) for part in (0, 1))
+        lengths = [len(found) for found, _ in answers]
+        steps = np.zeros(len(answers), np.int32)
+        return cls(begins(lengths), nodes.astype(np.int32), scores.view(np.uint64), steps, [], [])
+
+    @classmethod
+    def of_rows(
+        cls, lengths: np.ndarray, nodes: np.ndarray, scores: np.ndarray, steps: np.ndarray | None = None,
+        traces: "np.ndarray | Sequence[np.ndarray]" = (), schedule: "Sequence[Step]" = (),
+    ) -> "Result":  # fmt: skip
+        """Return answers out of arrays (queries, k) of integers, of which the first ``lengths`` of a row are an answer.
+
+        Of ``traces`` the first ``steps`` rows are those of a query.
+        """
+        filled = np.arange(nodes.shape[1]) < lengths[:, None]
+        steps = np.zeros(len(lengths), np.int32) if steps is None else steps
+        own = [trace[:count] for trace, count in zip(traces, steps, strict=False)]
+        found = nodes[filled].astype(np.int32), scores[filled].view(np.uint64)
+        return cls(begins(lengths), *found, steps, own, list(schedule))
 
     def answer(self, query: int) -> tuple[np.ndarray, np.ndarray]:
         """Return nodes (int32) and scores (float64) of one query."""

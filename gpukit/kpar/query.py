@@ -152,8 +152,4 @@ def answer_batch(
             progress(done, count)
 
     over_threads(work, count, threads)
-    filled = np.arange(k) < out.lengths[:, None]
-    offsets = np.zeros(count + 1, np.int64)
-    np.cumsum(out.lengths, out=offsets[1:])
-    traces = [out.traces[q, : out.steps[q]] for q in range(count)]
-    return Result(offsets, out.nodes[filled], out.scores[filled].view(np.uint64), out.steps, traces, steps)
+    return Result.of_rows(out.lengths, out.nodes, out.scores, out.steps, out.traces, steps)

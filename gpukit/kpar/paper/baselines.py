@@ -15,7 +15,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import take_top
 from gpukit.kpar.groups import Edges
-from gpukit.kpar.problem import ONE, Params, Result, Sources, check_k
+from gpukit.kpar.problem import ONE, Params, Result, Sources, begins, check_k
 from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
@@ -24,7 +24,8 @@ ROUND = 1
 """Round of the walk stream, so that these walks are not those of an index with the same seed."""
 
 
-def _edges(graph: Graph, params: Params) -> Edges:
+def edges_of(graph: Graph, params: Params) -> Edges:
+    """Return the edges that walks take."""
     return Edges(graph.indptr, graph.indices, np.uint64(params.one_minus_alpha))
 
 
@@ -68,7 +69,7 @@ def shares_of_walks(mass: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarra
     counts = [-(-units * total // ONE) for units in mass.tolist()]
     parts = [divmod(units, count) for units, count in zip(mass.tolist(), counts, strict=True)]
     worth, extra = (np.array([part[i] for part in parts], np.int64) for i in (0, 1))
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), worth, extra
+    return begins(counts), worth, extra
 
 
 def monte_carlo(
@@ -101,7 +102,7 @@ def monte_carlo(
     check_k(k, graph.n)
     total = walks_needed(graph.n, params)
     chances = chances_for(graph, params)
-    common = (_edges(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+    common = (edges_of(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
         found, reached = np.zeros(graph.n, np.int64), np.empty(graph.n, np.int32)
@@ -130,11 +131,7 @@ def _best(reached, found, met, k):
 def _collected(answer: Callable[[int], tuple[np.ndarray, np.ndarray]], queries: int, threads: int) -> Result:
     """Answer queries in threads and return them in order."""
     parts = over_threads(lambda first, last: [answer(q) for q in range(first, last)], queries, threads)
-    answers = [one for part in parts for one in part]
-    offsets = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in answers])]).astype(np.int64)
-    nodes = np.concatenate([nodes for nodes, _ in answers])
-    scores = np.concatenate([scores for _, scores in answers]).view(np.uint64)
-    return Result(offsets, nodes, scores, np.zeros(queries, np.int32), [], [])
+    return Result.of([one for part in parts for one in part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +181,10 @@ def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, thr
     """Draw the walks of FORA+: ⌈d·r_max / worth⌉ from each vertex, r_max of equation (5) with δ = p_f = 1/n."""
     params = params or Params()
     limit, worth = fora_settings(graph, params)
-    places = np.zeros(graph.n + 1, np.int64)
-    np.cumsum(-(-np.diff(graph.indptr) * limit // worth), out=places[1:])
+    places = begins(-(-np.diff(graph.indptr) * limit // worth))
     ends = np.empty(places[-1], np.int32)
     chances = chances_for(graph, params)
-    common = (_edges(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
+    common = (edges_of(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
     cuts = np.searchsorted(places, np.linspace(0, places[-1], 8 * threads + 1))
     cuts[0], cuts[-1] = 0, graph.n
     with ThreadPoolExecutor(threads) as pool:
@@ -298,7 +294,7 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 
     Parameters and errors are those of :func:`monte_carlo`.
     """
     check_k(k, graph.n)
-    edges = _edges(graph, index.params)
+    edges = edges_of(graph, index.params)
     settings = _Settings(index.limit, index.worth, index.places, index.ends)
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:

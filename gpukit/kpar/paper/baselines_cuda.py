@@ -11,10 +11,15 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Edges
 from gpukit.kpar.paper import fora_cuda
-from gpukit.kpar.paper.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
+from gpukit.kpar.paper.baselines import ROUND, Fora, edges_of, fora_settings, shares_of_walks, walks_needed
 from gpukit.kpar.prepared_cuda import Shape, Space
 from gpukit.kpar.problem import Params, Result, Sources, check_k
-from gpukit.kpar.rows_cuda import for_each, on_device
+from gpukit.kpar.rows_cuda import for_each, on_device, to_host
+
+
+def _drawn(graph: Graph, params: Params, seed: int) -> tuple:
+    """Return what walks are drawn from."""
+    return *edges_of(graph, params), np.uint64(seed), stream_tag(Stream.WALK, ROUND)
 
 
 def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, gpu: int = 0) -> Fora:
@@ -26,14 +31,7 @@ def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, gpu
         places = xp.zeros(graph.n + 1, np.int64)
         xp.cumsum(-(-xp.diff(graph.indptr) * limit // worth), out=places[1:])
         ends = xp.empty(int(places[-1]), np.int32)
-        drawn = (
-            graph.indptr,
-            graph.indices,
-            np.uint64(params.one_minus_alpha),
-            np.uint64(seed),
-            stream_tag(Stream.WALK, ROUND),
-        )
-        for_each(fora_cuda.walk_ends, len(ends), *drawn, places, ends)
+        for_each(fora_cuda.walk_ends, len(ends), *_drawn(graph, params, seed), places, ends)
         return Fora(params, limit, worth, places, ends)
 
 
@@ -56,10 +54,7 @@ class CudaFora:
         with on_gpu(self.gpu):
             for first, last in self._space.launches(len(sources), width, alone):
                 rows[first:last] = self._launch(sources, first, last, k, alone, width)
-        offsets = np.concatenate([[0], np.cumsum(rows[:, 0])]).astype(np.int64)
-        filled = np.arange(k) < rows[:, :1]
-        nodes, scores = rows[:, 2 + k :][filled].astype(np.int32), rows[:, 2 : 2 + k][filled].view(np.uint64)
-        return Result(offsets, nodes, scores, np.zeros(len(sources), np.int32), [], [])
+        return Result.of_rows(rows[:, 0], rows[:, 2 + k :], rows[:, 2 : 2 + k])
 
     def _launch(self, sources: Sources, first: int, last: int, k: int, shape: Shape, width: int) -> np.ndarray:
         queries, index = last - first, self.index
@@ -93,13 +88,7 @@ def monte_carlo(
     answers: list[tuple[Any, Any]] = []
     with on_gpu(gpu):
         graph = on_device(graph)
-        drawn = (
-            graph.indptr,
-            graph.indices,
-            np.uint64(params.one_minus_alpha),
-            np.uint64(seed),
-            stream_tag(Stream.WALK, ROUND),
-        )
+        drawn = _drawn(graph, params, seed)
         for q in range(len(sources)):
             part = slice(sources.offsets[q], sources.offsets[q + 1])
             walks, worth, extra = shares_of_walks(sources.mass[part], total)
@@ -109,9 +98,5 @@ def monte_carlo(
             )
             nodes = xp.flatnonzero(reserve)
             best = nodes[xp.argsort(-reserve[nodes], kind="stable")[:k]]
-            answers.append((best.astype(np.int32), reserve[best]))
-    offsets = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in answers])]).astype(np.int64)
-    nodes, scores = (xp.concatenate([one[part] for one in answers]) for part in (0, 1))
-    if xp is not np:
-        nodes, scores = xp.asnumpy(nodes), xp.asnumpy(scores)
-    return Result(offsets, nodes, scores.view(np.uint64), np.zeros(len(sources), np.int32), [], [])
+            answers.append((to_host(best), to_host(reserve[best])))
+    return Result.of(answers)
