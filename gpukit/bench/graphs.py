@@ -11,8 +11,8 @@ from gpukit.graph.generators.quadrants_cuda import draw
 BLOCK = 256
 
 
-def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = None, gpu: int = 0) -> Graph:
-    """Return the graph of R-MAT draws without loops and repeats, its arrays in the memory of a GPU.
+def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = None) -> Graph:
+    """Return the graph of R-MAT draws without loops and repeats, its arrays in the memory of the first GPU.
 
     Parameters
     ----------
@@ -23,7 +23,6 @@ def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = 
     seed : int
     vertices : int, optional
         Keep only edges among the first so many vertices; all by default.
-    gpu : int
 
     Returns
     -------
@@ -32,7 +31,7 @@ def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = 
     """
     limits = np.array([int(x * 2**32 + 0.5) for x in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19)], np.uint64)
     n = vertices or 1 << scale
-    with on_gpu(gpu):
+    with on_gpu(0):
         keys = Buffer(draws, np.int64)
         launch(draw, -(-draws // BLOCK), BLOCK, np.uint64(seed), TAG_RMAT, scale, Buffer(limits).view, keys.view)
         # A key is tail and head in one number: sorted, equal edges stand side by side, and loops are negative.

@@ -46,10 +46,10 @@ def _quick_turns() -> Iterator[None]:
 class _Part:
     """The network on one GPU, and the vertices that are asked for, in pieces that are tasks."""
 
-    def __init__(self, gpu: int, graph: Graph, memory: int | None, full: bool) -> None:
+    def __init__(self, gpu: int, graph: Graph, full: bool) -> None:
         self.gpu = gpu
         with _turn, on_gpu(gpu):
-            self.network = CudaNetwork(graph, memory=memory, full=full, patient=True)
+            self.network = CudaNetwork(graph, full=full, patient=True)
         self._asked = self._order = xp.zeros(0, np.int32)
         self._ends = running([])
         self.leader: _Part | None = None
@@ -135,8 +135,8 @@ class MultiCudaNetwork:
 
     Parameters
     ----------
-    graph, memory, full
-        As for :class:`CudaNetwork`; ``memory`` counts for each GPU.
+    graph, full
+        As for :class:`CudaNetwork`.
     gpus : sequence of int
         CUDA device numbers, at least one.
     strategy : str
@@ -157,14 +157,13 @@ class MultiCudaNetwork:
         *,
         strategy: str = "dynamic",
         fraction: float = balance.SAMPLE,
-        memory: int | None = None,
         full: bool = False,
     ) -> None:
         self.n, self.full, self.strategy, self.fraction = graph.n, full, strategy, fraction
         self.shares: list[balance.Share] = []
         self._weights: dict[Params, np.ndarray] = {}
         with ThreadPoolExecutor(len(gpus)) as pool:
-            self._parts = list(pool.map(lambda gpu: _Part(gpu, graph, memory, full), gpus))
+            self._parts = list(pool.map(lambda gpu: _Part(gpu, graph, full), gpus))
 
     @property
     def ego_edges(self) -> int:

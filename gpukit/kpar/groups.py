@@ -2,6 +2,11 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from gpukit.graph.csr import Graph
+from gpukit.kpar.problem import Params
+
 
 class Edges(NamedTuple):
     """The out-edges: row starts (int64, n + 1), heads (int32, m), and 1 - α in units of 2**-32."""
@@ -9,6 +14,11 @@ class Edges(NamedTuple):
     indptr: Any
     indices: Any
     one_minus_alpha: Any
+
+
+def edges_of(graph: Graph, params: Params) -> Edges:
+    """Return the out-edges of a graph, wherever its arrays are, for walks with this α."""
+    return Edges(graph.indptr, graph.indices, np.uint64(params.one_minus_alpha))
 
 
 class Walks(NamedTuple):

@@ -11,7 +11,7 @@ from gpukit.device.memory import check_host
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import Edges
+from gpukit.kpar.groups import edges_of
 from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.weights import chances_for
 
@@ -184,8 +184,7 @@ def build_index(
     blocks = np.searchsorted(places, np.linspace(0, places[-1], threads * _BLOCKS_PER_THREAD + 1))
     blocks[0], blocks[-1] = 0, graph.n
     chances = chances_for(graph, params)
-    edges = Edges(graph.indptr, graph.indices, np.uint64(params.one_minus_alpha))
-    common = (edges, chances, np.uint64(seed), stream_tag(Stream.WALK))
+    common = (edges_of(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK))
     pool = ThreadPoolExecutor(threads)
     if memory is not None and BYTES_PER_WALK * int(places[-1]) > memory:
         parts = [np.zeros(graph.n, np.int64) for _ in range(threads)]

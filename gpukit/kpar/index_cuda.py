@@ -16,6 +16,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import for_kernels
 from gpukit.graph.csr import Graph
 from gpukit.kpar import rule
+from gpukit.kpar.groups import edges_of
 from gpukit.kpar.index import BYTES_PER_WALK, Index, hubs_of, light_index, walk_counts
 from gpukit.kpar.problem import Constants, Params
 from gpukit.kpar.rows_cuda import for_each, on_device, row_of, starts_of, to_host
@@ -127,14 +128,7 @@ def build_index(
         places = xp.zeros(n + 1, np.int64)
         xp.cumsum(walks, out=places[1:], dtype=np.int64)
         total = int(places[-1])
-        drawn = (
-            graph.indptr,
-            graph.indices,
-            np.uint64(params.one_minus_alpha),
-            np.uint64(seed),
-            stream_tag(Stream.WALK),
-            places,
-        )
+        drawn = (*edges_of(graph, params), np.uint64(seed), stream_tag(Stream.WALK), places)
         if memory is not None and BYTES_PER_WALK * total > memory:
             arrivals = xp.zeros(n, np.int64)
             for_each(walk_arrivals, total, *drawn, 0, total, arrivals)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import Asked, Edges, Walks
+from gpukit.kpar.groups import Asked, Walks, edges_of
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
@@ -125,7 +125,7 @@ def answer_batch(
     steps, rhos, bounds, patience = schedule
     count, spaces = len(sources), prepared.spaces
     assert index.forward is not None
-    edges = Edges(graph.indptr, graph.indices, np.uint64(index.params.one_minus_alpha))
+    edges = edges_of(graph, index.params)
     walks = Walks(
         *index.forward, index.src_begin, index.starts, index.frequent_begin, index.frequencies, index.walks,
         index.arrivals, prepared.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),

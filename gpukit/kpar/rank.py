@@ -1,5 +1,6 @@
 """PageRank and the PRO-rank list (section 3.2 of the paper): which vertices get more walks than the rest."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,26 +74,49 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
     else:
         graph = transpose(graph)
         edges, spread, room = (graph.indptr, graph.in_indptr, graph.in_indices), rank_round, n
+    taken = np.zeros(room, np.uint64)
+
+    def one_round(rest: np.ndarray, pagerank: np.ndarray) -> None:
+        spread(*edges, np.uint64(params.one_minus_alpha), rest, taken, pagerank)
+
+    return spread_mass(graph, params, tolerance, one_round)
+
+
+def spread_mass(
+    graph: Graph, params: Params, tolerance: float, one_round: Callable[[Any, Any], None], xp: Any = np
+) -> Rank:
+    """Let the mass of all vertices spread, in rounds, until no more than ``tolerance`` of it is under way.
+
+    Parameters
+    ----------
+    graph, params, tolerance
+        As for :func:`rank`; the arrays of the graph are those of ``xp``.
+    one_round : callable
+        Changes the mass that is under way at each vertex, and PageRank (both uint64, n).
+    xp : module
+        NumPy, or CuPy for arrays on a GPU.
+
+    Raises
+    ------
+    UsageError
+        If alpha is too small for :data:`ROUNDS`.
+    """
+    n = graph.n
     start, extra = divmod(ONE, max(n, 1))
-    rest = np.full(n, start, np.uint64)
+    # What rounding down leaves, fewer units than there are vertices, goes to the first ones.
+    rest, pagerank = xp.full(n, start, np.uint64), xp.zeros(n, np.uint64)
     rest[:extra] += np.uint64(1)
-    taken, pagerank = np.zeros(room, np.uint64), np.zeros(n, np.uint64)
     remaining, rounds = (ONE if n else 0), 0
     while remaining > tolerance * ONE and rounds < ROUNDS:
-        spread(*edges, np.uint64(params.one_minus_alpha), rest, taken, pagerank)
+        one_round(rest, pagerank)
         remaining = int(rest.sum())
         rounds += 1
-    check_spread(remaining, tolerance, params.alpha)
-    return Rank(pagerank, pro_rank(graph, pagerank), params.alpha, rounds, remaining)
-
-
-def check_spread(remaining: int, tolerance: float, alpha: float) -> None:
-    """Refuse a PageRank of which more than a share ``tolerance`` is still under way; raises UsageError."""
     if remaining > tolerance * ONE:
         raise UsageError(
-            f"with alpha {alpha}, {remaining / ONE:.2g} of the mass is still under way after {ROUNDS:,} rounds; "
+            f"with alpha {params.alpha}, {remaining / ONE:.2g} of the mass is still under way after {ROUNDS:,} rounds; "
             "alpha of 0.0003 and more is always enough"
         )
+    return Rank(pagerank, pro_rank(graph, pagerank, xp), params.alpha, rounds, remaining)
 
 
 def pro_rank(graph: Graph, pagerank: np.ndarray, xp: Any = np) -> np.ndarray:

@@ -1,5 +1,7 @@
 """PageRank on a GPU: that of ``rank.py``, to the bit."""
 
+from typing import Any
+
 import numba
 import numpy as np
 from numba import cuda, int64, uint64
@@ -8,8 +10,8 @@ from gpukit.device.arrays import free_memory, on_gpu, xp
 from gpukit.device.compiled import kernel
 from gpukit.device.memory import check_budget
 from gpukit.graph.csr import Graph
-from gpukit.kpar.problem import ONE, Params
-from gpukit.kpar.rank import ROUNDS, Rank, check_spread, pro_rank
+from gpukit.kpar.problem import Params
+from gpukit.kpar.rank import Rank, spread_mass
 from gpukit.kpar.rows_cuda import GROUP, first_rows, for_each, on_device, transposed
 from gpukit.kpar.rule import passed_on
 
@@ -73,18 +75,13 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
         groups = -(-m // GROUP)
         rows = xp.empty(groups, np.int32)
         for_each(first_rows, groups, in_indptr, m, rows)
-        start, extra = divmod(ONE, max(n, 1))
-        rest = xp.full(n, start, np.uint64)
-        rest[:extra] += np.uint64(1)
-        share, pagerank = xp.zeros(n, np.uint64), xp.zeros(n, np.uint64)
-        remaining, rounds = (ONE if n else 0), 0
-        while remaining > tolerance * ONE and rounds < ROUNDS:
-            for_each(rank_shares, n, graph.indptr, np.uint64(params.one_minus_alpha), rest, share, pagerank)
+        share, one_minus_alpha = xp.zeros(n, np.uint64), np.uint64(params.one_minus_alpha)
+
+        def one_round(rest: Any, pagerank: Any) -> None:
+            for_each(rank_shares, n, graph.indptr, one_minus_alpha, rest, share, pagerank)
             for_each(rank_gather, groups, in_indptr, in_indices, rows, share, rest)
-            remaining = int(rest.sum())
-            rounds += 1
-        check_spread(remaining, tolerance, params.alpha)
-        return Rank(pagerank, pro_rank(graph, pagerank, xp), params.alpha, rounds, remaining)
+
+        return spread_mass(graph, params, tolerance, one_round, xp)
 
 
 _i32, _i64, _u64, _number = numba.int32[::1], numba.int64[::1], numba.uint64[::1], numba.uint64

@@ -14,7 +14,7 @@ from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import take_top
-from gpukit.kpar.groups import Edges
+from gpukit.kpar.groups import edges_of
 from gpukit.kpar.problem import ONE, Params, Result, Sources, begins, check_k
 from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.threads import over_threads
@@ -22,11 +22,6 @@ from gpukit.kpar.weights import chances_for
 
 ROUND = 1
 """Round of the walk stream, so that these walks are not those of an index with the same seed."""
-
-
-def edges_of(graph: Graph, params: Params) -> Edges:
-    """Return the edges that walks take."""
-    return Edges(graph.indptr, graph.indices, np.uint64(params.one_minus_alpha))
 
 
 @njit

@@ -9,9 +9,9 @@ from gpukit.device.arrays import Buffer, on_gpu, xp
 from gpukit.device.launch import launch
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import Edges
+from gpukit.kpar.groups import Edges, edges_of
 from gpukit.kpar.paper import fora_cuda
-from gpukit.kpar.paper.baselines import ROUND, Fora, edges_of, fora_settings, shares_of_walks, walks_needed
+from gpukit.kpar.paper.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
 from gpukit.kpar.prepared_cuda import Shape, Space
 from gpukit.kpar.problem import Params, Result, Sources, check_k
 from gpukit.kpar.rows_cuda import for_each, on_device, to_host
