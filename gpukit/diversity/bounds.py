@@ -1,4 +1,4 @@
-"""How many contexts an ego-network can have at most: scalar rules for CPU and GPU."""
+"""How many contexts an ego-network can have at most, and where a number stands in a row: rules for CPU and GPU."""
 
 from gpukit.device.compiled import njit
 
@@ -49,3 +49,15 @@ def upper_bound(model, k, members, degree_sum):
     # Twice the edges that a context needs: those of a tree, or a degree of k or k - 1 at each member.
     edges = 2 * (k - 1) if model == COMP else size * least_degree(model, k)
     return min(by_members, degree_sum // edges) if edges > 0 else by_members
+
+
+@njit
+def lower_bound(values, low, high, wanted):
+    """Return the first place of the ascending values[low … high - 1] that is not below a number, or ``high``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low

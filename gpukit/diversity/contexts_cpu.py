@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.compiled import njit
-from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size, least_support, upper_bound
+from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size, least_support, lower_bound, upper_bound
 
 SKEW = 8
 """Rows that differ more than so many times in length are searched, not merged."""
@@ -58,18 +58,6 @@ def make_space(n: int, widest: int, edges: int) -> Space:
     rows = Edges(tails, heads, begin, *np.empty((2, 2 * edges + 1), np.int32))
     state = np.empty(edges + 1, np.int8)
     return Space(np.zeros(n, np.int32), kept, degree, queue, side_a, side_b, root, sizes, state, stack, rows)
-
-
-@njit
-def lower_bound(values, low, high, wanted):
-    """Return the first place of the ascending values[low … high - 1] that is not below a number, or ``high``."""
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @njit

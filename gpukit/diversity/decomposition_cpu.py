@@ -4,8 +4,8 @@ import numpy as np
 
 from gpukit.device.compiled import njit
 from gpukit.diversity import contexts_cpu as contexts
-from gpukit.diversity.bounds import TRUSS, least_size
-from gpukit.diversity.contexts_cpu import SKEW, lower_bound, shorter_first
+from gpukit.diversity.bounds import TRUSS, least_size, lower_bound
+from gpukit.diversity.contexts_cpu import SKEW, shorter_first
 
 
 @njit

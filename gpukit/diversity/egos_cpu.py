@@ -1,7 +1,8 @@
 """Kernels of ego-network extraction on the CPU (Numba): row u of ego(v) is N(u) ∩ N(v); count, then fill."""
 
 from gpukit.device.compiled import njit
-from gpukit.diversity.contexts_cpu import SKEW, lower_bound
+from gpukit.diversity.bounds import lower_bound
+from gpukit.diversity.contexts_cpu import SKEW
 
 
 @njit

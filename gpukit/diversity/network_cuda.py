@@ -9,6 +9,8 @@ from numba import cuda, int64, types
 from gpukit.device.arrays import Buffer, xp
 from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
+from gpukit.device.select import for_kernels
+from gpukit.diversity import bounds
 from gpukit.diversity.bounds import upper_bound
 
 ROW_THREADS = 8
@@ -25,17 +27,14 @@ class Arcs(NamedTuple):
     support: Any  # int32 (m,): triangles of each arc
 
 
+place_of = for_kernels(bounds.lower_bound)
+
+
 @cuda.jit(device=True)
 def find(values, low, high, wanted):
     """Return the place of a number in the ascending values[low … high - 1], or -1."""
-    end = high
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and values[low] == wanted else int64(-1)
+    low = place_of(values, low, high, wanted)
+    return low if low < high and values[low] == wanted else int64(-1)
 
 
 @kernel
@@ -55,6 +54,7 @@ def arc_keys(indptr, indices, ranks, keys):
 def first_higher(indptr, heads, up):
     """Write the place of the first neighbour of higher rank of each vertex; any grid, a thread per vertex."""
     for r in range(cuda.grid(1), len(up), cuda.gridsize(1)):
+        # In full: as a function it compiles to another order of instructions.
         low, high = indptr[r], indptr[r + 1]
         while low < high:
             middle = (low + high) >> 1
