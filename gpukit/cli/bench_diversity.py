@@ -56,14 +56,13 @@ def diversity(
         for one in k.split(",")
     ]
     record = Record("diversity", run, kept.compare)
-    bandwidth = record.copy_bandwidth()
     for name, known, given, _ in each_graph(graphs, transpose=False):
         graph = as_undirected(given, undirected)
         length = at_most(t, settings.DIVERSITY_T, graph.n)
         check_t(length, graph.n)
         known |= {"n": graph.n, "m": graph.m, "weights": str(graph.weights)}
         for balance, fraction, params in wanted:
-            bench = Bench(graph, where, repeat=repeat, bandwidth=bandwidth, balance=balance, fraction=fraction)
+            bench = Bench(graph, where, repeat=repeat, bandwidth=record.bandwidth, balance=balance, fraction=fraction)
             facts = known | {"ego_edges": bench.ego_edges, "network_ms": bench.build}
             for method in methods.split(","):
                 found = bench.measure(method, params, length, sample) | {"fraction": fraction}

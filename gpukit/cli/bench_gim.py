@@ -1,5 +1,6 @@
 """``gpukit bench gim``: influence maximisation, timed."""
 
+from itertools import product
 from typing import Annotated
 
 from gpukit.cli import options
@@ -31,19 +32,17 @@ def gim(
     from gpukit.gim.problem import Params
 
     record = Record("gim", run, kept.compare)
-    bandwidth = record.copy_bandwidth()
     for name, facts, graph, tables in each_graph(graphs, tables=True):
         size = at_most(k, options.SEEDS_TIMED, graph.n)
-        for model in models.split(","):
-            for bound in bounds.split(","):
-                params = Params(
-                    k=size, epsilon=epsilon, model=model, bound=bound.removesuffix("-fresh"), min_sets=min_sets,
-                    seed=run.seed, samples="fresh" if bound.endswith("-fresh") else "grid",
-                )  # fmt: skip
-                found = measure(graph, params, where, tables=tables, repeat=repeat, bandwidth=bandwidth)
-                record.add(facts, found | {"peak_memory": peak_memory(where)})
-                record.lines[f"{name} {model} {bound}"] = (
-                    f"{milliseconds(found['algorithm_ms'])}, {found['rr_sets']:,} RR sets"
-                    f", sampling floor {100 * found['floor_share']:.0f} %"
-                )
+        for model, bound in product(models.split(","), bounds.split(",")):
+            params = Params(
+                k=size, epsilon=epsilon, model=model, bound=bound.removesuffix("-fresh"), min_sets=min_sets,
+                seed=run.seed, samples="fresh" if bound.endswith("-fresh") else "grid",
+            )  # fmt: skip
+            found = measure(graph, params, where, tables=tables, repeat=repeat, bandwidth=record.bandwidth)
+            record.add(facts, found | {"peak_memory": peak_memory(where)})
+            record.lines[f"{name} {model} {bound}"] = (
+                f"{milliseconds(found['algorithm_ms'])}, {found['rr_sets']:,} RR sets"
+                f", sampling floor {100 * found['floor_share']:.0f} %"
+            )
     record.finish()

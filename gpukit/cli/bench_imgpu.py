@@ -37,7 +37,6 @@ def imgpu(
     from gpukit.imgpu import Params
 
     record = Record("imgpu", run, kept.compare)
-    bandwidth = record.copy_bandwidth()
     asked = {"worlds": worlds, "seed": run.seed}
     for name, facts, graph, _ in each_graph(graphs):
         size = at_most(k, SEEDS_TIMED, graph.n)
@@ -50,7 +49,7 @@ def imgpu(
             record.lines[f"{name} mixgreedy"] = f"{rival['algorithm_ms']:,.0f} ms, spread {rival['spread']:,.2f}"
         for mode in chosen:
             params = Params(size, worlds, mode == "fresh", run.seed)
-            found = bench.measure(graph, params, where, repeat=repeat, bandwidth=bandwidth)
+            found = bench.measure(graph, params, where, repeat=repeat, bandwidth=record.bandwidth)
             spent = found["algorithm_ms"]
             line = (
                 f"{spent['median']:,.1f} ms ({spent['min']:,.1f} to {spent['max']:,.1f}), spread {found['spread']:,.2f}"

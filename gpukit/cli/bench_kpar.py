@@ -56,11 +56,10 @@ def kpar(
 
     wanted = [number(word, "-k", int) for word in asked_ks.split(",")]
     record = Record("kpar", run, kept.compare)
-    bandwidth = record.copy_bandwidth()
     for name, facts, graph in _graphs(graphs or [], rmat or [], run.seed):
         lengths = _lengths(wanted, graph.n, default=ks is None)
         many = random_sources(graph, batch, run.seed, any_source=any_source)
-        bench = Bench(graph, Params(epsilon=epsilon), where, run.seed, bandwidth)
+        bench = Bench(graph, Params(epsilon=epsilon), where, run.seed, record.bandwidth)
         found: dict[str, Any] = {"params": {"epsilon": epsilon, "seed": run.seed, "any_source": any_source}}
         found |= {"preprocessing": bench.preprocessing(), "latency": [], "batch": []}
         for k in lengths:

@@ -42,7 +42,6 @@ def merit(
     from gpukit.merit import Params
 
     record = Record("merit", run, kept.compare)
-    bandwidth = record.copy_bandwidth()
     for name, facts, graph, tables in each_graph(graphs, tables=True):
         fitting = at_most(batch, settings.MERIT_BATCH, graph.n)
         aims = targets or [at_most(None, options.ETA_TIMED, graph.n)]
@@ -51,7 +50,7 @@ def merit(
         ):
             params = Params(eta, fitting, model, certificate=certificate, seed=run.seed)
             found = measure(
-                graph, params, method, where, tables=tables, worlds=worlds, groups=beta, bandwidth=bandwidth
+                graph, params, method, where, tables=tables, worlds=worlds, groups=beta, bandwidth=record.bandwidth
             )
             record.add(facts, found)
             record.lines[f"{name} {model} η {eta} {certificate} {method} β {beta}"] = (

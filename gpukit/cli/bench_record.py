@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +53,9 @@ class Record:
         self.runs: list[dict[str, Any]] = []
         self.lines: dict[str, str] = {}
 
-    def copy_bandwidth(self) -> float:
-        """Measure what large copies move, bytes a second, and keep it in the record."""
+    @cached_property
+    def bandwidth(self) -> float:
+        """What large copies move, bytes a second: measured at the first use, and kept in the record."""
         from gpukit.bench.machine import copy_bandwidth
 
         self.header["copy_bandwidth"] = found = copy_bandwidth(self.device)
