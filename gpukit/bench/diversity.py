@@ -177,6 +177,6 @@ class Bench:
         plain = build_network(self.graph, self.device.threads)
         by_cost = plain.order[np.argsort(plain.cost, kind="stable")]
         vertices = by_cost[(np.arange(count) + 0.5).astype(np.int64) * self.graph.n // count]
-        baseline = EgoByEgo(self.graph, plain, self.device)
+        baseline = EgoByEgo(self.graph, self.device)
         spent, _ = warm(lambda: baseline.scores(vertices, params), 1, self.device)
         return {"ms": spent, "vertices": count, "of": self.graph.n, "ms_scaled": spent["median"] * self.graph.n / count}

@@ -130,7 +130,7 @@ def test_ablation_and_baselines(simulator, graph):
         for full in {False, model == "truss"}:
             assert np.array_equal(NoGpuEgo(graph, full=full).scores(everyone, Params(model, k)), expected)
         some = np.array([0, 15])
-        assert np.array_equal(EgoByEgo(graph, cpu, simulator).scores(some, Params(model, k)), expected[some])
+        assert np.array_equal(EgoByEgo(graph, simulator).scores(some, Params(model, k)), expected[some])
 
 
 def test_triangles_are_counted(simulator):

@@ -157,7 +157,7 @@ def test_ablation_and_baselines(gpu):
         expected = cpu.scores(everyone, params)
         for full in (False, True):
             assert np.array_equal(NoGpuEgo(graph, full=full).scores(everyone, params), expected)
-        assert np.array_equal(EgoByEgo(graph, cpu, gpu).scores(everyone[::300], params), expected[::300])
+        assert np.array_equal(EgoByEgo(graph, gpu).scores(everyone[::300], params), expected[::300])
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

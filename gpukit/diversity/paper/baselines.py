@@ -12,8 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from gpukit.device.select import Device
 from gpukit.diversity.decomposition import core_numbers, truss_numbers
 from gpukit.diversity.egos import extract
-from gpukit.diversity.problem import Contexts, Params, Progress
-from gpukit.diversity.scores import Network
+from gpukit.diversity.problem import Params
 from gpukit.graph.csr import Graph
 
 
@@ -28,38 +27,20 @@ class EgoByEgo:
     ----------
     graph : Graph
         Undirected.
-    network : Network
-        Of the graph; gives bounds and contexts.
     device : Device, optional
         Where the decompositions run; the CPU if not given.
     """
 
     graph: Graph
-    network: Network
     device: Device | None = None
 
-    @property
-    def n(self) -> int:
-        """Number of vertices."""
-        return self.graph.n
-
-    def bounds(self, params: Params) -> np.ndarray:
-        """Return an upper bound of the score of each vertex (int32, n)."""
-        return self.network.bounds(params)
-
-    def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
-        """Return the contexts of vertices whose scores are known."""
-        return self.network.contexts(vertices, counts, params)
-
-    def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
+    def scores(self, vertices: np.ndarray, params: Params) -> np.ndarray:
         """Return the number of contexts of each vertex (int32); ``comp`` needs no decomposition."""
         egos, found = extract(self.graph, vertices), np.zeros(len(vertices), np.int32)
         for place in range(len(vertices)):
             starts = egos.indptr[egos.node_begin[place] : egos.node_begin[place + 1] + 1]
             inner = Graph(starts - starts[0], egos.indices[starts[0] : starts[-1]], undirected=True)
             found[place] = self._count(inner, params)
-            if progress is not None:
-                progress(place + 1, len(vertices))
         return found
 
     def _count(self, ego: Graph, params: Params) -> int:
