@@ -57,11 +57,6 @@ def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int 
     return Shape(max(1, min(work, device.MULTIPROCESSOR_COUNT * max(1, each))), block)
 
 
-def gpu_threads(gpus: int) -> int:
-    """Return how many host threads may drive so many GPUs at a time: one each, but one in all under the simulator."""
-    return 1 if simulated() else gpus
-
-
 def kernels_in_turn() -> AbstractContextManager:
     """Return a lock to hold around launches from several host threads; only the simulator needs one."""
     return threading.Lock() if simulated() else nullcontext()

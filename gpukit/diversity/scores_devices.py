@@ -1,11 +1,10 @@
 """Scores on several GPUs: each has the whole network, the vertices are shared (section 6 of the paper)."""
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -13,13 +12,13 @@ import numpy as np
 from numba import cuda
 
 from gpukit.device.arrays import Buffer, copy, on_gpu, xp
+from gpukit.device.shape import kernels_in_turn
 from gpukit.diversity import balance
 from gpukit.diversity.problem import Contexts, Params, Progress, running
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.graph.csr import Graph
 
-_turn: AbstractContextManager = threading.Lock() if xp is np else nullcontext()
-"""The simulator runs one kernel at a time."""
+_turn = kernels_in_turn()
 
 SWITCH = 1e-4
 """Seconds that a thread may keep others from running Python while there is one per GPU: a GPU waits for its own."""
