@@ -1,14 +1,13 @@
 """``gpukit bench``: timed runs with everything needed to judge them, a module a system."""
 
-import typer
-
 from gpukit.cli.bench_diversity import diversity
 from gpukit.cli.bench_gim import gim
 from gpukit.cli.bench_imgpu import imgpu
 from gpukit.cli.bench_kpar import kpar, kpar_quality
 from gpukit.cli.bench_merit import counters, merit
+from gpukit.cli.command import group
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Time systems side by side.")
+app = group("Time systems side by side.")
 
 
 app.command("gim")(gim)

@@ -16,6 +16,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_args
 
+import typer
 from typer.models import ArgumentInfo
 
 from gpukit.cli import options
@@ -36,6 +37,11 @@ COMMON: dict[str, tuple[Any, Any]] = {
 ALWAYS = ("as_json", "verbose")
 DEVICE = ("device", "gpus", "threads")
 """Options of a command that runs on either device."""
+
+
+def group(text: str) -> typer.Typer:
+    """Return a group of commands, with what the help says of it."""
+    return typer.Typer(help=text, no_args_is_help=True, add_completion=False)
 
 
 def with_run(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:

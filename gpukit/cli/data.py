@@ -5,13 +5,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from gpukit.cli.command import with_run
+from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run, print_json
 from gpukit.cli.options import argument, option
 
-app = typer.Typer(help="List and fetch data sets.", no_args_is_help=True, add_completion=False)
+app = group("List and fetch data sets.")
 
 
 @app.command("list")

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from gpukit import settings
-from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.diversity_gather import found_lines, gather
 from gpukit.cli.options import CompressOption, GraphArgument, PartOption, TOption, UndirectedOption, ablation, option
@@ -17,9 +15,7 @@ from gpukit.errors import UsageError
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
-app = typer.Typer(
-    help="Structural diversity: vertices with many social contexts.", no_args_is_help=True, add_completion=False
-)
+app = group("Structural diversity: vertices with many social contexts.")
 
 VISITS_PER_ARC = 8
 """Steps of the search for an arc at least, by which ``auto`` chooses the device."""

@@ -6,9 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import MODEL, GraphArgument, MetricsOption, ModelOption, argument, option
 from gpukit.cli.vertices import is_vertex_id, listed_vertices, vertex_list
@@ -17,7 +15,7 @@ from gpukit.errors import ComparisonFailed, InputError, UsageError
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
-app = typer.Typer(help="Check results by independent methods.", no_args_is_help=True, add_completion=False)
+app = group("Check results by independent methods.")
 
 _log = logging.getLogger("gpukit")
 

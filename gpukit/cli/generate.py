@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
-from gpukit.cli.command import with_run
+from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.graph_common import write_graph_file
 from gpukit.cli.options import BothWaysOption, CompressOption, TransposeOption, WeightsOption, option
 from gpukit.errors import UsageError
 
-generate = typer.Typer(
-    help="Generate a random graph, a function of its options and seed.", no_args_is_help=True, add_completion=False
-)
+generate = group("Generate a random graph, a function of its options and seed.")
 
 VerticesOption = Annotated[int, option("--vertices N", "Number of vertices.")]
 EdgesOption = Annotated[int, option("--edges M", "Number of distinct edges.")]

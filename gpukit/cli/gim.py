@@ -6,11 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from gpukit import settings
 from gpukit.cli import options
-from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.gim_common import MEMBERS_PER_SET, known_of, launch_shape, need_edges, record_of, summary_of
 from gpukit.cli.gim_shards import sample, select
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from gpukit.gim import Params, Result
     from gpukit.graph.csr import Graph
 
-app = typer.Typer(help="Influence maximisation by reverse-reachable sets.", no_args_is_help=True, add_completion=False)
+app = group("Influence maximisation by reverse-reachable sets.")
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from gpukit import settings
-from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.imgpu_shape import shape
 from gpukit.cli.loading import one_edge
@@ -25,9 +23,7 @@ VISITS = 10
 LEVEL_WORLDS = 100
 """Worlds at most of which the levels are counted."""
 
-app = typer.Typer(
-    help="Greedy influence maximisation over Monte-Carlo worlds.", no_args_is_help=True, add_completion=False
-)
+app = group("Greedy influence maximisation over Monte-Carlo worlds.")
 
 
 Method = Literal["celf", "newgreedy", "mixgreedy", "esmce", "pmia"]

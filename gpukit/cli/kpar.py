@@ -7,11 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from gpukit import settings
 from gpukit.cli import options
-from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import device_for, explained, finish, read_queries
 from gpukit.cli.kpar_gather import gather
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from gpukit.kpar.index import Index
     from gpukit.kpar.rank import Rank
 
-app = typer.Typer(help="Top-k personalised PageRank.", no_args_is_help=True, add_completion=False)
+app = group("Top-k personalised PageRank.")
 
 _log = logging.getLogger("gpukit")
 

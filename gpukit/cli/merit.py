@@ -4,11 +4,10 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer.main import get_current_context
 
 from gpukit import settings
-from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.loading import one_edge
 from gpukit.cli.merit_common import check_groups, read_asked
@@ -25,11 +24,7 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
     from gpukit.merit import Params, Result
 
-app = typer.Typer(
-    help="Minimum-cost seeding in rounds, with what was observed in between.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = group("Minimum-cost seeding in rounds, with what was observed in between.")
 
 _log = logging.getLogger("gpukit")
 

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from gpukit.cli.command import with_run
+from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
 from gpukit.errors import UsageError
@@ -24,12 +22,8 @@ else:
     Campaigns = Literal[(*merit.VIEWS, "phases")]
     Quantity = Literal[tuple(kpar.QUANTITIES)]
 
-app = typer.Typer(
-    help="Tables, figures and a report page out of run records and artifacts.",
-    no_args_is_help=True,
-    add_completion=False,
-)
-plot = typer.Typer(help="Draw a figure out of a table.", no_args_is_help=True, add_completion=False)
+app = group("Tables, figures and a report page out of run records and artifacts.")
+plot = group("Draw a figure out of a table.")
 app.add_typer(plot, name="plot")
 
 OutOption = Annotated[str, option("--out", "The SVG file to write.")]
