@@ -48,6 +48,7 @@ kpar query G.h5 --index I.h5 --source 10:2,11 -k 5 DEVICE
 kpar truth G.h5 --random 2 -k 5
 merit run G.h5 --eta 8 --batch 2 --out M1.h5 DEVICE
 merit run G.h5 --eta 8 --batch 2 --model lt --out M2.h5 DEVICE
+merit run aff.h5 --eta 100 --out M4.h5 DEVICE
 merit start G.h5 --eta 8 --batch 2 --costs numbers.txt --out M3.h5 DEVICE
 merit next G.h5 M3.h5 --observed 14,15 DEVICE
 diversity search U.h5 --model comp -k 1 -t 3 --out D.h5 DEVICE

@@ -204,6 +204,7 @@ def test_files_that_are_not_there(gpukit, tmp_path):
 
 
 def test_an_input_is_not_overwritten(gpukit, edges, tmp_path):
+    edges = edges.rename(tmp_path / "edges")
     assert gpukit("graph", "import", edges, "--out", tmp_path / "g.h5")[0] == 0
     (tmp_path / "other.h5").symlink_to(tmp_path / "g.h5")
     before = {path: path.read_bytes() for path in (edges, tmp_path / "g.h5")}

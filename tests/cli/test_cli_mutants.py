@@ -112,7 +112,7 @@ READERS = {
     ),
     "C": (("merit", "next", "{at}/G.h5", "{f}", "--observed", "1,2,3,4,5", *CPU, "--out", "{out}"),),
     "C2": (),
-    "E": (("report", "plot", "ego", "{f}", "--answers", "{at}/D.h5", "--out", "{out}.svg"),),
+    "E": (("report", "plot", "ego", "{f}", "--answers", "{at}/D.h5", "--out", "{out}.svg", "--json"),),
     "D": (
         ("evaluate", "diversity", "{at}/G.h5", "--answers", "{f}", "--json"),
         ("diversity", "gather", "{f}", "--json", "--out", "{out}"),

@@ -18,6 +18,12 @@ PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 RUN = ("command-line", "imgpu")
 """Pages whose commands need nothing but what those before them made."""
 
+FILES = {
+    "calls.csv": "caller;callee\nann@example.org;bob@example.org\nbob@example.org;cy@example.org\n",
+    "trust.csv": "row,from,to,strength\n0,ann,bob,0.5\n1,bob,cy,0.25\n",
+}
+"""What readers have of their own."""
+
 ELSEWHERE = ("com-Orkut",)
 """What needs the network."""
 
@@ -56,6 +62,8 @@ def test_commands_do_what_the_page_says(page: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     environment.pop("NUMBA_ENABLE_CUDASIM", None)
     (tmp_path / "bin").mkdir()
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
     program = tmp_path / "bin" / "gpukit"
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gpukit "$@"\n')
     program.chmod(0o755)

@@ -65,6 +65,7 @@ bench kpar G.h5 -k 5 --queries 4 --batch 4 --out bench-kpar.json
 bench kpar-quality G.h5 -k 5 --queries 4 --out bench-quality.json
 bench merit G.h5 --eta 10 --batch 2 --worlds 2 --models ic --out bench-merit.json
 bench diversity U.h5 -k 2 -t 5 --repeat 2 --models comp --out bench-diversity.json
+export gim.h5 --graph G.h5 --out chosen.tsv
 report table runs toy/ic=gim.json --out runs.tsv
 report table seeds toy/ic=gim.h5 --out seeds.tsv
 report table spread toy/ic/gim=spread.h5 --out spread.tsv
