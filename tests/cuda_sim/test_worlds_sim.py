@@ -220,6 +220,11 @@ def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
         assert np.array_equal(expected.seeds, other.select(Query(2)).seeds)
 
 
+def eight(gpu):
+    """Return the request for the first eight samples."""
+    return gpu.reverse.samples(5, 0, 8)._replace(kept=gpu._all.view)
+
+
 def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph, monkeypatch):
     """Where a thread reads the flag while another one may set it, the two can leave the loop at different barriers."""
     from numba.cuda.simulator import kernel, kernelapi
@@ -252,7 +257,7 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
     monkeypatch.setattr(kernels, "STAGE", 2)  # the other live edges are followed at once
     monkeypatch.setattr(kernels, "_follow", lambda *args: args[-1].__setitem__(kernels.FULL, 1))
     gpu = pair(random_graph(20, 200, 1, Weights("const", 0.5)), "ic", "skip")[1]
-    assert list(gpu._drawing(0, 8, 2000)) == [None] and gpu._counts.array.sum() == 0
+    assert list(gpu._drawing(eight(gpu), 2000)) == [None] and gpu._counts.array.sum() == 0
     for reader, interval in touched["read"]:
         assert not [setter for setter, when in touched["set"] if when == interval and setter != reader]
     assert len(touched["set"]) > 1
@@ -271,5 +276,5 @@ def test_a_batch_that_found_no_room_writes_no_entries(simulator, random_graph, m
         run(*others, out._replace(entry_base=-(1 << 20)), control)
 
     monkeypatch.setattr(samplers_cuda, "launch", before_the_first)
-    list(gpu._drawing(0, 8, 2000))
+    list(gpu._drawing(eight(gpu), 2000))
     assert (gpu._entries.array == -7).all()
