@@ -100,3 +100,22 @@ def test_numbers_of_sets_that_imm_draws():
     ]
     said = "`grid` draws {:,} sets, `fresh` {:,}, `original` {:,}.".format(*drawn)
     assert said in " ".join((ROOT / "docs" / "gim.md").read_text().split())
+
+
+def test_what_kept_sets_gain():
+    runs = {
+        (run["graph"]["name"], run["graph"]["weights"], run["method"]): run for run in record("gim-kept-sets")["runs"]
+    }
+    small = [runs["soc-Epinions1", "const:0.001", method] for method in ("kept", "plain", "degree-discount")]
+    wc = {name: [runs[name, "wc", method] for method in ("kept", "plain")] for name in ("NetHEPT", "soc-Epinions1")}
+    text = " ".join((ROOT / "docs" / "gim.md").read_text().split())
+    kept, plain, rule = small
+    assert (
+        f"{kept['rr_sets']:,} kept sets reach {kept['spread']:.1f} in {kept['cpu_s']:.1f} s on one thread, "
+        f"{plain['rr_sets']:,} plain ones {plain['spread']:.1f} in {plain['cpu_s']:.1f} s, and degree discount "
+        f"{rule['spread']:.1f}"
+    ) in text
+    assert "reaches {:.0f} instead of {:.0f} on NetHEPT".format(*(run["spread"] for run in wc["NetHEPT"])) in text
+    times = [one["cpu_s"] / other["cpu_s"] for one, other in wc.values()]
+    assert "in {:.1f} and {:.1f} times the time".format(*times) in text
+    assert wc["soc-Epinions1"][0]["spread"] >= 0.995 * wc["soc-Epinions1"][1]["spread"]
