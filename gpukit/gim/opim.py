@@ -35,7 +35,7 @@ def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
         further = problem.k_max - len(problem.forced)
         seeds = np.concatenate([problem.forced, known.heaviest(problem.free(), further)]).astype(np.int32)
         own = known.own(seeds)
-        upper = own
+        upper = own * (1 + Decimal(ROUNDING)) if known.gamma else own
     else:
         own_worth = known.scaled()
         none, counts = np.zeros(1, np.int64), np.zeros(problem.graph.n, np.int64)
@@ -48,9 +48,10 @@ def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
         upper = bound / Decimal(own_worth.scale) * (1 + Decimal(ROUNDING))
     if own < CLEAR * known.gamma:
         return None
-    upper = min(upper + known.gamma, Decimal(problem.family.mass))
-    history = [Step("opim", 0, 0, float(own), float(upper))]
-    return Choice(seeds, np.zeros(len(seeds), np.int64), own, upper, hit=0), own / upper, history
+    lower, upper = Decimal(problem.self_spread(seeds)), min(upper + known.gamma, Decimal(problem.family.mass))
+    history = [Step("opim", 0, 0, float(lower), float(upper))]
+    ratio = Decimal(1) if problem.unique else min(Decimal(1), lower / upper)
+    return Choice(seeds, np.zeros(len(seeds), np.int64), own, upper, hit=0), ratio, history
 
 
 def opim(

@@ -150,7 +150,9 @@ def _result(
 ) -> Result:
     """Return the result; ``hit`` of ``sets`` are other sets than the seeds were chosen from, or their ``own``."""
     estimate = problem.family.mass * hit / sets
-    if problem.params.kept:
+    if drawn == 0:
+        estimate = history[-1].lower or 0.0
+    elif problem.params.kept:
         estimate = float(problem.known.own(choice.seeds) + problem.known.gamma * hit / sets)
     n, rounds = problem.graph.n, problem.params.rounds
     return Result(

@@ -149,7 +149,9 @@ def test_nothing_live_needs_no_sets(make_graph):
     graph = make_graph(5, [(0, 1)], Weights("const", 2.0**-32))
     result = maximise(graph, Params(k=2, seed=1))
     assert result.rr_sets == 0 and result.seeds.tolist() == [0, 2] and result.guarantee > 0.999999
-    assert result.spread_estimate == pytest.approx(2)
+    assert result.spread_estimate == result.lower == 2
+    everybody = maximise(graph, Params(k=5, seed=1))
+    assert everybody.guarantee == 1 and everybody.spread_estimate == 5
     worth = maximise(graph, Params(k=2, seed=1, root_weights=np.array([1, 1, 5, 1, 9])))
     assert worth.seeds.tolist() == [4, 2] and worth.rr_sets == 0
     dear = maximise(graph, Params(budget=5, costs=np.array([3, 1, 2, 9, 2]), seed=1))
