@@ -238,11 +238,12 @@ def plain_lines(content: bytes) -> list[list[str]]:
         text = content.decode()
     except UnicodeDecodeError:
         raise Refused from None
-    if re.search(r"[^\S \t\r\n]|[\x00-\x08\x0e-\x1f\x85\ufeff]", text):
+    if re.search(r"[^\S \t\r\n]|[\x00-\x08\x0e-\x1f\x85\ufeff]|\r(?!\n)", text):
         raise Unsaid
-    if any(re.fullmatch(r"[ \t]*,[ \t,]*", line.partition("#")[0]) for line in re.split(r"\r\n|\r|\n", text)):
+    lines = [line.partition("#")[0] for line in re.split(r"\r?\n", text)]
+    if any(re.fullmatch(r"[ \t]*,[ \t,]*", line) for line in lines):
         raise Unsaid
-    rows = [line.partition("#")[0].replace(",", " ").split() for line in re.split(r"\r\n|\r|\n", text)]
+    rows = [line.replace(",", " ").split() for line in lines]
     return [row for row in rows if row]
 
 
