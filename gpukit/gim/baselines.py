@@ -1,18 +1,62 @@
-"""Seed sets without a guarantee, to compare with: degree, degree discount, random. Host code, the same everywhere."""
+"""Seed sets by simple rules, without a guarantee: degree, degree discount, random. Host code, the same everywhere."""
 
-import heapq
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numba import int64, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, draw4, join64, stream_tag
 from gpukit.errors import UsageError
+from gpukit.gim.problem import Problem
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import ONE, in_probabilities, out_probabilities, threshold
 
+TAKEN = np.iinfo(np.int64).min
+"""The key of a vertex that cannot be chosen (again)."""
 
-def degree(graph: Graph, k: int) -> np.ndarray:
+MASS_BITS = 31
+"""What all vertices count for together has so many bits in the keys, and a probability 32 more."""
+
+
+def simple_rules(problem: Problem) -> list[tuple[str, np.ndarray]]:
+    """Return seeds by the rules of thumb: for a run to compare its choice with, at little cost.
+
+    Parameters
+    ----------
+    problem : Problem
+        With k, for one round.
+
+    Returns
+    -------
+    list of (str, int32 array of shape (k,))
+        ``degree`` and ``degree-discount`` (:func:`degree`, :func:`degree_discount`), and their seeds in order: forced
+        ones first, then those that are not excluded. Empty for several rounds and for a budget, which they do not know.
+    """
+    if problem.costs is not None or problem.params.rounds > 1:
+        return []
+    n, graph = problem.graph.n, problem.graph
+    barred = np.zeros(n, np.bool_) if problem.blocked is None else problem.blocked[:n]
+    k, weights, forced = problem.k_max, problem.weights, problem.forced
+    rules = {
+        "degree": degree(graph, k, weights=weights, forced=forced, barred=barred),
+        "degree-discount": degree_discount(
+            graph, k, problem.params.model, weights=weights, forced=forced, barred=barred
+        ),
+    }
+    return [(name, seeds.astype(np.int32)) for name, seeds in rules.items()]
+
+
+def degree(
+    graph: Graph,
+    k: int,
+    *,
+    weights: np.ndarray | None = None,
+    forced: Sequence[int] | np.ndarray = (),
+    barred: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the k vertices with most out-edges, the lower id first among equals.
 
     Parameters
@@ -20,6 +64,12 @@ def degree(graph: Graph, k: int) -> np.ndarray:
     graph : Graph
     k : int
         In [1, n].
+    weights : int64 array, shape (n,), optional
+        What each vertex counts for, >= 0: then an edge counts as much as its head.
+    forced : sequence of int
+        Vertices that come first, in this order; at most k, none twice.
+    barred : bool array, shape (n,), optional
+        Vertices that are not chosen; k others are left, the forced ones among them.
 
     Returns
     -------
@@ -32,21 +82,41 @@ def degree(graph: Graph, k: int) -> np.ndarray:
         If k is out of range.
     """
     _check(graph, k)
-    return np.argsort(-np.diff(graph.indptr), kind="stable")[:k]
+    if weights is None:
+        counts = np.diff(graph.indptr)
+    else:
+        counts = _sums(graph.indptr, graph.indices, np.zeros(0, np.uint32), _in_bits(weights))
+    free = _free(graph.n, forced, barred)
+    further = k - len(forced)
+    if 0 < further < len(free):
+        least = np.partition(counts[free], len(free) - further)[len(free) - further]
+        free = free[counts[free] >= least]
+    rest = free[np.argsort(-counts[free], kind="stable")[:further]]
+    return np.concatenate([np.asarray(forced, np.int64), rest])
 
 
-def degree_discount(graph: Graph, k: int) -> np.ndarray:
+def degree_discount(
+    graph: Graph,
+    k: int,
+    model: str = "ic",
+    *,
+    weights: np.ndarray | None = None,
+    forced: Sequence[int] | np.ndarray = (),
+    barred: np.ndarray | None = None,
+) -> np.ndarray:
     """Choose k vertices by degree, discounted for neighbours that are seeds already.
 
     Source: Chen, Wang, Yang, "Efficient influence maximization in social networks", KDD 2009, algorithm 4.
 
-    - Undirected graphs with one probability p, as printed: ``d - 2t - (d - t)·t·p`` for a vertex with d neighbours, t
-      of them seeds.
+    - Undirected graphs with one probability p under IC, no weights: as printed, ``d - 2t - (d - t)·t·p`` for a vertex
+      with d neighbours, t of them seeds.
     - Otherwise what that expression approximates, with the edges' own probabilities and directions: v still counts if
       no seed activates it directly, and then brings itself and its out-neighbours that are no seeds:
-      ``∏ (1 - p(s, v)) · (1 + Σ p(v, w))`` over the seeds s before v and the others w after v.
+      ``A(v) · (W(v) + Σ p(v, w)·W(w))`` over the w that are no seeds; A(v) is ``∏ (1 - p(s, v))`` over the seeds s
+      before v under IC, ``1 - Σ p(s, v)`` under LT.
 
-    Exact integers (fixed point for the products), the lower id first among equals.
+    Integers (32-bit fixed point for probabilities), the lower id first among equals. Costs O(n + m), and for each seed
+    its edges, each with O(log n) at worst.
 
     Parameters
     ----------
@@ -54,6 +124,12 @@ def degree_discount(graph: Graph, k: int) -> np.ndarray:
         With probabilities. In-edges are made where they are needed and not there.
     k : int
         In [1, n].
+    model : str
+        ``ic`` or ``lt``.
+    weights : int64 array, shape (n,), optional
+        What each vertex counts for, W >= 0; one each if not given. Taken in parts of their sum of 31 bits.
+    forced, barred
+        As for :func:`degree`; forced vertices discount their neighbours.
 
     Returns
     -------
@@ -68,10 +144,22 @@ def degree_discount(graph: Graph, k: int) -> np.ndarray:
         If the graph has no probabilities.
     """
     _check(graph, k)
-    p = graph.weights.p
-    if graph.undirected and p is not None and graph.probabilities is None:
-        return _printed_discount(graph, k, threshold(p))
-    return _general_discount(graph, k)
+    open_ = np.ones(graph.n, np.bool_) if barred is None else ~barred
+    first = np.asarray(forced, np.int64)
+    p = graph.weights.p if graph.probabilities is None else None
+    if graph.undirected and p is not None and weights is None and model == "ic":
+        degrees = np.diff(graph.indptr)
+        longest = int(degrees.max(initial=0))
+        spare = max(0, (longest * min(k, longest)).bit_length() + 33 - 63)
+        queue = _queue(degrees << (32 - spare), open_)
+        return _by_printed(graph.indptr, graph.indices, threshold(p) >> spare, 32 - spare, queue, first, k)
+    graph, out_words = transpose(graph), out_probabilities(graph)
+    counts = np.ones(graph.n, np.int64) if weights is None else _in_bits(weights)
+    gains = (counts << 32) + _sums(graph.indptr, graph.indices, out_words, counts)
+    assert graph.in_indptr is not None and graph.in_indices is not None
+    out_edges = _Edges(graph.indptr, graph.indices, out_words)
+    in_edges = _Edges(graph.in_indptr, graph.in_indices, in_probabilities(graph))
+    return _by_discount(out_edges, in_edges, counts, gains, _queue(gains, open_), first, k, model == "lt")
 
 
 def random(graph: Graph, k: int, seed: int = 0) -> np.ndarray:
@@ -113,64 +201,142 @@ def _words(n, seed, tag):
     return words
 
 
-class _Queue:
-    """A max-heap of vertices by integer keys that change; the lower id first among equals."""
-
-    def __init__(self, keys: list[int]) -> None:
-        self.keys = keys
-        self.heap = [(-key, v) for v, key in enumerate(keys)]
-        heapq.heapify(self.heap)
-        self.taken = bytearray(len(keys))
-
-    def pop(self) -> int:
-        """Remove the best vertex and return it."""
-        while True:
-            key, v = heapq.heappop(self.heap)
-            if not self.taken[v] and key == -self.keys[v]:
-                self.taken[v] = 1
-                return v
-
-    def change(self, v: int, key: int) -> None:
-        """Give a vertex another key; entries with old keys stay in the heap and are passed over."""
-        if not self.taken[v] and key != self.keys[v]:
-            self.keys[v] = key
-            heapq.heappush(self.heap, (-key, v))
+def _in_bits(weights: np.ndarray) -> np.ndarray:
+    """Return what vertices count for with a sum below 2**31: low bits are dropped where it is above."""
+    return weights.astype(np.int64) >> max(0, int(weights.sum()).bit_length() - MASS_BITS)
 
 
-def _printed_discount(graph: Graph, k: int, p: int) -> np.ndarray:
-    degrees = np.diff(graph.indptr).tolist()
-    queue = _Queue([d * ONE for d in degrees])
-    seeded = [0] * graph.n
-    chosen = []
-    for _ in range(k):
-        u = queue.pop()
-        chosen.append(u)
-        for v in graph.indices[graph.indptr[u] : graph.indptr[u + 1]].tolist():
+def _free(n: int, forced: Sequence[int] | np.ndarray, barred: np.ndarray | None) -> np.ndarray:
+    """Return, ascending, the vertices that can still be chosen after the forced ones."""
+    open_ = np.ones(n, np.bool_) if barred is None else ~barred
+    open_[np.asarray(forced, np.int64)] = False
+    return np.flatnonzero(open_)
+
+
+class _Queue(NamedTuple):
+    """A tournament of vertices by integer keys that change; the lower id wins among equals.
+
+    Attributes
+    ----------
+    keys : int64 array, shape (size,)
+        Of the vertices, and ``TAKEN`` beyond them; the size is a power of two.
+    winners : int64 array, shape (size,)
+        Node i has the children 2i and 2i + 1, which from ``size`` on are vertices, and holds the winner of these.
+    """
+
+    keys: np.ndarray
+    winners: np.ndarray
+
+
+class _Edges(NamedTuple):
+    """Rows of edges with the words of their probabilities."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    words: np.ndarray
+
+
+def _queue(keys: np.ndarray, open_: np.ndarray) -> _Queue:
+    """Return the tournament of the vertices that are open."""
+    size = 1 << max(1, (len(keys) - 1).bit_length())
+    padded = np.full(size, TAKEN, np.int64)
+    padded[: len(keys)][open_] = keys[open_]
+    winners = np.zeros(size, np.int64)
+    _play(padded, winners)
+    return _Queue(padded, winners)
+
+
+@njit
+def _winner(keys, winners, node):
+    """Return the winner of the two children of a node."""
+    size = len(keys)
+    if 2 * node >= size:
+        left, right = 2 * node - size, 2 * node - size + 1
+    else:
+        left, right = winners[2 * node], winners[2 * node + 1]
+    return right if keys[right] > keys[left] else left
+
+
+@njit
+def _play(keys, winners):
+    for node in range(len(keys) - 1, 0, -1):
+        winners[node] = _winner(keys, winners, node)
+
+
+@njit
+def _change(queue, v, key):
+    """Give a vertex another key, unless it is taken. Stops where v neither was the winner nor is."""
+    if queue.keys[v] == TAKEN:
+        return
+    queue.keys[v] = key
+    node = (v + len(queue.keys)) >> 1
+    while node > 0:
+        before, now = queue.winners[node], _winner(queue.keys, queue.winners, node)
+        if before != v and now != v:
+            return
+        queue.winners[node] = now
+        node >>= 1
+
+
+@njit
+def _take(queue, forced, i):
+    """Choose the i-th vertex: the forced ones first, then the best; it cannot be chosen again."""
+    v = forced[i] if i < len(forced) else queue.winners[1]
+    _change(queue, v, TAKEN)
+    return v
+
+
+@njit
+def _product(key, word):
+    """Return ⌊key · word / 2**32⌋ for a key in [0, 2**63) and a word in [0, 2**32]."""
+    high, low = uint64(key) >> uint64(32), uint64(key) & uint64(0xFFFFFFFF)
+    return int64(high * uint64(word) + (low * uint64(word) >> uint64(32)))
+
+
+@njit
+def _sums(indptr, indices, words, counts):
+    """Return for each row the sum of what its heads count for, times the probabilities of its edges if there are any.
+
+    In units of 2**-32 with probabilities, which has room: a row has no head twice.
+    """
+    sums = np.zeros(len(indptr) - 1, np.int64)
+    for u in range(len(indptr) - 1):
+        for i in range(indptr[u], indptr[u + 1]):
+            word = int64(words[i]) + 1 if len(words) else 1
+            sums[u] += word * counts[indices[i]]
+    return sums
+
+
+@njit
+def _by_printed(indptr, indices, p, unit_bits, queue, forced, k):
+    """Choose by d - 2t - (d - t)·t·p; p and the keys are in units of 2**-unit_bits, few enough for 64 bits."""
+    seeded = np.zeros(len(indptr) - 1, np.int64)
+    chosen = np.empty(k, np.int64)
+    for i in range(k):
+        u = _take(queue, forced, i)
+        chosen[i] = u
+        for e in range(indptr[u], indptr[u + 1]):
+            v = indices[e]
             seeded[v] += 1
-            d, t = degrees[v], seeded[v]
-            queue.change(v, (d - 2 * t) * ONE - (d - t) * t * p)
-    return np.array(chosen, np.int64)
+            d, t = indptr[v + 1] - indptr[v], seeded[v]
+            _change(queue, v, ((d - 2 * t) << unit_bits) - (d - t) * t * p)
+    return chosen
 
 
-def _general_discount(graph: Graph, k: int) -> np.ndarray:
-    out_words = out_probabilities(graph)
-    graph = transpose(graph)
-    in_words = in_probabilities(graph)
-    assert graph.in_indptr is not None and graph.in_indices is not None
-    sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(out_words.astype(np.int64) + 1)])
-    gains = (sums[graph.indptr[1:]] - sums[graph.indptr[:-1]] + ONE).tolist()
-    alone = [ONE] * graph.n
-    queue = _Queue([gain * ONE for gain in gains])
-    chosen = []
-    for _ in range(k):
-        u = queue.pop()
-        chosen.append(u)
-        row = slice(graph.indptr[u], graph.indptr[u + 1])
-        for v, word in zip(graph.indices[row].tolist(), out_words[row].tolist(), strict=True):
-            alone[v] = alone[v] * (ONE - word - 1) // ONE
-            queue.change(v, alone[v] * gains[v])
-        row = slice(graph.in_indptr[u], graph.in_indptr[u + 1])
-        for v, word in zip(graph.in_indices[row].tolist(), in_words[row].tolist(), strict=True):
-            gains[v] -= word + 1
-            queue.change(v, alone[v] * gains[v])
-    return np.array(chosen, np.int64)
+@njit
+def _by_discount(out_edges, in_edges, counts, gains, queue, forced, k, linear):
+    """Choose by A(v) · gain(v); ``gains`` are W(v) + Σ p(v, w)·W(w) in units of 2**-32, A(v) is, too."""
+    alone = np.full(len(gains), ONE, np.int64)
+    chosen = np.empty(k, np.int64)
+    for i in range(k):
+        u = _take(queue, forced, i)
+        chosen[i] = u
+        for e in range(out_edges.indptr[u], out_edges.indptr[u + 1]):
+            v, word = out_edges.indices[e], int64(out_edges.words[e]) + 1
+            alone[v] = max(alone[v] - word, 0) if linear else _product(alone[v], ONE - word)
+            _change(queue, v, _product(gains[v], alone[v]))
+        for e in range(in_edges.indptr[u], in_edges.indptr[u + 1]):
+            v, word = in_edges.indices[e], int64(in_edges.words[e]) + 1
+            gains[v] -= word * counts[u]
+            _change(queue, v, _product(gains[v], alone[v]))
+    return chosen
