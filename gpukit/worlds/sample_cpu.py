@@ -9,7 +9,7 @@ from collections import namedtuple
 
 import numba
 import numpy as np
-from numba import int64, uint32, uint64
+from numba import int64, uint8, uint32, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4, join64, philox4x32
@@ -18,6 +18,9 @@ from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE
 
 BATCH = 512
 """Sets that advance together: their pairs and hash table stay in a core's cache."""
+
+QUIET, LOUD, OPEN = 0, 1, 2
+"""Whether a root has a live in-edge: no, yes, or not to be told from the first row."""
 
 GROUP = 256
 """Frontier elements that are expanded together; at most BATCH."""
@@ -140,6 +143,10 @@ class _Children(namedtuple("_Children", "owner shift edge live")):
     """Live edges of a group, and room for those of one row."""
 
 
+class _Starts(namedtuple("_Starts", "roots ids limits loud")):
+    """Sets to come: roots and ids. Ids that are looked at: thresholds, and whether the root has an edge."""
+
+
 class _More(namedtuple("_More", "row item")):
     """Vertices of a group with further rows: the next row, and the place in the group."""
 
@@ -177,60 +184,92 @@ def _draw_roots(tables, samples, low, size, group, child):
         child[i] = root
 
 
-# Afterwards the roots of those that are not trivial come first in ``child``, their ids in ``ids``. Returns how many.
+# Appends the roots and ids of those samples low … low + size - 1 that are not trivial to the sets to come. Returns
+# how many these are then. Three loops, so that memory, arithmetic and the few that are left do not wait for each other.
 @njit
-def _keep(tables, samples, low, size, group, child, live, ids):
+def _keep(tables, samples, low, size, group, child, live, starts, coming):
     first, vertex, low_word, high_word = samples.first + low, group.vertex, group.low, group.high
     w0, w1, w2, w3 = group.w0, group.w1, group.w2, group.w3
     for i in range(size):
         vertex[i] = child[i]
         high_word[i] = counter_word(first + i, samples.tag)
     draw_group(vertex, low_word, high_word, samples.seed, w0, w1, w2, w3, size)
-    rows, thresholds = tables.rows, tables.thresholds
-    single, cascade = len(rows) == tables.n and tables.lt_kind < 0, tables.lt_kind == LT_CASCADE
-    kept = 0
+    rows, thresholds, lengths, metas, limits = tables.rows, tables.thresholds, group.lengths, group.metas, starts.limits
     for i in range(size):
-        root, found = int64(child[i]), int64(-1)
-        length, meta = rows[root, 1], rows[root, 2]
-        if length == 0:
-            found = int64(0)
-        elif cascade:
-            found = int64(1)
-        elif single and meta & uint32(255) == 0:
-            found = quick_edges(meta, length, int64(0), thresholds, False, w0[i], w1[i], w2[i], w3[i], child, BATCH)
-        elif single and join64(w0[i], w1[i]) < thresholds[meta >> uint32(8)]:
-            found = int64(0)
-        if found < 0:
-            found = int64(is_kept(tables, samples, first + i, root, (w0[i], w1[i], w2[i], w3[i]), live))
-        child[kept], ids[kept] = root, low + i
-        kept += int64(found > 0)
-    return kept
+        root = uint64(child[i])
+        lengths[i], metas[i] = rows[root, 1], rows[root, 2] & uint32(255) | uint32(rows[root, 3] > 0) << uint32(8)
+        limits[i] = thresholds[rows[root, 2] >> uint32(8)]
+    loud, roots, ids = starts.loud, starts.roots, starts.ids
+    if tables.lt_kind >= 0:
+        sure = tables.lt_kind == LT_CASCADE
+        for i in range(size):
+            loud[i] = (LOUD if sure else OPEN) if lengths[i] > 0 else QUIET
+    else:
+        _first_rows(lengths, metas, limits, w0, w1, w2, w3, len(tables.accept) <= 1, loud, size)
+    for i in range(size):
+        if loud[i] != QUIET:
+            root = int64(child[i])
+            words = (w0[i], w1[i], w2[i], w3[i])
+            if loud[i] == LOUD or is_kept(tables, samples, first + i, root, words, live):
+                roots[coming], ids[coming] = root, low + i
+                coming += 1
+    return coming
+
+
+# Afterwards ``loud`` says whether the first rows of roots have a live edge; bit 8 of ``metas``, whether there are more
+# rows. A loop of its own, so that it vectorises.
+@njit
+def _first_rows(lengths, metas, limits, w0, w1, w2, w3, skips, loud, size):
+    for i in range(size):
+        length, limit, kind = lengths[i], limits[i], metas[i] & uint32(255)
+        direct = uint8(kind == uint32(0))
+        edges = (
+            uint8(length > uint32(0)) & uint8(uint64(w0[i]) < limit)
+            | uint8(length > uint32(1)) & uint8(uint64(w1[i]) < limit)
+            | uint8(length > uint32(2)) & uint8(uint64(w2[i]) < limit)
+            | uint8(length > uint32(3)) & uint8(uint64(w3[i]) < limit)
+        )
+        drawn = uint8(join64(w0[i], w1[i]) >= limit)
+        live = direct & edges | (uint8(1) - direct) & drawn
+        long = direct & uint8(length > uint32(DIRECT_EDGES))
+        sure = live & (direct | uint8(skips))
+        more = live | long | uint8(kind == uint32(255)) | uint8(metas[i] > uint32(255))
+        loud[i] = sure * uint8(LOUD) + (uint8(1) - sure) * more * uint8(OPEN)
 
 
 # Algorithm 3, lines 1 to 7, for a batch. Afterwards the roots, once for each round, are in the queue and the table, and
-# ``ids`` has the ids of the sets, counted from the first. Returns the pairs, the sets, and the next id.
+# ``starts`` has the ids of the sets, counted from the first. Returns the pairs, the sets, the sets to come with these,
+# and the next id to look at.
 @njit
-def _start_sets(tables, samples, low, group, children, ids, elements, owners, table):
-    n, rounds, child = tables.n, tables.rounds, children.edge
-    used = batch = 0
-    while batch < BATCH and low < samples.size:
-        size = min(BATCH - batch, samples.size - low)
+def _start_sets(tables, samples, low, coming, group, children, starts, elements, owners, table):
+    n, rounds, child, roots, ids = tables.n, tables.rounds, children.edge, starts.roots, starts.ids
+    while coming < BATCH and low < samples.size:
+        size = min(BATCH if samples.kept else BATCH - coming, samples.size - low)
         _draw_roots(tables, samples, low, size, group, child)
-        got, fresh = size, ids[batch:]
         if samples.kept:
-            got = _keep(tables, samples, low, size, group, child, children.live, fresh)
+            coming = _keep(tables, samples, low, size, group, child, children.live, starts, coming)
         else:
             for i in range(size):
-                fresh[i] = low + i
-        for i in range(got):
-            for t in range(rounds):
-                elements[used] = child[i] + t * n
-                owners[used] = batch + i
-                _insert(table, uint64(batch + i) << uint64(32) | uint64(child[i] + t * n + 1))
-                used += 1
-        batch += got
+                roots[coming + i], ids[coming + i] = child[i], low + i
+            coming += size
         low += size
-    return used, batch, low
+    batch, used = min(BATCH, coming), 0
+    for i in range(batch):
+        for t in range(rounds):
+            elements[used] = roots[i] + t * n
+            owners[used] = i
+            _insert(table, uint64(i) << uint64(32) | uint64(roots[i] + t * n + 1))
+            used += 1
+    return used, batch, coming, low
+
+
+# Afterwards the sets that began are gone, and the others come first. Returns how many these are.
+@njit
+def _next_sets(starts, batch, coming):
+    roots, ids = starts.roots, starts.ids
+    for i in range(batch, coming):
+        roots[i - batch], ids[i - batch] = roots[i], ids[i]
+    return coming - batch
 
 
 # Afterwards the group has the rows and the first draws of elements head … head + size - 1.
@@ -394,11 +433,17 @@ def sample(tables, samples, counts, scratch):
     more = _More(np.empty(GROUP, np.int64), np.empty(GROUP, np.int64))
     place = np.zeros(BATCH + 1, np.int64)
     total = 0
-    ids = np.empty(BATCH, np.int64)
-    low = sets = 0
-    while low < samples.size:
+    starts = _Starts(
+        np.empty(2 * BATCH, np.int64), np.empty(2 * BATCH, np.int64), np.empty(BATCH, np.uint64),
+        np.empty(BATCH, np.uint8),
+    )  # fmt: skip
+    ids = starts.ids
+    low = sets = coming = 0
+    while low < samples.size or coming > 0:
         table[:] = 0
-        used, batch, low = _start_sets(tables, samples, low, group, children, ids, elements, owners, table)
+        used, batch, coming, low = _start_sets(
+            tables, samples, low, coming, group, children, starts, elements, owners, table
+        )
         head = 0
         while head < used:
             size = min(GROUP, used - head)
@@ -425,4 +470,5 @@ def sample(tables, samples, counts, scratch):
         _pack(elements, owners, used, batch, total, offsets[sets:], packed, place, counts)
         total += used
         sets += batch
+        coming = _next_sets(starts, batch, coming)
     return offsets[: sets + 1].copy(), packed[:total].copy()
