@@ -20,7 +20,9 @@ Samples = Literal["grid", "fresh", "original"]
 Selection = Literal["index", "scan"]
 Sets = Literal["kept", "plain"]
 GIM_EPSILON = 0.1
-GIM_MIN_SETS = 200_000
+GIM_OPTIMISM = 0.01
+GIM_MAX_MEMBERS = 2**30
+IMM_MIN_SETS = 200_000
 
 # imgpu.Params
 IMGPU_WORLDS = 20_000

@@ -40,20 +40,26 @@ def measure(
     Returns
     -------
     dict
-        ``algorithm_ms``: sampling, selection and bounds, with the graph on the device: ``median``, ``min``, ``max``;
-        ``phases_ms``: the median of each phase; ``cold_ms``: the first run, kernels loaded and compiled where they were
-        not cached; ``rr_sets``, ``spread_estimate``, ``selection_estimate``, ``guarantee``, ``seeds``; ``floor_ms`` and
-        ``floor_share`` of the sampling.
+        ``algorithm_ms``: sampling, selection, bounds and judging, with the graph on the device: ``median``, ``min``,
+        ``max``; ``phases_ms``: the median of each phase; ``cold_ms``: the first run, kernels loaded and compiled where
+        they were not cached; ``rr_sets``, ``spread_estimate``, ``selection_estimate``, ``guarantee``, ``seeds``;
+        ``floor_ms`` and ``floor_share`` of the sampling.
     """
 
     def run(timer: PhaseTimer) -> Result:
         return maximise(graph, params, device, tables=tables, timer=timer)
 
-    record, result = timed_phases(run, device, repeat, ("sampling", "selection", "bounds"))
+    record, result = timed_phases(run, device, repeat, ("sampling", "selection", "bounds", "judging"))
     floor = result.rr_sets * mean_members(graph, params, device, tables) * BYTES_PER_MEMBER / bandwidth * 1e3
     return {
         "params": {"k": params.k, "epsilon": params.epsilon, "model": params.model, "bound": params.bound}
-        | {"samples": params.samples, "sampler": params.sampler, "min_sets": params.min_sets, "seed": params.seed},
+        | {
+            "samples": params.samples,
+            "sampler": params.sampler,
+            "min_sets": params.fewest,
+            "optimism": params.optimism,
+            "seed": params.seed,
+        },
         **record,
         "rr_sets": result.rr_sets,
         "spread_estimate": result.spread_estimate,

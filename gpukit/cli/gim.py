@@ -1,5 +1,6 @@
 """``gpukit gim``: influence maximisation, in one step or in shards, and simple seeds to compare with."""
 
+import logging
 import math
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +11,15 @@ from gpukit import settings
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim_common import MEMBERS_PER_SET, known_of, launch_shape, need_edges, record_of, summary_of
+from gpukit.cli.gim_common import (
+    MEMBERS_PER_SET,
+    known_of,
+    launch_shape,
+    need_edges,
+    optimism_of,
+    record_of,
+    summary_of,
+)
 from gpukit.cli.gim_shards import sample, select
 from gpukit.cli.loading import one_edge
 from gpukit.cli.options import ablation, option
@@ -21,6 +30,8 @@ from gpukit.errors import UsageError
 if TYPE_CHECKING:
     from gpukit.gim import Params, Result
     from gpukit.graph.csr import Graph
+
+_log = logging.getLogger("gpukit")
 
 app = group("Influence maximisation by reverse-reachable sets.")
 
@@ -47,10 +58,17 @@ class Wanted:
         option("--sets", "Leave out RR sets that are nothing but their root, which is known; or draw all of them."),
     ] = settings.default(settings.Sets)
     rounds: options.RoundsOption = 1
+    optimism: Annotated[
+        str,
+        option("--optimism E|off", "OPIM-C: draw sets until noise flatters the choice by so little (a share), or not."),
+    ] = str(settings.GIM_OPTIMISM)
+    max_members: Annotated[
+        int, option("--max-members N", "Most members of the RR sets to choose from; then what is found must do.")
+    ] = settings.GIM_MAX_MEMBERS
     min_sets: Annotated[
-        int,
-        option("--min-sets N", "Fewest RR sets, all collections together."),
-    ] = settings.GIM_MIN_SETS
+        int | None,
+        option("--min-sets N", f"Fewest RR sets to choose from; 0, or {settings.IMM_MIN_SETS} with IMM, if not given."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +89,7 @@ class Limits:
 @with_run("out", *DEVICE, "seed")
 def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Limits, scan: options.ScanShape) -> None:
     """Find k seeds, or seeds within a budget, of large expected spread, and say how good they are."""
-    asked = vars(wanted)
+    asked = vars(wanted) | {"optimism": optimism_of(wanted.optimism)}
     run.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": limits.budget}
     if wanted.k is None and limits.budget is None:
         raise UsageError("give the number of seeds by -k, or what they may cost by --budget")
@@ -93,6 +111,12 @@ def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Li
     with run.progress("RR sets") as update:
         result = maximise(graph, params, device, tables=tables, shape=shape, timer=run.timer, progress=update)
     result = _in_weights(result, decimals)
+    if not result.converged:
+        assert result.optimism is not None
+        _log.warning(
+            f"the choice has not converged: optimism is {result.optimism:.3g}, asked for was {wanted.optimism}, and "
+            f"more sets would have over {wanted.max_members:,} members; raise --max-members"
+        )
     seeds = run.save_seeds(result.seeds, f"gim {wanted.bound}", **known_of(result))
     record = record_of(seeds, result)
     run.finish({**record, "selection": wanted.selection}, summary_of(record, graph.n))
@@ -157,8 +181,9 @@ def _in_weights(result: "Result", decimals: int) -> "Result":
         return replace(found, **{name: one and one / 10**decimals for name, one in spreads.items()})
 
     history = tuple(scaled(step, "lower", "upper") for step in result.history)
-    result = replace(result, history=history)
-    return scaled(result, "spread_estimate", "selection_estimate", "lower", "upper")
+    rules = {name: spread / 10**decimals for name, spread in result.rules.items()}
+    result = replace(result, history=history, rules=rules)
+    return scaled(result, "spread_estimate", "stderr", "selection_estimate", "lower", "upper")
 
 
 def _load(graph: "Graph", asked: "Params", device: Device) -> None:
@@ -166,8 +191,8 @@ def _load(graph: "Graph", asked: "Params", device: Device) -> None:
     from gpukit.gim import Params
     from gpukit.gim.paper import maximise
 
-    same = ("model", "bound", "sampler", "selection", "sets", "rounds")
-    trifle = Params(k=1, epsilon=0.9, min_sets=0, **{name: getattr(asked, name) for name in same})
+    same = ("model", "bound", "sampler", "selection", "sets", "rounds", "optimism")
+    trifle = Params(k=1, epsilon=0.9, min_sets=0, max_members=1000, **{name: getattr(asked, name) for name in same})
     maximise(one_edge(graph), trifle, device)
 
 
@@ -189,7 +214,7 @@ def _work(graph: "Graph", wanted: Wanted) -> float:
     first = 2 * (0.64 * math.sqrt(math.log(6 * n)) + math.sqrt(0.64 * (log_sets + math.log(6 * n)))) ** 2
     sets = first / (0.15 * epsilon**2) if wanted.bound == "imm" else 2 * first * max(1.0, 16 * (0.05 / epsilon) ** 2)
     scanned = graph.m / n if wanted.sampler == "scan" else 1.0
-    return max(sets, wanted.min_sets) * MEMBERS_PER_SET * scanned * wanted.rounds
+    return max(sets, wanted.min_sets or 0) * MEMBERS_PER_SET * scanned * wanted.rounds
 
 
 app.command("sample")(sample)

@@ -13,6 +13,16 @@ MEMBERS_PER_SET = 20
 """A guess for the choice of the device."""
 
 
+def optimism_of(text: str) -> float | None:
+    """Return the share that ``--optimism`` gives, None for ``off``."""
+    if text == "off":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"--optimism: {text[:40]!r} is neither a number in (0, 1) nor off") from None
+
+
 def known_of(result: "Result") -> dict[str, Any]:
     """Return the arguments of ``write_seeds`` that say what is known of the seeds."""
     names = ("gains", "rounds", "spread_estimate", "selection_estimate", "rr_sets")
@@ -38,7 +48,13 @@ def summary_of(record: dict[str, Any], n: int) -> dict[str, Any]:
     if record["spread_estimate"] is None:
         lines["spread"] = f"{record['selection_estimate']:,.2f} (on the sets it was chosen from, too high)"
     else:
-        lines["spread"] = f"{record['spread_estimate']:,.2f} (estimate)"
+        error = f" ± {2 * record['stderr']:.2g} (two standard errors)" if record["stderr"] is not None else ""
+        lines["spread"] = f"{record['spread_estimate']:,.2f}{error}"
+    if record["optimism"] is not None:
+        lines["optimism"] = f"at most {100 * record['optimism']:.2g} % of the spread where it was chosen"
+    if record["rules"]:
+        lines["simple rules"] = ", ".join(f"{name} {spread:,.2f}" for name, spread in record["rules"].items())
+        lines["chosen by"] = record["chosen_by"]
     lines["RR sets"] = f"{record['rr_sets']:,}"
     if record["guarantee"] is None:
         lines["guarantee"] = "none"

@@ -21,6 +21,9 @@ GREEDY_RATIO = CONTEXT.subtract(Decimal(1), CONTEXT.exp(Decimal(-1)))
 ROUNDS_RATIO = Decimal("0.5")
 """ρ under a partition matroid (several rounds)."""
 
+JUDGED = 4
+"""Candidates for an answer at most: the choices of two collections, degree, degree discount."""
+
 BUDGET_RATIO = CONTEXT.divide(GREEDY_RATIO, Decimal(2))
 """ρ of the better of ratio greedy and best single element under a budget: (1 - 1/e)/2."""
 
@@ -63,16 +66,19 @@ class OpimPlan:
         Sets in each of the two collections at the start; they double.
     cap : int
         θ_max: as many sets prove ρ - ε without a certificate.
+    largest : int
+        The largest size that may be tried.
     steps : int
         i_max, the most sizes tried.
     a : Decimal
-        ln(3 i_max / δ), δ = 1/n.
+        Each bound fails with probability exp(-a): ln(3 i_max / δ) where a size has two, δ = 1/n.
     target : Decimal
         ρ - ε, the certificate to stop at.
     """
 
     first: int
     cap: int
+    largest: int
     steps: int
     a: Decimal
     target: Decimal
@@ -91,20 +97,55 @@ def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
         terms, so the union bound over them holds as it is.
     """
     with localcontext(CONTEXT):
+        first, cap = _ends(family, epsilon, 6)
         eps = Decimal(repr(epsilon))
-        ratio, share = family.ratio, family.gamma / family.least
-        log_n = Decimal(family.n).ln()
-        six = log_n + Decimal(6).ln()
-        root = ratio * six.sqrt() + (ratio * (family.log_sets + six)).sqrt()
-        start = 2 * root * root
-        steps = doublings(max(Decimal(1), share / (eps * eps))) + 1
+        steps = doublings(max(Decimal(1), family.gamma / family.least / (eps * eps))) + 1
         return OpimPlan(
-            first=max(ceiling(start), -(-min_sets // 2)),
-            cap=ceiling(start * share / (eps * eps)),
+            first=max(first, -(-min_sets // 2)),
+            cap=cap,
+            largest=2 * cap,
             steps=steps,
-            a=log_n + Decimal(3 * steps).ln(),
-            target=ratio - eps,
+            a=Decimal(family.n).ln() + Decimal(3 * steps).ln(),
+            target=family.ratio - eps,
         )
+
+
+def twofold_plan(family: Family, epsilon: float, first: int, largest: int) -> OpimPlan:
+    """Return the sizes of OPIM-C where both collections choose, and more is asked for than the certificate.
+
+    Parameters
+    ----------
+    family : Family
+    epsilon : float
+        In (0, 1).
+    first : int
+        Sets of each collection to begin with.
+    largest : int
+        The largest size.
+
+    Notes
+    -----
+    At each of i_max sizes three bounds may fail: on the seeds of either collection, and on the optimum. Of each of at
+    most ``JUDGED`` candidates one bound at either of two numbers of sets that judge may fail, too. Together that is
+    2δ/3. The cap fails with δ/3 at any of the sizes from itself on, for either collection: with δ/13 in place of δ/6
+    for each of two tails, 4·(δ/13 + (δ/13)² + …) is no more.
+    """
+    with localcontext(CONTEXT):
+        cap = _ends(family, epsilon, 13)[1]
+        largest = max(largest, first)
+        steps = doublings(Decimal(largest) / first) + 1
+        events = 3 * steps + 2 * JUDGED
+        a = Decimal(family.n).ln() + (Decimal(3 * events) / 2).ln()
+        return OpimPlan(first, cap, largest, steps, a, family.ratio - Decimal(repr(epsilon)))
+
+
+def _ends(family: Family, epsilon: float, tails: int) -> tuple[int, int]:
+    """Return θ₀ and θ_max of OPIM-C, where each of two tails of θ_max has probability δ over ``tails``."""
+    eps, ratio, share = Decimal(repr(epsilon)), family.ratio, family.gamma / family.least
+    log_tail = Decimal(family.n).ln() + Decimal(tails).ln()
+    root = ratio * log_tail.sqrt() + (ratio * (family.log_sets + log_tail)).sqrt()
+    start = 2 * root * root
+    return ceiling(start), ceiling(start * share / (eps * eps))
 
 
 def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, own: Decimal, least: int) -> Decimal:

@@ -58,7 +58,7 @@ def imm(
         RR sets of all collections.
     history : list of Step
     """
-    samples, least = problem.params.samples, problem.params.min_sets
+    samples, least = problem.params.samples, problem.params.fewest
     history: list[Step] = []
     attempt = attempts(problem, timer, progress, history)
     with timer.phase("bounds"):

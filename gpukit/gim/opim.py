@@ -86,10 +86,10 @@ def opim(
     """
     family, known, gamma = problem.family, problem.known, problem.known.gamma
     with timer.phase("bounds"):
-        plan = opim_plan(family, problem.params.epsilon, problem.params.min_sets)
+        plan = opim_plan(family, problem.params.epsilon, problem.params.fewest)
         least = problem.least_known
     history: list[Step] = []
-    size, hopeful = plan.first, problem.params.min_sets > 0
+    size, hopeful = plan.first, problem.params.fewest > 0
     while True:
         progress(selecting.size + judging.size, 2 * size)
         with timer.phase("sampling"):
@@ -115,11 +115,16 @@ def opim(
         if ratio >= plan.target:
             return choice, hit, ratio, True, history
         if size >= plan.cap:
-            # What vertices are worth by themselves was rounded up by less than a unit each.
-            rounding = Decimal(problem.k_max) / choice.unit if known.quiet is not None else Decimal(0)
-            return choice, hit, max(Decimal(0), plan.target - rounding * gamma / size / family.least), False, history
+            return choice, hit, sure(problem, plan, choice, size), False, history
         with timer.phase("bounds"):
             size, hopeful = _next_size(plan, gamma, family.mass, size, choice.covered, hit, own, least, itself)
+
+
+def sure(problem: Problem, plan: OpimPlan, choice: Choice, size: int) -> Decimal:
+    """Return the share of the optimum that a choice from θ_max sets or more reaches whatever its certificate says."""
+    # What vertices are worth by themselves was rounded up by less than a unit each.
+    rounding = Decimal(problem.k_max) / choice.unit if problem.known.quiet is not None else Decimal(0)
+    return max(Decimal(0), plan.target - rounding * problem.known.gamma / size / problem.family.least)
 
 
 def _next_size(

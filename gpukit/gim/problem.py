@@ -56,8 +56,15 @@ class Params:
         ``imm``, the sampler ``scan``, and several rounds.
     rounds : int
         Rounds T of multi-round influence maximisation, in [1, 255].
-    min_sets : int
-        Fewest RR sets to draw, all collections together; >= 0. More than the guarantee needs, for quality.
+    optimism : float or None
+        With ``opim``: draw until the two-fold optimism of the choice and its standard deviation are together at most so
+        large a share of the spread (:mod:`gpukit.gim.twofold`), in (0, 1), and judge simple rules beside the choice;
+        None: the certificate alone, as published.
+    max_members : int
+        With ``optimism``: stop before the sets to choose from have more members together; >= 1.
+    min_sets : int or None
+        Fewest RR sets to draw, all collections together; >= 0. None: 0 with ``opim``, 200,000 with ``imm``, where more
+        than the guarantee needs make better seeds.
     seed : int
         The user's seed, in [0, 2**64).
     include, exclude : sequence of int
@@ -79,7 +86,9 @@ class Params:
     selection: str = settings.default(settings.Selection)
     sets: str = settings.default(settings.Sets)
     rounds: int = 1
-    min_sets: int = settings.GIM_MIN_SETS
+    optimism: float | None = settings.GIM_OPTIMISM
+    max_members: int = settings.GIM_MAX_MEMBERS
+    min_sets: int | None = None
     seed: int = 0
     include: Sequence[int] = ()
     exclude: Sequence[int] = ()
@@ -93,8 +102,12 @@ class Params:
             if getattr(self, name) not in allowed:
                 raise UsageError(f"{name} {getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
         settings.check_gim_epsilon(self.epsilon)
-        if not 0 <= self.min_sets < 2**40:
+        if self.min_sets is not None and not 0 <= self.min_sets < 2**40:
             raise UsageError(f"min_sets is {self.min_sets}; 0 to 2^40 - 1 are allowed")
+        if self.optimism is not None and not 0 < self.optimism < 1:
+            raise UsageError(f"optimism is {self.optimism}; a number in (0, 1) is allowed, or none")
+        if not 1 <= self.max_members < 2**63:
+            raise UsageError(f"max_members is {self.max_members}; 1 to 2^63 - 1 are allowed")
         if not 0 <= self.seed < 2**64:
             raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
         if (self.k is None) == (self.budget is None):
@@ -103,6 +116,13 @@ class Params:
             raise UsageError("costs need a budget; give one")
         if self.rounds > 1 and (len(self.include) or self.budget is not None):
             raise UsageError("vertices to include and a budget are for one round of seeds; this has several")
+
+    @property
+    def fewest(self) -> int:
+        """RR sets to draw at least."""
+        if self.min_sets is not None:
+            return self.min_sets
+        return settings.IMM_MIN_SETS if self.bound == "imm" else 0
 
     @property
     def kept(self) -> bool:
@@ -293,6 +313,8 @@ class Step:
         How many of them the seeds hit.
     lower, upper : float or None
         Bounds on the seeds' spread and on the optimum.
+    optimism : float or None
+        Two-fold optimism of the choice and its standard deviation together, a share of the spread.
     """
 
     phase: str
@@ -300,6 +322,7 @@ class Step:
     covered: int
     lower: float | None = None
     upper: float | None = None
+    optimism: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,6 +351,16 @@ class Result:
         Bounds on the seeds' spread and on the best possible, where certified.
     history : tuple of Step
         The sizes tried.
+    stderr : float or None
+        Standard error of ``spread_estimate``.
+    optimism : float or None
+        Of the last size (:class:`Step`), where ``Params`` asks for it.
+    converged : bool
+        Whether the optimism is as small as was asked for; true where nothing was.
+    chosen_by : str
+        ``rr-sets``, or the simple rule that was judged to reach more.
+    rules : dict
+        What the simple rules reach, by their names, where they were judged.
     """
 
     seeds: np.ndarray
@@ -341,8 +374,16 @@ class Result:
     lower: float | None = None
     upper: float | None = None
     history: tuple[Step, ...] = field(default=())
+    stderr: float | None = None
+    optimism: float | None = None
+    converged: bool = True
+    chosen_by: str = "rr-sets"
+    rules: dict[str, float] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
         """Return what a record shows beside the seeds."""
-        names = ("spread_estimate", "selection_estimate", "rr_sets", "guarantee", "guarantee_kind", "lower", "upper")
+        names = (
+            "spread_estimate", "stderr", "selection_estimate", "rr_sets", "guarantee", "guarantee_kind", "lower",
+            "upper", "optimism", "chosen_by", "rules",
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}

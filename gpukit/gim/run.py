@@ -8,6 +8,7 @@ first id       collection
 0              R₁ of OPIM-C; the search phase of IMM, and its last phase if re-used
 2**46          the last phase of IMM with ``samples="fresh"``
 2**47          R₂ of OPIM-C
+3 * 2**46      sets that judge the candidates for an answer, in parts 2**40 ids apart
 =============  ====================================================================
 """
 
@@ -22,10 +23,12 @@ from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.errors import UsageError
 from gpukit.gim.imm import imm
+from gpukit.gim.judge import standard_error
 from gpukit.gim.known import Known
 from gpukit.gim.opim import Progress, opim, without_sets
 from gpukit.gim.problem import Greedy, Params, Problem, Result, Step, validate
 from gpukit.gim.selection import Choice
+from gpukit.gim.twofold import Settled, settle
 from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT
 from gpukit.worlds.collection import Collection, Sampler
@@ -122,6 +125,9 @@ def maximise(
         return make_collection(reverse, params.seed, first_id, device, sampler=methods.sampler, share_graph_with=first)
 
     with localcontext(CONTEXT):
+        if params.bound == "opim" and params.optimism is not None:
+            found = settle(problem, first, another(JUDGE_FIRST), another, timer, progress)
+            return _judged_result(problem, found)
         if params.bound == "opim":
             choice, hit, ratio, certified, history = opim(problem, first, another(JUDGE_FIRST), timer, progress)
             size = history[-1].sets
@@ -134,6 +140,21 @@ def maximise(
         kind = "a priori" if sound else "none"
         covered, own = choice.covered, not problem.unique
         return _result(problem, choice, covered, last.size, drawn, guarantee, kind, history, own=own)
+
+
+def _judged_result(problem: Problem, found: Settled) -> Result:
+    """Return the result of a choice that was judged."""
+    verdict = found.verdict
+    result = _result(
+        problem, found.choice, verdict.hits[verdict.best], verdict.sets, found.drawn, float(found.ratio),
+        found.kind, found.history,
+    )  # fmt: skip
+    rules = {one.name: spread for one, spread in zip(found.candidates, verdict.spreads, strict=True)}
+    chosen_by = found.candidates[verdict.best].name
+    rules.pop("rr-sets")
+    return replace(
+        result, optimism=found.history[-1].optimism, converged=not found.spent, chosen_by=chosen_by, rules=rules
+    )
 
 
 def _result(
@@ -160,6 +181,7 @@ def _result(
         rounds=(choice.seeds // n).astype(np.int32) if rounds > 1 else None,
         gains=choice.gains,
         spread_estimate=None if own else estimate,
+        stderr=None if own or not drawn else standard_error(problem.known.gamma, hit, sets),
         selection_estimate=estimate if own else None,
         rr_sets=drawn,
         guarantee=guarantee,

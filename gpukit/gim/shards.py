@@ -1,11 +1,12 @@
 """Seeds out of RR sets that were drawn in several places, each a range of sample ids."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpukit.errors import InputError, UsageError
+from gpukit.gim.judge import standard_error
 from gpukit.gim.problem import Result, Step
 from gpukit.worlds import cover_cpu
 from gpukit.worlds.collection import coverage_of
@@ -127,18 +128,22 @@ def select(
         cover_cpu.PLAIN,
     )  # fmt: skip
     sets, covered = len(offsets) - 1, int(gains.sum())
-    drawn, estimates = sets, {"spread_estimate": None, "selection_estimate": n * covered / sets}
-    if judge is not None:
-        judging = len(judge[0]) - 1
-        hit = int(coverage_of(n * rounds, *judge, seeds)[-1])
-        drawn, estimates = sets + judging, {"spread_estimate": n * hit / judging, "selection_estimate": None}
-    return Result(
+    result = Result(
         seeds=(seeds % n).astype(np.int32),
         rounds=(seeds // n).astype(np.int32) if rounds > 1 else None,
         gains=gains,
-        **estimates,
-        rr_sets=drawn,
+        spread_estimate=None,
+        selection_estimate=n * covered / sets,
+        rr_sets=sets,
         guarantee=None,
         guarantee_kind="none",
         history=(Step("select", sets, covered),),
     )
+    if judge is None:
+        return result
+    judging = len(judge[0]) - 1
+    hit = int(coverage_of(n * rounds, *judge, seeds)[-1])
+    return replace(
+        result, spread_estimate=n * hit / judging, selection_estimate=None, rr_sets=sets + judging,
+        stderr=standard_error(n, hit, judging),
+    )  # fmt: skip

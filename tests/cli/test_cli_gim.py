@@ -78,7 +78,7 @@ def test_rounds_in_record_and_artifact(record, folder):
 def test_summary_for_people(good, folder, graph):
     lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 2, "--min-sets", 500).splitlines()
     titles = {line.split("  ")[0] for line in lines}
-    assert {"seeds", "rounds", "spread", "RR sets", "guarantee", "graph", "time", "written"} == titles
+    assert {"seeds", "rounds", "spread", "optimism", "RR sets", "guarantee", "graph", "time", "written"} == titles
     kept = f"of the best possible, certified, except with probability 1 in {graph.n}"
     assert any(line.endswith(kept) for line in lines)
     assert "none" in good("run", "G.h5", "--out", "S.h5", "-k", 2, "--bound", "imm", "--samples", "original")
@@ -188,8 +188,8 @@ def test_what_seeds_cover_of_their_own_sets_is_not_called_their_spread(good, rec
     assert alone["params"] == {name: judged["params"][name] for name in alone["params"]}
     assert (judged["params"]["judge_first"], judged["params"]["judge_count"]) == (300, 120)
     said = good("select", "a.h5", "--out", "B.h5", "-k", 3)
-    assert "on the sets it was chosen from, too high" in said and "(estimate)" not in said
-    assert "(estimate)" in good("select", "a.h5", "--out", "B.h5", "-k", 3, "--judge", "j1.h5")
+    assert "on the sets it was chosen from, too high" in said and "two standard errors" not in said
+    assert "two standard errors" in good("select", "a.h5", "--out", "B.h5", "-k", 3, "--judge", "j1.h5")
     assert main(["verify", "A.h5", "J.h5", "I.h5"]) == 0 and main(["diff", "A.h5", "J.h5"]) == 1
 
 
@@ -259,7 +259,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (3, [*RUN, "-k", 2, "--targets", "twice.txt"], "twice.txt, line 2: vertex 10 is given twice, first in line 1"),
         (2, [*RUN, "-k", 2, "--costs", "costs.txt"], "budget"),
         (3, [*RUN, "--budget", 2, "--costs", "fine.txt"], "at most 6 decimals"),
-        (4, [*RUN, "-k", 2, "--min-sets", 10**12], "500,000,000,000 RR sets"),
+        (4, [*RUN, "-k", 2, "--min-sets", 10**12], "31,250,000,000 RR sets"),
         (4, [*SAMPLE, "--count", 10**12], "free on this machine; draw fewer"),
         (2, [*RUN, "--budget", "x"], "--budget"),
         (2, [*RUN, "--budget", "nan"], "--budget"),

@@ -71,7 +71,8 @@ class Gim(Section):
     )
     bound: Literal["opim", "imm"] = Field(default="opim", description="How many RR sets are enough: OPIM-C or IMM.")
     min_sets: Annotated[int, Field(ge=0, lt=2**40)] = Field(
-        default=1000000, description="Fewest RR sets to draw; more than the guarantee needs buys better seeds."
+        default=0,
+        description="Fewest RR sets to choose from. OPIM-C draws as many as make the choice stable; IMM does not.",
     )
     sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
 

@@ -32,7 +32,7 @@ def imm(
             lower = plan.lower(choice.covered, size)
             break
     # Algorithm 1: as many sets as LB asks for.
-    size = max(plan.last(lower), problem.params.min_sets)
+    size = max(plan.last(lower), problem.params.fewest)
     if size > collection.size:
         choice = attempt(collection, "last", size)
     return choice, collection, collection.size, history

@@ -1,0 +1,97 @@
+"""The last word on candidates: what each reaches by sets that had no part in choosing any of them."""
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.gim.problem import Problem
+from gpukit.worlds.collection import Collection
+
+FIRST = 3 << 46
+"""First sample id of the sets that judge."""
+
+APART = 1 << 40
+"""Ids between the parts that are drawn one after the other, each instead of the one before."""
+
+PARTS = (1, 2)
+"""How many parts may judge; each has as many sets as a half that chose."""
+
+ACCURATE = 0.005
+"""A standard error, as a share of the estimate, at which no more sets are drawn."""
+
+
+class Candidate(NamedTuple):
+    """Seeds, and who proposed them."""
+
+    name: str
+    seeds: np.ndarray
+
+
+class Verdict(NamedTuple):
+    """What candidates reach.
+
+    Attributes
+    ----------
+    best : int
+        The candidate that reaches most; the first one among equals.
+    sets : int
+        Sets that judged.
+    hits : list of int
+        How many of them each candidate hits.
+    spreads : list of float
+        What each reaches.
+    stderr : float
+        Standard error of the best.
+    gains : int64 array
+        Sets that each seed of the best newly hits.
+    """
+
+    best: int
+    sets: int
+    hits: list[int]
+    spreads: list[float]
+    stderr: float
+    gains: np.ndarray
+
+
+def judge(
+    problem: Problem, candidates: Sequence[Candidate], another: Callable[[int], Collection], size: int
+) -> Verdict:
+    """Estimate what candidates reach.
+
+    Parameters
+    ----------
+    problem : Problem
+    candidates : sequence of Candidate
+    another : callable
+        Returns an empty collection that begins at an id.
+    size : int
+        Sets of a part.
+    """
+    own = [problem.known.own(one.seeds) for one in candidates]
+    prefixes = [np.zeros(len(one.seeds) + 1, np.int64) for one in candidates]
+    drawn = 0
+    for parts in PARTS:
+        while drawn < parts:
+            sets = another(FIRST + drawn * APART)
+            sets.extend(size)
+            for i, one in enumerate(candidates):
+                prefixes[i] += sets.coverage(one.seeds)
+            drawn += 1
+        total = drawn * size
+        hits = [int(one[-1]) for one in prefixes]
+        worth = [known + problem.known.gamma * hit / total for known, hit in zip(own, hits, strict=True)]
+        best = max(range(len(worth)), key=lambda i: (worth[i], -i))
+        error = standard_error(problem.known.gamma, hits[best], total)
+        if error <= ACCURATE * float(worth[best]):
+            break
+    return Verdict(best, total, hits, [float(one) for one in worth], error, np.diff(prefixes[best]))
+
+
+def standard_error(gamma: Decimal | int, hits: int, sets: int) -> float:
+    """Return the standard error of Γ times the share of sets hit."""
+    share = hits / sets
+    return float(gamma) * sqrt(share * (1 - share) / sets)

@@ -1,0 +1,220 @@
+"""OPIM-C that draws on until its choice is settled: two halves choose, and each judges what the other chose.
+
+A certificate bounds what was missed and says little of it where probabilities are small; greedy fits noise as long as
+sets are few. How much of that there is, the *optimism*, shows on the other half. docs/gim.md says what is proved.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.device.timing import PhaseTimer
+from gpukit.gim.bounds import OpimPlan, opim_lower, opim_upper, twofold_plan
+from gpukit.gim.judge import Candidate, Verdict, judge
+from gpukit.gim.opim import sure
+from gpukit.gim.problem import Problem, Step
+from gpukit.gim.selection import Choice, choose
+from gpukit.worlds.collection import Collection, extend_both
+
+Progress = Callable[[int, int], None]
+Another = Callable[[int], Collection]
+
+START = 1024
+"""Sets of a half at the first size that is tried, where they are not too large."""
+
+PILOT = 16
+"""The plan begins at START / PILOT sets, which tell how large sets are."""
+
+FEW = 10
+"""So few seeds must be converged at two sizes in a row: one of them weighs much."""
+
+
+class Settled(NamedTuple):
+    """Seeds on which the halves agree, and what is known of them.
+
+    Attributes
+    ----------
+    choice : Choice
+        The seeds, and what they cover where they were chosen; a rule's, where they are judged.
+    candidates : list of Candidate
+        The choices of the two collections, if they differ, and those of simple rules.
+    verdict : Verdict
+        What the candidates reach, and which reaches most.
+    drawn : int
+        Sets drawn to choose and to judge.
+    ratio : Decimal
+        The share of the optimum that the seeds reach.
+    kind : str
+        ``certified`` or ``a priori``.
+    spent : bool
+        Whether there may be no more members, though the choice is not converged.
+    history : list of Step
+    """
+
+    choice: Choice
+    candidates: list[Candidate]
+    verdict: Verdict
+    drawn: int
+    ratio: Decimal
+    kind: str
+    spent: bool
+    history: list[Step]
+
+
+class Halves(NamedTuple):
+    """R₁ and R₂, and the choice from each with what it hits of the other."""
+
+    sets: tuple[Collection, Collection]
+    choices: tuple[Choice, Choice]
+
+    @property
+    def size(self) -> int:
+        """Sets of each."""
+        return self.sets[0].size
+
+
+def settle(
+    problem: Problem, first: Collection, second: Collection, another: Another, timer: PhaseTimer, progress: Progress
+) -> Settled:
+    """Double two collections until the certificate holds and the optimism is small, then judge the candidates.
+
+    Parameters
+    ----------
+    problem : Problem
+        With ``optimism``.
+    first, second : Collection
+        R₁ and R₂, empty, with sample ids that do not meet.
+    another : callable
+        Returns an empty collection that begins at an id, for sets that judge.
+    timer : PhaseTimer
+        Charged with ``sampling``, ``selection``, ``bounds`` and ``judging``.
+    progress : callable
+        Told (sets drawn, sets wanted next).
+    """
+    params, known = problem.params, problem.known
+    assert params.optimism is not None
+    with timer.phase("bounds"):
+        start = max(START, -(-params.fewest // 2))
+        plan = twofold_plan(problem.family, params.epsilon, -(-start // PILOT), params.max_members // 2)
+        least = problem.least_known
+    size = _first_size(problem, plan, first, second, timer)
+    history: list[Step] = []
+    in_row = 0
+    while True:
+        progress(2 * first.size if history else 0, 2 * size)
+        with timer.phase("sampling"):
+            extend_both(first, second, size)
+        halves = Halves(
+            (first, second),
+            (choose(first, problem, timer, bounds=False, judge=second),
+             choose(second, problem, timer, bounds=False, judge=first)),
+        )  # fmt: skip
+        with timer.phase("bounds"):
+            optimism, error = _optimism(problem, halves)
+            in_row = in_row + 1 if optimism + error <= params.optimism else 0
+            converged = problem.unique or in_row > (problem.k_max <= FEW)
+            spent = _is_spent(problem, first, second) or 2 * size > plan.largest
+            lower = [_lower(problem, plan, halves, i) for i in (0, 1)]
+        upper = None
+        if converged or spent:
+            # No bound on the best choice is below the worth of a choice; if that rules a certificate out, so does it.
+            guess = opim_upper(halves.choices[0].worth, size, known.gamma, plan.a, least, problem.family.mass)
+            if spent or size >= plan.cap or min(lower) >= plan.target * guess:
+                again = choose(first, problem, timer, bounds=True)
+                assert again.worth_upper is not None
+                upper = opim_upper(again.worth_upper, size, known.gamma, plan.a, least, problem.family.mass)
+        shown = None if upper is None else float(upper)
+        covered = halves.choices[0].covered
+        history.append(Step("opim", size, covered, float(lower[0]), shown, float(optimism + error)))
+        if upper is not None and (spent or problem.unique or size >= plan.cap or min(lower) >= plan.target * upper):
+            return _answer(problem, plan, halves, lower, upper, another, timer, converged, history)
+        size *= 2
+
+
+def _first_size(problem: Problem, plan: OpimPlan, first: Collection, second: Collection, timer: PhaseTimer) -> int:
+    """Return the largest of the plan's sizes, up to START or more, that sets of half as many members lead to."""
+    size = plan.first
+    with timer.phase("sampling"):
+        extend_both(first, second, size)
+        while size < PILOT * plan.first and not _is_spent(problem, first, second):
+            size *= 2
+            extend_both(first, second, size)
+    return size
+
+
+def _is_spent(problem: Problem, first: Collection, second: Collection) -> bool:
+    """Return whether twice as many sets would have more members than there may be."""
+    return 2 * (first.members() + second.members()) > problem.params.max_members
+
+
+def _optimism(problem: Problem, halves: Halves) -> tuple[Decimal, Decimal]:
+    """Return the two-fold optimism o of the choices, as a share of what they are worth, and its standard deviation.
+
+    A half values the seeds that it chose above those of the other half; were it not for noise, it would do so no more
+    than the other half does the opposite.
+    """
+    known, size = problem.known, halves.size
+    union = list(dict.fromkeys(np.concatenate([one.seeds for one in halves.choices]).tolist()))
+    together = [int(one.coverage(np.array(union, np.int64))[-1]) for one in halves.sets]
+    gaps, cross, apart = Decimal(0), Decimal(0), 0
+    for i in (0, 1):
+        mine, other = halves.choices[i], halves.choices[1 - i]
+        assert other.hit is not None
+        own, others = known.own(mine.seeds), known.own(other.seeds)
+        gaps += max(Decimal(0), own - others + known.gamma * (mine.covered - other.hit) / size)
+        cross += others + known.gamma * other.hit / size
+        apart += 2 * together[i] - mine.covered - other.hit
+    if cross == 0:
+        return Decimal(0), Decimal(0)
+    return gaps / cross, 2 * known.gamma * (Decimal(apart) / (4 * size * size)).sqrt() / cross
+
+
+def _lower(problem: Problem, plan: OpimPlan, halves: Halves, i: int) -> Decimal:
+    """Return what the choice of a half reaches at least, by the other half."""
+    choice = halves.choices[i]
+    assert choice.hit is not None
+    own, itself = problem.known.own(choice.seeds), problem.self_spread(choice.seeds)
+    return opim_lower(choice.hit, halves.size, problem.known.gamma, plan.a, own, itself)
+
+
+def _answer(
+    problem: Problem,
+    plan: OpimPlan,
+    halves: Halves,
+    lower: list[Decimal],
+    upper: Decimal,
+    another: Another,
+    timer: PhaseTimer,
+    converged: bool,
+    history: list[Step],
+) -> Settled:
+    """Judge the two choices and the simple rules on sets of their own, and return the best with its guarantee."""
+    from gpukit.gim.baselines import simple_rules
+
+    candidates = [Candidate("rr-sets", halves.choices[0].seeds)]
+    if not problem.unique:
+        if set(halves.choices[0].seeds.tolist()) != set(halves.choices[1].seeds.tolist()):
+            candidates.append(Candidate("rr-sets", halves.choices[1].seeds))
+        with timer.phase("selection"):
+            candidates += [Candidate(name, seeds) for name, seeds in simple_rules(problem)]
+    with timer.phase("judging"):
+        verdict = judge(problem, candidates, another, halves.size)
+    seeds, best = candidates[verdict.best].seeds, verdict.best
+    with timer.phase("bounds"):
+        own, itself = problem.known.own(seeds), problem.self_spread(seeds)
+        proved = opim_lower(verdict.hits[best], verdict.sets, problem.known.gamma, plan.a, own, itself)
+        chosen = candidates[best].name == "rr-sets"
+        if chosen:
+            proved = max(proved, lower[best])
+        ratio = Decimal(1) if problem.unique or proved >= upper else proved / upper
+        history[-1] = replace(history[-1], lower=float(proved))
+    kind = "certified"
+    if ratio < plan.target and halves.size >= plan.cap and chosen:
+        ratio, kind = sure(problem, plan, halves.choices[best], halves.size), "a priori"
+    gains = halves.choices[best].gains if chosen else verdict.gains
+    choice = Choice(seeds, gains, Decimal(0), None)
+    drawn = 2 * halves.size + verdict.sets
+    return Settled(choice, candidates, verdict, drawn, ratio, kind, not converged, history)
