@@ -23,6 +23,9 @@ from gpukit.worlds.reverse import Reverse, Samples
 MIN_LAUNCH_SETS = 1 << 15
 """Sets drawn at least: a launch costs as much as these, and later requests find them there."""
 
+FEW_SETS, USUAL_MEMBERS = 64, 64
+"""So few sets are drawn alone, to know how large they are; larger than usual ones, fewer ahead."""
+
 SIDE_LAUNCH_SETS = 1 << 16
 """Sets of a launch that leaves room for another one beside it."""
 
@@ -80,7 +83,7 @@ class CudaCollection:
         self._all = Buffer(0, np.int64)
         self._drawn = 0
         self._used = 0
-        self._mean = 32.0
+        self._mean = self.graph.mean or 32.0
         self._host: HostSets | None = None
         self._give_back()
         self._counts = Buffer(reverse.elements, np.int32, 0)
@@ -103,13 +106,19 @@ class CudaCollection:
         ``on_side``: few sets, which leave much of the GPU idle, are drawn on a stream of their own.
         """
         while size > self._drawn:
-            count = max(size, MIN_LAUNCH_SETS) - self._drawn
+            count = max(size, self._ahead(size)) - self._drawn
             ids = self.reverse.ids_for(count)
             check_ids(self.first, self.ids + ids)
             turns = self._appending(self.ids, ids)
             self.ids += ids
             yield from self._on_side_stream(turns) if on_side and count <= SIDE_LAUNCH_SETS else turns
         self.size = max(self.size, size)
+
+    def _ahead(self, size: int) -> int:
+        """Return how many sets a launch that is to lead to so many draws in all, as they cost little more."""
+        if self.graph.mean is None:
+            return size if size <= FEW_SETS else MIN_LAUNCH_SETS
+        return int(MIN_LAUNCH_SETS * min(1.0, USUAL_MEMBERS / self.graph.mean))
 
     def _on_side_stream(self, turns: Iterator[None]) -> Iterator[None]:
         """Take turns on a stream, and in working space for samplers, of their own."""
@@ -193,7 +202,7 @@ class CudaCollection:
             self._used += done
             if self._host is not None:
                 self._move_to_host(batch)
-            self._mean = max(1.0, self.drawn_members() / self._drawn / self.reverse.rounds)
+            self._mean = self.graph.mean = max(1.0, self.drawn_members() / self._drawn / self.reverse.rounds)
 
     def drawn_members(self) -> int:
         """Return the number of members of all sets drawn, also those ahead of ``size``."""

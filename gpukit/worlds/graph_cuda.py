@@ -35,7 +35,8 @@ class DeviceGraph:
     """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
 
     ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``work`` is working space of samplers,
-    ``side_work`` for a collection that is drawn while another one is; ``chooser`` selects from any of them.
+    ``side_work`` for a collection that is drawn while another one is; ``chooser`` selects from any of them. ``mean`` is
+    how many members a set has, once some were drawn.
 
     Raises
     ------
@@ -62,6 +63,7 @@ class DeviceGraph:
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
         self.collections: WeakSet[Holder] = WeakSet()
         self.budget = 0
+        self.mean: float | None = None
 
     def add(self, collection: Holder, memory: int | None) -> None:
         """Take note of a collection; the first one finds the budget, unless it is given."""

@@ -7,20 +7,24 @@ from gpukit.gim import Params
 from gpukit.gim.paper import maximise
 
 CASES = [
-    Params(k=2, epsilon=0.5, min_sets=0),
-    Params(k=2, epsilon=0.9, model="lt", min_sets=0),
-    Params(k=1, rounds=2, epsilon=0.9, min_sets=0),
+    Params(k=2, epsilon=0.5, optimism=None),
+    Params(k=2, epsilon=0.9, optimism=0.9, max_members=40),
+    Params(k=2, epsilon=0.9, model="lt", optimism=None),
+    Params(k=1, rounds=2, epsilon=0.9, optimism=None),
     Params(k=2, epsilon=0.9, bound="imm", samples="fresh", include=[5], exclude=[0], min_sets=0),
-    Params(budget=4, epsilon=0.9, min_sets=0),
-    Params(k=2, epsilon=0.9, sampler="scan", selection="scan", min_sets=0),
+    Params(budget=4, epsilon=0.9, optimism=None),
+    Params(k=2, epsilon=0.9, sampler="scan", selection="scan", optimism=None),
 ]
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
+    from gpukit.gim import twofold
     from gpukit.worlds import collection_cuda, cover_cuda
 
+    monkeypatch.setattr(twofold, "START", 64)
     monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 64)
+    monkeypatch.setattr(collection_cuda, "FEW_SETS", 4)
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1000)
     monkeypatch.setattr(cover_cuda, "MAX_CANDIDATES", 256)
 

@@ -11,6 +11,8 @@ from gpukit.graph.csr import Weights
 
 CASES = [
     Params(k=10, epsilon=0.1),
+    Params(k=20, epsilon=0.1, optimism=None, min_sets=200_000),
+    Params(k=20, epsilon=0.1, sets="plain", max_members=300_000),
     Params(k=10, epsilon=0.1, model="lt", min_sets=0),
     Params(k=10, epsilon=0.2, bound="imm", min_sets=0),
     Params(k=10, epsilon=0.2, bound="imm", samples="fresh", model="lt", min_sets=0),
