@@ -59,13 +59,19 @@ def core_numbers(graph: Graph, device: Device | None = None) -> np.ndarray:
     return decomposition_cpu.coreness(graph.indptr, graph.indices)
 
 
-def truss_numbers(graph: Graph, device: Device | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return tails, heads and trussness of the edges; parameters and errors as for :func:`decompose`."""
+def truss_numbers(
+    graph: Graph, device: Device | None = None, k_max: int = decomposition_cpu.ALL
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return tails, heads and trussness of the edges; parameters and errors as for :func:`decompose`.
+
+    Where only one k is of interest, ``k_max`` saves the work beyond: it stands for all that is more.
+    """
     if device is not None and device.kind == "cuda":
         from gpukit.device.arrays import xp
         from gpukit.diversity.decomposition_cuda import truss_on_gpu
 
-        return _by_id(*truss_on_gpu(graph), xp)
+        low, high, found = truss_on_gpu(graph)
+        return _by_id(low, high, xp.minimum(found, k_max), xp)
     network = build_network(graph)
     tails = np.repeat(np.arange(graph.n, dtype=np.int32), np.diff(network.indptr))
     higher = network.indices > tails
@@ -74,7 +80,7 @@ def truss_numbers(graph: Graph, device: Device | None = None) -> tuple[np.ndarra
     edges.edge_of[higher] = np.arange(len(edges.tails), dtype=np.int32)
     mirror(Rows(network.indptr, network.indices, network.up, edges.edge_of))
     support, (stack, trussness) = network.support[higher], np.empty((2, len(edges.tails)), np.int32)
-    decomposition_cpu.peel_edges(len(support), edges, support, stack, trussness)
+    decomposition_cpu.peel_edges(len(support), edges, support, stack, trussness, k_max)
     return _by_id(network.order[edges.tails], network.order[edges.heads], trussness, np)
 
 

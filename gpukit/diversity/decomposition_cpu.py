@@ -7,6 +7,9 @@ from gpukit.diversity import contexts_cpu as contexts
 from gpukit.diversity.bounds import TRUSS, least_size, lower_bound
 from gpukit.diversity.contexts_cpu import SKEW, shorter_first
 
+ALL = 0x7FFFFFFF
+"""The ``k_max`` that no truss has."""
+
 
 @njit
 def _fill_buckets(count, key, stack):
@@ -50,8 +53,8 @@ def _count_support(count, edges, support):
 
 
 @njit
-def peel_edges(count, edges, support, stack, trussness):
-    """Write the trussness of each edge: edges of the lowest support go first, level by level.
+def peel_edges(count, edges, support, stack, trussness, k_max):
+    """Write the trussness of each edge, or ``k_max`` if that is less: edges of the lowest support go first, by levels.
 
     The edges lie in ``stack`` by support; one that loses a triangle moves down by a swap with the first of its level. A
     triangle is found once, when its first edge goes.
@@ -67,6 +70,8 @@ def peel_edges(count, edges, support, stack, trussness):
         Working space for ``count`` numbers.
     trussness : int32 array, shape (count,)
         The result.
+    k_max : int
+        What is in this truss is left there, and the work is done.
     """
     start, place = _fill_buckets(count, support, stack)
     other, edge_of = edges.other, edges.edge_of
@@ -74,7 +79,9 @@ def peel_edges(count, edges, support, stack, trussness):
     for i in range(count):
         e = stack[i]
         level = support[e]
-        trussness[e] = level + 2
+        trussness[e] = min(level + 2, k_max)
+        if level + 2 >= k_max:
+            continue
         p, p_end, q, q_end = shorter_first(e, edges)
         skewed = q_end - q > SKEW * (p_end - p)
         while p < p_end and q < q_end:
@@ -111,7 +118,7 @@ def decompose_vertices(vertices, k, rows, space, places, trussness, scores):
         contexts.fill_rows(size, count, space.degree, edges)
         found, support = trussness[places[v] : places[v] + count], np.empty(count, np.int32)
         _count_support(count, edges, support)
-        peel_edges(count, edges, support, space.stack, found)
+        peel_edges(count, edges, support, space.stack, found, ALL)
         count = contexts.keep(count, edges, found, k)
         scores[v] = contexts.count_contexts(size, count, least_size(TRUSS, k), space)
 

@@ -112,12 +112,13 @@ def test_extraction(simulator, graph):
 
 
 def test_decomposition_of_a_graph(simulator, graph):
-    from gpukit.diversity.decomposition import decompose
+    from gpukit.diversity.decomposition import decompose, truss_numbers
 
     for one in (graph, undirected([], 2), undirected(clique(*range(6)) + [(5, 6), (6, 7)], 9)):
         expected, found = decompose(one), decompose(one, simulator)
         for name in ("coreness", "tails", "heads", "trussness"):
             assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+        assert np.array_equal(truss_numbers(one, simulator, k_max=4)[2], np.minimum(expected.trussness, 4))
 
 
 def test_ablation_and_baselines(simulator, graph):

@@ -8,7 +8,7 @@ import pytest
 from oracles import diversity as oracle
 
 from gpukit.diversity import Params, as_undirected, build_network, ego_trussness, search
-from gpukit.diversity.decomposition import decompose
+from gpukit.diversity.decomposition import decompose, truss_numbers
 from gpukit.diversity.paper.baselines import EgoByEgo
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
@@ -211,6 +211,8 @@ def test_decomposition_of_graphs():
         values = dict(zip(edges, found.trussness.tolist(), strict=True))
         assert values == oracle.trussness(reference)
         assert list(values) == sorted(values)
+        for k in (2, 3, 4, 7):
+            assert np.array_equal(truss_numbers(graph, k_max=k)[2], np.minimum(found.trussness, k))
         largest = max(largest, *values.values(), 0)
     assert largest > 10
 
