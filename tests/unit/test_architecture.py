@@ -23,6 +23,7 @@ ALLOWED = {
     "evaluate": BASE,
     "report": BASE | {"artifacts"},
     "bench": BASE | SYSTEMS | {"artifacts", "evaluate"},
+    "nx": BASE | {"diversity"},
     "cli": BASE | SYSTEMS | {"pending", "artifacts", "datasets", "evaluate", "bench", "report"},
 } | {system: BASE | {"evaluate"} for system in SYSTEMS}
 """What each room, a folder or a module, may import beside itself."""

@@ -1,0 +1,96 @@
+"""Cores and trusses."""
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from gpukit.nx.graph import NodeRows, subgraph
+
+
+def core_number(G: NodeRows) -> dict[Hashable, int]:
+    """Return the core number of each node, as :func:`networkx.core_number`; edges to and from it count alike."""
+    return dict(zip(G.nodes, _core_numbers(G).tolist(), strict=True))
+
+
+def k_core(G: NodeRows, k: int | None = None, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
+    """Return the nodes of core number k or more (by default the largest), as :func:`networkx.k_core`."""
+    numbers, k = _asked(G, k, core_number)
+    return subgraph(G, numbers >= k)
+
+
+def k_shell(G: NodeRows, k: int | None = None, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
+    """Return the nodes of core number k (by default the largest), as :func:`networkx.k_shell`."""
+    numbers, k = _asked(G, k, core_number)
+    return subgraph(G, numbers == k)
+
+
+def k_crust(G: NodeRows, k: int | None = None, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
+    """Return the nodes of core number k or less (by default one less than the largest), as :func:`networkx.k_crust`."""
+    numbers, bound = _asked(G, k, core_number)
+    return subgraph(G, numbers <= (bound - 1 if k is None else bound))
+
+
+def k_corona(G: NodeRows, k: int, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
+    """Return the nodes of core number k with k neighbours of k or more, as :func:`networkx.k_corona`."""
+    numbers, k = _asked(G, k, core_number)
+    needed = G.indices[numbers[G.tails] == k]
+    absent = needed[np.isnan(numbers[needed])]
+    if len(absent):
+        raise KeyError(G.nodes[absent[0]])
+    neighbours = np.bincount(G.tails[numbers[G.indices] >= k], minlength=len(G))
+    return subgraph(G, (numbers == k) & (neighbours == k))
+
+
+def k_truss(G: NodeRows, k: int) -> nx.Graph:
+    """Return the largest subgraph whose edges are each in k - 2 of its triangles, as :func:`networkx.k_truss`.
+
+    Nodes without edges are left out.
+    """
+    from gpukit.diversity.decomposition import truss_numbers
+    from gpukit.graph.csr import Graph
+    from gpukit.graph.kernels import transpose_rows
+
+    _refuse_loops(G)
+    indptr, indices, entries = transpose_rows(*G.incoming)
+    needed = min(max(math.ceil(k - 2), 0), len(G)) + 2
+    trussness = truss_numbers(Graph(indptr, indices, undirected=True), k_max=needed)[2]
+    # Edges come lower end first, ascending: as the places behind the diagonal do.
+    found = np.sort(entries[indices > G.tails][trussness >= needed])
+    nodes = np.zeros(len(G), bool)
+    nodes[G.tails[found]] = nodes[G.indices[found]] = True
+    return subgraph(G, nodes, found)
+
+
+def _refuse_loops(G: NodeRows) -> None:
+    if G.self_loops:
+        raise nx.NetworkXNotImplemented(
+            "Input graph has self loops which is not permitted; "
+            "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+        )
+
+
+def _core_numbers(G: NodeRows) -> np.ndarray:
+    """Return the core numbers (int32) by position."""
+    from gpukit.diversity.decomposition_cpu import coreness
+
+    _refuse_loops(G)
+    if not G.is_directed():
+        return coreness(G.indptr, G.indices)
+    in_indptr, in_indices, _ = G.incoming
+    both = np.empty(2 * len(G.indices), np.int32)
+    each = np.arange(len(G.indices))
+    both[each + in_indptr[G.tails]] = G.indices
+    both[each + np.repeat(G.indptr[1:], np.diff(in_indptr))] = in_indices
+    return coreness(G.indptr + in_indptr, both)
+
+
+def _asked(G: NodeRows, k: int | None, core_number: Mapping[Hashable, int] | None) -> tuple[np.ndarray, Any]:
+    """Return the core numbers by position, NaN for nodes that have none, and k, or else the largest number."""
+    if core_number is None:
+        numbers = _core_numbers(G)
+        return numbers, max(numbers.tolist()) if k is None else k
+    numbers = np.array([core_number.get(node, np.nan) for node in G.nodes], np.float64)
+    return numbers, max(core_number.values()) if k is None else k

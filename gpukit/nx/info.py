@@ -1,0 +1,35 @@
+"""What the backend tells NetworkX when that is imported; imports nothing, so that this costs nothing."""
+
+from typing import Any
+
+_CORES = "Of k only the nodes and edges that are in the answer are copied; they keep the order of the graph."
+_TRIANGLES = "Counts the triangles of all nodes, also where few are asked for."
+FUNCTIONS = {
+    "average_clustering": f"Undirected graphs without weights. {_TRIANGLES}",
+    "clustering": f"Undirected graphs without weights. {_TRIANGLES}",
+    "core_number": "Directed graphs, too: a node's degree is that to and from it, as in NetworkX.",
+    "generalized_degree": _TRIANGLES,
+    "k_core": _CORES,
+    "k_corona": _CORES,
+    "k_crust": _CORES,
+    "k_shell": _CORES,
+    "k_truss": "Peels edges by their triangles once, for every k.",
+    "pagerank": "The same steps in the same order for any number of threads, and NetworkX's rule for dangling nodes.",
+    "transitivity": "Undirected graphs.",
+    "triangles": _TRIANGLES,
+}
+"""The functions of NetworkX that the backend has, and what there is to know of each."""
+
+
+def backend_info() -> dict[str, Any]:
+    """Return what NetworkX shows of the backend, and in the documentation of its functions."""
+    return {
+        "backend_name": "gpukit",
+        "project": "gpukit",
+        "package": "gpukit",
+        "short_summary": "PageRank, cores, trusses and triangles on all CPU cores; needs no GPU, and uses none.",
+        "functions": {
+            name: {"additional_docs": f"{text} Runs on the CPU. Graphs, not multigraphs."}
+            for name, text in FUNCTIONS.items()
+        },
+    }

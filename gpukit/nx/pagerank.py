@@ -1,0 +1,59 @@
+"""PageRank by the power method, as NetworkX has it."""
+
+from collections.abc import Hashable, Mapping
+
+import networkx as nx
+import numpy as np
+
+from gpukit.nx.graph import NodeRows
+
+
+def pagerank(
+    G: NodeRows,
+    alpha: float = 0.85,
+    personalization: Mapping[Hashable, float] | None = None,
+    max_iter: int = 100,
+    tol: float = 1.0e-6,
+    nstart: Mapping[Hashable, float] | None = None,
+    weight: Hashable | None = "weight",
+    dangling: Mapping[Hashable, float] | None = None,
+) -> dict[Hashable, float]:
+    """Return the PageRank of each node; parameters and errors are those of :func:`networkx.pagerank`.
+
+    A node without weight on its edges passes its rank on to all by ``dangling``, or else by ``personalization``. (kPAR
+    does otherwise: there a walk ends at such a node.) An iteration reads each edge once, from the row of its head, so
+    that sums do not depend on the number of threads.
+    """
+    from gpukit.nx.pagerank_cpu import step
+
+    n = len(G)
+    if n == 0:
+        return {}
+    weights = G.weights(weight)
+    sums = np.diff(G.indptr).astype(np.float64) if weights is None else np.bincount(G.tails, weights, n)
+    in_indptr, in_indices, entries = G.incoming if G.is_directed() else (G.indptr, G.indices, slice(None))
+    carried = np.empty(0) if weights is None else weights[entries]
+    is_dangling = np.flatnonzero(sums == 0)
+    part = np.divide(1.0, sums, out=np.zeros(n), where=sums != 0)
+    x, p = _shares(G, nstart), _shares(G, personalization, sum_may_be_zero=False)
+    to = p if dangling is None else _shares(G, dangling)
+    for _ in range(max_iter):
+        last, x = x, np.empty(n)
+        given = last[is_dangling].sum()
+        step(in_indptr, in_indices, carried, last * part, (1 - alpha) * p + alpha * given * to, float(alpha), x)
+        if np.absolute(x - last).sum() < n * tol:
+            return dict(zip(G.nodes, x.tolist(), strict=True))
+    raise nx.PowerIterationFailedConvergence(max_iter)
+
+
+def _shares(G: NodeRows, given: Mapping[Hashable, float] | None, sum_may_be_zero: bool = True) -> np.ndarray:
+    """Return shares of the nodes (float64) that add up to 1, the same for all if none are given.
+
+    If the numbers add up to 0, NetworkX fails for ``personalization``, and goes on with NaN for the others.
+    """
+    if given is None:
+        return np.full(len(G), 1.0 / len(G))
+    x = np.array([given.get(node, 0) for node in G.nodes], np.float64)
+    if not sum_may_be_zero and x.sum() == 0:
+        raise ZeroDivisionError
+    return x / x.sum()
