@@ -55,7 +55,7 @@ def k_truss(G: NodeRows, k: int) -> nx.Graph:
 
     _refuse_loops(G)
     indptr, indices, entries = transpose_rows(*G.incoming)
-    needed = min(max(math.ceil(k - 2), 0), len(G)) + 2
+    needed = math.ceil(min(max(k - 2, 0), len(G))) + 2
     trussness = truss_numbers(Graph(indptr, indices, undirected=True), k_max=needed)[2]
     # Edges come lower end first, ascending: as the places behind the diagonal do.
     found = np.sort(entries[indices > G.tails][trussness >= needed])

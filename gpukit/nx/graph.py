@@ -119,7 +119,7 @@ class NodeRows:
 
         Raises
         ------
-        ValueError, TypeError
+        ValueError, TypeError, OverflowError
             If one is not a number.
         """
         if name is None or (name not in self.values and self.edge_data is None):
@@ -291,11 +291,11 @@ def _values(each: Callable[[], Iterable[dict]], name: Hashable, default: Any, co
         return None
     try:
         return np.fromiter(map(itemgetter(name), each()), np.float64, count)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         found = [data.get(name, default) for data in each()]
     try:
         return np.array(found, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return found  # a function that needs numbers says what is wrong
 
 

@@ -79,3 +79,11 @@ def test_the_information_imports_nothing():
     tree = ast.parse(Path(backend.__file__).with_name("info.py").read_text())
     modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     assert modules == ["typing"] and not any(isinstance(node, ast.Import) for node in ast.walk(tree))
+
+
+def test_examples_of_the_page(environment):
+    page = Path(backend.__file__).parents[2] / "docs" / "networkx.md"
+    assert page.read_text().count(">>> ") > 12
+    command = [sys.executable, "-m", "doctest", str(page)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

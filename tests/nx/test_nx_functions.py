@@ -141,7 +141,7 @@ def test_like_networkx(name, kind):
 @pytest.mark.parametrize("name", ["k_core", "k_corona", "k_crust", "k_shell", "k_truss"])
 def test_every_k(name, kind):
     graph = GRAPHS[kind]()
-    for k in (-1, 0, 1, 2, 2.5, 3, 4, 5, 9, 100):
+    for k in (-1, 0, 1, 2, 2.5, 3, 4, 5, 9, 100, float("inf")):
         check(name, graph, k)
 
 
@@ -196,13 +196,13 @@ def test_pagerank_with_odd_weights(weights):
     check("pagerank", graph)
 
 
-@pytest.mark.parametrize("weight", ["heavy", [1], {}])
+@pytest.mark.parametrize("weight", ["heavy", [1], {}, 10**400])
 def test_pagerank_says_each_time_that_a_weight_is_no_number(weight):
     graph = nx.path_graph(3)
     graph[0][1]["weight"] = weight
     for _ in range(2):
         theirs, ours = both("pagerank", graph)
-        assert ours[0] is theirs[0] and issubclass(ours[0], TypeError | ValueError)
+        assert ours[0] is theirs[0] and issubclass(ours[0], TypeError | ValueError | OverflowError)
 
 
 @pytest.mark.parametrize("name", ["triangles", "clustering", "average_clustering", "generalized_degree"])
@@ -252,6 +252,11 @@ def test_multigraphs_are_refused(name, make):
 def test_loops_are_refused_as_there(name):
     theirs, ours = both(name, GRAPHS["loops"](), *([3] if name == "k_truss" else []))
     assert ours == theirs and ours[0] is nx.NetworkXNotImplemented and "self loops" in ours[1]
+
+
+def test_k_that_is_no_number():
+    theirs, ours = both("k_truss", nx.complete_graph(4), "three")
+    assert ours == theirs and ours[0] is TypeError
 
 
 def test_rows_are_those_of_a_copy():
