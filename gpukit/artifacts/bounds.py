@@ -8,6 +8,7 @@ import numpy as np
 from gpukit.artifacts.artifact import Artifact
 from gpukit.artifacts.layout import TABLES
 from gpukit.artifacts.structure import need
+from gpukit.graph.csr import DRAWN, EXPLICIT
 
 MAX_SAMPLE_ID = 1 << 48
 MAX_LIVE = 64
@@ -16,9 +17,9 @@ MAX_LIVE = 64
 def check_graph_bounds(artifact: Artifact) -> None:
     """Check the scheme, and that sampling tables lead no sampler out of its arrays; raises InputError."""
     a, names = artifact.attributes, artifact.checksums
-    explicit = a["scheme"] in ("trivalency", "file")
+    explicit = a["scheme"] in EXPLICIT
     need(a["n"] < 1 << 31 and a["m"] < 1 << 32, f"n is {a['n']} and m is {a['m']}; less than 2^31 and 2^32 are allowed")
-    need(a["scheme"] in ("wc", "const", "trivalency", "file", "none"), f"unknown probability scheme {a['scheme']!r}")
+    need(a["scheme"] in ("wc", "const", "none", *EXPLICIT), f"unknown probability scheme {a['scheme']!r}")
     need(
         ("probabilities" in names) == explicit,
         f"scheme {a['scheme']} and the dataset probabilities do not fit together",
@@ -26,9 +27,13 @@ def check_graph_bounds(artifact: Artifact) -> None:
     need((a["scheme"] == "const") == ("p" in a), "the attribute p belongs to scheme const, and to it alone")
     need(0 < a.get("p", 1) <= 1, f"p is {a.get('p')}; (0, 1] is allowed")
     need(
-        (a["scheme"] == "trivalency") == ("weights_seed" in a),
-        "weights_seed belongs to scheme trivalency, and to it alone",
+        (a["scheme"] in DRAWN) == ("weights_seed" in a),
+        "weights_seed belongs to the schemes trivalency and uniform, and to them alone",
     )
+    ranged = a["scheme"] == "uniform"
+    need(ranged == ("low" in a) == ("high" in a), "low and high belong to scheme uniform, and to it alone")
+    low, high = a.get("low", 0), a.get("high", 1)
+    need(0 <= low <= high <= 1, f"low is {low} and high is {high}; 0 <= low <= high <= 1 is allowed")
     tables = tables_of(artifact)
     if tables is None:
         return

@@ -65,7 +65,7 @@ def check_tables(artifact: Artifact) -> None:
     graph = Graph(
         artifact.arrays["pointers_to_1"],
         artifact.arrays["indices_1"],
-        weights=Weights(a["scheme"], a.get("p")),
+        weights=Weights.of(a),
         in_indptr=get("transpose/pointers_to_1"),
         in_indices=get("transpose/indices_1"),
         in_probabilities=get("transpose/probabilities"),

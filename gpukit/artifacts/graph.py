@@ -62,7 +62,7 @@ def write_graph(
     weights = graph.weights
     attributes = {"n": graph.n, "m": graph.m, "scheme": weights.scheme, "undirected": bool(graph.undirected)}
     attributes["facts"] = graph.facts
-    optional = {"p": weights.p, "weights_seed": weights.seed}
+    optional = {"p": weights.p, "weights_seed": weights.seed, "low": weights.low, "high": weights.high}
     if tables and TABLES > 1:  # files from before there was a version have tables of version 1
         optional["tables"] = TABLES
     attributes |= {name: value for name, value in optional.items() if value is not None}
@@ -131,7 +131,7 @@ def read_graph_file(path: PathLike, *, transpose: bool = True, tables: bool = Fa
         indices=artifact.arrays["indices_1"],
         ids=get("ids"),
         labels=labels_of(artifact.arrays),
-        weights=Weights(attributes["scheme"], attributes.get("p"), attributes.get("weights_seed")),
+        weights=Weights.of(attributes),
         probabilities=get("probabilities"),
         in_indptr=get("transpose/pointers_to_1"),
         in_indices=get("transpose/indices_1"),

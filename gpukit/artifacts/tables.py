@@ -102,7 +102,7 @@ def _graph(artifact: Artifact, _: _Names) -> Table:
     """Return the directed edges, each with its probability unless the graph has none."""
     arrays, a = artifact.arrays, artifact.attributes
     starts, heads = arrays["pointers_to_1"], arrays["indices_1"]
-    weights = Weights(a["scheme"], a.get("p"), a.get("weights_seed"))
+    weights = Weights.of(a)
     graph = Graph(starts, heads, arrays.get("ids"), weights, arrays.get("probabilities"), labels=labels_of(arrays))
     names = _Names(artifact, graph)
     words = None

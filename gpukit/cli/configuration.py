@@ -126,10 +126,15 @@ def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
     weights = entry["weights"]
     if weights.startswith("const:") and not 0 < float(weights.removeprefix("const:")) <= 1:
         raise InputError(f"weights is {weights}; a probability in (0, 1] is needed, as const:0.01")
+    if weights.startswith("uniform:"):
+        low, high = map(float, weights.removeprefix("uniform:").split(":"))
+        if not 0 <= low <= high <= 1 or not high:
+            raise InputError(f"weights is {weights}; 0 <= LO <= HI <= 1 with HI > 0 is needed, as uniform:0:0.1")
     if entry["generate"]:
         if weights == "file":
             raise InputError(
-                "weights is file, but a generated graph has no file; choose wc, const:P, trivalency or none"
+                "weights is file, but a generated graph has no file; choose wc, const:P, trivalency, "
+                "uniform:LO:HI or none"
             )
         if entry["undirected"]:
             raise InputError("undirected is for edge lists; say --undirected in generate, where the model has it")
@@ -166,7 +171,8 @@ def _check_use(entry: dict[str, Any], config: dict[str, Any]) -> None:
     spread = [system for system in systems if system in ("gim", "imgpu", "merit")]
     if entry["weights"] == "none" and spread:
         raise InputError(
-            f"weights is none, but {spread[0]} needs edge probabilities; choose wc, const:P, trivalency or file"
+            f"weights is none, but {spread[0]} needs edge probabilities; choose wc, const:P, "
+            "trivalency, uniform:LO:HI or file"
         )
     n = _vertices(entry)
     wanted = {

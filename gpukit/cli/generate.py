@@ -37,7 +37,8 @@ def _generate(run: Run, model: str, built: Built, **options: Any) -> None:
     scheme = parse_weights(built.weights, run.seed)
     if scheme.scheme == "file":
         raise UsageError(
-            "--weights file: generated graphs have no third column; choose wc, const:P, trivalency or none"
+            "--weights file: generated graphs have no third column; choose wc, const:P, trivalency, "
+            "uniform:LO:HI or none"
         )
     given = {name: value for name, value in options.items() if value is not None}
     with run.phase("generate"):

@@ -122,7 +122,7 @@ def import_graph(
         known.check_sizes(edges, graph.n, lines)
         if known.approximate:
             _log.info("the sizes of %s are known roughly only, and not compared", known.name)
-    seed = run.seed if scheme.scheme == "trivalency" else None
+    seed = run.seed if scheme.drawn else None
     write_graph_file(run, graph, compress, seed, {"text": understood} if understood else {})
 
 

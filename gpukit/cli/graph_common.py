@@ -49,7 +49,7 @@ def graph_facts(path: Path) -> dict[str, Any]:
         "n": n,
         "m": m,
         "undirected": attributes["undirected"],
-        "weights": str(Weights(attributes["scheme"], attributes.get("p"))),
+        "weights": str(Weights.of(attributes)),
         "transpose": "transpose/indices_1" in header.checksums,
         "mean_degree": round(m / n, 4) if n else 0.0,
         **attributes["facts"],

@@ -75,8 +75,8 @@ MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact 
 WeightsOption = Annotated[
     str,
     option(
-        "--weights wc|const:P|trivalency|file|none",
-        "Edge probabilities: 1/in-degree, constant, 0.1/0.01/0.001 by chance, third column, none.",
+        "--weights wc|const:P|trivalency|uniform:LO:HI|file|none",
+        "Edge probabilities: 1/in-degree, constant, 0.1/0.01/0.001 by chance, uniform in [LO, HI], third column, none.",
     ),
 ]
 TransposeOption = Annotated[

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpukit.errors import InputError, UsageError
-from gpukit.graph.csr import MAX_EDGES, MAX_VERTICES, Graph, Weights
+from gpukit.graph.csr import DRAWN, EXPLICIT, MAX_EDGES, MAX_VERTICES, Graph, Weights
 from gpukit.graph.kernels import combine_groups, transpose_rows
 from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
@@ -16,6 +16,7 @@ from gpukit.graph.probabilities import (
     stored,
     threshold,
     trivalency_stored,
+    uniform_stored,
 )
 
 
@@ -89,7 +90,7 @@ def build_graph(
     facts = {"lines": len(u)} | (facts or {})
     if labels is not None:
         ids, n = False, len(labels)
-    unequal = weights.scheme in ("file", "trivalency") or parallel == "combine"
+    unequal = weights.scheme in EXPLICIT or parallel == "combine"
     keys, n, original = _keys(u, v, ids, n, undirected, unequal)
     keep = u != v
     facts["self_loops_dropped"] = int(len(keep) - np.count_nonzero(keep))
@@ -100,6 +101,9 @@ def build_graph(
         facts["zero_probability_dropped"] = int(np.count_nonzero(zero))
         keep &= ~zero
         words = np.tile(stored(w[keep]), 2 if undirected else 1)
+    if weights.high == 0:
+        facts["zero_probability_dropped"] = int(np.count_nonzero(keep))
+        keep[:] = False
     if not keep.all():
         keys = keys[np.tile(keep, 2) if undirected else keep]
     del keep
@@ -114,10 +118,14 @@ def build_graph(
     if len(indices) > MAX_EDGES:
         raise InputError(f"{len(indices)} edges are too many; a graph holds at most 2**32 - 1 directed edges")
     del keys
-    if weights.scheme == "trivalency":
-        weights = replace(weights, seed=weights.seed or 0)
-        words = trivalency_stored(indptr, indices, weights.seed or 0)
-    if starts is not None and weights.scheme in ("wc", "const", "trivalency"):
+    if weights.drawn:
+        seed = weights.seed or 0
+        weights = replace(weights, seed=seed)
+        if weights.scheme == "trivalency":
+            words = trivalency_stored(indptr, indices, seed)
+        else:
+            words = uniform_stored(indptr, indices, weights.low or 0.0, weights.high or 0.0, seed)
+    if starts is not None and weights.scheme in ("wc", "const", *DRAWN):
         words = _combined(weights, indices, starts, words, n)
         facts["combined_from"] = str(weights)
         weights = Weights("file")
@@ -237,7 +245,7 @@ def _merge(
 def _combined(
     weights: Weights, indices: np.ndarray, starts: np.ndarray, words: np.ndarray | None, n: int
 ) -> np.ndarray:
-    """Return stored words (uint32, m) of 1 - (1 - p)**c; ``words`` are those of a single edge for trivalency."""
+    """Return stored words (uint32, m) of 1 - (1 - p)**c; ``words`` are those of a single edge where they are drawn."""
     counts = np.diff(starts)
     if weights.scheme == "wc":
         words = cascade_stored(np.bincount(indices, weights=counts, minlength=n).astype(np.int64))[indices]

@@ -1,6 +1,8 @@
 """The graph every system works on: CSR rows of out-edges, and of in-edges when a system needs them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,12 @@ from gpukit.graph.labels import Labels
 MAX_VERTICES = 2**31 - 1
 MAX_EDGES = 2**32 - 1
 
+DRAWN = ("trivalency", "uniform")
+"""Schemes whose probabilities are drawn."""
+
+EXPLICIT = (*DRAWN, "file")
+"""Schemes whose probabilities follow from nothing else, so that graphs hold them."""
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -18,20 +26,36 @@ class Weights:
     Attributes
     ----------
     scheme : str
-        ``wc`` (weighted cascade, p(u,v) = 1/d_in(v)), ``const``, ``trivalency``, ``file`` or ``none``.
+        ``wc`` (weighted cascade, p(u,v) = 1/d_in(v)), ``const``, ``trivalency``, ``uniform``, ``file`` or ``none``.
     p : float or None
         The probability of every edge, in (0, 1]; for ``const`` only.
     seed : int or None
-        The seed that chose among 0.1, 0.01 and 0.001; for ``trivalency`` only.
+        The seed that the probabilities were drawn by; for ``trivalency`` and ``uniform`` only.
+    low, high : float or None
+        The range that they were drawn from, in [0, 1]; for ``uniform`` only.
     """
 
     scheme: str = "wc"
     p: float | None = None
     seed: int | None = None
+    low: float | None = None
+    high: float | None = None
 
     def __str__(self) -> str:
         """Return the scheme as ``--weights`` takes it."""
-        return f"const:{self.p!r}" if self.scheme == "const" else self.scheme
+        given = [value for value in (self.p, self.low, self.high) if value is not None]
+        return ":".join([self.scheme, *map(repr, given)])
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Any]) -> "Weights":
+        """Return the scheme that the attributes of a file tell."""
+        names = ("scheme", "p", "weights_seed", "low", "high")
+        return cls(*(attributes.get(name) for name in names))  # type: ignore[arg-type]
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the probabilities are drawn, by edge and seed."""
+        return self.scheme in DRAWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +76,7 @@ class Graph:
         The probability scheme.
     probabilities : uint32 array, shape (m,), or None
         Fixed-point probability of each out-edge, minus one: p = (value + 1) / 2**32, so p = 1 fits. For the schemes
-        ``trivalency`` and ``file``; None for ``wc`` and ``const``, where p follows from the scheme.
+        ``trivalency``, ``uniform`` and ``file``; None for ``wc`` and ``const``, where p follows from the scheme.
     in_indptr, in_indices : int64 (n + 1,) and int32 (m,) arrays, or None
         The transpose: tails of the in-edges, ascending within a row.
     in_probabilities : uint32 array, shape (m,), or None

@@ -17,20 +17,22 @@ from gpukit.graph.parsing import NUMBER
 
 ONE = 2**32
 TRIVALENCY = (0.1, 0.01, 0.001)
-SCHEMES = "wc, const:P, trivalency, file or none"
-NO_PROBABILITIES = "the graph has no edge probabilities; import it with --weights wc|const:P|trivalency|file"
+SCHEMES = "wc, const:P, trivalency, uniform:LO:HI, file or none"
+NO_PROBABILITIES = (
+    "the graph has no edge probabilities; import it with --weights wc|const:P|trivalency|uniform:LO:HI|file"
+)
 """What is said of a graph imported with ``--weights none``."""
 
 
 def parse_weights(text: str, seed: int = 0) -> Weights:
-    """Return the scheme that ``wc | const:P | trivalency | file | none`` names.
+    """Return the scheme that ``wc | const:P | trivalency | uniform:LO:HI | file | none`` names.
 
     Parameters
     ----------
     text : str
-        The scheme; P is a probability in (0, 1].
+        The scheme; P is a probability in (0, 1], and LO <= HI are in [0, 1].
     seed : int
-        Kept for ``trivalency`` only.
+        Kept for ``trivalency`` and ``uniform`` only.
 
     Raises
     ------
@@ -42,12 +44,23 @@ def parse_weights(text: str, seed: int = 0) -> Weights:
     if text == "trivalency":
         return Weights(text, seed=seed)
     if text.startswith("const:"):
-        word = text.removeprefix("const:")
-        p = float(word) if NUMBER.fullmatch(word) else math.nan
+        (p,) = _numbers(text.removeprefix("const:"), 1)
         if not 0 < p <= 1:
             raise UsageError(f"--weights {text}: P must be a probability in (0, 1], as in const:0.01")
         return Weights("const", p=p)
+    if text.startswith("uniform:"):
+        low, high = _numbers(text.removeprefix("uniform:"), 2)
+        if not 0 <= low <= high <= 1:
+            raise UsageError(f"--weights {text}: LO <= HI must be probabilities in [0, 1], as in uniform:0:0.1")
+        return Weights("uniform", seed=seed, low=low, high=high)
     raise UsageError(f"--weights {text}: choose {SCHEMES}")
+
+
+def _numbers(text: str, count: int) -> list[float]:
+    """Return so many numbers that colons part; not a number in place of all that is not."""
+    words = text.split(":")
+    found = [float(word) if NUMBER.fullmatch(word) else math.nan for word in words]
+    return found if len(found) == count else [math.nan] * count
 
 
 def threshold(p: float) -> int:
@@ -83,6 +96,27 @@ def trivalency_stored(indptr: np.ndarray, indices: np.ndarray, seed: int) -> np.
     Source: Chen, Wang, Wang, KDD 2010. Vertices are internal ids, which ascend with the original ones.
     """
     return _trivalency(indptr, indices, np.uint64(seed), stream_tag(Stream.TRIVALENCY), stored(np.array(TRIVALENCY)))
+
+
+@njit(parallel=True)
+def _uniform(indptr, indices, seed, tag, low, high):
+    result = np.empty(len(indices), np.uint32)
+    for u in prange(len(indptr) - 1):
+        for i in range(indptr[u], indptr[u + 1]):
+            draw = draw4(seed, tag, u, indices[i], 0)[1]
+            above = (uint64(draw) * (high - low + uint64(1))) >> uint64(32)
+            result[i] = max(low + above, uint64(1)) - uint64(1)
+    return result
+
+
+def uniform_stored(indptr: np.ndarray, indices: np.ndarray, low: float, high: float, seed: int) -> np.ndarray:
+    """Return stored words (uint32, m) of probabilities drawn uniformly from [low, high], keyed as trivalency's.
+
+    The thresholds of ``low`` and ``high`` and those between are equally likely, up to 2**-32 of their share; 0 is
+    raised to 1, as any p > 0 below 2**-32 is. ``high`` is above 0. The draw is another word of that for trivalency.
+    """
+    ends = [np.uint64(threshold(p) if p else 0) for p in (low, high)]
+    return _uniform(indptr, indices, np.uint64(seed), stream_tag(Stream.TRIVALENCY), *ends)
 
 
 def in_probabilities(graph: Graph) -> np.ndarray:

@@ -160,13 +160,16 @@ def test_matrix_market_symmetric_is_undirected(gpukit, tmp_path):
     assert read_graph(out).ids.tolist() == [1, 2, 3, 4]
 
 
-def test_seed_decides_trivalency(gpukit, edges, tmp_path):
+@pytest.mark.parametrize("weights", ["trivalency", "uniform:0.1:0.5"])
+def test_seed_decides_what_is_drawn(gpukit, edges, tmp_path, weights):
     edges.write_text("".join(f"{i} {i + 1}\n" for i in range(60)))
     words = []
     for seed in (1, 1, 2):
-        gpukit("graph", "import", edges, "--out", tmp_path / "g.h5", "--weights", "trivalency", "--seed", seed)
+        gpukit("graph", "import", edges, "--out", tmp_path / "g.h5", "--weights", weights, "--seed", seed)
         words.append(read_graph(tmp_path / "g.h5").probabilities.tolist())
     assert words[0] == words[1] != words[2]
+    assert gpukit("verify", tmp_path / "g.h5")[0] == 0
+    assert gpukit("graph", "info", tmp_path / "g.h5", "--json")[1]["weights"] == weights
 
 
 @pytest.mark.parametrize(
@@ -180,6 +183,8 @@ def test_seed_decides_trivalency(gpukit, edges, tmp_path):
         ("1 9\n", ("--vertices", "5"), 3, r"vertex 9 is outside [0, 4]"),
         ("1 2\n", ("--vertices", "0"), 2, "--vertices is 0"),
         ("1 2\n", ("--weights", "const:2"), 2, "--weights const:2"),
+        ("1 2\n", ("--weights", "uniform:0.2:0.1"), 2, "--weights uniform:0.2:0.1: LO <= HI"),
+        ("1 2\n", ("--weights", "uniform:0:0"), 3, "no edges: 0 self-loops and 1 edges of probability 0"),
         ("1 2\n", ("--parallel-edges", "sum"), 2, "--parallel-edges"),
         ("1 2\n", ("--seed", "-1"), 2, "--seed"),
         ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", ("--vertices", "5"), 2, "Matrix Market"),

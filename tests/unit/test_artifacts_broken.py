@@ -212,6 +212,8 @@ NO_TRANSPOSE = {"in_indptr": None, "in_indices": None, "in_probabilities": None}
         (edge_graph(weights=Weights("magic")), "unknown probability scheme 'magic'"),
         (edge_graph(weights=Weights("file", p=0.5)), "the attribute p belongs to scheme const"),
         (edge_graph(weights=Weights("trivalency")), "weights_seed belongs"),
+        (edge_graph(weights=Weights("uniform", seed=1, low=0.1)), "low and high belong"),
+        (edge_graph(weights=Weights("uniform", seed=1, low=0.3, high=0.1)), "low is 0.3 and high is 0.1"),
         (edge_graph(weights=Weights("const", p=1.5), probabilities=None, in_probabilities=None), r"p is 1.5; \(0, 1\]"),
         (edge_graph(in_indices=np.array([2, 0, 0], np.int32)), "transpose is not the transpose"),
         (edge_graph(in_indptr=np.array([0, 0, 2, 3])), "tails in the transpose of row 1 do not ascend"),

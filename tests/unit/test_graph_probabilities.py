@@ -22,10 +22,13 @@ from gpukit.graph.probabilities import (
     stored,
     threshold,
     trivalency_stored,
+    uniform_stored,
 )
 
 
-@pytest.mark.parametrize("text", ["wc", "file", "none", "trivalency", "const:0.01", "const:1", "const:1e-09"])
+@pytest.mark.parametrize(
+    "text", ["wc", "file", "none", "trivalency", "const:0.01", "const:1", "const:1e-09", "uniform:0.0:0.1"]
+)
 def test_scheme_names_come_back(text):
     assert parse_weights(str(parse_weights(text))) == parse_weights(text)
 
@@ -33,11 +36,15 @@ def test_scheme_names_come_back(text):
 def test_parsed_schemes():
     assert parse_weights("const:0.25") == Weights("const", p=0.25)
     assert parse_weights("trivalency", 7) == Weights("trivalency", seed=7)
+    assert parse_weights("uniform:0:1", 7) == Weights("uniform", seed=7, low=0.0, high=1.0)
     assert parse_weights("wc", 7) == Weights("wc")
 
 
 @pytest.mark.parametrize(
-    "text", ["", "WC", "const", "const:", "const:0", "const:1.1", "const:-1", "const:nan", "const:x"]
+    "text",
+    ["", "WC", "const", "const:", "const:0", "const:1.1", "const:-1", "const:nan", "const:x"]
+    + ["uniform", "uniform:", "uniform:0.1", "uniform:0.2:0.1", "uniform:0:1.1", "uniform:-0.1:1", "uniform:0:nan"]
+    + ["uniform:0:0.1:", "uniform:0:0.1:0.2", "uniform::", "uniform:0:_1"],
 )
 def test_unknown_schemes(text):
     with pytest.raises(UsageError, match="--weights"):
@@ -125,6 +132,53 @@ def test_trivalency_classes_are_equally_likely():
     assert not np.array_equal(trivalency_stored(indptr, indices, 1), trivalency_stored(indptr, indices, 2))
 
 
+def test_uniform_probabilities_are_keyed_and_cover_their_range():
+    rng = np.random.default_rng(1)
+    for low, high in ((0.0, 1.0), (0.25, 0.3), (0.5, 0.5), (1.0, 1.0), (0.0, 2.0**-32)):
+        weights = Weights("uniform", seed=2**63 + 5, low=low, high=high)
+        graph = graph_of(rng.integers(0, 40, (300, 2)), weights, undirected=True)
+        first, last = round(low * ONE), round(high * ONE)
+        for u in range(graph.n):
+            for i in range(graph.indptr[u], graph.indptr[u + 1]):
+                word = int(draw4(np.uint64(2**63 + 5), int(Stream.TRIVALENCY), u, int(graph.indices[i]), 0)[1])
+                assert int(graph.probabilities[i]) + 1 == max(1, first + word * (last - first + 1) // ONE)
+    assert graph.facts["zero_probability_dropped"] == 0
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.1), (0.2, 0.7)])
+def test_uniform_probabilities_are_uniform(low, high):
+    """Shares below every place differ from the law by less than the bound of Dvoretzky, Kiefer, Wolfowitz (1e-6)."""
+    n = 300
+    indptr, indices = np.arange(n + 1) * n, np.tile(np.arange(n, dtype=np.int32), n)
+    words = uniform_stored(indptr, indices, low, high, 1)
+    p = np.sort((words.astype(np.float64) + 1) / ONE)
+    law = (p - low) / (high - low)
+    radius = np.sqrt(np.log(2 / 1e-6) / (2 * n * n))
+    assert np.all(np.abs(np.arange(1, n * n + 1) / (n * n) - law) <= radius + 2**-20)
+    assert p[0] >= low and p[-1] <= high + 2**-32
+    assert np.unique(words).size > 0.99 * n * n
+    # No edge tells anything of the next one in its row, nor of the same place in the next row.
+    grid = ((words.astype(np.float64) + 1) / ONE - (low + high) / 2).reshape(n, n) / (high - low)
+    for product in (grid[:, 1:] * grid[:, :-1], grid[1:] * grid[:-1], grid * grid.T):
+        assert abs(np.triu(product, 1).mean() * 2) < 0.01
+    assert not np.array_equal(words, uniform_stored(indptr, indices, low, high, 2))
+
+
+def test_uniform_probabilities_of_zero_go_at_import():
+    graph = graph_of(PAIRS, Weights("uniform", seed=1, low=0.0, high=0.0))
+    assert (graph.m, graph.n, graph.facts["zero_probability_dropped"]) == (0, 4, 5)
+
+
+def test_combine_of_uniform_probabilities():
+    pairs = [(0, 1), (0, 1), (1, 2)]
+    weights = Weights("uniform", seed=3, low=0.1, high=0.9)
+    once = (out_probabilities(graph_of(pairs, weights)).astype(float) + 1) / ONE
+    twice = graph_of(pairs, weights, parallel="combine")
+    expected = [1 - (1 - once[0]) ** 2, once[1]]
+    assert (out_probabilities(twice).astype(float) + 1) / ONE == pytest.approx(expected, abs=2**-31)
+    assert twice.facts["combined_from"] == "uniform:0.1:0.9"
+
+
 # The linear threshold model
 
 
@@ -134,6 +188,7 @@ def test_trivalency_classes_are_equally_likely():
         graph_of(PAIRS, Weights("wc")),
         graph_of(PAIRS, Weights("const", p=1 / 3)),
         graph_of(PAIRS, Weights("trivalency", seed=1)),
+        graph_of(PAIRS, Weights("uniform", seed=1, low=0.0, high=0.25)),
         graph_of([(i, 999) for i in range(10)], Weights("file"), [0.1] * 10),
         graph_of([(i, 999) for i in range(7)], Weights("file"), [1 / 7] * 7),
         graph_of([(i, 999) for i in range(3)], Weights("file"), [1e-12, 1e-13, 1.0]),
@@ -158,6 +213,11 @@ def test_a_constant_times_the_in_degree():
     check_lt(graph_of(PAIRS, Weights("const", p=0.33)))
     with pytest.raises(InputError, match="into vertex 1 sum to 1.02"):
         check_lt(graph_of(PAIRS, Weights("const", p=0.34)))
+
+
+def test_uniform_probabilities_may_be_too_many():
+    with pytest.raises(InputError, match="the linear threshold model allows at most 1"):
+        check_lt(graph_of(PAIRS, Weights("uniform", seed=1, low=0.6, high=0.9)))
 
 
 def test_a_sum_just_above_one_is_found():

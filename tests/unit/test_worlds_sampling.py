@@ -20,6 +20,7 @@ CASES = [
     ("ic", Weights("const", 0.1)),
     ("ic", Weights("const", 0.4)),
     ("ic", Weights("trivalency", seed=8)),
+    ("ic", Weights("uniform", seed=8, low=0.0, high=0.6)),
     ("lt", Weights()),
     ("lt", Weights("const", 0.15)),
 ]

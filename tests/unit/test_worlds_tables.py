@@ -17,6 +17,7 @@ SCHEMES = (
     Weights("const", 0.3),
     Weights("const", 1.0),
     Weights("trivalency", seed=2),
+    Weights("uniform", seed=2, low=0.0, high=1.0),
 )
 
 

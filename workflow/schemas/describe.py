@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"
 PAGE = ROOT / "docs/configuration.md"
 
+_NUMBER = r"[0-9]*\.?[0-9]+([eE]-?[0-9]+)?"
+
 Positive = Annotated[int, Field(ge=1, lt=2**31)]
 
 
@@ -45,8 +47,9 @@ class GraphEntry(Section):
     undirected: bool = Field(default=False, description="Whether each line stands for an edge in both directions.")
     weights: str = Field(
         default="wc",
-        pattern=r"^(wc|none|trivalency|file|const:[0-9]*\.?[0-9]+([eE]-?[0-9]+)?)$",
-        description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency`, `file` or `none`.",
+        pattern=rf"^(wc|none|trivalency|file|const:{_NUMBER}|uniform:{_NUMBER}:{_NUMBER})$",
+        description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency`, `uniform:LO:HI`, `file` or "
+        "`none`.",
     )
     systems: list[Literal["gim", "imgpu", "kpar", "merit", "diversity"]] = Field(
         default=["gim", "imgpu", "kpar", "merit", "diversity"],
