@@ -19,6 +19,9 @@ app = group("Check results by independent methods.")
 
 _log = logging.getLogger("gpukit")
 
+RUNS = 20_000
+"""Cascades where neither a number nor an error is asked for."""
+
 
 @app.command("spread")
 @with_run(*DEVICE, "seed")
@@ -30,7 +33,14 @@ def spread(
     ] = None,
     ids: Annotated[str | None, option("--ids A,B,…", "The vertex ids of the seeds.")] = None,
     model: ModelOption = MODEL,
-    runs: Annotated[int, option("--runs N", "Cascades to simulate, at least 2.")] = 20_000,
+    runs: Annotated[
+        int | None, option("--runs N", f"Cascades to simulate, at least 2; {RUNS:,} if there is no --error.")
+    ] = None,
+    error: Annotated[
+        float | None,
+        option("--error E", "Simulate until two standard errors are at most this share of the spread, as 0.002."),
+    ] = None,
+    max_runs: Annotated[int | None, option("--max-runs N", "Most cascades for --error; 4,194,304 by default.")] = None,
     prefixes: Annotated[str | None, option("--prefixes A,B,…", "Also the spread of the first A, B, … seeds.")] = None,
     out: MetricsOption = None,
 ) -> None:
@@ -39,7 +49,13 @@ def spread(
     With seeds of several rounds (multi-round influence) the spread counts vertices activated in any of them.
     """
     sizes = [] if prefixes is None else sorted(set(_numbers(prefixes, "--prefixes")))
-    run.params = {"model": model, "runs": runs, "prefixes": sizes}
+    if error is None and max_runs is not None:
+        raise UsageError("--max-runs is for --error; give that too, or leave it out")
+    if error is not None and runs is not None:
+        raise UsageError("give either --runs or --error: one says how many cascades, the other when to stop")
+    runs = RUNS if runs is None else runs
+    run.params = {"model": model, "prefixes": sizes}
+    run.params |= {"runs": runs} if error is None else {"error": error, "max_runs": max_runs}
     if (seeds_file is None) == (ids is None):
         raise UsageError("give the seeds by either --seeds or --ids")
     with run.phase("read"):
@@ -56,9 +72,11 @@ def spread(
         raise UsageError("--prefixes is for seeds of one round; these have several")
     device = run.use_device(work=0.1 * runs * graph.m)
     with run.phase("simulate"), run.progress("cascades") as update:
-        from gpukit.evaluate import forward_curve, forward_rounds
+        from gpukit.evaluate import Until, forward_curve, forward_rounds
 
-        settings: dict[str, Any] = {"model": model, "runs": runs, "seed": run.seed, "device": device}
+        limits = {} if max_runs is None else {"max_runs": max_runs}
+        wanted = runs if error is None else Until(error, **limits)
+        settings: dict[str, Any] = {"model": model, "runs": wanted, "seed": run.seed, "device": device}
         settings["progress"] = update
         if len(rounds) > 1:
             sizes = [sum(len(vertices) for vertices in rounds)]
@@ -66,12 +84,19 @@ def spread(
         else:
             sizes = sorted({*sizes, len(rounds[0])})
             curve = forward_curve(graph, rounds[0], sizes, **settings)
+    runs, reached = curve[-1].runs, max(one.error for one in curve)
+    if error is not None and reached > error:
+        _log.warning(
+            "%s cascades leave two standard errors of %.3g %% of the spread, %.3g %% were asked for; raise --max-runs",
+            f"{runs:,}", 100 * reached, 100 * error,
+        )  # fmt: skip
     columns = {"k": sizes, "spread": [one.spread for one in curve], "stderr": [one.stderr for one in curve]}
     columns |= {"runs": [runs] * len(sizes)}
     run.save_metrics(columns, {"model": model, "rounds": len(rounds)})
     points = [{"k": k, "spread": one.spread, "stderr": one.stderr} for k, one in zip(sizes, curve, strict=True)]
     shown = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {2 * p['stderr']:.2f}" for p in points}
-    run.finish({**points[-1], "runs": runs, "curve": points}, {**shown, "runs": f"{runs:,}; ± is two standard errors"})
+    record = {**points[-1], "runs": runs, "curve": points} | ({} if error is None else {"error": reached})
+    run.finish(record, {**shown, "runs": f"{runs:,}; ± is two standard errors"})
 
 
 @app.command("ppr")

@@ -5,6 +5,6 @@
 power method, ``diversity.py`` structural diversity by listing cliques.
 """
 
-from gpukit.evaluate.spread import SpreadEstimate, forward_curve, forward_rounds, forward_spread
+from gpukit.evaluate.spread import SpreadEstimate, Until, forward_curve, forward_rounds, forward_spread
 
-__all__ = ["SpreadEstimate", "forward_curve", "forward_rounds", "forward_spread"]
+__all__ = ["SpreadEstimate", "Until", "forward_curve", "forward_rounds", "forward_spread"]

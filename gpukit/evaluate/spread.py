@@ -1,11 +1,12 @@
 """Expected spread of a seed set by forward Monte Carlo, under IC and LT; exact integers on every device.
 
 Run i of a seed set depends on (graph, seeds, model, seed, i) only: not on the device, on threads or on the number of
-runs. The runs of two seed sets meet the same coins, so differences between them are less noisy than either.
+runs. How many runs an asked error needs (:class:`Until`) is decided at fixed numbers of runs, never by time. The runs
+of two seed sets meet the same coins, so differences between them are less noisy than either.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,46 @@ from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import check_lt
 
 MAX_ROUNDS = 255
+
+FIRST_RUNS = 1 << 10
+"""Runs of the first batch; each further one doubles what there is."""
+
+MAX_RUNS = 1 << 22
+"""Most runs for an error, where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """As many runs as an error needs: 1,024, 2,048, 4,096, … until two standard errors are small enough.
+
+    Attributes
+    ----------
+    error : float
+        Two standard errors as a share of the mean, in (0, 1): of every prefix.
+    max_runs : int
+        Most runs, in [2, 2**31); the estimate ends there with the error it has.
+    """
+
+    error: float
+    max_runs: int = MAX_RUNS
+
+    def __post_init__(self) -> None:
+        """Check the range; raises UsageError."""
+        if not 0 < self.error < 1:
+            raise UsageError(f"error is {self.error}; a share of the spread in (0, 1) is allowed, as 0.002")
+        if not 2 <= self.max_runs < 1 << 31:
+            raise UsageError(f"max_runs is {self.max_runs}; 2 to 2^31 - 1 are allowed")
+
+    def batches(self) -> Iterator[tuple[int, int]]:
+        """Yield the first run and the number of runs of each batch."""
+        first, end = 0, FIRST_RUNS
+        while first < self.max_runs:
+            yield first, min(end, self.max_runs) - first
+            first, end = end, 2 * end
+
+    def reached(self, found: "Sequence[SpreadEstimate]") -> bool:
+        """Whether estimates are good enough."""
+        return all(one.error <= self.error for one in found)
 
 
 @dataclass(frozen=True)
@@ -49,9 +90,21 @@ class SpreadEstimate:
         pairs = list(zip(distinct.tolist(), counts.tolist(), strict=True))
         runs = len(values)
         total = sum(value * count for value, count in pairs)
-        total_sq = sum(value * value * count for value, count in pairs)
-        variance = (runs * total_sq - total * total) / (runs * runs * (runs - 1))
+        return cls._of_sums(runs, total, sum(value * value * count for value, count in pairs))
+
+    @classmethod
+    def _of_sums(cls, runs: int, total: int, total_sq: int) -> "SpreadEstimate":
+        variance = (runs * total_sq - total * total) / (runs * runs * max(runs - 1, 1))
         return cls(total / runs, math.sqrt(variance), runs, total, total_sq)
+
+    def with_more(self, other: "SpreadEstimate") -> "SpreadEstimate":
+        """Return the estimate from the runs of both."""
+        return self._of_sums(self.runs + other.runs, self.total + other.total, self.total_sq + other.total_sq)
+
+    @property
+    def error(self) -> float:
+        """Two standard errors as a share of the mean; 0 where the mean is 0."""
+        return 2 * self.stderr / self.spread if self.spread else 0.0
 
 
 def forward_spread(
@@ -59,7 +112,7 @@ def forward_spread(
     seeds: Sequence[int] | np.ndarray,
     *,
     model: str = "ic",
-    runs: int = 20_000,
+    runs: int | Until = 20_000,
     seed: int = 0,
     device: Device | None = None,
     targets: np.ndarray | None = None,
@@ -78,8 +131,8 @@ def forward_spread(
     seeds : sequence of int
         Internal vertex ids, distinct, at least one.
     model : {"ic", "lt"}
-    runs : int
-        Number of runs, at least 2.
+    runs : int or Until
+        Number of runs, at least 2, or the error that says how many.
     seed : int
         In [0, 2**64).
     device : Device or None
@@ -110,7 +163,7 @@ def forward_curve(
     prefixes: Sequence[int],
     *,
     model: str = "ic",
-    runs: int = 20_000,
+    runs: int | Until = 20_000,
     seed: int = 0,
     device: Device | None = None,
     targets: np.ndarray | None = None,
@@ -148,7 +201,7 @@ def forward_rounds(
     rounds: Sequence[Sequence[int] | np.ndarray],
     *,
     model: str = "ic",
-    runs: int = 20_000,
+    runs: int | Until = 20_000,
     seed: int = 0,
     device: Device | None = None,
     targets: np.ndarray | None = None,
@@ -201,7 +254,7 @@ def _estimates(
     stages: list[np.ndarray],
     stage_rounds: list[int],
     model: str,
-    runs: int,
+    runs: int | Until,
     seed: int,
     device: Device | None,
     targets: np.ndarray | None,
@@ -210,7 +263,7 @@ def _estimates(
     """Check the rest of the arguments, run on the device, and return one estimate a stage."""
     if model not in ("ic", "lt"):
         raise UsageError(f"model {model!r} is neither ic nor lt")
-    if not 2 <= runs < 1 << 31:
+    if not isinstance(runs, Until) and not 2 <= runs < 1 << 31:
         raise UsageError(f"{runs} runs are not in [2, 2**31); the standard error needs two")
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed {seed} is not in [0, 2**64)")
@@ -230,12 +283,23 @@ def _estimates(
         np.array(stage_rounds, dtype=np.int64),
         seed,
     )
+    found: list[SpreadEstimate] = []
+    for first, count in runs.batches() if isinstance(runs, Until) else [(0, runs)]:
+        values = _values(plan, first, count, device, progress)
+        batch = [SpreadEstimate.of(values[:, stage]) for stage in range(len(stages))]
+        found = [one.with_more(more) for one, more in zip(found, batch, strict=True)] if found else batch
+        if isinstance(runs, Until) and runs.reached(found):
+            break
+    return found
+
+
+def _values(plan: Plan, first: int, count: int, device: Device | None, progress: Progress | None) -> np.ndarray:
+    """Return the value at each stage of the runs first … first + count - 1; progress is told of those before, too."""
+    told = None if progress is None else lambda done, runs: progress(first + done, first + runs)
     if device is not None and device.kind == "cuda":
         from gpukit.evaluate.spread_cuda import run_on_gpus
 
-        values = run_on_gpus(plan, runs, device.gpus, progress)
-    else:
-        from gpukit.evaluate.spread_cpu import run_on_cpu
+        return run_on_gpus(plan, count, device.gpus, told, first=first)
+    from gpukit.evaluate.spread_cpu import run_on_cpu
 
-        values = run_on_cpu(plan, runs, progress)
-    return [SpreadEstimate.of(values[:, stage]) for stage in range(len(stages))]
+    return run_on_cpu(plan, count, told, first=first)

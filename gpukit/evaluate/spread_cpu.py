@@ -212,16 +212,17 @@ def lt_runs(edges, stages, seed, tag, first, visited, left, values):
     visited[n] = epoch
 
 
-def run_on_cpu(plan: Plan, runs: int, progress: Progress | None = None) -> np.ndarray:
+def run_on_cpu(plan: Plan, runs: int, progress: Progress | None = None, *, first: int = 0) -> np.ndarray:
     """Return the value of each run at each stage, with Numba's current number of threads.
 
     Parameters
     ----------
     plan : Plan
     runs : int
-        Run ids 0 … runs - 1.
+        Run ids first … first + runs - 1.
     progress : callable or None
         Called with (runs done, runs).
+    first : int
 
     Returns
     -------
@@ -234,8 +235,9 @@ def run_on_cpu(plan: Plan, runs: int, progress: Progress | None = None) -> np.nd
         scratch = [(*own, np.zeros(n, np.int64)) for own in scratch]
     kernel = ic_runs if plan.model == "ic" else lt_runs
 
-    def run_batch(own: tuple, first: int, count: int) -> None:
-        kernel(edges, stages, np.uint64(plan.seed), plan.tag, first, *own, values[first : first + count])
+    def run_batch(own: tuple, start: int, count: int) -> None:
+        part = values[start : start + count]
+        kernel(edges, stages, np.uint64(plan.seed), plan.tag, first + start, *own, part)
 
     share_runs(scratch, run_batch, runs, BATCH, progress)
     return values

@@ -246,6 +246,7 @@ def run_on_gpus(
     gpus: Sequence[int],
     progress: Progress | None = None,
     *,
+    first: int = 0,
     blocks: int | None = None,
     threads: int = THREADS,
 ) -> np.ndarray:
@@ -255,11 +256,12 @@ def run_on_gpus(
     ----------
     plan : Plan
     runs : int
-        Run ids 0 … runs - 1.
+        Run ids first … first + runs - 1.
     gpus : sequence of int
         CUDA device numbers.
     progress : callable or None
         Called with (runs done, runs).
+    first : int
     blocks : int or None
         Blocks of a launch, each with its scratch; by default 8 for each multiprocessor, fewer where memory is short.
     threads : int
@@ -285,13 +287,13 @@ def run_on_gpus(
             scratch = Scratch(*(cuda.device_array((size, width), dtype) for width, dtype in _scratch(plan)))
             states.append((gpu, size, inputs, scratch))
 
-    def run_batch(state: tuple, first: int, count: int) -> None:
+    def run_batch(state: tuple, start: int, count: int) -> None:
         gpu, size, inputs, scratch = state
         with numba_on(gpu):
             part = cuda.device_array((count, values.shape[1]), np.int64)
             with loading:
-                kernel[size, threads](*inputs, np.uint64(plan.seed), plan.tag, first, scratch, part)
-            part.copy_to_host(values[first : first + count])
+                kernel[size, threads](*inputs, np.uint64(plan.seed), plan.tag, first + start, scratch, part)
+            part.copy_to_host(values[start : start + count])
 
     share_runs(states, run_batch, runs, RUNS_PER_BLOCK * max(state[1] for state in states), progress)
     return values

@@ -90,6 +90,24 @@ def test_seeds_of_several_rounds(capsys, folder, graph):
     assert _run(capsys, *words, "--prefixes", "1")[0] == 2
 
 
+def test_an_error_in_place_of_runs(capsys, folder, graph, caplog):
+    chosen = [4, 0, 9]
+    words = (folder / "G.h5", "--ids", ",".join(map(str, graph.original(chosen))), "--seed", 7, "--prefixes", "1")
+    record = _json(capsys, *words, "--error", 0.02, "--out", folder / "M.h5")
+    assert record["error"] == max(2 * one["stderr"] / one["spread"] for one in record["curve"]) <= 0.02
+    assert record["runs"] in [1024 << i for i in range(10)]
+    assert record["params"]["error"] == 0.02
+    curve = forward_curve(graph, chosen, [1, 3], runs=record["runs"], seed=7)
+    assert [(one["spread"], one["stderr"]) for one in record["curve"]] == [(one.spread, one.stderr) for one in curve]
+    assert read_metrics(folder / "M.h5").arrays["runs"].tolist() == 2 * [record["runs"]]
+    assert "--max-runs" not in caplog.text
+    code, out, err = _run(capsys, *words, "--error", 0.001, "--max-runs", 100, "--device", "cpu", "--json")
+    assert (code, json.loads(out)["runs"]) == (0, 100)
+    assert json.loads(out)["error"] > 0.001
+    said = [line for line in err.splitlines() if "100 cascades leave" in line]
+    assert len(said) == 1 and said[0].endswith("raise --max-runs")
+
+
 def test_summary_for_people(capsys, folder, graph):
     words = (folder / "G.h5", "--ids", int(graph.original([4])[0]), "--runs", 100, "--device", "cpu")
     record = json.loads(_run(capsys, *words, "--json")[1])
@@ -104,6 +122,10 @@ def test_summary_for_people(capsys, folder, graph):
     ("words", "code", "message"),
     [
         (["--ids", "10", "--runs", "1"], 2, "1 runs"),
+        (["--ids", "10", "--runs", "100", "--error", "0.1"], 2, "either --runs or --error"),
+        (["--ids", "10", "--max-runs", "100"], 2, "--max-runs is for --error"),
+        (["--ids", "10", "--error", "0"], 2, "error is 0.0"),
+        (["--ids", "10", "--error", "0.1", "--max-runs", "1"], 2, "max_runs is 1"),
         (["--ids", "10", "--seed", "-1"], 2, "--seed"),
         (["--ids", "10,10"], 2, "vertex 10 is among the seeds more than once"),
         (["--ids", "10,x"], 2, "'x' is not a whole number"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DeviceError
-from gpukit.evaluate import forward_spread
+from gpukit.evaluate import forward_spread, spread
 from gpukit.evaluate.plan import Plan
 from gpukit.evaluate.spread_cpu import run_on_cpu
 from gpukit.graph.csr import Weights
@@ -53,6 +53,15 @@ def test_public_function_and_progress(make_graph, simulator):
     found = forward_spread(graph, [0], runs=3, device=simulator, progress=lambda *done: calls.append(done))
     assert found == forward_spread(graph, [0], runs=3)
     assert calls == [(3, 3)]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_error_needs_as_many_runs_as_on_the_cpu(random_graph, simulator, monkeypatch, model):
+    monkeypatch.setattr(spread, "FIRST_RUNS", 4)
+    graph, until = random_graph(12, 30, 6), spread.Until(0.3, 64)
+    found = forward_spread(graph, [3, 7], model=model, runs=until, seed=2, device=simulator)
+    assert found == forward_spread(graph, [3, 7], model=model, runs=until, seed=2)
+    assert 4 < found.runs <= 64
 
 
 def test_graph_that_does_not_fit(make_graph, simulator, monkeypatch):

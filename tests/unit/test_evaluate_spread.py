@@ -10,7 +10,7 @@ from oracles.statistics import check_cells, check_mean
 
 from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
-from gpukit.evaluate import SpreadEstimate, forward_curve, forward_rounds, forward_spread
+from gpukit.evaluate import SpreadEstimate, Until, forward_curve, forward_rounds, forward_spread
 from gpukit.evaluate.plan import Plan
 from gpukit.evaluate.rule import lt_quota
 from gpukit.evaluate.spread_cpu import run_on_cpu
@@ -224,3 +224,55 @@ def test_progress_reaches_the_end(explicit):
     forward_spread(explicit, [0], runs=200, progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (200, 200)
     assert calls == sorted(calls)
+
+
+def _stop(values, error):
+    """Return after how many runs two standard errors are small enough for each stage, by NumPy's own formulas."""
+    runs = 1024
+    while runs < len(values):
+        some = values[:runs].astype(float)
+        if np.all(2 * some.std(axis=0, ddof=1) / math.sqrt(runs) <= error * some.mean(axis=0)):
+            break
+        runs *= 2
+    return runs
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("error", [0.2, 0.08, 0.06, 0.03])
+def test_as_many_runs_as_an_error_needs(random_graph, model, error):
+    graph = random_graph(60, 150, 5)
+    values = run_on_cpu(_plan(graph, [[3], [7, 1]], [0, 0], model), 1 << 16)
+    found = forward_curve(graph, [3, 7, 1], [1, 3], model=model, runs=Until(error), seed=3)
+    stop = _stop(values, error)
+    assert stop < 1 << 16
+    assert found == forward_curve(graph, [3, 7, 1], [1, 3], model=model, runs=stop, seed=3)
+    assert max(one.error for one in found) <= error
+
+
+def test_an_error_never_takes_more_runs_than_allowed(random_graph):
+    graph = random_graph(60, 150, 5)
+    calls = []
+    for most in (2, 1000, 1024, 1025, 5000):
+        calls.clear()
+        told = lambda *done: calls.append(done)  # noqa: E731
+        found = forward_spread(graph, [3], runs=Until(1e-4, most), seed=3, progress=told)
+        assert found == forward_spread(graph, [3], runs=most, seed=3)
+        assert (found.error > 1e-4 or most == 2) and calls[-1] == (most, most) and calls == sorted(calls)
+
+
+def test_errors_of_sure_and_worthless_spreads(make_graph):
+    graph = make_graph(3, [(0, 1, 1.0), (1, 2, 1.0)])
+    assert forward_spread(graph, [0], runs=Until(1e-6)).runs == 1024
+    assert forward_spread(graph, [0], runs=Until(1e-6), targets=np.zeros(3, np.int64)).error == 0
+
+
+@pytest.mark.parametrize("made", [{"error": 0}, {"error": 1}, {"error": math.nan}, {"error": 0.1, "max_runs": 1}])
+def test_errors_and_runs_that_cannot_be_asked_for(made):
+    with pytest.raises(UsageError, match="allowed"):
+        Until(**made)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_runs_from_the_middle(explicit, model):
+    plan = _plan(explicit, [[0], [2]], [0, 1], model)
+    assert np.array_equal(run_on_cpu(plan, 150, first=77), run_on_cpu(plan, 227)[77:])
