@@ -56,9 +56,9 @@ def measure(graph: Graph, params: Params, device: Device, *, repeat: int, bandwi
     judged = forward_spread(graph, result.seeds, runs=JUDGE_RUNS, seed=params.seed, device=device)
     passes = params.k if params.fresh or result.streamed else 1
     return {
-        "params": {"k": params.k, "worlds": params.worlds, "fresh": params.fresh, "seed": params.seed},
+        "params": {"k": params.k, "worlds": result.worlds, "fresh": params.fresh, "seed": params.seed},
         **record,
-        "floor_ms": passes * params.worlds * prepare_blocks(graph).mean_live * BYTES_PER_ARC / bandwidth * 1e3,
+        "floor_ms": passes * result.worlds * prepare_blocks(graph).mean_live * BYTES_PER_ARC / bandwidth * 1e3,
         "evaluations": result.evaluations,
         "streamed": result.streamed,
         "spread_estimate": result.spread_estimate,

@@ -1,5 +1,6 @@
 """``gpukit imgpu``: greedy influence maximisation over Monte-Carlo worlds, and what vertices reach in them."""
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,6 +23,8 @@ VISITS = 10
 
 LEVEL_WORLDS = 100
 """Worlds at most of which the levels are counted."""
+
+_log = logging.getLogger("gpukit")
 
 app = group("Greedy influence maximisation over Monte-Carlo worlds.")
 
@@ -63,7 +66,9 @@ def run_(
     graph_file: GraphArgument,
     k: SeedsOption,
     *,
-    worlds: WorldsOption = settings.IMGPU_WORLDS,
+    worlds: Annotated[
+        int | None, option("--worlds R", "Number of live-edge worlds; by default as many as the choice needs.")
+    ] = None,
     fresh: Annotated[bool, option("--fresh/--fixed", "New worlds for every seed, or the same worlds for all.")] = False,
     optimisations: Optimisations,
 ) -> None:
@@ -72,7 +77,7 @@ def run_(
     if not 1 <= optimisations.unroll <= 128:
         raise UsageError(f"--unroll is {optimisations.unroll}; 1 to 128 are allowed")
     graph, _ = run.read_graph(graph_file)
-    device = _use_device(run, worlds, k if fresh else 2)
+    device = _use_device(run, worlds or settings.IMGPU_WORLDS, k if fresh else 2)
     how = optimisations.on(device.kind)
     with run.phase("load"):
         from dataclasses import replace
@@ -86,14 +91,25 @@ def run_(
     start = run.timer.seconds()["total"]
     with run.progress("worlds") as update:
         result = maximise(graph, asked, device, timer=run.timer, progress=update, **how)
+    run.params["worlds"] = result.worlds
+    optimism = result.optimism
+    if optimism is not None and not optimism.enough:
+        _log.warning(
+            "%s worlds, the most that are drawn unasked, leave an optimism of %.2g %% ± %.2g %%: seeds may be that "
+            "much worse than more --worlds would give", f"{result.worlds:,}", 100 * optimism.value, 100 * optimism.sd,
+        )  # fmt: skip
     seeds = run.save_seeds(result.seeds, "imgpu", gains=result.gains, spread_estimate=result.spread_estimate)
     record = {"seeds": seeds, **result.facts(), "gains": result.gains.tolist(), "choice_s": _laps(run, start)}
     lines = {
         "seeds": seeds,
         "spread": f"{result.spread_estimate:,.2f} ± {2 * result.stderr:.2g} (two standard errors; "
-        f"{worlds:,} independent worlds)",
+        f"{result.worlds:,} independent worlds)",
         "worlds": f"{result.drawn:,}" + (", drawn again for each seed" if result.streamed else ""),
     }
+    if optimism is not None:
+        lines["optimism"] = (
+            f"{100 * optimism.value:.2g} % ± {100 * optimism.sd:.2g} %, which chose the number of worlds"
+        )
     run.finish(record, lines)
 
 

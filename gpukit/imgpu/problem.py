@@ -9,6 +9,7 @@ import numpy as np
 from gpukit import settings
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
+from gpukit.imgpu.optimism import MAX_WORLDS, Optimism
 
 Progress = Callable[[int, int], None]
 
@@ -24,8 +25,9 @@ class Params:
     ----------
     k : int
         Number of seeds, in [1, n].
-    worlds : int
-        Live-edge worlds R, in [2, 2**31): of each choice, and of the estimate, whose standard error needs two.
+    worlds : int or None
+        Live-edge worlds R, in [2, 2**31): of each choice, and of the estimate, whose standard error needs two. None:
+        as many as the two-fold optimism asks for (:mod:`gpukit.imgpu.optimism`).
     fresh : bool
         Whether each choice draws worlds of its own, as in the paper (Algorithm 2), or all share the same (StaticGreedy,
         Cheng et al., CIKM 2013).
@@ -34,15 +36,17 @@ class Params:
     """
 
     k: int
-    worlds: int = settings.IMGPU_WORLDS
+    worlds: int | None = None
     fresh: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check what needs no graph; raises UsageError."""
-        settings.check_worlds(self.worlds)
-        if self.fresh and self.k * self.worlds > ESTIMATE_FIRST:
-            raise UsageError(f"{self.k} times {self.worlds} fresh worlds are more than 2^47; lower k or worlds")
+        if self.worlds is not None:
+            settings.check_worlds(self.worlds)
+        worlds = self.worlds or MAX_WORLDS
+        if self.fresh and self.k * worlds > ESTIMATE_FIRST:
+            raise UsageError(f"{self.k} times {worlds} fresh worlds are more than 2^47; lower k or worlds")
         if not 0 <= self.seed < 2**64:
             raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
 
@@ -69,6 +73,8 @@ class Result:
         Vertices whose gain was worked out again after the first choice; fixed worlds that are kept only.
     streamed : bool
         Whether fixed worlds did not fit into memory and were drawn again for each choice.
+    optimism : Optimism or None
+        By which the number of worlds was chosen; None where it was given.
     """
 
     seeds: np.ndarray
@@ -79,11 +85,13 @@ class Result:
     drawn: int
     evaluations: int
     streamed: bool
+    optimism: Optimism | None = None
 
     def facts(self) -> dict[str, Any]:
         """Return what a record shows beside the seeds."""
         names = ("spread_estimate", "stderr", "worlds", "drawn", "evaluations", "streamed")
-        return {name: getattr(self, name) for name in names}
+        told = self.optimism or (None, None)
+        return {name: getattr(self, name) for name in names} | dict(zip(("optimism", "optimism_sd"), told, strict=True))
 
 
 def check(graph: Graph, k: int) -> None:

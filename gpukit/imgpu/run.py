@@ -13,13 +13,15 @@ i · R               choice i with fresh worlds; 0 for all with fixed ones
 import heapq
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.graph.csr import Graph
+from gpukit.imgpu.optimism import FEW, FIRST_WORLDS, MAX_WORLDS, Optimism, two_fold
 from gpukit.imgpu.problem import ESTIMATE_FIRST, Params, Progress, Result, check
 from gpukit.worlds.blocks import ArcBlocks, prepare_blocks
 
@@ -109,56 +111,96 @@ def maximise(
     timer = timer or PhaseTimer()
     with timer.phase("transfer"):
         worlds = make_worlds(prepare_blocks(graph), params.seed, device, **options)
-    evaluations = 0
-    first_gains = None
-    if not params.fresh:
-        with timer.phase("worlds"):
-            first_gains = worlds.keep(0, params.worlds, progress)
-    if first_gains is not None:
-        with timer.phase("selection"):
-            seeds, gains, evaluations = lazy_greedy(worlds, first_gains, params, timer, progress)
-    else:
-        seeds, gains = streamed_greedy(worlds, params, timer, progress)
+    r, optimism = params.worlds, None
+    if r is None:
+        r, optimism = enough_worlds(worlds, params, timer, progress)
+    chosen = _choose(worlds, params, 0, r, timer, progress)
+    seeds = chosen.seeds
     with timer.phase("estimate"):
-        values = worlds.reached(ESTIMATE_FIRST, params.worlds, seeds, progress)
+        values = worlds.reached(ESTIMATE_FIRST, r, seeds, progress)
     total, squares = int(values.sum()), int((values * values).sum())
-    r = params.worlds
     variance = (r * squares - total * total) / (r * r * (r - 1))
     return Result(
         seeds=np.array(seeds, np.int32),
-        gains=np.array(gains, np.int64),
+        gains=np.array(chosen.gains, np.int64),
         spread_estimate=total / r,
         stderr=math.sqrt(variance),
         worlds=r,
         drawn=r * (1 + (params.k if params.fresh else 1)),
-        evaluations=evaluations,
-        streamed=not params.fresh and first_gains is None,
+        evaluations=chosen.evaluations,
+        streamed=chosen.streamed,
+        optimism=optimism,
     )
 
 
+class _Choice(NamedTuple):
+    """Seeds in order of choice, and the fields of :class:`Result` of these names."""
+
+    seeds: list[int]
+    gains: list[int]
+    evaluations: int = 0
+    streamed: bool = False
+
+
+def enough_worlds(
+    worlds: Worlds, params: Params, timer: PhaseTimer, progress: Progress | None = None
+) -> tuple[int, Optimism]:
+    """Return how many worlds are enough by their two-fold optimism, which comes from fixed worlds, and that.
+
+    For up to ``FEW`` seeds the number before must have been enough, too. The search ends at ``MAX_WORLDS``.
+    """
+    fixed = replace(params, fresh=False)
+    r, before = FIRST_WORLDS, params.k > FEW
+    while True:
+        half = r // 2
+        choices = [_choose(worlds, fixed, first, half, timer, progress).seeds for first in (0, half)]
+        with timer.phase("estimate"):
+            first, second = ([worlds.reached(start, half, seeds) for seeds in choices] for start in (0, half))
+            optimism = two_fold(first, second)
+        if optimism.enough and before or r >= MAX_WORLDS:
+            return r, optimism
+        r, before = 2 * r, before and params.k > FEW or optimism.enough
+
+
+def _choose(
+    worlds: Worlds, params: Params, first: int, count: int, timer: PhaseTimer, progress: Progress | None
+) -> _Choice:
+    """Choose seeds on worlds first … first + count - 1, or on so many fresh ones for each."""
+    if not params.fresh:
+        with timer.phase("worlds"):
+            gains = worlds.keep(first, count, progress)
+        if gains is not None:
+            with timer.phase("selection"):
+                return _Choice(*lazy_greedy(worlds, gains, params.k, first, count, timer, progress))
+    firsts = [first + (i * count if params.fresh else 0) for i in range(params.k)]
+    return _Choice(*streamed_greedy(worlds, firsts, count, timer, progress), streamed=not params.fresh)
+
+
 def streamed_greedy(
-    worlds: Worlds, params: Params, timer: PhaseTimer, progress: Progress | None
+    worlds: Worlds, firsts: Sequence[int], count: int, timer: PhaseTimer, progress: Progress | None
 ) -> tuple[list[int], list[int]]:
-    """Choose seeds, each by the gains of all vertices over worlds drawn for it (fresh) or drawn again (fixed)."""
+    """Choose seeds, each by the gains of all vertices over ``count`` worlds drawn (again) for it, from its first on."""
     seeds: list[int] = []
     gains: list[int] = []
-    for i in range(params.k):
+    for i, first in enumerate(firsts):
         with timer.phase("worlds"):
-            found = worlds.gains(i * params.worlds if params.fresh else 0, params.worlds, seeds)
+            found = worlds.gains(first, count, seeds)
             found[seeds] = -1
             best = int(found.argmax())
         seeds.append(best)
         gains.append(int(found[best]))
         timer.lap()
         if progress is not None:
-            progress(i + 1, params.k)
+            progress(i + 1, len(firsts))
     return seeds, gains
 
 
 def lazy_greedy(
     worlds: Worlds,
     gains: np.ndarray,
-    params: Params,
+    k: int,
+    first: int,
+    count: int,
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
     refresh: int = REFRESH,
@@ -174,7 +216,10 @@ def lazy_greedy(
         Kept, with no seeds chosen.
     gains : int64 array, shape (n,)
         What each vertex reaches.
-    params : Params
+    k : int
+        Seeds to choose.
+    first, count : int
+        The worlds that are kept.
     timer : PhaseTimer, optional
         Told of each choice as a lap.
     refresh : int
@@ -189,9 +234,9 @@ def lazy_greedy(
     seeds: list[int] = []
     chosen_gains: list[int] = []
     place = evaluations = current = tried = 0
-    while len(seeds) < params.k:
+    while len(seeds) < k:
         if tried >= refresh:
-            gains = worlds.gains(0, params.worlds, seeds)
+            gains = worlds.gains(first, count, seeds)
             gains[seeds] = -1
             order = np.argsort(-gains, kind="stable")[: len(gains) - len(seeds)]
             heap, place, tried, current = [], 0, 0, len(seeds)
@@ -221,7 +266,7 @@ def lazy_greedy(
             if timer is not None:
                 timer.lap()
             if progress is not None:
-                progress(len(seeds), params.k)
+                progress(len(seeds), k)
             continue
         for v, gain in zip(stale, worlds.evaluate(stale), strict=True):
             heapq.heappush(heap, (-gain, v, len(seeds)))

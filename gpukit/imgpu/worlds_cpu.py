@@ -122,6 +122,7 @@ class CpuWorlds:
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
         """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
+        self._shards = []  # the old ones go before there are new
         n, few = self.ready.n, min(16, count)
         gains = np.zeros(n, np.int64)
         lock = Lock()

@@ -65,6 +65,7 @@ class CudaWorlds:
         self._none = Buffer(none)
         self._nowhere = for_launch(Kept(none, none, np.empty(0, np.int64), none))
         self._kept: tuple[Buffer, ...] = ()
+        self._state = self._seen = self._queue = self._none
 
     def _make_room(self, arcs: int) -> None:
         """Make working space for worlds of so many live arcs."""
@@ -129,6 +130,8 @@ class CudaWorlds:
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
         """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
+        # The old ones go before there are new.
+        self._kept, self._state, self._seen, self._queue = (), self._none, self._none, self._none
         mean = self.ready.mean_live
         arcs = int((2 if self.ready.paired else 1) * (count * mean + 8 * (count * mean) ** 0.5 + 64))
         slots = int(min(self.ready.n * count, 2 * arcs))

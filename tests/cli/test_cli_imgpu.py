@@ -48,6 +48,22 @@ def test_record_and_artifact(record, folder, graph):
     assert main(["verify", "S.h5"]) == 0
 
 
+def test_the_number_of_worlds_is_found(record, good, folder, graph, monkeypatch, capsys):
+    found = record("run", "G.h5", "--out", "S.h5", "-k", 4, "--seed", 3)
+    expected = maximise(graph, Params(4, seed=3))
+    assert {name: found[name] for name in expected.facts()} == expected.facts()
+    assert found["optimism"] + found["optimism_sd"] <= 0.01
+    assert found["params"]["worlds"] == found["worlds"] == expected.worlds
+    good("run", "G.h5", "--out", "T.h5", "-k", 4, "--seed", 3, "--worlds", found["worlds"])
+    assert (folder / "S.h5").read_bytes() == (folder / "T.h5").read_bytes()
+    assert "which chose the number of worlds" in good("run", "G.h5", "--out", "S.h5", "-k", 4, "--seed", 3)
+    monkeypatch.setattr("gpukit.imgpu.run.MAX_WORLDS", 128)
+    assert main(["imgpu", "run", "G.h5", "--out", "S.h5", "-k", "4", "--seed", "3", "--device", "cpu", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["worlds"] == 128
+    assert len([line for line in err.splitlines() if "128 worlds, the most that are drawn unasked" in line]) == 1
+
+
 @pytest.mark.parametrize("mode", ["--fresh", "--fixed"])
 def test_bytes_do_not_depend_on_threads(good, folder, mode):
     for name, threads, seed in (("A.h5", 1, 0), ("B.h5", 2, 0), ("C.h5", 1, 1)):

@@ -8,7 +8,7 @@ import pytest
 from gpukit.errors import DeviceError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.imgpu import Params, maximise
+from gpukit.imgpu import Params, maximise, run
 from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 
@@ -133,3 +133,14 @@ def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
     assert worlds.cap == cap and len(worlds._kept[-1]) > 64
     worlds.memory = space + 80 * KEPT_SLOT + 70 * KEPT_ARC
     assert worlds.keep(0, 4) is None
+
+
+def test_as_many_worlds_as_on_the_cpu(simulator, random_graph, monkeypatch):
+    """Halves are kept one after the other, from different first worlds."""
+    monkeypatch.setattr(run, "FIRST_WORLDS", 4)
+    monkeypatch.setattr(run, "MAX_WORLDS", 4)
+    graph = random_graph(6, 9, 6, Weights("const", 0.4))
+    cpu, gpu = maximise(graph, Params(1, seed=6)), maximise(graph, Params(1, seed=6), simulator, blocks=1, threads=32)
+    assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (gpu.seeds.tolist(), gpu.gains.tolist())
+    assert (cpu.worlds, cpu.optimism, cpu.spread_estimate) == (gpu.worlds, gpu.optimism, gpu.spread_estimate)
+    assert cpu.worlds == 4 and min(cpu.optimism) > 0

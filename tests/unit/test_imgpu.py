@@ -16,6 +16,7 @@ from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise, run
+from gpukit.imgpu.optimism import two_fold
 from gpukit.imgpu.problem import ESTIMATE_FIRST
 from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
@@ -184,3 +185,63 @@ def test_explicit_probabilities_of_undirected_graphs():
     assert prepare_blocks(same).paired
     cascade = build_graph(np.array(u), np.array(v), weights=Weights(), undirected=True, ids=False)
     assert not prepare_blocks(cascade).paired
+
+
+# How many worlds
+
+
+def _by_hand(graph, k, seed, worlds):
+    """Return o and its standard deviation from greedy by brute force on each half, and searches in every world."""
+    ready, half = prepare_blocks(graph), worlds // 2
+    halves = [[arcs_of(ready, seed, id_) for id_ in range(first, first + half)] for first in (0, half)]
+    seeds = [greedy(graph.n, arcs, k, False)[0] for arcs in halves]
+    reach = np.array([[[len(searched(graph.n, one, s)) for one in arcs] for arcs in halves] for s in seeds])
+    mean = (reach[0, 1].mean() + reach[1, 0].mean()) / 2
+    gaps = reach[0, 0] - reach[1, 0], reach[1, 1] - reach[0, 1]
+    value = sum(max(gap.mean(), 0) for gap in gaps) / 2 / mean
+    return value, np.sqrt(sum(gap.var(ddof=1) / half for gap in gaps)) / 2 / mean
+
+
+@pytest.mark.parametrize(("k", "key"), [(3, 1), (3, 2), (11, 1), (11, 4)])
+def test_the_number_of_worlds_follows_from_two_halves(random_graph, monkeypatch, k, key):
+    monkeypatch.setattr(run, "FIRST_WORLDS", 8)
+    graph = random_graph(16, 36, key, Weights("const", 0.3))
+    found = maximise(graph, Params(k, seed=key))
+    tried = [8 << i for i in range(12) if 8 << i <= found.worlds]
+    assert tried[-1] == found.worlds > 8
+    values = [_by_hand(graph, k, key, worlds) for worlds in tried]
+    enough = [value + sd <= 0.01 for value, sd in values]
+    stops = enough if k > 10 else [a and b for a, b in zip(enough, [False, *enough], strict=False)]
+    assert stops.index(True) == len(tried) - 1
+    assert found.optimism == pytest.approx(values[-1])
+    given = maximise(graph, Params(k, found.worlds, seed=key))
+    check_same(found, given)
+    assert (given.optimism, given.facts()["optimism"], found.facts()["optimism"]) == (None, None, found.optimism[0])
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_the_number_of_worlds_does_not_depend_on_the_machine(random_graph, monkeypatch, fresh):
+    monkeypatch.setattr(run, "FIRST_WORLDS", 16)
+    graph = random_graph(60, 200, 3, Weights("const", 0.2))
+    one = maximise(graph, Params(6, None, fresh, seed=4))
+    for threads, options in ((3, {}), (1, {"memory": 0})):
+        other = maximise(graph, Params(6, None, fresh, seed=4), Device("cpu", "", (), threads, ""), **options)
+        check_same(one, other)
+        assert (one.worlds, one.optimism) == (other.worlds, other.optimism)
+    check_same(one, maximise(graph, Params(6, one.worlds, fresh, seed=4)))
+
+
+def test_worlds_end_at_the_most(random_graph, monkeypatch):
+    monkeypatch.setattr(run, "FIRST_WORLDS", 4)
+    monkeypatch.setattr(run, "MAX_WORLDS", 16)
+    graph = random_graph(300, 900, 1, Weights("const", 0.05))
+    found = maximise(graph, Params(20))
+    assert found.worlds == 16 and not found.optimism.enough
+
+
+def test_seeds_that_agree_have_no_optimism():
+    same = np.array([5, 7, 3])
+    assert two_fold([same, same], [same, same]) == (0, 0)
+    worse = two_fold([same, same + 1], [same + 1, same])
+    assert (worse.value, worse.sd) == (0, 0), "each half likes the other's seeds better: no surplus"
+    assert two_fold([same, same - 1], [same - 1, same]).value == 1 / 4
