@@ -60,6 +60,10 @@ def import_graph(
         Literal["merge", "combine"],
         option("--parallel-edges", "Count a repeated edge once, or as that many independent chances."),
     ] = "merge",
+    scale: Annotated[
+        Literal["max", "in-sum"] | None,
+        option("--scale", "Make probabilities of counts: w / largest w, or w / sum of those into the same vertex."),
+    ] = None,
     vertices: Annotated[int | None, option("--vertices N", "The ids are 0 … N-1, also those without edges.")] = None,
     dataset: Annotated[
         str | None, option("--dataset NAME", "The file is this one of `gpukit data list`; it says the rest.")
@@ -82,21 +86,26 @@ def import_graph(
         undirected, vertices = undirected or known.undirected, known.vertices
     run.params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel, "vertices": vertices}
     run.params |= {"dataset": known.name} if known is not None else {}
+    run.params |= {"scale": scale} if scale is not None else {}
     run.params |= {name: value for name, value in vars(text).items() if value is not None}
     run.use_device()
     from gpukit.graph.build import build_graph
     from gpukit.graph.dialect import Asked
+    from gpukit.graph.parsing import COUNTS, PROBABILITIES
     from gpukit.graph.probabilities import parse_weights
     from gpukit.graph.readers import read_edges
 
     asked = Asked(text.sep, text.header, text.columns, text.ids)
     scheme = parse_weights(weights, run.seed)
+    if scale is not None and scheme.scheme != "file":
+        raise UsageError(f"--scale makes probabilities of a third column, but --weights is {weights}; use file")
+    highest = (COUNTS if scale else PROBABILITIES) if scheme.scheme == "file" else 0
     if vertices is not None and vertices < 1:
         raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
     with run.phase("read"), run.progress("read") as update:
-        listed = read_edges(edges, scheme.scheme == "file", update, asked)
+        listed = read_edges(edges, highest, update, asked)
         run.inputs = {} if listed.digest is None else {"edges": listed.digest}
-    understood = _told(listed, scheme.scheme == "file")
+    understood = _told(listed, highest > 0)
     if (listed.ids is not None or listed.n is not None) and vertices is not None:
         kind = listed.said.get("format", "Matrix Market")
         raise UsageError(f"--vertices does not go with a {kind} file, which declares its vertices")
@@ -114,6 +123,7 @@ def import_graph(
             ids=listed.ids if listed.ids is not None else vertices is None and listed.n is None,
             n=vertices if listed.n is None else listed.n,
             labels=listed.labels,
+            scale=scale,
             transpose=transpose,
             facts={"text": understood} if understood and not (listed.dialect and listed.dialect.plain) else {},
         )

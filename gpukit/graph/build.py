@@ -13,6 +13,7 @@ from gpukit.graph.memory import check_building
 from gpukit.graph.probabilities import (
     cascade_stored,
     in_degrees,
+    scaled,
     stored,
     threshold,
     trivalency_stored,
@@ -31,6 +32,7 @@ def build_graph(
     ids: bool | np.ndarray = True,
     n: int | None = None,
     labels: Labels | None = None,
+    scale: str | None = None,
     transpose: bool = True,
     facts: dict | None = None,
 ) -> Graph:
@@ -50,7 +52,8 @@ def build_graph(
     u, v : integer arrays, shape (lines,)
         Tails and heads.
     w : float64 array, shape (lines,), or None
-        Probabilities in [0, 1]; needed by the scheme ``file`` and not used by others.
+        Probabilities in [0, 1], or with ``scale`` finite numbers >= 0; needed by the scheme ``file``, not used by
+        others.
     weights : Weights
         The scheme; weighted cascade if not given.
     undirected : bool
@@ -64,6 +67,9 @@ def build_graph(
         Number of vertices, with ``ids=False``; by default one more than the largest in use.
     labels : Labels or None
         Names of the vertices, of which ``u`` and ``v`` hold positions; ``ids`` and ``n`` do not count then.
+    scale : {"max", "in-sum"} or None
+        Makes probabilities of weights: w / max w, or w / the sum of the weights into the head. Edges that merge count
+        once, with the largest weight; those that combine count each.
     transpose : bool
         Whether to keep the in-edges as well.
     facts : dict or None
@@ -87,7 +93,9 @@ def build_graph(
         raise UsageError("--weights file needs a third column of probabilities; give a file with one, or --weights wc")
     if parallel not in ("merge", "combine"):
         raise UsageError(f"parallel edges: {parallel!r}; choose merge or combine")
-    facts = {"lines": len(u)} | (facts or {})
+    if scale is not None and (weights.scheme != "file" or scale not in ("max", "in-sum")):
+        raise UsageError(f"scale {scale!r}: max and in-sum are allowed, with weights from the file")
+    facts = {"lines": len(u)} | ({"scale": scale} if scale else {}) | (facts or {})
     if labels is not None:
         ids, n = False, len(labels)
     unequal = weights.scheme in EXPLICIT or parallel == "combine"
@@ -100,7 +108,7 @@ def build_graph(
         zero = keep & (w == 0)
         facts["zero_probability_dropped"] = int(np.count_nonzero(zero))
         keep &= ~zero
-        words = np.tile(stored(w[keep]), 2 if undirected else 1)
+        words = np.tile(w[keep] if scale else stored(w[keep]), 2 if undirected else 1)
     if weights.high == 0:
         facts["zero_probability_dropped"] = int(np.count_nonzero(keep))
         keep[:] = False
@@ -110,10 +118,14 @@ def build_graph(
     if words is None:
         keys.sort()
     else:
-        order = np.argsort(keys)
+        order = np.lexsort((words, keys)) if scale else np.argsort(keys)
         keys, words = keys[order], words[order]
         del order
+        if scale and parallel == "combine":
+            words = stored(scaled(words, keys & 0xFFFFFFFF, n, scale))
     indptr, indices, starts, words, repeats = _merge(keys, words, n, parallel)
+    if scale and words is not None and parallel == "merge":
+        words = stored(scaled(words, indices, n, scale))
     facts["parallel_edges_merged"] = repeats // 2 if undirected else repeats
     if len(indices) > MAX_EDGES:
         raise InputError(f"{len(indices)} edges are too many; a graph holds at most 2**32 - 1 directed edges")
@@ -220,8 +232,8 @@ def _merge(
         The rows without repeats.
     starts : int64 array or None
         Where the group of each edge starts among the keys, and the end; only when edges combine.
-    words : uint32 array or None
-        The merged words.
+    words : array or None
+        The merged words, or weights.
     repeats : int
         How many keys went.
     """

@@ -49,7 +49,7 @@ class Delimited:
             if chunk is not None:
                 chunks.append(chunk)
             block = next(blocks, None)
-        return join(chunks, self.form.weights)
+        return join(chunks, self.form.weights > 0)
 
     def _parse(self, line: int, text: bytes) -> Chunk | None:
         check_text(self.form.name, text, line)
@@ -99,7 +99,7 @@ class Delimited:
         if (table[said.width] != "").any():
             return None
         w = np.ascontiguousarray(table[said.columns[2]].to_numpy()) if weights else None
-        if w is not None and not (w.min() >= 0 and w.max() <= 1):
+        if w is not None and not (w.min() >= 0 and w.max() <= weights):
             return None
         if self.names is not None:
             ends = self._numbers(np.concatenate([table[source].to_numpy(), table[target].to_numpy()]))
@@ -144,7 +144,7 @@ class Delimited:
             u.append(self._end(where, fields[said.columns[0]]))
             v.append(self._end(where, fields[said.columns[1]]))
             if form.weights:
-                w.append(read_weight(where, fields, said.columns[2]))
+                w.append(read_weight(form, where, fields, said.columns[2]))
         tails, heads = (
             (np.array(ends, np.int64) if self.names is None else self.names.numbers(ends)) for ends in (u, v)
         )

@@ -115,7 +115,7 @@ def text_lines(block: bytes, first: int) -> Iterator[tuple[int, bytes]]:
         start, number = end + 1, number + 1
 
 
-def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: bool) -> Dialect:
+def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: float) -> Dialect:
     """Return how to read a text.
 
     Parameters
@@ -126,7 +126,7 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: b
         Its first lines that hold something, with their numbers; at least one.
     asked : Asked
         What is said of it.
-    weights : bool
+    weights : float
         Whether weights are read.
 
     Raises
@@ -261,7 +261,7 @@ def _known_ends(names: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def choose_columns(name: str, first: Sequence[str], header: bool, asked: Asked, weights: bool) -> tuple[int, ...]:
+def choose_columns(name: str, first: Sequence[str], header: bool, asked: Asked, weights: float) -> tuple[int, ...]:
     """Return the places of source, target and, where it is read, weight; raises like :func:`look`."""
     if len(asked.names) == 3 and not weights:
         raise UsageError(

@@ -12,7 +12,7 @@ import numpy as np
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.dialect import Asked, choose_columns
 from gpukit.graph.labels import CONTROL, Interned, Labels
-from gpukit.graph.parsing import MAX_ID, shown
+from gpukit.graph.parsing import MAX_ID, not_a_weight, shown
 
 BY_CONTENT = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}
 BY_NAME = {
@@ -73,7 +73,7 @@ def kind_of(name: str, stream: Any, packed: bool) -> str | None:
     return found or (None if head[:1].isdigit() else named)
 
 
-def read_foreign(name: str, kind: str, stream: Any, asked: Asked, weights: bool) -> Found:
+def read_foreign(name: str, kind: str, stream: Any, asked: Asked, weights: float) -> Found:
     """Read a file of another library's format.
 
     Parameters
@@ -86,8 +86,9 @@ def read_foreign(name: str, kind: str, stream: Any, asked: Asked, weights: bool)
         Its content, unpacked.
     asked : Asked
         ``columns`` of a table, and ``ids``.
-    weights : bool
-        Whether to read weights: a column, the values of a matrix, or the attribute ``weight`` of edges.
+    weights : float
+        The highest weight, 0 to read none: of a column, of the values of a matrix, or of the attribute ``weight`` of
+        edges.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def _library(name: str, kind: str, module: str, extra: str) -> Any:
         raise UsageError(f"{name} is {kind}, which the package {package} reads; install gpukit[{extra}]") from None
 
 
-def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: bool) -> Found:
+def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: float) -> Found:
     module = "pyarrow.parquet" if kind == "Parquet" else "pyarrow.feather"
     library = _library(name, kind, module, "parquet")
     if kind == "Parquet":
@@ -139,7 +140,7 @@ def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: boo
             )
     w = None
     if weights:
-        w = _weights(name, columns.column(wanted[2]).to_pandas().to_numpy(np.float64))
+        w = _weights(name, weights, columns.column(wanted[2]).to_pandas().to_numpy(np.float64))
     values = [end.to_pandas().to_numpy() for end in ends]
     found = _vertices(name, np.concatenate(values), asked)
     half = columns.num_rows
@@ -147,7 +148,7 @@ def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: boo
     return Found(found.u[:half], found.u[half:], w, said, labels=found.labels)
 
 
-def _matrix(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: bool) -> Found:
+def _matrix(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: float) -> Found:
     """Read a sparse matrix: entry (i, j) is the edge i → j, vertices are 0 … n-1."""
     from scipy.sparse import load_npz
 
@@ -157,12 +158,12 @@ def _matrix(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: bo
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         size = " by ".join(map(str, matrix.shape))
         raise InputError(f"{name} is {size}; a graph is a square matrix")
-    w = _weights(name, np.asarray(matrix.data, np.float64)) if weights else None
+    w = _weights(name, weights, np.asarray(matrix.data, np.float64)) if weights else None
     u, v = (np.asarray(part, np.int64) for part in (matrix.row, matrix.col))
     return Found(u, v, w, {"format": kind, "ids": "integer"}, n=matrix.shape[0])
 
 
-def _network(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: bool) -> Found:
+def _network(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: float) -> Found:
     """Read a graph by NetworkX; a vertex is called by its id there, of GML and Pajek by its label."""
     library = _library(name, kind, "networkx", "networkx")
     graph = getattr(library, _READERS[kind])(content)
@@ -174,7 +175,7 @@ def _network(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: b
             raise InputError(
                 f"{name}: edge {shown(f'{missing[0]} {missing[1]}')} has no weight; --weights file needs all"
             )
-        w = _weights(name, np.array([edge[2] for edge in edges], np.float64))
+        w = _weights(name, weights, np.array([edge[2] for edge in edges], np.float64))
     nodes = [str(node) for node in graph]
     place = {node: i for i, node in enumerate(graph)}
     u, v = (np.array([place[edge[side]] for edge in edges], np.int64) for side in (0, 1))
@@ -231,10 +232,10 @@ def _texts(name: str, values: Sequence[Any]) -> _Vertices:
     return _Vertices(vertices[numbers].astype(np.int64), labels)
 
 
-def _weights(name: str, w: np.ndarray) -> np.ndarray:
-    """Return weights that are probabilities; InputError names the first that is none."""
-    wrong = ~((w >= 0) & (w <= 1))
+def _weights(name: str, highest: float, w: np.ndarray) -> np.ndarray:
+    """Return weights that are in [0, highest]; InputError names the first that is not."""
+    wrong = ~((w >= 0) & (w <= highest))
     if wrong.any():
         place = int(wrong.argmax())
-        raise InputError(f"{name}, edge {place + 1}: weight {w[place]} is not a probability in [0, 1]")
+        raise InputError(f"{name}, edge {place + 1}: weight {w[place]} {not_a_weight(highest)}")
     return w

@@ -8,6 +8,7 @@ line at fault.
 
 import io
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,10 @@ import numpy as np
 from gpukit.errors import InputError
 
 MAX_ID = 2**63 - 1
+
+PROBABILITIES = 1.0
+COUNTS = sys.float_info.max
+"""The highest weight that is read, where weights are probabilities and where they are to be scaled."""
 
 _PLAIN = bytes(range(32, 127)) + b"\t\n"
 COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
@@ -29,10 +34,10 @@ Chunk = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 @dataclass(frozen=True)
 class Format:
-    """What a data line may hold: ids in [lowest, highest], and whether a weight follows."""
+    """What a data line may hold: ids in [lowest, highest], and a weight in [0, weights] unless that is 0."""
 
     name: str
-    weights: bool
+    weights: float
     lowest: int = 0
     highest: int = MAX_ID
 
@@ -95,7 +100,7 @@ def _parse_fast(form: Format, text: bytes) -> Chunk | None:
     highest = max(u.max(), v.max())
     if min(u.min(), v.min()) < form.lowest or highest > form.highest:
         return None
-    if w is not None and not (w.min() >= 0 and w.max() <= 1):
+    if w is not None and not (w.min() >= 0 and w.max() <= form.weights):
         return None
     narrow = np.int32 if highest < 2**31 else np.int64
     return u.astype(narrow, copy=False), v.astype(narrow, copy=False), w
@@ -117,7 +122,7 @@ def _parse_lines(form: Format, text: bytes, line: int) -> Chunk:
         u.append(read_vertex(form, where, fields[0]))
         v.append(read_vertex(form, where, fields[1]))
         if form.weights:
-            w.append(read_weight(where, fields))
+            w.append(read_weight(form, where, fields))
     return (
         np.array(u, dtype=np.int64),
         np.array(v, dtype=np.int64),
@@ -139,13 +144,18 @@ def read_vertex(form: Format, where: str, text: str) -> int:
     return value
 
 
-def read_weight(where: str, fields: list[str], place: int = 2) -> float:
-    """Return the probability in the field at ``place``; InputError if it is none."""
+def not_a_weight(highest: float) -> str:
+    """Return what is said of a weight outside [0, highest]."""
+    return "is not a probability in [0, 1]; --scale takes counts" if highest == 1 else "is not a finite number >= 0"
+
+
+def read_weight(form: Format, where: str, fields: list[str], place: int = 2) -> float:
+    """Return the weight in the field at ``place``; InputError if it is none."""
     if len(fields) <= place:
         raise InputError(f"{where}: no weight; with weights from the file a line is 'u v p'")
     value = float(fields[place]) if NUMBER.fullmatch(fields[place]) else -1.0
-    if not 0 <= value <= 1:
-        raise InputError(f"{where}: weight {shown(fields[place])} is not a probability in [0, 1]")
+    if not 0 <= value <= form.weights:
+        raise InputError(f"{where}: weight {shown(fields[place])} {not_a_weight(form.weights)}")
     return value
 
 

@@ -73,6 +73,26 @@ def stored(p: np.ndarray) -> np.ndarray:
     return (np.maximum(np.floor(np.asarray(p, np.float64) * ONE + 0.5), 1.0) - 1.0).astype(np.uint32)
 
 
+def scaled(w: np.ndarray, heads: np.ndarray, n: int, scale: str) -> np.ndarray:
+    """Return the probabilities that weights of edges stand for: their share of the largest, or of those into the head.
+
+    Parameters
+    ----------
+    w : float64 array, shape (m,)
+        Above 0, in an order that does not depend on the input: a sum of floating-point numbers depends on it.
+    heads : integer array, shape (m,)
+    n : int
+        Number of vertices.
+    scale : {"max", "in-sum"}
+    """
+    if scale == "max":
+        return w / w.max(initial=0)
+    sums = np.bincount(heads, weights=w, minlength=n)
+    if not np.all(np.isfinite(sums)):
+        raise InputError("the weights into a vertex sum to more than 1.8e308; divide them all by something")
+    return w / sums[heads]
+
+
 def cascade_stored(in_degree: np.ndarray) -> np.ndarray:
     """Return the stored words (uint32) of p = 1/d, rounded in integers; 0 where d = 0."""
     d = np.maximum(np.asarray(in_degree, np.int64), 1)

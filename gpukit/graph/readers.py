@@ -111,7 +111,7 @@ class _Digested(io.FileIO):
 
 def read_edges(
     path: str | Path,
-    weights: bool = False,
+    weights: float = 0,
     progress: Callable[[int, int], object] | None = None,
     asked: Asked | None = None,
 ) -> EdgeList:
@@ -126,8 +126,9 @@ def read_edges(
     ----------
     path : str or Path
         The file; it may be a pipe, and ``-`` is standard input.
-    weights : bool
-        Whether to read a column of probabilities, the third if nothing else is said.
+    weights : float
+        The highest weight of a column of them, the third if nothing else is said: 1 for probabilities,
+        :data:`gpukit.graph.parsing.COUNTS` for what is to be scaled; 0: none are read.
     progress : callable, optional
         ``progress(bytes read, size)`` of the file as it is stored; not called for a pipe.
     asked : Asked, optional
@@ -141,7 +142,7 @@ def read_edges(
     ------
     InputError
         If the file cannot be read, is not an edge list, or holds an id outside [0, 2**63 - 1] or a weight outside
-        [0, 1]; the line is named.
+        [0, weights]; the line is named.
     UsageError
         If what is said of the text does not fit it.
     """
@@ -197,7 +198,9 @@ def _read_text(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[in
     dialect = look(form.name, lines, asked, form.weights) if lines else None
     if dialect is None or dialect.plain:
         chunks, columns = parse_all(form, first, blocks)
-        return EdgeList(*join(chunks, form.weights), columns, dialect=dialect, said=dialect.record() if dialect else {})
+        return EdgeList(
+            *join(chunks, form.weights > 0), columns, dialect=dialect, said=dialect.record() if dialect else {}
+        )
     reader = Delimited(form, dialect)
     u, v, w = reader.edges(first, blocks)
     labels = None
@@ -297,7 +300,7 @@ def _numbered(blocks: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
         line += block.count(b"\n")
 
 
-def _read_matrix_market(name: str, first: bytes, blocks: Iterator[tuple[int, bytes]], weights: bool) -> EdgeList:
+def _read_matrix_market(name: str, first: bytes, blocks: Iterator[tuple[int, bytes]], weights: float) -> EdgeList:
     """Read a square coordinate matrix: entry (i, j) is the edge i → j, ids are 1 … n."""
     header, size_line, size, body = _matrix_header(name, first)
     words = header.lower().split()
@@ -316,10 +319,10 @@ def _read_matrix_market(name: str, first: bytes, blocks: Iterator[tuple[int, byt
     rows, columns, entries = map(int, size.split())
     if rows != columns or not 0 < rows <= MAX_VERTICES:
         raise InputError(f"{name}, line {size_line}: {rows} by {columns}; a graph is square, with 1 … 2**31 - 1 rows")
-    check_building(rows, 0, weights)
+    check_building(rows, 0, weights > 0)
     form = Format(name, weights, 1, rows)
     chunks, fields = parse_all(form, (size_line + 1, body), blocks)
-    u, v, w = join(chunks, weights)
+    u, v, w = join(chunks, weights > 0)
     if len(u) != entries:
         raise InputError(f"{name} has {len(u)} entries, line {size_line} promises {entries}; fetch or write it again")
     if not len(u):

@@ -13,6 +13,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 
 from gpukit.artifacts import read_graph, read_graph_file, read_header
 from gpukit.cli.app import main
@@ -172,6 +173,23 @@ def test_seed_decides_what_is_drawn(gpukit, edges, tmp_path, weights):
     assert gpukit("graph", "info", tmp_path / "g.h5", "--json")[1]["weights"] == weights
 
 
+@pytest.mark.parametrize("scale", ["max", "in-sum"])
+def test_counts_of_any_format(gpukit, edges, tmp_path, scale):
+    """Counts in a third column, of a matrix, and among names, are read by each reader and give the same graph."""
+    edges.write_text("1 3 8\n2 3 2e0\n3 1 5\n")
+    (tmp_path / "e.csv").write_text("from,to,calls\n1,3,8\n2,3,2\n3,1,5\n")
+    (tmp_path / "e.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 3 8\n2 3 2\n3 1 5\n")
+    scipy.sparse.save_npz(tmp_path / "e.npz", scipy.sparse.coo_array(([8, 2, 5], ([0, 1, 2], [2, 2, 0])), shape=(3, 3)))
+    expected = {"max": [1, 0.25, 0.625], "in-sum": [0.8, 0.2, 1]}[scale]
+    for name in (edges, tmp_path / "e.csv", tmp_path / "e.mtx", tmp_path / "e.npz"):
+        words = ("graph", "import", name, "--weights", "file", "--scale", scale, "--out", tmp_path / "g.h5", "--json")
+        code, record, _ = gpukit(*words)
+        graph = read_graph(tmp_path / "g.h5")
+        assert (code, record["scale"], record["params"]["scale"]) == (0, scale, scale)
+        assert (graph.probabilities + 1.0).tolist() == pytest.approx([2**32 * p for p in expected], abs=1)
+    assert gpukit("verify", tmp_path / "g.h5")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("content", "options", "code", "expected"),
     [
@@ -180,6 +198,11 @@ def test_seed_decides_what_is_drawn(gpukit, edges, tmp_path, weights):
         ("1 2 0\n", ("--weights", "file"), 3, "no edges: 0 self-loops and 1 edges of probability 0"),
         ("1 2 1.5\n", ("--weights", "file"), 3, "weight '1.5'"),
         ("1 2\n", ("--weights", "file"), 3, "no weight"),
+        ("1 2 3\n", ("--weights", "file"), 3, "--scale takes counts"),
+        ("1 2 3\n", ("--scale", "max"), 2, "--scale makes probabilities of a third column, but --weights is wc"),
+        ("1 2 -3\n", ("--weights", "file", "--scale", "max"), 3, "weight '-3' is not a finite number >= 0"),
+        ("1 2 1e999\n", ("--weights", "file", "--scale", "max"), 3, "weight '1e999' is not a finite number >= 0"),
+        ("1 2 3\n", ("--weights", "file", "--scale", "sum"), 2, "--scale"),
         ("1 9\n", ("--vertices", "5"), 3, r"vertex 9 is outside [0, 4]"),
         ("1 2\n", ("--vertices", "0"), 2, "--vertices is 0"),
         ("1 2\n", ("--weights", "const:2"), 2, "--weights const:2"),

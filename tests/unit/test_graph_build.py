@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph, transpose
 from gpukit.graph.csr import Graph, Weights
+from gpukit.graph.probabilities import check_lt
 
 BIGGEST = 2**63 - 1
 NO_P = Weights("none")
@@ -277,3 +278,72 @@ def test_internal_is_the_inverse_of_original():
     with pytest.raises(InputError, match="vertex -1 is not"):
         make([(0, 1)]).internal(-1)
     assert int(graph.internal(17)) == 1
+
+
+# Weights that are counts
+
+
+def _probabilities(rows, scale, undirected, combine):
+    """Return {(tail, head): p} of (tail, head, weight) rows, in exact fractions, step by step."""
+    both = rows + [(v, u, w) for u, v, w in rows] if undirected else rows
+    kept = [(u, v, Fraction(w)) for u, v, w in both if u != v and w > 0]
+    if not combine:
+        best = {}
+        for u, v, w in kept:
+            best[u, v] = max(w, best.get((u, v), 0))
+        kept = [(u, v, w) for (u, v), w in best.items()]
+    into = {}
+    for _, v, w in kept:
+        into[v] = into.get(v, 0) + w
+    missed = {}
+    for u, v, w in kept:
+        p = w / (max(w for _, _, w in kept) if scale == "max" else into[v])
+        missed[u, v] = missed.get((u, v), 1) * (1 - p)
+    return {pair: 1 - miss for pair, miss in missed.items()}
+
+
+@pytest.mark.parametrize("combine", [False, True])
+@pytest.mark.parametrize("undirected", [False, True])
+@pytest.mark.parametrize("scale", ["max", "in-sum"])
+def test_counts_become_probabilities(scale, undirected, combine):
+    generator = np.random.default_rng(3)
+    rows = [(int(u), int(v), int(w)) for u, v, w in generator.integers(0, 9, (60, 3))]
+    u, v, w = np.array(rows).T
+    options = {"weights": Weights("file"), "scale": scale, "undirected": undirected, "ids": False, "n": 9}
+    graph = build_graph(u, v, w=w.astype(float), parallel="combine" if combine else "merge", **options)
+    expected = _probabilities(rows, scale, undirected, combine)
+    tails = np.repeat(np.arange(9), np.diff(graph.indptr))
+    found = dict(
+        zip(zip(tails.tolist(), graph.indices.tolist(), strict=True), graph.probabilities.tolist(), strict=True)
+    )
+    assert found.keys() == expected.keys()
+    for pair, word in found.items():
+        assert abs(Fraction(word + 1, 2**32) - expected[pair]) <= Fraction(2 if combine else 1, 2**32)
+    assert graph.facts["scale"] == scale
+    if scale == "in-sum":
+        check_lt(graph)
+    order = generator.permutation(60)
+    again = build_graph(
+        u[order], v[order], w=w[order].astype(float), parallel="combine" if combine else "merge", **options
+    )
+    assert np.array_equal(again.probabilities, graph.probabilities), "the order of the lines does not matter"
+
+
+def test_counts_of_every_size():
+    weights = np.array([5e-324, 1e308, 1e308, 0.0, 7.0])
+    ends = np.array([0, 1, 2, 3, 3]), np.array([4, 4, 5, 5, 3])
+    graph = build_graph(*ends, w=weights, weights=Weights("file"), scale="max")
+    assert graph.probabilities.tolist() == [0, 2**32 - 1, 2**32 - 1]
+    assert build_graph(*ends, w=weights, weights=Weights("file"), scale="in-sum").probabilities.tolist() == [
+        0, 2**32 - 1, 2**32 - 1,
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="sum to more than"):
+        build_graph(np.array([0, 1]), np.array([2, 2]), w=np.full(2, 1e308), weights=Weights("file"), scale="in-sum")
+    nothing = build_graph(np.array([1]), np.array([1]), w=np.ones(1), weights=Weights("file"), scale="max")
+    assert nothing.m == 0
+
+
+def test_scales_that_are_none():
+    for scheme, scale in ((Weights("wc"), "max"), (Weights("file"), "sum")):
+        with pytest.raises(UsageError, match="max and in-sum are allowed"):
+            build_graph(np.array([0]), np.array([1]), w=np.ones(1), weights=scheme, scale=scale)
