@@ -146,6 +146,13 @@ def _gim(run: Mapping[str, Any]) -> Found:
     yield dict(run["params"]), "algorithm_ms", Figure.of(run["algorithm_ms"])
 
 
+def _gim_quality(run: Mapping[str, Any]) -> Found:
+    if "spread" in run:
+        value = float(run["spread"])
+        settings = {"weights": run["graph"]["weights"]} | _some(run, "method", "model", "k", "error")
+        yield settings, "spread", Figure(value, value, value, 1)
+
+
 def _imgpu(run: Mapping[str, Any]) -> Found:
     settings = {"method": run["method"]} | run.get("params", {})
     if "pass_ms" in run:
@@ -203,6 +210,7 @@ def _diversity(run: Mapping[str, Any]) -> Found:
 
 READERS = {
     "gim": _gim,
+    "gim-quality": _gim_quality,
     "imgpu": _imgpu,
     "kpar": _kpar,
     "kpar-quality": _kpar_quality,

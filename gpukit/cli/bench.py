@@ -1,7 +1,7 @@
 """``gpukit bench``: timed runs with everything needed to judge them, a module a system."""
 
 from gpukit.cli.bench_diversity import diversity
-from gpukit.cli.bench_gim import gim
+from gpukit.cli.bench_gim import gim, gim_quality
 from gpukit.cli.bench_imgpu import imgpu
 from gpukit.cli.bench_kpar import kpar, kpar_quality
 from gpukit.cli.bench_merit import counters, merit
@@ -11,6 +11,7 @@ app = group("Time systems side by side.")
 
 
 app.command("gim")(gim)
+app.command("gim-quality")(gim_quality)
 app.command("imgpu")(imgpu)
 app.command("kpar")(kpar)
 app.command("kpar-quality")(kpar_quality)

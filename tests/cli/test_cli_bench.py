@@ -2,26 +2,42 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gpukit.artifacts import write_graph
+from gpukit import gim, imgpu
+from gpukit.artifacts import read_graph, write_graph
+from gpukit.bench.gim_quality import reweighted
 from gpukit.cli.bench_record import command_line
+from gpukit.evaluate import Until, forward_spread
+from gpukit.gim import baselines
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
+from gpukit.graph.probabilities import parse_weights
 
 GROUP = ("bench",)
 CPU = ("--device", "cpu", "--threads", 1)
 COMMANDS = {
     "gim": ("-k", 2, "--models", "ic", "--bounds", "opim", "--epsilon", 0.4, "--repeat", 3),
+    "gim-quality": (
+        "-k",
+        "2,3",
+        "--error",
+        0.05,
+        "--weights",
+        "wc,const:0.1",
+        "--methods",
+        "gim,degree,degree-discount,imm",
+    ),
     "imgpu": ("-k", 2, "--worlds", 20, "--repeat", 3, "--mixgreedy", "--switches"),
     "kpar": ("-k", "2,3", "--queries", 3, "--batch", 3, "--fora", 2, "--on-threads", 2),
     "kpar-quality": ("-k", "2", "--queries", 2),
     "merit": ("--eta", 10, "-b", 2, "--models", "ic", "--methods", "merit", "--worlds", 3),
     "diversity": ("--models", "comp", "--methods", "score,search,bc-div,steal", "-k", 2, "-t", 2, "--sample", 3),
 }
-FIGURES = {"gim": 1, "imgpu": 8, "kpar": 13, "kpar-quality": 12, "merit": 1, "diversity": 4}
+FIGURES = {"gim": 1, "gim-quality": 16, "imgpu": 8, "kpar": 13, "kpar-quality": 12, "merit": 1, "diversity": 4}
 """How many figures a comparison of one graph has."""
 
 
@@ -38,7 +54,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def slower(path, times):
-    """Multiply every time of a record file, and raise what its answers violate."""
+    """Multiply every time of a record file, and raise what its answers violate, or lower what they reach."""
 
     def scaled(value, key=""):
         if isinstance(value, dict):
@@ -46,8 +62,8 @@ def slower(path, times):
                     for name, one in value.items()}  # fmt: skip
         if isinstance(value, list):
             return [scaled(one, key) for one in value]
-        if key == "violations":
-            return value + 1
+        if key in ("violations", "spread"):
+            return value + (1 if key == "violations" else -1)
         return value * times if isinstance(value, float) and key.endswith(("_ms", "_s", "ms", "_query")) else value
 
     record = json.loads(path.read_text())
@@ -77,7 +93,7 @@ def test_records_of_every_benchmark_compare(run, record, folder, name):
     bad = sum(row["verdict"] in ("slower", "worse") for row in found["rows"])
     assert code == (bad > 0) and (f"{bad} of " in err) == (bad > 0)
     slower(folder / "old.json", 1e-6)  # so that this run is slower than any noise
-    if name == "kpar-quality":
+    if name.endswith("-quality"):
         slower(folder / "old.json", 1)
         code, out, err = run(*words, "--compare", "old.json")
         assert code == 0 and "better" in out
@@ -91,6 +107,7 @@ def test_records_of_every_benchmark_compare(run, record, folder, name):
 
 SMALL = {
     "gim": ("--models", "ic", "--bounds", "opim", "--epsilon", 0.4, "--repeat", 1),
+    "gim-quality": ("--methods", "degree", "--error", 0.1),
     "imgpu": ("--modes", "fixed", "--worlds", 20, "--repeat", 1, "--mixgreedy"),
     "kpar": ("--queries", 2, "--batch", 2, "--fora", 2),
     "kpar-quality": ("--queries", 2),
@@ -106,6 +123,8 @@ def test_defaults_are_no_more_than_there_are_vertices(run, record, folder, name)
     runs = record(name, "ring.h5", *SMALL[name], *CPU)["runs"]
     if name == "kpar":
         assert [one["k"] for one in [*runs[0]["latency"], *runs[0]["batch"], runs[0]["fora"]]] == [12, 12, 12]
+    elif name == "gim-quality":
+        assert {one["k"] for one in runs} == {5, 12}
     elif name == "kpar-quality":
         assert {one["k"] for one in runs} == {10, 12}
     elif name == "merit":
@@ -193,3 +212,63 @@ def test_lengths_that_are_no_numbers(run, folder, name):
 def test_the_command_line_names_no_folders():
     words = ["bench", "gim", "/home/me/a b.h5", "--out=../x/B.json", "--compare", "./old.json", "--models", "ic,lt"]
     assert command_line("gpukit", words) == "gpukit bench gim 'a b.h5' --out=B.json --compare old.json --models ic,lt"
+
+
+QUALITY = ("gim-quality", "graphs/G.h5", *CPU, "--error", 0.05)
+
+
+def seeds_by(method, graph, k):
+    """Return the seeds of a method that is called by itself."""
+    by_imm = gim.Params(k=k, bound="imm", epsilon=0.05, min_sets=0, seed=1)
+    if method == "imm-20":
+        return gim.maximise(graph, replace(by_imm, min_sets=20 * gim.maximise(graph, by_imm).rr_sets)).seeds
+    if method in ("degree", "degree-discount"):
+        return (baselines.degree if method == "degree" else baselines.degree_discount)(graph, k)
+    if method == "imgpu":
+        return imgpu.maximise(graph, imgpu.Params(k, seed=1)).seeds
+    return gim.maximise(graph, by_imm if method == "imm" else gim.Params(k=k, seed=1)).seeds
+
+
+def test_quality_is_that_of_each_method_alone(record, folder):
+    stored = read_graph("graphs/G.h5")
+    graph = reweighted(stored, parse_weights("uniform:0:0.3", 1))
+    assert graph.undirected and np.array_equal(graph.indices, stored.indices)
+    runs = record(*QUALITY, "-k", "3", "--weights", "uniform:0:0.3")["runs"]
+    assert [one["method"] for one in runs] == ["gim", "degree", "degree-discount", "imgpu", "imm", "imm-20"]
+    for one in runs:
+        assert one["graph"]["weights"] == "uniform:0.0:0.3"
+        expected = forward_spread(graph, seeds_by(one["method"], graph, 3), runs=Until(0.05), seed=1)
+        assert (one["spread"], one["stderr"], one["runs"]) == (expected.spread, expected.stderr, expected.runs)
+        assert one["core_s"] > 0 and ("rr_sets" in one) == (one["method"] in ("gim", "imm", "imm-20"))
+    assert runs[5]["rr_sets"] >= 20 * runs[4]["rr_sets"]
+
+
+def test_quality_leaves_out_who_takes_too_long(record, good, folder):
+    words = (*QUALITY, "-k", "2,3", "--methods", "imm-20,imm,imgpu,gim,degree")
+    runs = record(*words, "--limit", 1e-9)["runs"]
+    said = {(one["method"], one["k"]): one.get("left_out") for one in runs}
+    for k in (2, 3):
+        assert said["gim", k] is said["degree", k] is None
+        assert said["imm", k] == said["imgpu", k] == "over 1e-09 core-minutes"
+        assert said["imm-20", k] == "imm, whose sets it multiplies, was left out"
+    assert "left out: over 1e-09 core-minutes" in good(*words, "--limit", 1e-9)
+    runs = record(*QUALITY, "-k", "2", "--methods", "imgpu,degree", "--model", "lt")["runs"]
+    assert [one.get("left_out") for one in runs] == [None, "knows independent cascade alone"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--methods", "gim,greedy"], "--methods is 'greedy'; gim, degree"),
+        (["--methods", "imm-20"], "imm-20 takes its number of sets from imm"),
+        (["--limit", "0"], "--limit is 0.0; more than 0"),
+        (["--weights", "file"], "--weights is file; wc, const:P"),
+        (["--weights", "wc,const:2"], "--weights const:2"),
+        (["-k", "0,5"], "-k is 0,5; 1 to "),
+        (["-k", "a"], "-k"),
+        (["--error", "2"], "error is 2.0"),
+    ],
+)
+def test_quality_says_what_is_wrong(run, folder, words, says):
+    code, out, err = run(*QUALITY, "--methods", "degree", *words)
+    assert (code, out) == (2, "") and says in err and err.count("error:") == 1
