@@ -6,16 +6,17 @@
 # make papers the five papers at smoke scale: results/paper/NAME/report.html
 # make fault  faults on purpose: make fault FAULTS=2000 SEED=1 FIRST=1; make fuzz MINUTES=30 SEED=1 FUZZ="edges costs"
 # make reliability  the counts of both into docs/reliability.md
+# make lock   the exact versions that all of these install, in requirements.lock (needs uv)
 # make schema rewrites the configuration's schema and its documentation from their one description
 # Needs make and Python 3.11 or newer; another interpreter: make PYTHON=python3.12 demo
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c requirements.lock
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test test-all lint gpu-test gpu-sanitize bench papers schema fault fuzz reliability clean
+.PHONY: demo test test-all lint lock gpu-test gpu-sanitize bench papers schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -81,6 +82,11 @@ FORCE:
 schema: $(VENV)/.stamp-dev
 	$(BIN)/python workflow/schemas/describe.py
 
+# What is pinned stays as it is; `rm requirements.lock` first takes the newest of all.
+lock:
+	uv pip compile -q --universal --python-version 3.11 --extra dev --extra cuda13 --extra slurm --extra parquet \
+	  --no-annotate --no-emit-package gpukit --custom-compile-command 'make lock' -o requirements.lock pyproject.toml
+
 # Hours: RECORD adds the counts to those of other sittings.
 FAULTS ?= 2000
 SEED ?= 1
@@ -102,15 +108,15 @@ reliability: $(VENV)/.stamp-dev
 clean:
 	rm -rf results .snakemake logs .pytest_cache .ruff_cache .mypy_cache
 
-$(VENV)/.stamp-demo: pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[report]'
+$(VENV)/.stamp-demo: pyproject.toml requirements.lock | $(BIN)/python
+	$(PIP) -e '.[workflow]'
 	@touch $@
 
-$(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
+$(VENV)/.stamp-dev: pyproject.toml requirements.lock | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.stamp-demo
 
-$(VENV)/.stamp-gpu: pyproject.toml | $(BIN)/python
+$(VENV)/.stamp-gpu: pyproject.toml requirements.lock | $(BIN)/python
 	$(PIP) -e '.[dev,$(CUDA)]'
 	@touch $@ $(VENV)/.stamp-dev $(VENV)/.stamp-demo
 

@@ -10,7 +10,7 @@ sys.path.insert(0, str(workflow.basedir))
 from gpukit.cli.configuration import check_configuration
 from gpukit.errors import GpukitError
 
-min_version("9.0")
+min_version("9.20")
 CHECKOUT = Path(workflow.basedir)
 
 

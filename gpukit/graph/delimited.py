@@ -14,7 +14,7 @@ from gpukit.errors import InputError
 from gpukit.graph.dialect import Dialect, check_text
 from gpukit.graph.labels import CONTROL, Interned
 from gpukit.graph.lines import split
-from gpukit.graph.parsing import COMMENT, Chunk, Format, join, read_vertex, read_weight, shown
+from gpukit.graph.parsing import COMMENT, Chunk, Format, join, nearest_floats, read_vertex, read_weight, shown
 
 
 class Delimited:
@@ -93,6 +93,7 @@ class Delimited:
                 engine="c",
                 index_col=False,
                 low_memory=False,
+                **nearest_floats(),
             )[1:]
         except (ValueError, OverflowError):
             return None

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -89,6 +90,7 @@ def _parse_fast(form: Format, text: bytes) -> Chunk | None:
             engine="c",
             na_filter=False,
             quoting=3,
+            **nearest_floats(),
         )
     except (ValueError, OverflowError):
         return None
@@ -104,6 +106,13 @@ def _parse_fast(form: Format, text: bytes) -> Chunk | None:
         return None
     narrow = np.int32 if highest < 2**31 else np.int64
     return u.astype(narrow, copy=False), v.astype(narrow, copy=False), w
+
+
+def nearest_floats() -> dict[str, Any]:
+    """Return what pandas must be told to read a decimal as the nearest float, as Python does; 3.1 does so by itself."""
+    import pandas as pd
+
+    return {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
 
 
 def _parse_lines(form: Format, text: bytes, line: int) -> Chunk:

@@ -57,7 +57,7 @@ def test_what_networkx_writes(tmp_path, form, directed, names):
 
 
 def test_a_matrix_of_scipy(tmp_path):
-    matrix = scipy.sparse.random_array((30, 30), density=0.1, rng=np.random.default_rng(3)).tocsr()
+    matrix = scipy.sparse.random(30, 30, density=0.1, random_state=3).tocsr()
     scipy.sparse.save_npz(tmp_path / "m.npz", matrix)
     found = read_edges(tmp_path / "m.npz", weights=True)
     assert found.n == 30

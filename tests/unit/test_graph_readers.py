@@ -242,7 +242,7 @@ def test_matrix_market_equals_scipy(edge_file, tmp_path):
     import scipy.io
     import scipy.sparse
 
-    matrix = scipy.sparse.random_array((30, 30), density=0.1, rng=np.random.default_rng(3))
+    matrix = scipy.sparse.random(30, 30, density=0.1, random_state=3)
     scipy.io.mmwrite(tmp_path / "m.mtx", matrix, symmetry="general")
     edges = read_edges(tmp_path / "m.mtx", True)
     again = scipy.sparse.coo_array((edges.w, (edges.u, edges.v)), shape=(30, 30))

@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from gpukit.cli.configuration import check_configuration
 from gpukit.errors import InputError
@@ -172,10 +175,31 @@ def test_a_file_replaces_the_list_of_graphs(tmp_path):
     assert "wiki-Vote" not in text
 
 
+def pins():
+    """Return the exact versions that `make` installs, by package."""
+    lines = (line.partition(" ")[0] for line in (ROOT / "requirements.lock").read_text().splitlines())
+    return dict(line.split("==") for line in lines if not line.startswith("#"))
+
+
 @pytest.mark.parametrize("name", ["cpu", "cuda12", "cuda13"])
-def test_conda_environments_pin_what_the_package_pins(name):
+def test_conda_environments_have_what_make_installs(name):
+    """Versions of the lock file, of all that the package and its workflow need; what an extra pins stays as it says."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = {*project["dependencies"], *extras["report"], *extras.get(name, [])}
+    wanted = {}
+    for one in [*project["dependencies"], *extras["report"], *extras["workflow"], *extras.get(name, [])]:
+        package = re.match(r"[\w.-]+(\[\w+\])?", one)[0]
+        locked = pins().get(package.replace("cuda12x", "cuda13x"))  # CuPy has one version for both
+        if not package.startswith("gpukit"):
+            wanted.setdefault(package, one if "==" in one else f"{package}=={locked}")
     *_, pip = yaml.safe_load((ROOT / f"envs/{name}.yaml").read_text())["dependencies"]
-    assert set(pip["pip"]) == wanted
+    assert set(pip["pip"]) == set(wanted.values())
+
+
+def test_the_lock_file_is_within_the_ranges():
+    """`make lock` renews it; pip refuses to install what is not."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for one in [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]:
+        asked = Requirement(one)
+        if asked.name in pins() and not one.startswith("cuda-"):  # those of CUDA 12 are not in it
+            assert asked.specifier.contains(pins()[asked.name]), one
