@@ -53,10 +53,11 @@ CPU_ENV = "../../envs/cpu.yaml"
 DEVICE_ENV = f"../../envs/{config['cuda_env']}.yaml" if ON_GPU else CPU_ENV
 
 
-# `python -m gpukit` has to be this checkout's package under the Python that runs Snakemake (its environment need not be
-# activated), or under that of `--sdm conda`, which drops PYTHONPATH from the environment: hence the prefix.
+# `python -m gpukit` has to be the package of the Python that runs Snakemake (its environment need not be activated), and in
+# a checkout that of the checkout, also under the Python of `--sdm conda`, which drops PYTHONPATH: hence the prefix.
 os.environ.update(PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
-shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(CHECKOUT))}; ")
+own = f"export PYTHONPATH={shlex.quote(str(CHECKOUT))}; " if (CHECKOUT / "gpukit").is_dir() else ""
+shell.prefix(f"set -euo pipefail; {own}")
 
 
 wildcard_constraints:

@@ -1,0 +1,177 @@
+"""The workflow outside a checkout, and the demo."""
+
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpukit import __version__
+from gpukit.cli import demo, workflow
+from gpukit.cli.common import Run, set_logging
+from gpukit.cli.configuration import check_configuration
+from gpukit.errors import InputError, UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.json"
+
+
+def listing(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_folder_gets_the_whole_workflow(record, tmp_path):
+    found = record("workflow", "init", tmp_path / "a" / "new one")
+    folder = tmp_path / "a" / "new one"
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split("\n")
+    tops = ("Snakefile", "config/", "data/", "envs/", "profiles/", "workflow/")
+    left_out = ("workflow/schemas/describe.py", "config/datasets.yaml")  # `make schema`; the package has the catalogue
+    wanted = {path for path in tracked if path.startswith(tops)} - {left_out[0]}
+    assert listing(folder) == (wanted or listing(folder)) and found["files"] == len(listing(folder)) > 40
+    assert (folder / "Snakefile").read_bytes() == (ROOT / "Snakefile").read_bytes()
+    for name in ("cpu", "cuda12", "cuda13"):
+        *_, pip = yaml.safe_load((folder / f"envs/{name}.yaml").read_text())["dependencies"]
+        assert pip["pip"][-1] == f"gpukit=={__version__}"
+    assert sorted(os.listdir(folder)) == sorted({part.partition("/")[0] for part in workflow.PARTS}), "nothing is left"
+
+
+def test_an_empty_folder_is_taken_and_a_full_one_is_not(run, tmp_path):
+    assert run("workflow", "init", tmp_path)[0] == 0
+    before = listing(tmp_path)
+    code, _, err = run("workflow", "init", tmp_path)
+    assert code == 2 and "no empty folder; name a new one" in err and err.count("\n") == 1
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    (tmp_path / "file").write_text("")
+    for name in ("link", "file"):
+        assert run("workflow", "init", tmp_path / name)[0] == 2
+    assert listing(tmp_path) == before | {"file"}
+
+
+def test_what_cannot_be_written_leaves_nothing(run, tmp_path, monkeypatch):
+    def full(source, target):
+        if "rules" in str(target):
+            raise OSError(28, "No space left on device")
+        Path(target).write_text("")
+
+    monkeypatch.setattr(workflow.shutil, "copyfile", full)
+    code, _, err = run("workflow", "init", tmp_path / "new")
+    assert code == 3 and "no space left" in err.lower() and err.count("\n") == 1
+    assert os.listdir(tmp_path / "new") == []
+
+
+def test_a_wheel_carries_what_is_written():
+    """Each part at the place where `source_of` looks for it."""
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    places = {part: workflow._CARRIED.get(part, ROOT / "gpukit/cli/carried" / part) for part in workflow.PARTS}
+    carried = {part: ROOT / place for part, place in build["force-include"].items() if part in places}
+    assert carried == places
+
+
+def test_the_demo_says_what_is_missing(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None if name == "snakemake" else 1)
+    code, _, err = run("demo", tmp_path / "new")
+    assert (code, err) == (2, "gpukit: error: the demo needs the package snakemake; install gpukit[workflow]\n")
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_demo_runs_no_other_workflow(run, tmp_path):
+    (tmp_path / "Snakefile").write_text("rule all:\n    shell: 'touch ran'\n")
+    code, _, err = run("demo", tmp_path)
+    assert code == 2 and "holds another workflow" in err and listing(tmp_path) == {"Snakefile"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--undirected",), 2, "name it by --graph"),
+        (("--graph", "nothing.csv"), 3, "nothing.csv is no file; name an edge list"),
+        (("--graph", "odd.txt"), 3, "odd.txt"),
+    ],
+)
+def test_the_demo_refuses_before_it_writes(run, tmp_path, monkeypatch, words, code, said):
+    monkeypatch.chdir(tmp_path)
+    Path("odd.txt").write_text("1 2\n3\n")
+    found, _, err = run("demo", "new", *words)
+    assert found == code and said in err and err.count("\n") == 1 and not Path("new").exists()
+
+
+@pytest.mark.parametrize("n", [2, 3, 9, 25, 60, 450, 3000])
+def test_a_graph_of_any_size_has_a_configuration(tmp_path, n):
+    """One that the workflow takes, and with no number beyond the vertices that are there."""
+    path = tmp_path / "ó my graph!.v2.csv"
+    path.write_text("from,to\n" + "".join(f"v{i},v{i + 1}\n" for i in range(n - 1)))
+    own = demo.own_configuration(Run(), path, undirected=True)
+    assert own["gim"]["k"] <= n and max(own["merit"]["eta"]) <= n and own["diversity"]["t"] <= n
+    assert max(own["kpar"]["k"]) <= n and max(own["evaluate"]["prefixes"]) == own["gim"]["k"]
+    whole = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    for key, value in own.items():
+        whole[key] = value if isinstance(value, list) else whole[key] | value
+    check_configuration(whole, SCHEMA, places=[tmp_path])
+    assert whole["graphs"][0]["name"] == "my-graph-" and whole["graphs"][0]["undirected"]
+
+
+def test_a_configuration_that_somebody_changed_is_kept(tmp_path):
+    path = tmp_path / "mine.yaml"
+    demo._write_own(path, {"gim": {"k": 3}})
+    demo._write_own(path, {"gim": {"k": 3}})
+    with pytest.raises(UsageError, match="says something else"):
+        demo._write_own(path, {"gim": {"k": 4}})
+    assert yaml.safe_load(path.read_text()) == {"gim": {"k": 3}}
+
+
+STEPS = """
+rule all:
+    input: "b.txt"
+rule first:
+    output: "a.txt"
+    message: "Making the first"
+    shell: "echo 1 > {output}"
+rule second:
+    input: "a.txt"
+    output: "b.txt"
+    shell: "%s"
+"""
+
+
+def test_every_step_is_a_line_and_the_rest_is_in_the_log(tmp_path, capsys):
+    """As Snakemake itself says it, in the version that is installed."""
+    (tmp_path / "Snakefile").write_text(STEPS % "cp {input} {output}")
+    set_logging(0)
+    assert demo.run_snakemake(tmp_path, ["--cores", "1"]) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["gpukit: 1 of 3  Making the first", "gpukit: 2 of 3  second", "gpukit: 3 of 3  all"]
+    assert "Finished jobid" in (tmp_path / "demo.log").read_text()
+
+
+def test_a_step_that_fails_says_why(tmp_path):
+    (tmp_path / "Snakefile").write_text(STEPS % "echo 'gpukit: error: no such luck' > {log} && exit 3")
+    text = (tmp_path / "Snakefile").read_text().replace('output: "b.txt"', 'output: "b.txt"\n    log: "b.log"')
+    (tmp_path / "Snakefile").write_text(text)
+    with pytest.raises(InputError, match="the workflow failed: no such luck; .*demo.log says more"):
+        demo.run_snakemake(tmp_path, ["--cores", "1", "--show-failed-logs"])
+    (tmp_path / "Snakefile").write_text("rule all:\n    input: 'nowhere'\n")
+    with pytest.raises(InputError, match="the workflow failed: .*nowhere|Missing") as caught:
+        demo.run_snakemake(tmp_path, ["--cores", "1"])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_an_interrupt_ends_the_jobs_too(tmp_path):
+    (tmp_path / "Snakefile").write_text(STEPS % "touch began; sleep 60; touch {output}")
+    code = (
+        f"from gpukit.cli import demo; from pathlib import Path; demo.run_snakemake(Path({str(tmp_path)!r}), ['-c1'])"
+    )
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=quiet, start_new_session=True) as process:
+        until = time.monotonic() + 60
+        while not (tmp_path / "began").exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        os.kill(process.pid, 2)
+        process.wait(30)
+    assert not (tmp_path / "b.txt").exists()
+    jobs = [one for one in Path("/proc").glob("[0-9]*/cwd") if one.exists() and os.path.samefile(one, tmp_path)]
+    assert jobs == []

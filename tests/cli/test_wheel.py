@@ -1,0 +1,93 @@
+"""The wheel: what it carries, and that all of it works where there is no checkout."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip("build", reason="needs the package build")
+pytest.importorskip("hatchling", reason="needs the package hatchling")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def call(*words: str | Path, **more) -> str:
+    done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    assert done.returncode == 0, done.stdout[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return the wheel, made of what a source distribution holds, as for a release."""
+    folder = tmp_path_factory.mktemp("dist")
+    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """Return a function that runs a program of a fresh environment: the wheel, and libraries from this one."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    call(sys.executable, "-m", "venv", "--without-pip", folder)
+    python = folder / "bin/python"
+    call(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", wheel)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (folder / "bin/snakemake").write_text(f"#!{python}\nfrom snakemake.cli import main\nmain()\n")
+    (folder / "bin/snakemake").chmod(0o755)
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_ENABLE_CUDASIM")}
+    environment["PATH"] = f"{folder / 'bin'}{os.pathsep}{environment['PATH']}"
+
+    def run(program, *words, cwd):
+        return call(folder / "bin" / program, *words, cwd=cwd, env=environment)
+
+    run.site = site
+    return run
+
+
+def test_it_carries_the_workflow_and_the_data_and_no_tests(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    carried = "gpukit/cli/carried/"
+    wanted = {"Snakefile", "config/config.yaml", "profiles/default/profile.yaml", "workflow/rules/gim.smk"}
+    assert {carried + one for one in wanted} | {"gpukit/datasets/data/NetHEPT.txt.gz"} <= set(names)
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"gpukit"}
+    assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc") or "/tests/" in name]
+    assert wheel.stat().st_size < 15 << 20
+
+
+def test_what_is_installed_is_the_wheel_and_has_its_data(installed, tmp_path):
+    assert str(installed.site) in installed("python", "-c", "import gpukit; print(gpukit.__file__)", cwd=tmp_path)
+    assert "wiki-Vote" in installed("gpukit", "data", "fetch", "wiki-Vote", "--out", "w.txt.gz", cwd=tmp_path)
+
+
+def test_a_workflow_is_written_and_planned(installed, tmp_path):
+    installed("gpukit", "workflow", "init", "mine", cwd=tmp_path)
+    plan = installed("snakemake", "-n", "-p", "--cores", "1", cwd=tmp_path / "mine")
+    assert re.search(r"^gim_run +7$", plan, re.MULTILINE) and "python -m gpukit graph import" in plan
+    assert str(ROOT) not in plan
+    installed("snakemake", "-n", "--cores", "1", "--configfile", "config/paper/kpar.yaml", cwd=tmp_path / "mine")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_the_demo_runs_on_a_graph_of_ones_own(installed, tmp_path):
+    """With names, which stand in the report; the second time nothing is left to do."""
+    friends = [(f"n{i}", f"n{(i * j) % 40}") for i in range(40) for j in (2, 3, 7) if (i * j) % 40 != i]
+    (tmp_path / "friends.csv").write_text("from,to\n" + "".join(f"{a},{b}\n" for a, b in friends))
+    said = installed("gpukit", "demo", "here", "--graph", "friends.csv", "--undirected", cwd=tmp_path)
+    assert said.rstrip().endswith("The report: here/results/report.html")
+    steps = re.findall(r"^gpukit: +(\d+) of (\d+)  \S", said, re.MULTILINE)
+    assert len(steps) == int(steps[-1][1]) == int(steps[-1][0]) > 40 and len(said.splitlines()) < len(steps) + 10
+    page = (tmp_path / "here/results/report.html").read_text()
+    assert "friends" in page and re.search(r"\bn7\b", page)
+    assert yaml.safe_load((tmp_path / "here/mine.yaml").read_text())["graphs"][0]["name"] == "friends"
+    again = installed("gpukit", "demo", "here", "--graph", "friends.csv", "--undirected", cwd=tmp_path)
+    assert "Nothing to be done" in (tmp_path / "here/demo.log").read_text() and "61 of" not in again
