@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gpukit import __version__
+
 pytest.importorskip("build", reason="needs the package build")
-pytest.importorskip("hatchling", reason="needs the package hatchling")
+pytest.importorskip("hatch_fancy_pypi_readme", reason="needs what builds the package")
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,6 +63,24 @@ def test_it_carries_the_workflow_and_the_data_and_no_tests(wheel):
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"gpukit"}
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc") or "/tests/" in name]
     assert wheel.stat().st_size < 15 << 20
+
+
+def test_links_of_its_page_lead_into_the_repository(wheel):
+    """README.md has relative links, which lead nowhere on the page of the package."""
+    text = zipfile.ZipFile(wheel).read(f"gpukit-{__version__}.dist-info/METADATA").decode()
+    own = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    found = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", text)
+    assert len(found) == len(own) > 10
+    for (image, target), (_, before) in zip(found, own, strict=True):
+        assert target.startswith(("https://", "#")), target
+        place = (
+            "https://raw.githubusercontent.com/gpukit/gpukit/main/"
+            if image
+            else "https://github.com/gpukit/gpukit/blob/main/"
+        )
+        if not before.startswith(("https://", "#")):
+            assert target == place + before and (ROOT / before.partition("#")[0]).exists()
+    assert "Project-URL: Documentation, https://" in text and "Requires-Dist: snakemake" in text
 
 
 def test_what_is_installed_is_the_wheel_and_has_its_data(installed, tmp_path):

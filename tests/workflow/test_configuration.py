@@ -13,6 +13,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from gpukit import __version__
 from gpukit.cli.configuration import check_configuration
 from gpukit.errors import InputError
 
@@ -194,6 +195,16 @@ def test_conda_environments_have_what_make_installs(name):
             wanted.setdefault(package, one if "==" in one else f"{package}=={locked}")
     *_, pip = yaml.safe_load((ROOT / f"envs/{name}.yaml").read_text())["dependencies"]
     assert set(pip["pip"]) == set(wanted.values())
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = yaml.safe_load((ROOT / "packaging/conda/recipe.yaml").read_text())
+    needs = {re.sub(" ", "", one) for one in recipe["requirements"]["run"][1:]}
+    assert needs == set(project["dependencies"]) and recipe["context"]["version"] == __version__
+    also = {re.sub(" |-base", "", one) for one in recipe["requirements"]["run_constraints"]}
+    extras = project["optional-dependencies"]
+    assert also == {one for one in (*extras["report"], *extras["workflow"]) if not one.startswith("gpukit")}
 
 
 def test_the_lock_file_is_within_the_ranges():
