@@ -6,6 +6,7 @@
 # make papers the five papers at smoke scale: results/paper/NAME/report.html
 # make fault  faults on purpose: make fault FAULTS=2000 SEED=1 FIRST=1; make fuzz MINUTES=30 SEED=1 FUZZ="edges costs"
 # make reliability  the counts of both into docs/reliability.md
+# make docs   the documentation as a site: site/index.html
 # make lock   the exact versions that all of these install, in requirements.lock (needs uv)
 # make schema rewrites the configuration's schema and its documentation from their one description
 # Needs make and Python 3.11 or newer; another interpreter: make PYTHON=python3.12 demo
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c requirements.lock
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test test-all lint lock gpu-test gpu-sanitize bench papers schema fault fuzz reliability clean
+.PHONY: demo test test-all lint docs lock gpu-test gpu-sanitize bench papers schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -37,6 +38,14 @@ lint: $(VENV)/.stamp-dev
 	$(RUN) mypy
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
+	$(RUN) $(SITE)
+
+# The theme tells of another project on every run unless it is asked not to.
+SITE := NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
+
+docs: $(VENV)/.stamp-dev
+	$(RUN) $(SITE)
+	@echo "The site: site/index.html; \`python3 -m http.server -d site\` serves it, with search"
 
 gpu-test: $(VENV)/.stamp-gpu
 	$(RUN) pytest tests/gpu
@@ -106,7 +115,7 @@ reliability: $(VENV)/.stamp-dev
 	$(FAULT) fault.counts
 
 clean:
-	rm -rf results .snakemake logs .pytest_cache .ruff_cache .mypy_cache
+	rm -rf results site .snakemake logs .pytest_cache .ruff_cache .mypy_cache
 
 $(VENV)/.stamp-demo: pyproject.toml requirements.lock | $(BIN)/python
 	$(PIP) -e '.[workflow]'

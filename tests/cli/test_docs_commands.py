@@ -15,7 +15,8 @@ from gpukit.cli import app
 
 ROOT = Path(gpukit.__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
-RUN = ("command-line", "imgpu")
+HOW_TO = ("howto-campaign", "howto-circles", "howto-ranking", "howto-seeds")
+RUN = ("command-line", "imgpu", "tutorial", *HOW_TO)
 """Pages whose commands need nothing but what those before them made."""
 
 FILES = {
