@@ -112,4 +112,4 @@ def test_the_demo_runs_on_a_graph_of_ones_own(installed, tmp_path):
     assert re.search(r"\tn[0-9]+$", seeds, re.MULTILINE), "names, not numbers"
     assert yaml.safe_load((tmp_path / "here/mine.yaml").read_text())["graphs"][0]["name"] == "friends"
     again = installed("gpukit", "demo", "here", "--graph", "friends.csv", "--undirected", cwd=tmp_path)
-    assert "Nothing to be done" in (tmp_path / "here/demo.log").read_text() and "61 of" not in again
+    assert "Nothing to be done" in (tmp_path / "here/demo.log").read_text() and not re.search(r"\d of \d", again)
