@@ -24,8 +24,8 @@ from gpukit.files import write_text
 _log = logging.getLogger("gpukit")
 
 NEEDED = ("snakemake", "jinja2", "matplotlib")
-PATIENCE_S = 10
-"""Time that jobs have to end by themselves after an interrupt."""
+PATIENCE_S = 2
+"""Time that jobs have to end by themselves after an interrupt; after 3 s the command itself ends (`interrupts`)."""
 _TAIL = 200
 """Lines of Snakemake's log in which a failure is looked for."""
 
@@ -148,8 +148,8 @@ def run_snakemake(folder: Path, words: list[str]) -> int:
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
-    """End Snakemake and all its jobs, as Ctrl-C in a terminal does; on SIGTERM it would wait for the jobs."""
-    for number in (signal.SIGINT, signal.SIGKILL):
+    """End Snakemake and all its jobs, for which it would wait; SIGINT is ignored by what a shell started aside."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
