@@ -1,6 +1,7 @@
 """Errors a user can cause or meet, each with the exit code of the command line.
 
-Every message is one line: what was found, what is allowed, what to do.
+Every message is one line: what was found, what is allowed, what to do. What is wrong with a value is a ``ValueError``
+to Python, too; so an ``except ValueError`` around code that raises one of these must let it through first.
 """
 
 
@@ -16,13 +17,17 @@ class ComparisonFailed(GpukitError):
     exit_code = 1
 
 
-class UsageError(GpukitError):
+class UsageError(GpukitError, ValueError):
     """An option, parameter or combination of them is not allowed."""
 
     exit_code = 2
 
 
-class InputError(GpukitError):
+class WrongType(UsageError, TypeError):
+    """An argument of a function is of a type that it does not take."""
+
+
+class InputError(GpukitError, ValueError):
     """A file or a value in it is missing, unreadable or out of range."""
 
     exit_code = 3

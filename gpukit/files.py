@@ -45,6 +45,8 @@ def check_target(path: PathLike) -> os.stat_result | None:
             old = os.lstat(Path(path))  # of an empty text the current folder
         except FileNotFoundError:
             old = None
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write {path}: {reason(error)}") from None
     if old is not None and not stat.S_ISREG(old.st_mode):

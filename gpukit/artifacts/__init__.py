@@ -8,19 +8,30 @@ typed fronts. What is read is checked by ``precheck.py``, ``structure.py``, ``bo
 """
 
 from gpukit.artifacts.artifact import Artifact, Header
-from gpukit.artifacts.graph import GraphFile, read_graph, read_graph_file, write_graph
-from gpukit.artifacts.ppr import read_irw, read_pagerank, read_topk, write_irw, write_pagerank, write_topk
+from gpukit.artifacts.graph import GraphFile, graph_artifact, read_graph, read_graph_file, write_graph
+from gpukit.artifacts.ppr import (
+    irw_artifact,
+    read_irw,
+    read_pagerank,
+    read_topk,
+    topk_artifact,
+    write_irw,
+    write_pagerank,
+    write_topk,
+)
 from gpukit.artifacts.results import (
     RRSets,
     SeedSet,
+    metrics_artifact,
     read_metrics,
     read_rrsets,
     read_seeds,
+    seeds_artifact,
     write_metrics,
     write_rrsets,
     write_seeds,
 )
-from gpukit.artifacts.store import read, read_header, write
+from gpukit.artifacts.store import make, put, read, read_header, write
 
 __all__ = [
     "Artifact",
@@ -28,6 +39,11 @@ __all__ = [
     "Header",
     "RRSets",
     "SeedSet",
+    "graph_artifact",
+    "irw_artifact",
+    "make",
+    "metrics_artifact",
+    "put",
     "read",
     "read_graph",
     "read_graph_file",
@@ -38,6 +54,8 @@ __all__ = [
     "read_rrsets",
     "read_seeds",
     "read_topk",
+    "seeds_artifact",
+    "topk_artifact",
     "write",
     "write_graph",
     "write_irw",

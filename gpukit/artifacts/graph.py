@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpukit.artifacts import store
-from gpukit.artifacts.artifact import canonical_json
+from gpukit.artifacts.artifact import Artifact, canonical_json
 from gpukit.artifacts.checks import descriptor
 from gpukit.artifacts.labels import labels_of, packed
 from gpukit.artifacts.layout import TABLES
@@ -48,6 +49,23 @@ def write_graph(
     str
         The payload digest; it depends on neither transpose nor tables.
     """
+    arrays, attributes, groups = _content(graph, tables)
+    return store.write(
+        path, "graph", arrays, attributes, params=params, seed=seed, inputs=inputs, groups=groups, compress=compress
+    )
+
+
+def graph_artifact(graph: Graph) -> Artifact:
+    """Return the out-edges of a graph, which are all that its digest depends on, as an artifact."""
+    bare = replace(graph, in_indptr=None, in_indices=None, in_probabilities=None)
+    arrays, attributes, _ = _content(bare, None)
+    return store.make("graph", arrays, attributes)
+
+
+def _content(
+    graph: Graph, tables: Mapping[str, np.ndarray] | None
+) -> tuple[dict[str, np.ndarray], dict[str, Any], dict[str, dict[str, str]]]:
+    """Return the arrays, the attributes and the attributes of groups of a graph."""
     arrays: dict[str, np.ndarray] = {}
     groups: dict[str, dict[str, str]] = {}
     _put_csr("", arrays, groups, graph.indptr, graph.indices, graph.probabilities)
@@ -66,9 +84,7 @@ def write_graph(
     if tables and TABLES > 1:  # files from before there was a version have tables of version 1
         optional["tables"] = TABLES
     attributes |= {name: value for name, value in optional.items() if value is not None}
-    return store.write(
-        path, "graph", arrays, attributes, params=params, seed=seed, inputs=inputs, groups=groups, compress=compress
-    )
+    return arrays, attributes, groups
 
 
 def _put_csr(

@@ -40,8 +40,7 @@ def read_pagerank(path: PathLike) -> Artifact:
     return store.read(path, "pagerank")
 
 
-def write_irw(
-    path: PathLike,
+def irw_artifact(
     arrays: Mapping[str, np.ndarray | None],
     *,
     alpha: float,
@@ -52,9 +51,8 @@ def write_irw(
     weighted: bool = False,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
-    compress: bool = False,
-) -> str:
-    """Write inverted random walks and return the payload digest.
+) -> Artifact:
+    """Return inverted random walks as an artifact.
 
     ``arrays`` are those of the layout by name; None leaves one out.
     """
@@ -62,7 +60,12 @@ def write_irw(
     attributes = {"n": len(kept["walks"]), "alpha": alpha, "epsilon": epsilon, "light": light, "graph": graph}
     attributes |= _weighted(weighted)
     inputs = {"graph": graph, **(inputs or {})}
-    return store.write(path, "irw", kept, attributes, params=params, seed=seed, inputs=inputs, compress=compress)
+    return store.make("irw", kept, attributes, params=params, seed=seed, inputs=inputs)
+
+
+def write_irw(path: PathLike, arrays: Mapping[str, np.ndarray | None], *, compress: bool = False, **known: Any) -> str:
+    """Write inverted random walks, with the arguments of :func:`irw_artifact`, and return the payload digest."""
+    return store.put(path, irw_artifact(arrays, **known), compress=compress)
 
 
 def read_irw(path: PathLike) -> Artifact:
@@ -70,8 +73,7 @@ def read_irw(path: PathLike) -> Artifact:
     return store.read(path, "irw")
 
 
-def write_topk(
-    path: PathLike,
+def topk_artifact(
     arrays: Mapping[str, np.ndarray],
     *,
     n: int,
@@ -85,15 +87,20 @@ def write_topk(
     seed: int | None = None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
-) -> str:
-    """Write answers (arrays of the layout by name) and return the payload digest; ``labels`` are the graph's."""
+) -> Artifact:
+    """Return answers (arrays of the layout by name) as an artifact; ``labels`` are the graph's."""
     attributes: dict[str, Any] = {"n": n, "k": k, "alpha": alpha, "method": method, "graph": graph}
     attributes |= _weighted(weighted)
     if epsilon is not None:
         attributes["epsilon"] = epsilon
     inputs = {"graph": graph, **(inputs or {})}
     arrays = {**arrays, **packed_of("topk", arrays, labels)}
-    return store.write(path, "topk", arrays, attributes, params=params, seed=seed, inputs=inputs)
+    return store.make("topk", arrays, attributes, params=params, seed=seed, inputs=inputs)
+
+
+def write_topk(path: PathLike, arrays: Mapping[str, np.ndarray], **known: Any) -> str:
+    """Write answers, with the arguments of :func:`topk_artifact`, and return the payload digest."""
+    return store.put(path, topk_artifact(arrays, **known))
 
 
 def read_topk(path: PathLike) -> Artifact:

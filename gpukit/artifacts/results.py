@@ -156,8 +156,7 @@ class SeedSet:
     labels: np.ndarray | None = None
 
 
-def write_seeds(
-    path: PathLike,
+def seeds_artifact(
     seeds: np.ndarray,
     internal: np.ndarray,
     *,
@@ -174,8 +173,8 @@ def write_seeds(
     seed: int | None = None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
-) -> str:
-    """Write a seed set and return its payload digest.
+) -> Artifact:
+    """Return a seed set as an artifact.
 
     Fields are those of :class:`SeedSet`; arrays are cast to its types. ``labels`` are those of the graph. ``inputs``
     names further input digests; the graph's is added.
@@ -190,9 +189,13 @@ def write_seeds(
     optional |= {"rr_sets": rr_sets, "guarantee": guarantee}
     attributes: dict[str, Any] = {"n": n, "method": method, "graph": graph}
     attributes |= {name: value for name, value in optional.items() if value is not None}
-    return store.write(
-        path, "seeds", arrays, attributes, params=params, seed=seed, inputs={"graph": graph, **(inputs or {})}
-    )
+    inputs = {"graph": graph, **(inputs or {})}
+    return store.make("seeds", arrays, attributes, params=params, seed=seed, inputs=inputs)
+
+
+def write_seeds(path: PathLike, seeds: np.ndarray, internal: np.ndarray, **known: Any) -> str:
+    """Write a seed set, with the arguments of :func:`seeds_artifact`, and return its payload digest."""
+    return store.put(path, seeds_artifact(seeds, internal, **known))
 
 
 def read_seeds(path: PathLike) -> SeedSet:
@@ -207,34 +210,36 @@ def read_seeds(path: PathLike) -> SeedSet:
     return SeedSet(**said, seed=artifact.seed, params=artifact.params, digest=artifact.payload, labels=labels)
 
 
-def write_metrics(
-    path: PathLike,
+def metrics_artifact(
     columns: Mapping[str, Any],
     attributes: Mapping[str, Any] | None = None,
     *,
     params: Mapping[str, Any] | None = None,
     seed: int | None = None,
     inputs: Mapping[str, str] | None = None,
-) -> str:
-    """Write a table of numbers and return its payload digest.
+) -> Artifact:
+    """Return a table of numbers as an artifact.
 
     Parameters
     ----------
-    path : path
-        The target.
     columns : mapping of str to sequence of int or float
         Columns of equal length; integers are stored as int64, anything else as float64.
     attributes : mapping, optional
         JSON values by name.
     params, seed, inputs
-        See :func:`gpukit.artifacts.store.write`.
+        See :func:`gpukit.artifacts.store.make`.
     """
     arrays: dict[str, np.ndarray] = {}
     for name, values in columns.items():
         array = np.asarray(values)
         arrays[f"columns/{name}"] = array.astype(np.int64 if array.dtype.kind in "iub" else np.float64)
     merged = {**(attributes or {}), "columns": list(columns)}
-    return store.write(path, "metrics", arrays, merged, params=params, seed=seed, inputs=inputs)
+    return store.make("metrics", arrays, merged, params=params, seed=seed, inputs=inputs)
+
+
+def write_metrics(path: PathLike, columns: Mapping[str, Any], *about: Mapping[str, Any], **known: Any) -> str:
+    """Write a table of numbers, with the arguments of :func:`metrics_artifact`, and return its payload digest."""
+    return store.put(path, metrics_artifact(columns, *about, **known))
 
 
 def read_metrics(path: PathLike) -> Artifact:

@@ -25,7 +25,7 @@ from gpukit.artifacts.remembered import FROM, is_settled, recall, remember, stat
 from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values, need
 from gpukit.artifacts.sums import plain_sums, tree_sums
 from gpukit.device.memory import check_budget, host_free_bytes
-from gpukit.errors import InputError
+from gpukit.errors import GpukitError, InputError
 from gpukit.files import PathLike, reason, replacing
 
 AT_ONCE = 64 << 20
@@ -75,18 +75,10 @@ def write(
     ----------
     path : path
         The target; replaced if it exists.
-    kind_name : str
-        A key of :data:`gpukit.artifacts.layout.KINDS`.
-    arrays : mapping of str to array
-        The datasets by path; names, types and shapes are checked against the table.
-    attributes : mapping
-        Content attributes (JSON values).
-    params, seed, inputs
-        See :class:`Header`.
-    groups : mapping of str to mapping of str to str, optional
-        String attributes of groups (``""`` is the root), such as Binsparse descriptors.
-    compress : bool
-        Store chunks with Bitshuffle and LZ4 (needs hdf5plugin) instead of contiguous arrays.
+    kind_name, arrays, attributes, params, seed, inputs
+        See :func:`make`.
+    groups, compress
+        See :func:`put`.
 
     Returns
     -------
@@ -98,29 +90,98 @@ def write(
     InputError
         If the content does not fit the layout, or the file cannot be written (no permission, full disk, …).
     """
+    artifact = make(kind_name, arrays, attributes, params=params, seed=seed, inputs=inputs)
+    return put(path, artifact, groups=groups, compress=compress)
+
+
+def make(
+    kind_name: str,
+    arrays: Mapping[str, np.ndarray],
+    attributes: Mapping[str, Any],
+    *,
+    params: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    inputs: Mapping[str, str] | None = None,
+) -> Artifact:
+    """Return an artifact in memory: what :func:`put` writes and :func:`read` reads.
+
+    Parameters
+    ----------
+    kind_name : str
+        A key of :data:`gpukit.artifacts.layout.KINDS`.
+    arrays : mapping of str to array
+        The datasets by path; names, types and shapes are checked against the table.
+    attributes : mapping
+        Content attributes (JSON values).
+    params, seed, inputs
+        See :class:`Header`.
+
+    Raises
+    ------
+    InputError
+        If the content does not fit the layout.
+    """
     kind = KINDS[kind_name]
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    attributes = json.loads(canonical_json(dict(attributes)))
-    check_attributes(kind, attributes)
+    said: dict[str, Any] = json.loads(canonical_json(dict(attributes)))
+    check_attributes(kind, said)
     shapes = {name: (array.dtype, array.shape) for name, array in arrays.items()}
-    check_arrays(kind, shapes, attributes)
+    check_arrays(kind, shapes, said)
     sums = plain_sums(arrays)
     version = kind.version_of(arrays)
-    payload = _payload(kind, version, attributes, shapes, sums)
+    return Artifact(
+        kind=kind.name,
+        version=version,
+        producer=f"gpukit {__version__}",
+        params=json.loads(canonical_json(dict(params or {}))),
+        seed=seed,
+        inputs=dict(inputs or {}),
+        attributes=said,
+        payload=_payload(kind, version, said, shapes, sums),
+        checksums=sums,
+        trees=tree_sums(arrays),
+        arrays=arrays,
+    )
+
+
+def put(
+    path: PathLike,
+    artifact: Artifact,
+    *,
+    groups: Mapping[str, Mapping[str, str]] | None = None,
+    compress: bool = False,
+) -> str:
+    """Write an artifact that was made, atomically, and return its payload digest.
+
+    Parameters
+    ----------
+    path : path
+        The target; replaced if it exists.
+    artifact : Artifact
+    groups : mapping of str to mapping of str to str, optional
+        String attributes of groups (``""`` is the root), such as Binsparse descriptors.
+    compress : bool
+        Store chunks with Bitshuffle and LZ4 (needs hdf5plugin) instead of contiguous arrays.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written (no permission, full disk, …).
+    """
     root: dict[str, Any] = {
-        "gpukit_kind": kind.name,
-        "gpukit_version": np.int64(version),
-        "gpukit_producer": f"gpukit {__version__}",
-        "gpukit_params": canonical_json(dict(params or {})),
-        "gpukit_inputs": canonical_json(dict(inputs or {})),
-        "gpukit_attributes": canonical_json(attributes),
-        "gpukit_checksums": canonical_json(sums),
-        "gpukit_payload_sha256": payload,
+        "gpukit_kind": artifact.kind,
+        "gpukit_version": np.int64(artifact.version),
+        "gpukit_producer": artifact.producer,
+        "gpukit_params": canonical_json(artifact.params),
+        "gpukit_inputs": canonical_json(artifact.inputs),
+        "gpukit_attributes": canonical_json(artifact.attributes),
+        "gpukit_checksums": canonical_json(artifact.checksums),
+        "gpukit_payload_sha256": artifact.payload,
     }
-    if seed is not None:
-        root["gpukit_seed"] = np.uint64(seed)
-    if trees := tree_sums(arrays):
-        root["gpukit_trees"] = canonical_json(trees)
+    if artifact.seed is not None:
+        root["gpukit_seed"] = np.uint64(artifact.seed)
+    if artifact.trees:
+        root["gpukit_trees"] = canonical_json(artifact.trees)
     root["gpukit_header_sha256"] = _header_sum(root)
     filters = _compression() if compress else {}
     with replacing(path) as temporary:
@@ -133,13 +194,13 @@ def write(
                 place = file.require_group(group) if group else file
                 for key, text in texts.items():
                     place.attrs[key] = text
-            for name, array in arrays.items():
+            for name, array in artifact.arrays.items():
                 packed = filters and array.size
                 chunks = {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if packed else {}
                 file.create_dataset(name, data=array, track_times=False, **chunks)
         target.close()
         target.check()
-    return payload
+    return artifact.payload
 
 
 def _compression() -> dict[str, Any]:
@@ -182,6 +243,8 @@ def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.
             except InputError as error:
                 raise InputError(f"{path}: {error}") from None
             yield file, header, present
+    except GpukitError:
+        raise
     except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
         text = str(error)
         if "truncated" in text:

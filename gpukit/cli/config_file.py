@@ -73,6 +73,8 @@ def check_file(path: Path) -> None:
             check_size(json.loads(text, object_pairs_hook=_once))
         except RecursionError:
             raise _TOO_DEEP from None
+        except _Refused:
+            raise
         except ValueError:  # YAML then, as Snakemake has it
             _follow(yaml.parse(text, Loader=yaml.SafeLoader))
             yaml.load(text, Loader=yaml.FullLoader)  # bounded by now

@@ -18,7 +18,7 @@ MOST_LINES = 80
 MOST_ARGUMENTS = 14
 """Names in a signature. Commands of the command line have one for each option."""
 
-ONE_FIELD_EACH = {"write_seeds"}
+ONE_FIELD_EACH = {"seeds_artifact"}
 """Functions that take the fields of an artifact one by one."""
 
 OTHER_WORDS = {
