@@ -1,8 +1,74 @@
-"""gpukit: five GPU graph papers as one toolkit; see README.md for the map."""
+"""gpukit: five GPU graph papers as one toolkit; see README.md for the map.
 
+``import gpukit as gk`` gives one function a question, and the classes of their answers. All of them are imported when
+they are first used, so that this import takes no time, and a command only what it needs.
+"""
+
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpukit.api.campaign import Campaign, seed_minimization
+    from gpukit.api.diversity import structural_diversity
+    from gpukit.api.files import load
+    from gpukit.api.graph import Graph, read_edges, read_graph
+    from gpukit.api.in_memory import from_arrow, from_edges, from_networkx, from_pandas, from_scipy
+    from gpukit.api.pagerank import PageRankIndex
+    from gpukit.api.results import Diversity, Seeds, Spread, TopK
+    from gpukit.api.seeds import influence_maximization, simulated_seeds
+    from gpukit.api.spread import estimate_spread
 
 __version__ = "0.1.0"
 
+__all__ = [
+    "Campaign",
+    "Diversity",
+    "Graph",
+    "PageRankIndex",
+    "Seeds",
+    "Spread",
+    "TopK",
+    "estimate_spread",
+    "from_arrow",
+    "from_edges",
+    "from_networkx",
+    "from_pandas",
+    "from_scipy",
+    "influence_maximization",
+    "load",
+    "read_edges",
+    "read_graph",
+    "seed_minimization",
+    "simulated_seeds",
+    "structural_diversity",
+]
+
+_HOMES = {
+    "campaign": ("Campaign", "seed_minimization"),
+    "diversity": ("structural_diversity",),
+    "files": ("load",),
+    "graph": ("Graph", "read_edges", "read_graph"),
+    "in_memory": ("from_arrow", "from_edges", "from_networkx", "from_pandas", "from_scipy"),
+    "pagerank": ("PageRankIndex",),
+    "results": ("Diversity", "Seeds", "Spread", "TopK"),
+    "seeds": ("influence_maximization", "simulated_seeds"),
+    "spread": ("estimate_spread",),
+}
+"""The module of ``gpukit.api`` that each name is in."""
+
 # Small launches are meant to be small; numba would warn about each of them.
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
+
+
+def __getattr__(name: str) -> Any:
+    """Return what is asked for the first time."""
+    for module, names in _HOMES.items():
+        if name in names:
+            found = globals()[name] = getattr(importlib.import_module(f"gpukit.api.{module}"), name)
+            return found
+    raise AttributeError(f"module 'gpukit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

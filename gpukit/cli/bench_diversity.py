@@ -3,11 +3,12 @@
 from typing import Annotated
 
 from gpukit import settings
+from gpukit.api.vertices import at_most
 from gpukit.cli.bench_record import Record, each_graph, milliseconds
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import GraphsArgument, Kept, RepeatOption, TOption, UndirectedOption, option
-from gpukit.cli.vertices import at_most, number
+from gpukit.cli.vertices import number
 from gpukit.errors import UsageError
 
 

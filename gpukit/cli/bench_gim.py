@@ -4,13 +4,14 @@ from itertools import product
 from typing import Annotated
 
 from gpukit import settings
+from gpukit.api.vertices import at_most
 from gpukit.cli import options
 from gpukit.cli.bench_record import Record, each_graph, milliseconds
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.gim_common import optimism_of
 from gpukit.cli.options import option
-from gpukit.cli.vertices import at_most, number
+from gpukit.cli.vertices import number
 from gpukit.errors import InputError, UsageError
 
 QUALITY_KS = "5,50,200"

@@ -3,11 +3,11 @@
 from typing import Annotated, Any
 
 from gpukit import settings
+from gpukit.api.vertices import at_most
 from gpukit.cli.bench_record import Record, each_graph
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import SEEDS_TIMED, GraphsArgument, Kept, RepeatOption, SeedsTimedOption, option
-from gpukit.cli.vertices import at_most
 from gpukit.errors import UsageError
 
 

@@ -4,13 +4,14 @@ from itertools import product
 from typing import Annotated, Any
 
 from gpukit import settings
+from gpukit.api.campaign_run import check_groups
+from gpukit.api.vertices import at_most
 from gpukit.cli import options
 from gpukit.cli.bench_record import Record, each_graph, named
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.merit_common import check_groups
 from gpukit.cli.options import option
-from gpukit.cli.vertices import at_most, number
+from gpukit.cli.vertices import number
 from gpukit.device.select import choose
 from gpukit.errors import UsageError
 

@@ -4,28 +4,21 @@ import json
 import logging
 import math
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpukit.device import lease
-from gpukit.device.memory import check_start, limit_data
-from gpukit.device.probe import start_contexts
-from gpukit.device.select import Device, choose
-from gpukit.device.timing import PhaseTimer, synchroniser
-from gpukit.errors import UsageError
+from gpukit.api.session import Session
+from gpukit.api.vertices import quoted
+from gpukit.device.memory import limit_data
+from gpukit.device.select import Device
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from gpukit.artifacts.labels import Texts
+    from gpukit.artifacts import Artifact
     from gpukit.graph.csr import Graph
-
-MAX_SEED = 2**64 - 1
 
 _log = logging.getLogger("gpukit")
 
@@ -39,74 +32,31 @@ def set_logging(verbose: int) -> None:
     _log.setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
-class Run:
+class Run(Session):
     """One run of a command: log, device and lease, inputs, phases, and the record at the end.
 
     Parameters
     ----------
     out : path, optional
         The artifact that will be written; checked before by :mod:`gpukit.cli.outputs`.
-    device : str, optional
-        ``auto``, ``cpu`` or ``cuda``; None for a command that knows the CPU alone.
-    gpus : int
-        Number of GPUs that were asked for.
-    threads : int, optional
-        Number of CPU threads that were asked for.
-    seed : int, optional
-        The user's seed.
     as_json : bool
         Whether to print the record as JSON instead of a summary.
     verbose : int
         Number of ``-v``.
+    **asked
+        The device, GPUs, threads and seed that were asked for, see :class:`gpukit.api.session.Session`.
 
     Attributes
     ----------
-    params : dict
-        What decides the result, for the record and the artifact: no paths, no device, no threads. The command fills it.
-    inputs : dict of str to str
-        The digest of each input, by what it is to the command.
-    graph : object with n and m, or None
-        The graph the run is about.
-    labels : what has a method ``texts``, or None
-        What knows the names of the vertices in its results, where the graph has names.
-    device : Device or None
-        What the run uses, once it was chosen.
-    out, requested, gpus, threads, seed, as_json
-        What was asked for; ``requested`` is the device. A command may change them before it uses them.
-    timer : PhaseTimer
-        The times of the record; ``run.phase(name)`` is a phase of it.
-
-    Raises
-    ------
-    UsageError
-        If the seed is out of range.
+    out, as_json
+        What was asked for; a command may change them before it uses them.
     """
 
-    def __init__(
-        self,
-        *,
-        out: Path | None = None,
-        device: str | None = None,
-        gpus: int = 1,
-        threads: int | None = None,
-        seed: int | None = None,
-        as_json: bool = False,
-        verbose: int = 0,
-    ) -> None:
+    def __init__(self, *, out: Path | None = None, as_json: bool = False, verbose: int = 0, **asked: Any) -> None:
         set_logging(verbose)
-        if seed is not None and not 0 <= seed <= MAX_SEED:
-            raise UsageError(f"--seed is {seed}; 0 to {MAX_SEED} are allowed")
-        self.out, self.requested, self.gpus, self.threads = out, device, gpus, threads
-        self.seed: Any = seed
+        super().__init__(progress=sys.stderr.isatty(), **asked)
+        self.out = out
         self.as_json = as_json
-        self.params: dict[str, Any] = {}
-        self.inputs: dict[str, str] = {}
-        self.graph: Any = None
-        self.labels: Texts | None = None
-        self.timer = PhaseTimer()
-        self.device: Device | None = None
-        self.phase = self.timer.phase
-        self._lease: lease.Lease | None = None
 
     @property
     def target(self) -> Path:
@@ -121,67 +71,34 @@ class Run:
         with self.phase("read"):
             from gpukit.artifacts import read_graph_file
 
-            self.graph, self.inputs["graph"], found = read_graph_file(path, transpose=transpose, tables=tables)
+            self.graph, self.inputs["graph"], self.tables = read_graph_file(path, transpose=transpose, tables=tables)
             self.labels = self.graph.labels
-            return self.graph, found
+            return self.graph, self.tables
 
-    def use_device(
-        self, requested: str | None = None, *, threads: int | None = None, work: float | None = None
-    ) -> Device:
-        """Choose the device, lease its GPUs, set the threads, and say what and why.
+    def load(self, trifle: Callable[[], object]) -> None:
+        """Do something small that loads the compiled code, before the phases that people compare."""
+        with self.phase("load"):
+            trifle()
 
-        Call it before a system is imported: threads beyond the available ones and the choice of GPUs take effect only
-        before numba starts. ``requested`` and ``threads`` take the place of what was asked for, where a command knows
-        better; ``work`` and the errors are those of :func:`gpukit.device.select.choose`, but a command that requests
-        nothing knows the CPU alone.
-        """
-        requested = requested or self.requested
-        threads = self.threads if threads is None else threads
-        device, self._lease = lease.take(choose(requested or "cpu", self.gpus, threads, work=work))
-        if requested is None:
-            device = replace(device, reason="this command runs on the CPU")
-        if device.pool:
-            start_contexts(len(device.gpus))
-        check_compiler(device.threads)
+    def _set_threads(self, device: Device) -> int:
+        """Let numba use the threads of a device, and return how many it does; what it cannot hold fails from now on."""
         if device.kind == "cpu":
             limit_data(device.threads)
-        threads = set_threads(device.threads)
-        if threads != device.threads:
-            device = replace(device, threads=threads)
-        self.timer.sync = synchroniser(device)
-        self.device = device
-        where = (
-            f"{len(device.gpus)} × {device.name}" if device.kind == "cuda" else f"{threads} thread(s) of {device.name}"
-        )
-        _log.info("device %s: %s (%s)", device.kind, where, device.reason)
-        return device
-
-    @contextmanager
-    def progress(self, title: str) -> Iterator[Callable[[int, int], None]]:
-        """Yield ``update(done, total)``; a bar on a terminal's standard error, nothing elsewhere."""
-        if not sys.stderr.isatty():
-            yield lambda done, total: None
-            return
-        from rich.console import Console
-        from rich.progress import Progress
-
-        with Progress(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        return set_threads(device.threads)
 
     def save(
         self, kind: str, arrays: "Mapping[str, np.ndarray]", attributes: Mapping[str, Any], *, compress: bool = False
     ) -> None:
         """Write an artifact; arguments are those of :func:`gpukit.artifacts.write`, and the run knows the rest."""
         with self.phase("write"):
-            from gpukit.artifacts import write
-            from gpukit.artifacts.labels import packed_of
+            self.put(self.artifact(kind, arrays, attributes), compress=compress)
 
-            arrays = {**arrays, **packed_of(kind, arrays, self.labels)}
-            write(
-                self.target, kind, arrays, attributes, params=self.params, seed=self.seed, inputs=self.inputs,
-                compress=compress,
-            )  # fmt: skip
+    def put(self, artifact: "Artifact", *, compress: bool = False) -> None:
+        """Write an artifact that was made."""
+        with self.phase("write"):
+            from gpukit.artifacts import put
+
+            put(self.target, artifact, compress=compress)
 
     def save_metrics(self, columns: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
         """Write a table of numbers, if the command was given a place for it."""
@@ -194,15 +111,10 @@ class Run:
     def save_seeds(self, seeds: "np.ndarray", method: str, **known: Any) -> list[Any]:
         """Write the seeds (internal ids) that a method chose, and return them as people call them.
 
-        ``known`` is what is known of them: further arguments of :func:`gpukit.artifacts.write_seeds`.
+        ``known`` is what is known of them: further arguments of :func:`gpukit.artifacts.seeds_artifact`.
         """
         with self.phase("write"):
-            from gpukit.artifacts import write_seeds
-
-            write_seeds(
-                self.target, self.graph.numbers(seeds), seeds, n=self.graph.n, method=method, labels=self.labels,
-                graph=self.inputs["graph"], seed=self.seed, params=self.params, inputs=self.inputs, **known,
-            )  # fmt: skip
+            self.put(self.seeds_artifact(seeds, method, **known))
             return self.graph.original(seeds).tolist()
 
     def finish(self, record: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
@@ -237,22 +149,6 @@ class Run:
         print_table(lines)
 
 
-def check_compiler(threads: int) -> None:
-    """Check, before numba is imported, that code can be compiled and that there is room for it.
-
-    Raises
-    ------
-    UsageError
-        If the environment switches compilation off: most of the code then gives up, and some gives other answers, since
-        NumPy's numbers do not wrap as compiled ones do.
-    DeviceError
-        If there is no room (:func:`gpukit.device.memory.check_start`).
-    """
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        raise UsageError("NUMBA_DISABLE_JIT is set, and gpukit runs compiled code only; unset it")
-    check_start(threads)
-
-
 def set_threads(threads: int) -> int:
     """Let numba use ``threads`` CPU threads and return how many it does.
 
@@ -283,12 +179,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def quoted(item: Any) -> str:
-    """Return an item of a list for people; a name that holds a comma or a quote in quotes, as commands take it."""
-    text = str(item)
-    return '"' + text.replace('"', '""') + '"' if isinstance(item, str) and re.search('[",]', text) else text
 
 
 def cut_list(first: Sequence[Any], total: int) -> str:

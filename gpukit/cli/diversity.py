@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
+from gpukit.api.diversity import VISITS_PER_ARC, make_undirected, search
+from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.diversity_gather import found_lines, gather
 from gpukit.cli.options import CompressOption, GraphArgument, PartOption, TOption, UndirectedOption, ablation, option
 from gpukit.cli.parts import part_of
-from gpukit.cli.vertices import at_most, vertex_list
+from gpukit.cli.vertices import vertex_list
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,18 +19,13 @@ if TYPE_CHECKING:
 
 app = group("Structural diversity: vertices with many social contexts.")
 
-VISITS_PER_ARC = 8
-"""Steps of the search for an arc at least, by which ``auto`` chooses the device."""
-
 
 def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", bool]:
     """Return the graph, undirected, and whether directions were ignored for that."""
     with run.phase("read"):
-        from gpukit.diversity import as_undirected
-
         given, _ = run.read_graph(graph_file, transpose=False)
-        run.graph = as_undirected(given, undirected)
-        return run.graph, not given.undirected
+        directed = make_undirected(run, given, undirected)
+        return run.graph, directed
 
 
 def _told(symmetrised: bool) -> dict[str, str]:
@@ -105,7 +102,7 @@ def search_(
     """Find the t vertices with the most social contexts, and these contexts."""
     run.params = {"model": model, "k": k, "t": t, "undirected": undirected}
     graph, symmetrised = _read(run, graph_file, undirected)
-    from gpukit.diversity import Params, make_network, search
+    from gpukit.diversity import Params
     from gpukit.diversity.problem import check_t
 
     asked = Params(model, k)
@@ -113,30 +110,11 @@ def search_(
     check_t(t, graph.n)
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part
-    where = run.use_device(work=VISITS_PER_ARC * graph.m)
-    with run.phase("triangles"):
-        network = make_network(graph, where, strategy=balance, full=full)
-    with run.progress("ego-networks") as update:
-        result = search(network, asked, t, among=range(first, last), timer=run.timer, progress=update)
-    arrays = {"vertices": graph.numbers(result.vertices), "internal": result.vertices, "scores": result.scores}
-    arrays |= {"first": result.contexts.first, "offsets": result.contexts.offsets}
-    arrays["members"] = graph.numbers(result.contexts.members)
-    attributes = {"n": graph.n, "model": model, "k": k, **run.inputs}
-    run.save("diversity", arrays, attributes)
-    top = [
-        {
-            "vertex": vertex,
-            "score": int(score),
-            "contexts": [graph.original(part).tolist() for part in result.contexts.of(place)],
-        }
-        for place, (vertex, score) in enumerate(
-            zip(graph.original(result.vertices).tolist(), result.scores, strict=True)
-        )
-    ]
-    record: dict[str, Any] = {"top": top, "scored": result.scored, "symmetrised": symmetrised}
-    if shares := getattr(network, "shares", []):  # of several GPUs
-        record["shares"] = [vars(share) for share in shares]
-    run.finish(record, {**found_lines(top), "scored": f"{result.scored:,}", **_told(symmetrised)})
+    artifact, result, found = search(run, asked, t, range(first, last), balance=balance, full=full)
+    run.put(artifact)
+    shares = {"shares": found.pop("shares")} if "shares" in found else {}
+    record: dict[str, Any] = {**found, "symmetrised": symmetrised, **shares}
+    run.finish(record, {**found_lines(found["top"]), "scored": f"{result.scored:,}", **_told(symmetrised)})
 
 
 @app.command("decompose")

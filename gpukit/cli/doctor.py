@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from gpukit import __version__
+from gpukit.api.session import check_compiler
 from gpukit.cli.app import lacks_memory
 from gpukit.cli.command import with_run
-from gpukit.cli.common import Run, check_compiler, print_json
+from gpukit.cli.common import Run, print_json
 from gpukit.device import select
 from gpukit.device.memory import host_free_bytes, readable
 from gpukit.errors import ComparisonFailed, DeviceError

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from gpukit.api.spread import RUNS, cascades, measure
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import MODEL, GraphArgument, MetricsOption, ModelOption, argument, option
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 app = group("Check results by independent methods.")
 
 _log = logging.getLogger("gpukit")
-
-RUNS = 20_000
-"""Cascades where neither a number nor an error is asked for."""
 
 
 @app.command("spread")
@@ -49,11 +47,7 @@ def spread(
     With seeds of several rounds (multi-round influence) the spread counts vertices activated in any of them.
     """
     sizes = [] if prefixes is None else sorted(set(_numbers(prefixes, "--prefixes")))
-    if error is None and max_runs is not None:
-        raise UsageError("--max-runs is for --error; give that too, or leave it out")
-    if error is not None and runs is not None:
-        raise UsageError("give either --runs or --error: one says how many cascades, the other when to stop")
-    runs = RUNS if runs is None else runs
+    runs = cascades(runs, error, max_runs)
     run.params = {"model": model, "prefixes": sizes}
     run.params |= {"runs": runs} if error is None else {"error": error, "max_runs": max_runs}
     if (seeds_file is None) == (ids is None):
@@ -68,34 +62,13 @@ def spread(
         else:
             rounds = [vertex_list(ids, "--ids", graph)]
             run.params["ids"] = graph.original(rounds[0]).tolist()
-    if len(rounds) > 1 and sizes:
-        raise UsageError("--prefixes is for seeds of one round; these have several")
-    device = run.use_device(work=0.1 * runs * graph.m)
-    with run.phase("simulate"), run.progress("cascades") as update:
-        from gpukit.evaluate import Until, forward_curve, forward_rounds
-
-        limits = {} if max_runs is None else {"max_runs": max_runs}
-        wanted = runs if error is None else Until(error, **limits)
-        settings: dict[str, Any] = {"model": model, "runs": wanted, "seed": run.seed, "device": device}
-        settings["progress"] = update
-        if len(rounds) > 1:
-            sizes = [sum(len(vertices) for vertices in rounds)]
-            curve = [forward_rounds(graph, rounds, **settings)]
-        else:
-            sizes = sorted({*sizes, len(rounds[0])})
-            curve = forward_curve(graph, rounds[0], sizes, **settings)
-    runs, reached = curve[-1].runs, max(one.error for one in curve)
-    if error is not None and reached > error:
-        _log.warning(
-            "%s cascades leave two standard errors of %.3g %% of the spread, %.3g %% were asked for; raise --max-runs",
-            f"{runs:,}", 100 * reached, 100 * error,
-        )  # fmt: skip
-    columns = {"k": sizes, "spread": [one.spread for one in curve], "stderr": [one.stderr for one in curve]}
-    columns |= {"runs": [runs] * len(sizes)}
-    run.save_metrics(columns, {"model": model, "rounds": len(rounds)})
-    points = [{"k": k, "spread": one.spread, "stderr": one.stderr} for k, one in zip(sizes, curve, strict=True)]
+    artifact, points, reached = measure(run, rounds, sizes, model=model, runs=runs, error=error, max_runs=max_runs)
+    if run.out is not None:
+        run.put(artifact)
+    runs = points[-1]["runs"]
     shown = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {2 * p['stderr']:.2f}" for p in points}
-    record = {**points[-1], "runs": runs, "curve": points} | ({} if error is None else {"error": reached})
+    curve = [{name: one[name] for name in ("k", "spread", "stderr")} for one in points]
+    record = {**points[-1], "curve": curve} | ({} if error is None else {"error": reached})
     run.finish(record, {**shown, "runs": f"{runs:,}; ± is two standard errors"})
 
 

@@ -1,4 +1,4 @@
-"""What the commands of ``gpukit gim`` share: how a result is stored, recorded and shown."""
+"""What the commands of ``gpukit gim`` share: what is refused, and how a result is shown."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,11 +6,7 @@ from gpukit.cli.options import ScanShape
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from gpukit.gim import Result
     from gpukit.graph.csr import Graph
-
-MEMBERS_PER_SET = 20
-"""A guess for the choice of the device."""
 
 
 def optimism_of(text: str) -> float | None:
@@ -21,23 +17,6 @@ def optimism_of(text: str) -> float | None:
         return float(text)
     except ValueError:
         raise UsageError(f"--optimism: {text[:40]!r} is neither a number in (0, 1) nor off") from None
-
-
-def known_of(result: "Result") -> dict[str, Any]:
-    """Return the arguments of ``write_seeds`` that say what is known of the seeds."""
-    names = ("gains", "rounds", "spread_estimate", "selection_estimate", "rr_sets")
-    guarantee = {"value": result.guarantee, "kind": result.guarantee_kind}
-    return {name: getattr(result, name) for name in names} | {"guarantee": guarantee}
-
-
-def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
-    """Return the keys of ``--json`` beside those of every run; ``seeds`` are original ids."""
-    record: dict[str, Any] = {"seeds": seeds}
-    if result.rounds is not None:
-        record["rounds"] = result.rounds.tolist()
-    record |= result.facts() | {"gains": result.gains.tolist()}
-    record["history"] = [vars(step) for step in result.history]
-    return record
 
 
 def summary_of(record: dict[str, Any], n: int) -> dict[str, Any]:

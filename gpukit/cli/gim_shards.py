@@ -4,10 +4,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated
 
+from gpukit.api.seeds import MEMBERS_PER_SET, known_of, record_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim_common import MEMBERS_PER_SET, known_of, launch_shape, need_edges, record_of, summary_of
+from gpukit.cli.gim_common import launch_shape, need_edges, summary_of
 from gpukit.cli.options import option
 from gpukit.errors import UsageError
 

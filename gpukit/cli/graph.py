@@ -1,28 +1,20 @@
 """``gpukit graph``: edge lists and random graphs into graph artifacts, and what such a file holds."""
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from gpukit.api.edges import Import, import_edges, seed_of
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run, print_json
 from gpukit.cli.generate import generate
 from gpukit.cli.graph_common import graph_facts, shown, write_graph_file
 from gpukit.cli.options import BothWaysOption, CompressOption, TransposeOption, WeightsOption, argument, option
-from gpukit.errors import UsageError
-
-if TYPE_CHECKING:
-    from gpukit.graph.readers import EdgeList
 
 app = typer.Typer(help="Import, generate and describe graphs.", no_args_is_help=True, add_completion=False)
 app.add_typer(generate, name="generate")
-
-_log = logging.getLogger("gpukit")
-
-_KINDS = {"integer": "whole numbers", "text": "names"}
 
 
 @dataclass(frozen=True)
@@ -76,92 +68,9 @@ def import_graph(
 
     With --dataset NAME the options of the catalogue apply, and the file must have as many vertices and edge lines.
     """
-    known = None
-    if dataset is not None:
-        from gpukit.datasets import find_dataset
-
-        known = find_dataset(dataset)
-        if vertices not in (None, known.vertices):
-            raise UsageError(f"--vertices {vertices} contradicts --dataset {known.name}, which says it; leave it out")
-        undirected, vertices = undirected or known.undirected, known.vertices
-    run.params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel, "vertices": vertices}
-    run.params |= {"dataset": known.name} if known is not None else {}
-    run.params |= {"scale": scale} if scale is not None else {}
-    run.params |= {name: value for name, value in vars(text).items() if value is not None}
-    run.use_device()
-    from gpukit.graph.build import build_graph
-    from gpukit.graph.dialect import Asked
-    from gpukit.graph.parsing import COUNTS, PROBABILITIES
-    from gpukit.graph.probabilities import parse_weights
-    from gpukit.graph.readers import read_edges
-
-    asked = Asked(text.sep, text.header, text.columns, text.ids)
-    scheme = parse_weights(weights, run.seed)
-    if scale is not None and scheme.scheme != "file":
-        raise UsageError(f"--scale makes probabilities of a third column, but --weights is {weights}; use file")
-    highest = (COUNTS if scale else PROBABILITIES) if scheme.scheme == "file" else 0
-    if vertices is not None and vertices < 1:
-        raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
-    with run.phase("read"), run.progress("read") as update:
-        listed = read_edges(edges, highest, update, asked)
-        run.inputs = {} if listed.digest is None else {"edges": listed.digest}
-    understood = _told(listed, highest > 0)
-    if (listed.ids is not None or listed.n is not None) and vertices is not None:
-        kind = listed.said.get("format", "Matrix Market")
-        raise UsageError(f"--vertices does not go with a {kind} file, which declares its vertices")
-    if listed.labels is not None and vertices is not None:
-        raise UsageError("--vertices goes with whole numbers, and the ids of this file are names; leave it out")
-    lines = len(listed.u)
-    with run.phase("build"):
-        graph = build_graph(
-            listed.u,
-            listed.v,
-            w=listed.w,
-            weights=scheme,
-            undirected=undirected or listed.undirected,
-            parallel=parallel,
-            ids=listed.ids if listed.ids is not None else vertices is None and listed.n is None,
-            n=vertices if listed.n is None else listed.n,
-            labels=listed.labels,
-            scale=scale,
-            transpose=transpose,
-            facts={"text": understood} if understood and not (listed.dialect and listed.dialect.plain) else {},
-        )
-        del listed
-    if known is not None:
-        known.check_sizes(edges, graph.n, lines)
-        if known.approximate:
-            _log.info("the sizes of %s are known roughly only, and not compared", known.name)
-    seed = run.seed if scheme.drawn else None
-    write_graph_file(run, graph, compress, seed, {"text": understood} if understood else {})
-
-
-def _told(listed: "EdgeList", weighted: bool) -> dict[str, Any]:
-    """Say what was understood of a text, in one line and then what may be a mistake; return it for the record."""
-    dialect, record = listed.dialect, listed.said
-    if not record:
-        return {}
-    if dialect is None:
-        columns = " in columns " + " and ".join(record["columns"][:2]) if "columns" in record else ""
-        _log.info("read as %s, ids%s: %s", record["format"], columns, _KINDS[record["ids"]])
-        return record
-    columns = " and ".join(map(str, record["columns"][:2])) + "".join(
-        f", weight {one}" for one in record["columns"][2:]
-    )
-    kind = _KINDS[record["ids"]]
-    header = "a header" if record["header"] else "no header"
-    comments = f"; {listed.comments:,} lines are comments" if listed.comments else ""
-    said = (record["separator"], header, columns, kind, comments)
-    _log.info("read with %s between columns, %s, ids in columns %s: %s%s", *said)
-    if listed.columns > 2 and not weighted:
-        first = min({0, 1, 2} - set(dialect.columns))
-        _log.info(
-            "the lines have %d columns, the %s is not used; --weights file reads it",
-            listed.columns, ("first", "second", "third")[first],
-        )  # fmt: skip
-    if dialect.index:
-        _log.info("the first column counts up, as an index does, and was read as ids; --columns 2,3 leaves it out")
-    return record
+    asked = Import(undirected, weights, parallel, scale, vertices, dataset, transpose, vars(text))
+    graph, understood = import_edges(run, edges, asked)
+    write_graph_file(run, graph, compress, seed_of(run), {"text": understood} if understood else {})
 
 
 @app.command("info")

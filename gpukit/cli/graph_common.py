@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpukit.api.edges import need_edges
 from gpukit.cli.common import Run
-from gpukit.errors import InputError
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -18,11 +18,7 @@ def write_graph_file(
     ``seed`` is that of the graph, if any; ``more`` joins what ``--json`` prints.
     """
     run.graph = graph
-    if not graph.m:
-        raise InputError(
-            f"the graph has no edges: {graph.facts['self_loops_dropped']} self-loops and "
-            f"{graph.facts['zero_probability_dropped']} edges of probability 0 were dropped; give one with edges"
-        )
+    need_edges(graph)
     tables = None
     if graph.in_indptr is not None and graph.weights.scheme != "none":
         from gpukit.worlds.tables import build_tables

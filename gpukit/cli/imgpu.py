@@ -1,16 +1,16 @@
 """``gpukit imgpu``: greedy influence maximisation over Monte-Carlo worlds, and what vertices reach in them."""
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
+from gpukit.api.seeds import laps, simulate, use_one_gpu
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.imgpu_shape import shape
-from gpukit.cli.loading import one_edge
 from gpukit.cli.options import GraphArgument, SeedsOption, WorldsOption, ablation, option
 from gpukit.errors import InputError, UsageError
+from gpukit.graph.trifle import one_edge
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     from gpukit.device.select import Device
     from gpukit.graph.csr import Graph
 
-VISITS = 10
-"""Vertex and edge visits a live arc costs in a world; for the choice of the device."""
-
 LEVEL_WORLDS = 100
 """Worlds at most of which the levels are counted."""
-
-_log = logging.getLogger("gpukit")
 
 app = group("Greedy influence maximisation over Monte-Carlo worlds.")
 
@@ -77,29 +72,15 @@ def run_(
     if not 1 <= optimisations.unroll <= 128:
         raise UsageError(f"--unroll is {optimisations.unroll}; 1 to 128 are allowed")
     graph, _ = run.read_graph(graph_file)
-    device = _use_device(run, worlds or settings.IMGPU_WORLDS, k if fresh else 2)
-    how = optimisations.on(device.kind)
     with run.phase("load"):
-        from dataclasses import replace
-
-        from gpukit.imgpu import Params, maximise
-        from gpukit.imgpu.problem import check
+        from gpukit.imgpu import Params
 
         asked = Params(k=k, worlds=worlds, fresh=fresh, seed=run.seed)
-        check(graph, k)
-        maximise(graph, replace(asked, k=1, worlds=2), device, **how)  # compiled code, before what people compare
-    start = run.timer.seconds()["total"]
-    with run.progress("worlds") as update:
-        result = maximise(graph, asked, device, timer=run.timer, progress=update, **how)
-    run.params["worlds"] = result.worlds
+    artifact, result, choice = simulate(run, asked, optimisations.on)
+    run.put(artifact)
+    seeds = graph.original(result.seeds).tolist()
+    record = {"seeds": seeds, **result.facts(), "gains": result.gains.tolist(), "choice_s": choice}
     optimism = result.optimism
-    if optimism is not None and not optimism.enough:
-        _log.warning(
-            "%s worlds, the most that are drawn unasked, leave an optimism of %.2g %% ± %.2g %%: seeds may be that "
-            "much worse than more --worlds would give", f"{result.worlds:,}", 100 * optimism.value, 100 * optimism.sd,
-        )  # fmt: skip
-    seeds = run.save_seeds(result.seeds, "imgpu", gains=result.gains, spread_estimate=result.spread_estimate)
-    record = {"seeds": seeds, **result.facts(), "gains": result.gains.tolist(), "choice_s": _laps(run, start)}
     lines = {
         "seeds": seeds,
         "spread": f"{result.spread_estimate:,.2f} ± {2 * result.stderr:.2g} (two standard errors; "
@@ -129,7 +110,7 @@ def reach(
     graph, _ = run.read_graph(graph_file)
     if graph.n == 0:
         raise InputError("the graph has no vertices, so there is nothing to count")
-    device = _use_device(run, worlds, 1)
+    device = use_one_gpu(run, worlds, 1)
     with run.phase("load"):
         from gpukit.imgpu.run import make_worlds
         from gpukit.worlds.blocks import prepare_blocks
@@ -179,7 +160,7 @@ def baseline(
     with run.phase("selection"), run.progress("seeds") as update:
         seeds = _choose(graph, k, worlds, **asked, timer=run.timer, progress=update)
     original = run.save_seeds(seeds, method)
-    run.finish({"seeds": original, "choice_s": _laps(run, start)}, {"seeds": original})
+    run.finish({"seeds": original, "choice_s": laps(run, start)}, {"seeds": original})
 
 
 def _choose(
@@ -195,22 +176,6 @@ def _choose(
         return baselines.pmia(graph, k, **told)
     greedy = baselines.new_greedy if method == "newgreedy" else baselines.mix_greedy
     return greedy(graph, k, worlds, seed, skip=sampler == "skip", **told)
-
-
-def _laps(run: Run, start: float) -> list[float]:
-    """Return the seconds from ``start`` until each seed was chosen."""
-    return [round(lap - start, 6) for lap in run.timer.laps]
-
-
-def _use_device(run: Run, worlds: int, passes: int) -> "Device":
-    """Choose the device, one GPU at most, by the vertex and edge visits of a run, roughly."""
-    graph = run.graph
-    scheme, p = graph.weights.scheme, graph.weights.p
-    live = graph.m * p if p is not None else graph.n if scheme == "wc" else 0.04 * graph.m
-    device = run.use_device(work=live * max(worlds, 1) * passes * VISITS)
-    if len(device.gpus) > 1:
-        raise UsageError(f"--gpus is {run.gpus}; imgpu runs on one GPU")
-    return device
 
 
 app.command("shape")(shape)

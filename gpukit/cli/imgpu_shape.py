@@ -5,9 +5,9 @@ from typing import Any
 from gpukit import settings
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
-from gpukit.cli.loading import one_edge
 from gpukit.cli.options import GraphArgument, WorldsOption
 from gpukit.errors import InputError
+from gpukit.graph.trifle import one_edge
 
 
 @with_run("seed")

@@ -1,20 +1,27 @@
 """``gpukit kpar``: top-k personalised PageRank."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
+from gpukit.api.pagerank import (
+    INDEX_VISITS,
+    RANK_VISITS,
+    answer,
+    check_memory,
+    device_for,
+    index_of,
+)
+from gpukit.api.pagerank import index as make_index
+from gpukit.api.pagerank import rank as compute_rank
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import device_for, explained, finish, read_queries
+from gpukit.cli.kpar_common import explained, finish, read_queries
 from gpukit.cli.kpar_gather import gather
 from gpukit.cli.kpar_reference import baseline, truth
-from gpukit.cli.loading import one_edge
 from gpukit.cli.options import ablation, option
 from gpukit.cli.parts import part_of
 from gpukit.errors import InputError, UsageError
@@ -24,15 +31,10 @@ if TYPE_CHECKING:
 
     from gpukit.device.select import Device
     from gpukit.kpar.index import Index
-    from gpukit.kpar.rank import Rank
 
 app = group("Top-k personalised PageRank.")
 
 _log = logging.getLogger("gpukit")
-
-
-RANK_VISITS, INDEX_VISITS = 40, 6
-"""Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def rank(
         asked = Params(alpha=alpha, weighted=weighted)
         graph, _ = run.read_graph(graph_file)
     device = run.use_device(device_for(run.requested, weighted), work=RANK_VISITS * graph.m)
-    found = _rank(run, device, asked)
+    found = compute_rank(run, device, asked)
     with run.phase("write"):
         from gpukit.artifacts import write_pagerank
 
@@ -131,8 +133,7 @@ def index(
     """Draw the random walks of every vertex and store where they end."""
     run.params = {"alpha": alpha, "epsilon": epsilon, "hubs": walks.hubs, "adaptive": walks.adaptive}
     run.params["weighted"] = weighted
-    if walks.memory is not None and walks.memory < 0:
-        raise UsageError(f"--memory is {walks.memory}; at least 0 is needed")
+    check_memory(walks.memory)
     with run.phase("read"):
         from gpukit.kpar.problem import Params
 
@@ -141,28 +142,10 @@ def index(
     visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
     device = run.use_device(device_for(run.requested, weighted), work=visits * graph.m)
     order = _order(run, device, asked, rank_file)
-    how: dict[str, Any] = {"hubs": walks.hubs, "adaptive": walks.adaptive, "seed": run.seed}
-    how["memory"] = None if walks.memory is None else walks.memory << 20
-    with run.phase("load"):
-        import numpy as np
-
-        from gpukit.kpar.run import index_on
-
-        index_on(device, one_edge(graph), np.arange(2, dtype=np.int32), asked, **how)
-    with run.phase("walks"):
-        found = index_on(device, graph, order, asked, **how)
-    if found.light:
-        _log.info("the walks do not fit into %d MiB: only counts are kept, and queries draw walks again", walks.memory)
-    with run.phase("write"):
-        from gpukit.artifacts import write_irw
-
-        rows = ("src_begin", "starts", "frequent_begin", "frequencies")
-        arrays = {name: None if found.light else getattr(found, name) for name in rows}
-        arrays |= {"walks": found.walks, "arrivals": found.arrivals, "hubs": found.hubs}
-        write_irw(
-            run.target, arrays, alpha=alpha, epsilon=epsilon, light=found.light, graph=run.inputs["graph"],
-            weighted=weighted, seed=run.seed, params=run.params, inputs=run.inputs, compress=compress,
-        )  # fmt: skip
+    artifact, found = make_index(
+        run, device, order, asked, hubs=walks.hubs, adaptive=walks.adaptive, memory=walks.memory
+    )
+    run.put(artifact, compress=compress)
     record = {"walks": found.total, "entries": len(found.starts), "frequent": len(found.frequencies)}
     record |= {"light": found.light}
     if found.hubs is not None:
@@ -170,20 +153,10 @@ def index(
     run.finish(record)
 
 
-def _rank(run: Run, device: "Device", params: Any) -> "Rank":
-    """Compute PageRank and the PRO-rank list."""
-    with run.phase("load"):
-        from gpukit.kpar.run import rank_on
-
-        rank_on(device, one_edge(run.graph), params)
-    with run.phase("rank"):
-        return rank_on(device, run.graph, params)
-
-
 def _order(run: Run, device: "Device", params: Any, rank_file: Path | None) -> "np.ndarray":
     """Return the PRO-rank list of a file, or compute it."""
     if rank_file is None:
-        return _rank(run, device, params).order
+        return compute_rank(run, device, params).order
     with run.phase("read"):
         from gpukit.artifacts import read_pagerank
 
@@ -211,13 +184,10 @@ def _check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, 
 def _read_index(path: Path, graph: str, alpha: float | None, epsilon: float | None) -> "tuple[Index, str]":
     """Return an index that fits the graph and the parameters, and its digest."""
     from gpukit.artifacts import read_irw
-    from gpukit.kpar.index import Index
-    from gpukit.kpar.problem import Params
 
     file = read_irw(path)
     _check_fit(path, file.attributes, graph, {"alpha": alpha, "epsilon": epsilon}, "kpar index")
-    params = Params(file.attributes["alpha"], file.attributes["epsilon"], file.attributes.get("weighted", False))
-    return Index.of(params, int(file.seed or 0), file.arrays, light=file.attributes["light"]), file.payload
+    return index_of(file), file.payload
 
 
 @app.command("query")
@@ -254,7 +224,7 @@ def query(
     where = "cpu" if method.ablated else device_for(run.requested, asked.weighted)
     device = run.use_device(where, work=float(graph.m) * len(sources))
     with run.phase("prepare"):
-        from gpukit.kpar.run import prepare_on, query_on
+        from gpukit.kpar.run import prepare_on
 
         prepared = prepare_on(device, graph, found)
         shape = _shape(method) if device.kind == "cuda" else None
@@ -262,18 +232,7 @@ def query(
         _log.info("%s holds no walks, only counts: they are drawn again, which takes longer", index_file)
     elif device.kind == "cuda" and any(getattr(one, "light", False) for one in prepared):
         _log.info("the walks of %s do not fit onto the GPU: they are drawn again, which takes longer", index_file)
-    to_end = method.depth == "end"
-    ask: Callable[..., Any] = partial(query_on, device, prepared, to_end=to_end, shape=shape)
-    if method.bounds == "printed" or method.depth == "walks":
-        from gpukit.kpar.paper.query import query as ablation
-
-        held: Any = prepared[0]
-        printed, resort = method.bounds == "printed", method.depth == "walks"
-        ask = partial(ablation, held, threads=device.threads, to_end=to_end, printed=printed, resort=resort)
-    with run.phase("load"):
-        ask(sources.part(0, min(len(sources), len(prepared))), k)
-    with run.phase("query"), run.progress("queries") as update:
-        result = ask(sources, k, progress=update)
+    result = answer(run, device, prepared, sources, k, depth=method.depth, bounds=method.bounds, shape=shape)
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)

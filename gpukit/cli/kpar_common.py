@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
+from gpukit.api.pagerank import answers_artifact
+from gpukit.api.vertices import at_most
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.options import Queries
-from gpukit.cli.vertices import at_most, read_sources
-from gpukit.errors import UsageError
+from gpukit.cli.vertices import read_sources
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
 
 QUERIES_SHOWN, PLACES_SHOWN = 10, 20
 """Answers that people see, and the places of each."""
-
-
-def device_for(requested: str | None, weighted: bool) -> str | None:
-    """Return the device to ask for; raises UsageError for weighted edges on a GPU."""
-    if weighted and requested == "cuda":
-        raise UsageError("weighted edges run on the CPU; use --device cpu")
-    return "cpu" if weighted else requested
 
 
 def read_queries(run: Run, graph_file: Path, asked: Queries) -> "tuple[Graph, Sources, int]":
@@ -58,22 +52,7 @@ def finish(
     graph, extra = run.graph, extra or {}
     if run.out is not None:
         with run.phase("write"):
-            from gpukit.artifacts import write_topk
-
-            arrays = {
-                "offsets": result.offsets,
-                "nodes": graph.numbers(result.nodes),
-                "internal": result.nodes,
-                "scores": result.scores,
-                "source_offsets": sources.offsets,
-                "sources": sources.vertices,
-                "source_mass": sources.mass,
-            }
-            write_topk(
-                run.out, arrays, n=graph.n, k=run.params["k"], alpha=run.params["alpha"], method=method,
-                graph=run.inputs["graph"], epsilon=epsilon, weighted=run.params["weighted"],
-                labels=run.labels, seed=run.seed, params=run.params, inputs=run.inputs,
-            )  # fmt: skip
+            run.put(answers_artifact(run, sources, result, method, epsilon=epsilon))
     names = [_name(graph, sources, q) for q in range(len(sources))]
     results: list[dict[str, Any]] = []
     lines: dict[str, Any] = {}

@@ -3,12 +3,13 @@
 from typing import Annotated, Literal
 
 from gpukit import settings
+from gpukit.api.pagerank import device_for
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import device_for, finish, read_queries
-from gpukit.cli.loading import one_edge
+from gpukit.cli.kpar_common import finish, read_queries
 from gpukit.cli.options import AlphaOption, AnswersOption, EpsilonOption, GraphArgument, Queries, WeightedOption, option
 from gpukit.errors import DeviceError
+from gpukit.graph.trifle import one_edge
 
 
 @with_run(*DEVICE, "seed")

@@ -1,24 +1,17 @@
 """What the commands of ``gpukit merit`` share: what they ask for is read and checked."""
 
 import os.path
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpukit import settings
+from gpukit.api.campaign_run import checked, priced
 from gpukit.cli.common import Run
-from gpukit.cli.vertices import COST_DECIMALS, at_most, vertex_costs
+from gpukit.cli.vertices import vertex_costs
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
     from gpukit.merit import Costs, Params
-
-
-def check_groups(groups: int) -> None:
-    """Check the number of groups by load; raises UsageError."""
-    if groups not in (1, 2, 4, 8, 16):
-        raise UsageError(f"--groups is {groups}; 1, 2, 4, 8 and 16 are allowed")
 
 
 def read_asked(
@@ -30,15 +23,8 @@ def read_asked(
     the parameters of the run.
     """
     with run.phase("read"):
-        from gpukit.merit import Params
-        from gpukit.merit.problem import check
-
         graph, tables = run.read_graph(graph_file, tables=asked["model"] == "ic")
-        if asked["batch"] is None:
-            asked["batch"] = run.params["batch"] = at_most(None, settings.MERIT_BATCH, graph.n)
-        params = Params(**asked, costs=_costs(run, graph, costs), seed=run.seed)
-        check(graph, params)
-        return graph, params, tables
+        return graph, checked(run, asked, _costs(run, graph, costs)), tables
 
 
 def _costs(run: Run, graph: "Graph", text: str) -> "Costs":
@@ -54,4 +40,4 @@ def _costs(run: Run, graph: "Graph", text: str) -> "Costs":
         raise UsageError(f"--costs {text[:40]!r} is neither degree nor uniform nor a file; choose one of them")
     values = vertex_costs(Path(text), graph, run.inputs)
     run.params["costs"] = "file"
-    return Costs(values, Decimal(1).scaleb(-COST_DECIMALS), "file")
+    return priced(values)

@@ -11,13 +11,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gpukit import settings
+from gpukit.api.results import check_name
 from gpukit.device.select import look_for_gpus
-from gpukit.errors import UsageError
-
-_OTHER_KINDS = (
-    "arrow csv feather gexf gml graphml html json jsonl mtx net npy npz parquet pdf png svg tsv txt xls xlsx yaml"
-).split()
-"""Ends of names by which other programs open a file as something else than HDF5."""
 
 
 def option(spec: str, text: str, **more: Any) -> Any:
@@ -51,10 +46,7 @@ def _look_ahead(device: str) -> str:
 
 def _is_artifact(out: Path | None) -> Path | None:
     """Refuse a name that says of an artifact that it is of another kind."""
-    kind = "" if out is None else out.suffix.lstrip(".").lower()
-    if kind in _OTHER_KINDS:
-        raise UsageError(f"--out {out}: this command writes HDF5, and .{kind} is the name of another kind; use .h5")
-    return out
+    return check_name(out)
 
 
 DeviceChoice = Literal["auto", "cpu", "cuda"]

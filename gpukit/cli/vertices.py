@@ -10,12 +10,13 @@ import logging
 import os.path
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, DecimalException, Inexact, localcontext
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpukit.api.vertices import COST_DECIMALS, MAX_WEIGHT, WEIGHT_DECIMALS, in_units
 from gpukit.cli.options import Queries
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.lines import split
@@ -27,12 +28,7 @@ if TYPE_CHECKING:
     from gpukit.kpar.problem import Sources
 
 MAX_ID = 2**63 - 1
-MAX_WEIGHT = 10**9
 MAX_QUERIES = 10**7
-COST_DECIMALS = 6
-"""Digits after the point of a cost or a budget."""
-WEIGHT_DECIMALS = 9
-"""Digits after the point of what a vertex counts for."""
 
 _log = logging.getLogger("gpukit")
 
@@ -65,24 +61,6 @@ def number(text: str, option: str, kind: Any) -> Any:
     except ValueError:
         pass
     raise UsageError(f"{option}: {text!r} is not a number")
-
-
-def in_units(text: str, decimals: int) -> int | None:
-    """Return a decimal number in units of 10**-decimals; None if it is none, or not a whole number of them."""
-    if not NUMBER.fullmatch(text):
-        return None
-    with localcontext() as context:
-        context.traps[Inexact] = True  # else more than 28 digits are rounded first, and then found to fit
-        try:
-            units = Decimal(text).scaleb(decimals)
-            return int(units) if units.adjusted() < context.prec and units == units.to_integral_value() else None
-        except DecimalException:
-            return None
-
-
-def at_most(given: int | None, default: int, n: int) -> int:
-    """Return what was given, whatever it is; nothing given, the default, or n where there are fewer vertices."""
-    return min(default, n) if given is None else given
 
 
 # Vertices, and a number for each

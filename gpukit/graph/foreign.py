@@ -4,7 +4,7 @@ import importlib
 import io
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.dialect import Asked, choose_columns
 from gpukit.graph.labels import CONTROL, Interned, Labels
-from gpukit.graph.parsing import MAX_ID, not_a_weight, shown
+from gpukit.graph.parsing import MAX_ID, PROBABILITIES, not_a_weight, shown
 
 BY_CONTENT = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}
 BY_NAME = {
@@ -129,7 +129,13 @@ def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: flo
     content.seek(0)
     places = choose_columns(name, names, True, asked, weights)
     wanted = [names[place] for place in places]
-    columns = library.read_table(content, columns=wanted)
+    return found_in_table(name, kind, library.read_table(content, columns=wanted), wanted, asked, weights)
+
+
+def found_in_table(
+    name: str, kind: str, columns: Any, wanted: Sequence[str], asked: Asked, highest: float = PROBABILITIES
+) -> Found:
+    """Return the edges in columns of an Arrow table: source, target and, where three are wanted, weight."""
     if columns.num_columns != len(wanted):
         raise InputError(f"{name} has two columns of one name; rename one")
     ends = [columns.column(wanted[i]) for i in (0, 1)]
@@ -138,14 +144,21 @@ def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: flo
             raise InputError(
                 f"{name}, column {shown(title)}: {end.null_count} rows have no vertex; every row needs two"
             )
-    w = None
-    if weights:
-        w = _weights(name, weights, columns.column(wanted[2]).to_pandas().to_numpy(np.float64))
-    values = [end.to_pandas().to_numpy() for end in ends]
-    found = _vertices(name, np.concatenate(values), asked)
-    half = columns.num_rows
+    w = columns.column(wanted[2]).to_pandas().to_numpy(np.float64) if len(wanted) > 2 else None
+    u, v = (end.to_pandas().to_numpy() for end in ends)
+    found = found_in_arrays(name, u, v, w, asked, highest)
     said = {"format": kind, "columns": wanted, "ids": "integer" if found.labels is None else "text"}
-    return Found(found.u[:half], found.u[half:], w, said, labels=found.labels)
+    return replace(found, said=said)
+
+
+def found_in_arrays(
+    name: str, u: np.ndarray, v: np.ndarray, w: np.ndarray | None, asked: Asked, highest: float = PROBABILITIES
+) -> Found:
+    """Return edges whose ends are arrays of whole numbers, or of texts."""
+    found = _vertices(name, np.concatenate([u, v]), asked)
+    half = len(u)
+    checked = None if w is None else check_weights(name, highest, w)
+    return Found(found.u[:half], found.u[half:], checked, {}, labels=found.labels)
 
 
 def _matrix(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: float) -> Found:
@@ -154,11 +167,16 @@ def _matrix(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: fl
 
     if asked.ids == "text":
         raise UsageError(f"{name} is a matrix, and the vertices of one are numbers; leave --ids text out")
-    matrix = load_npz(content).tocoo()
+    return found_in_matrix(name, kind, load_npz(content), weights)
+
+
+def found_in_matrix(name: str, kind: str, matrix: Any, highest: float) -> Found:
+    """Return the edges in a sparse matrix of SciPy; ``highest``: the highest weight, 0 to read none."""
+    matrix = matrix.tocoo()
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         size = " by ".join(map(str, matrix.shape))
         raise InputError(f"{name} is {size}; a graph is a square matrix")
-    w = _weights(name, weights, np.asarray(matrix.data, np.float64)) if weights else None
+    w = check_weights(name, highest, np.asarray(matrix.data, np.float64)) if highest else None
     u, v = (np.asarray(part, np.int64) for part in (matrix.row, matrix.col))
     return Found(u, v, w, {"format": kind, "ids": "integer"}, n=matrix.shape[0])
 
@@ -167,22 +185,49 @@ def _network(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: f
     """Read a graph by NetworkX; a vertex is called by its id there, of GML and Pajek by its label."""
     library = _library(name, kind, "networkx", "networkx")
     graph = getattr(library, _READERS[kind])(content)
-    edges = list(graph.edges(data="weight"))
+    nodes = [str(node) for node in graph]
+    whole = asked.ids != "text" and all(_WHOLE.fullmatch(node) and int(node) <= MAX_ID for node in nodes)
+    values = np.array([int(node) for node in nodes], np.int64) if whole else np.array(nodes, object)
+    return found_in_network(name, kind, graph, values, "weight" if weights else None, asked, weights)
+
+
+def found_in_network(
+    name: str,
+    kind: str,
+    graph: Any,
+    values: np.ndarray,
+    weight: str | None,
+    asked: Asked,
+    highest: float = PROBABILITIES,
+) -> Found:
+    """Return the edges of a graph of NetworkX.
+
+    Parameters
+    ----------
+    name, kind : str
+        For messages, and for what is said.
+    graph : networkx.Graph
+    values : array
+        What each of its nodes is called, in their order: whole numbers or texts.
+    weight : str or None
+        The attribute of edges that is their weight.
+    asked : Asked
+    highest : float
+        The highest weight.
+    """
+    edges = list(graph.edges(data=weight)) if weight else list(graph.edges())
     w = None
-    if weights:
+    if weight:
         missing = next((edge for edge in edges if edge[2] is None), None)
         if missing is not None:
             raise InputError(
-                f"{name}: edge {shown(f'{missing[0]} {missing[1]}')} has no weight; --weights file needs all"
+                f"{name}: edge {shown(f'{missing[0]} {missing[1]}')} has no {weight}; --weights file needs all"
             )
-        w = _weights(name, weights, np.array([edge[2] for edge in edges], np.float64))
-    nodes = [str(node) for node in graph]
+        w = check_weights(name, highest, np.array([edge[2] for edge in edges], np.float64))
     place = {node: i for i, node in enumerate(graph)}
     u, v = (np.array([place[edge[side]] for edge in edges], np.int64) for side in (0, 1))
-    whole = asked.ids != "text" and all(_WHOLE.fullmatch(node) and int(node) <= MAX_ID for node in nodes)
-    found = _vertices(
-        name, np.array([int(node) for node in nodes], np.int64) if whole else np.array(nodes, object), asked
-    )
+    found = _vertices(name, values, asked)
+    whole = found.labels is None
     said = {"format": kind, "ids": "integer" if whole else "text"}
     if whole:
         ids = np.unique(found.u)
@@ -190,7 +235,7 @@ def _network(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: f
         usual = len(ids) > 0 and ids[-1] == len(ids) - 1
         listed: dict[str, Any] = {"n": len(ids)} if usual else {"ids": ids}
         return Found(positions[u], positions[v], w, said, **listed, undirected=not graph.is_directed())
-    if len(found.labels or ()) != len(nodes):
+    if len(found.labels or ()) != len(values):
         raise InputError(f"{name} has two vertices of one name, but for blanks around it; rename one")
     return Found(found.u[u], found.u[v], w, said, labels=found.labels, undirected=not graph.is_directed())
 
@@ -232,7 +277,7 @@ def _texts(name: str, values: Sequence[Any]) -> _Vertices:
     return _Vertices(vertices[numbers].astype(np.int64), labels)
 
 
-def _weights(name: str, highest: float, w: np.ndarray) -> np.ndarray:
+def check_weights(name: str, highest: float, w: np.ndarray) -> np.ndarray:
     """Return weights that are in [0, highest]; InputError names the first that is not."""
     wrong = ~((w >= 0) & (w <= highest))
     if wrong.any():

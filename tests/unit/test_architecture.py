@@ -1,4 +1,4 @@
-"""Imports go one way: cli, then systems and services, then worlds, then graph and device, then files, then errors."""
+"""Imports go one way: cli, api, systems and services, then worlds, then graph and device, then files, then errors."""
 
 import ast
 import re
@@ -24,14 +24,15 @@ ALLOWED = {
     "report": BASE | {"artifacts"},
     "bench": BASE | SYSTEMS | {"artifacts", "evaluate"},
     "nx": BASE | {"diversity"},
-    "cli": BASE | SYSTEMS | {"pending", "artifacts", "datasets", "evaluate", "bench", "report"},
+    "api": BASE | SYSTEMS | {"artifacts", "datasets", "evaluate"},
+    "cli": BASE | SYSTEMS | {"api", "pending", "artifacts", "datasets", "evaluate", "bench", "report"},
 } | {system: BASE | {"evaluate"} for system in SYSTEMS}
 """What each room, a folder or a module, may import beside itself."""
 
 OWN_LIBRARIES = {"h5py": {"artifacts"}, "typer": {"cli"}, "snakemake": set()}
 """Libraries that only some rooms may import."""
 
-WINGS_MAY_BE_USED_BY = {"cli", "bench", "report"}
+WINGS_MAY_BE_USED_BY = {"cli", "api", "bench", "report"}
 
 FILES = sorted(path for path in ROOT.rglob("*.py") if not path.name.startswith("__") or path.parent != ROOT)
 

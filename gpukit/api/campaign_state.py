@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpukit.artifacts import Artifact, read
-from gpukit.cli.common import Run
+from gpukit.api.session import Session
+from gpukit.artifacts import Artifact
 from gpukit.errors import InputError, UsageError
 from gpukit.merit import Costs, Params, Round
 from gpukit.merit.problem import check
@@ -30,9 +30,9 @@ _NUMBERS = {
 _SETTINGS = ("eta", "batch", "model", "epsilon", "update", "ids", "certificate", "lt_residual")
 
 
-def save(run: Run, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, Sequence[Round]]]) -> None:
-    """Write campaigns, each with the number of its world (-1: observed), as an artifact of kind ``campaign``."""
-    graph = run.graph
+def stored(session: Session, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, Sequence[Round]]]) -> Artifact:
+    """Return campaigns, each with the number of its world (-1: observed), as an artifact."""
+    graph = session.graph
     rounds = [one for _, listed in campaigns for one in listed]
     outcomes = [one.activated if one.activated is not None else np.zeros(0, np.int32) for one in rounds]
     arrays = {
@@ -49,20 +49,19 @@ def save(run: Run, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, S
     if costs.scheme == "file":
         arrays["prices"] = costs.values
     attributes = {name: getattr(asked, name) for name in _SETTINGS}
-    attributes |= {"n": graph.n, "costs": costs.scheme, "unit": str(costs.unit), "graph": run.inputs["graph"]}
+    attributes |= {"n": graph.n, "costs": costs.scheme, "unit": str(costs.unit), "graph": session.inputs["graph"]}
     attributes["pending"] = bool(rounds) and rounds[-1].activated is None
-    run.save("campaign", arrays, attributes)
+    return session.artifact("campaign", arrays, attributes)
 
 
-def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], Artifact]:
-    """Read the state of one campaign.
+def restored(path: Path, artifact: Artifact, graph: "Graph", digest: str) -> tuple[Params, list[Round]]:
+    """Return the state of one campaign that a file held.
 
     Raises
     ------
     InputError
         If the file is broken, holds simulated campaigns, or belongs to another graph.
     """
-    artifact = read(path, "campaign")
     a, arrays = artifact.attributes, artifact.arrays
     if a["graph"] != digest:
         raise InputError(f"{path} is a campaign on another graph; give the graph it was started with")
@@ -89,7 +88,7 @@ def load(path: Path, graph: "Graph", digest: str) -> tuple[Params, list[Round], 
             raise InputError(f"{path}: round {r} costs other than its seeds do; make or copy it again")
         numbers |= {"hits": None if hits < 0 else hits, "kind": STOPS[int(arrays["stops"][r])]}
         rounds.append(Round(batch=batch, activated=outcome if len(outcome) else None, **numbers))
-    return asked, rounds, artifact
+    return asked, rounds
 
 
 def rounds_record(graph: "Graph", rounds: Sequence[Round], costs: Costs) -> list[dict[str, Any]]:

@@ -1,0 +1,408 @@
+"""The cheapest seeds that reach a given number of people, round by round: simulated campaigns, and real ones."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpukit import settings
+from gpukit.api.campaign_run import (
+    check_free,
+    check_groups,
+    check_worlds,
+    checked,
+    priced,
+    record_of,
+    settings_of,
+    simulate,
+    use_device,
+)
+from gpukit.api.graph import Graph
+from gpukit.api.in_memory import GraphLike, as_graph, open_graph
+from gpukit.api.results import Content, Label, cut
+from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.vertices import Vertices, costs_of, internal
+from gpukit.errors import GpukitError, UsageError, WrongType
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.merit import Params, Round
+
+Prices = Literal["degree", "uniform"] | Mapping[Label, float]
+
+
+class Campaign(Content):
+    """A real campaign: choose a batch of seeds, observe what it activates, until η vertices are active.
+
+    What :func:`gpukit.seed_minimization` returns is one, too, that has ended in simulated worlds.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    eta : int
+        Vertices to activate.
+    weights : str, optional
+        Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
+    batch : int, optional
+        Seeds of a round at most; 16, or n if smaller, by default.
+    model : str
+        ``ic`` (independent cascade) or ``lt`` (linear threshold).
+    epsilon : float
+        Accuracy of a choice, in (0, 1).
+    costs : str, or mapping of vertices to numbers
+        ``degree`` (0.01 + 0.01 · d_out), ``uniform`` (1), or what each vertex costs; 1 if not named.
+    update, certificate, lt_residual, groups
+        As the options of ``gpukit merit start``.
+    device, gpus, threads, seed, progress
+        As in :func:`gpukit.influence_maximization`.
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> star = gk.from_edges(["hub"] * 3, ["a", "b", "c"], weights="const:1")
+    >>> campaign = gk.Campaign(star, eta=4, batch=1, costs="uniform")
+    >>> campaign.next_batch()
+    ['hub']
+    >>> campaign.observe(["a", "b", "c"])
+    >>> campaign.done, campaign.activated, campaign.cost
+    (True, 4, 1.0)
+    """
+
+    def __init__(
+        self,
+        graph: GraphLike,
+        eta: int,
+        *,
+        weights: str | None = None,
+        batch: int | None = None,
+        model: settings.Model = "ic",
+        epsilon: float = settings.MERIT_EPSILON,
+        update: settings.Update = "coupled",
+        certificate: settings.Certificate = "fresh",
+        lt_residual: settings.Residual | None = None,
+        costs: Prices = "degree",
+        groups: int = 1,
+        device: DeviceName = "auto",
+        gpus: int = 1,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress = False,
+    ) -> None:
+        asked = {
+            "eta": eta, "batch": batch, "model": model, "epsilon": epsilon, "update": update,
+            "certificate": certificate, "lt_residual": lt_residual,
+        }  # fmt: skip
+        with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+            opened, params = _asked(session, graph, weights, asked, costs, False)
+        check_groups(whole("groups", groups))
+        self._where: dict[str, Any] = {"device": device, "gpus": gpus, "threads": threads, "progress": progress}
+        self._begin(session, opened, params, [], groups)
+
+    def _begin(self, session: Session, opened: Graph, params: "Params", rounds: "list[Round]", groups: int = 1) -> None:
+        self._opened: Graph | None = opened
+        self._graph: Any = session.graph
+        self._made = {name: getattr(session, name) for name in ("params", "inputs", "seed")}
+        self._params, self._rounds, self._groups = params, rounds, groups
+        self._engine: Any = None
+        self._state: Artifact | None = None
+        self.details: Mapping[str, Any] = {}
+
+    @classmethod
+    def _of(
+        cls, artifact: "Artifact", graph: GraphLike | None, device: str = "auto", path: Path = Path("the campaign")
+    ) -> "Campaign":
+        """Return a campaign that was saved, which goes on if its graph is given."""
+        made = cls.__new__(cls)
+        made._where = {"device": device, "gpus": 1, "threads": None, "progress": False}
+        made._engine, made._state, made._opened, made._graph, made.details = None, artifact, None, None, {}
+        made._rounds, made._groups = [], 1
+        if graph is None or artifact.arrays["worlds"].tolist() != [-1]:
+            return made
+        from gpukit.api.campaign_state import restored
+
+        opened = as_graph(graph)
+        params, rounds = restored(path, artifact, opened._transposed, opened.digest)
+        session = Session(seed=artifact.seed)
+        session.graph, session.params, session.inputs = opened._transposed, dict(artifact.params), artifact.inputs
+        made._begin(session, opened, params, rounds)
+        return made
+
+    @classmethod
+    def _simulated(cls, artifact: "Artifact", graph: Any, details: Mapping[str, Any]) -> "Campaign":
+        made = cls._of(artifact, None)
+        made._graph, made.details = graph, details
+        return made
+
+    # What there is to see
+
+    def _content(self) -> "Artifact":
+        if self._state is None:
+            if not self._rounds:
+                self._step(None)
+            from gpukit.api.campaign_state import stored
+            from gpukit.merit.problem import check
+
+            session = self._session()
+            self._state = stored(session, self._params, check(self._graph, self._params), [(-1, self._rounds)])
+        return self._state
+
+    @property
+    def rounds(self) -> list[dict[str, Any]]:
+        """The rounds of the first campaign: ``batch``, ``activated`` (None: not observed) and ``cost`` of each."""
+        content = self._content()
+        arrays, a = content.arrays, content.attributes
+        seeds, active = (self._names_of(arrays[name]) for name in ("seeds", "activated"))
+        found = []
+        for r in range(int(arrays["first_round"][1])):
+            ends = [arrays[name][r : r + 2].tolist() for name in ("batch_begin", "activated_begin")]
+            reached = active[slice(*ends[1])]
+            cost = float(int(arrays["cost"][r]) * Decimal(a["unit"]))
+            found.append({"batch": seeds[slice(*ends[0])], "activated": reached or None, "cost": cost})
+        return found
+
+    def _names_of(self, numbers: "np.ndarray") -> list[Label]:
+        from gpukit.artifacts.labels import names_in
+
+        return names_in(self._content(), numbers)
+
+    @property
+    def seeds(self) -> list[Label]:
+        """All seeds in order of choice, those of a batch that is not observed yet among them."""
+        return [vertex for one in self.rounds for vertex in one["batch"]]
+
+    @property
+    def activated(self) -> int:
+        """Number of activated vertices."""
+        return sum(len(one["activated"] or ()) for one in self.rounds)
+
+    @property
+    def cost(self) -> float:
+        """What all seeds cost."""
+        content = self._content()
+        units = int(content.arrays["cost"][: int(content.arrays["first_round"][1])].sum())
+        return float(units * Decimal(content.attributes["unit"]))
+
+    @property
+    def costs(self) -> list[float]:
+        """What the seeds of each campaign cost, where there are several worlds."""
+        content = self._content()
+        begins, unit = content.arrays["first_round"].tolist(), Decimal(content.attributes["unit"])
+        parts = (content.arrays["cost"][first:last] for first, last in zip(begins, begins[1:], strict=False))
+        return [float(int(part.sum()) * unit) for part in parts]
+
+    @property
+    def eta(self) -> int:
+        """Vertices to activate."""
+        return int(self._content().attributes["eta"])
+
+    @property
+    def done(self) -> bool:
+        """Whether that many are active."""
+        return not self._content().attributes["pending"]
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        content = self._content()
+        worlds = content.arrays["worlds"].tolist()
+        kind = "a real campaign" if worlds == [-1] else f"{len(worlds):,} simulated campaign(s)"
+        told = [f"Campaign: {kind}, η = {self.eta:,} of {content.attributes['n']:,} vertices"]
+        told.append(f"activated  {self.activated:,} in {len(self.rounds) - (not self.done):,} round(s)")
+        told.append(f"cost       {self.cost:,.2f}")
+        if self.done:
+            return [*told, f"seeds      {cut(self.seeds)}"]
+        return [*told, f"batch      {cut(self.rounds[-1]['batch'])}"]
+
+    # What there is to do
+
+    def next_batch(self) -> list[Label]:
+        """Return the next seeds; the same ones until they are observed, and none when the campaign is done."""
+        self._need_graph()
+        if not self._pending and not (self._state is not None and self.done):
+            self._step(None)
+        return self._graph.original(self._rounds[-1].batch).tolist() if self._pending else []
+
+    def observe(self, activated: Vertices) -> None:
+        """Take note of what the last batch activated.
+
+        Parameters
+        ----------
+        activated : vertices
+            Those that are active now and were not before; the batch goes without saying.
+
+        Raises
+        ------
+        UsageError
+            If no batch is waiting.
+        InputError
+            If one is not in the graph, or was active before; nothing is changed then.
+        """
+        self._need_graph()
+        if not self._pending:
+            raise UsageError("no batch is waiting to be observed; choose one first")
+        self._step(internal(self._graph, activated, "activated"))
+
+    @property
+    def _pending(self) -> bool:
+        return bool(self._rounds) and self._rounds[-1].activated is None
+
+    def _need_graph(self) -> None:
+        if self._opened is not None:
+            return
+        if self._state is not None and self._state.arrays["worlds"].tolist() != [-1]:
+            raise UsageError("this campaign was simulated, and has ended; begin a real one by gpukit.Campaign")
+        raise UsageError("the campaign was loaded without its graph; load it by gpukit.load(path, graph=…) to go on")
+
+    def _session(self) -> Session:
+        where = {name: self._where[name] for name in ("device", "gpus", "threads", "progress")}
+        session = Session(seed=self._made["seed"], **where)
+        session.graph, session.labels = self._graph, self._graph.labels
+        session.params, session.inputs = self._made["params"], self._made["inputs"]
+        return session
+
+    def _step(self, activated: list[int] | None) -> None:
+        """Observe, where there is something, and choose the next batch, if one is needed.
+
+        What is interrupted leaves the rounds as they were, and no collections that might be half-way.
+        """
+        import numpy as np
+
+        assert self._opened is not None
+        with self._session() as session:
+            if session.params["model"] == "ic":
+                session.tables = self._opened.tables()
+            try:
+                if self._engine is None:
+                    device = use_device(session, self._params, self._groups, 1)
+                    from gpukit.merit.paper.factory import Campaign as Engine
+
+                    self._engine = Engine(
+                        self._graph, self._params, self._rounds, device, groups=self._groups, tables=session.tables
+                    )
+                if activated is not None:
+                    self._engine.observe(np.array(activated, np.int64))
+                if self._engine.left > 0:
+                    self._engine.choose()
+            except GpukitError:
+                raise
+            except BaseException:
+                self._engine = None
+                raise
+            self._rounds, self._state = list(self._engine.rounds), None
+
+    def _put(self, target: Path, compress: bool) -> None:
+        from gpukit.artifacts.lock import only_writer
+
+        with only_writer(target):
+            check_free(target, self._content())
+            super()._put(target, compress)
+
+
+def _asked(
+    session: Session, graph: GraphLike, weights: str | None, asked: dict[str, Any], costs: Any, fresh_ids: bool
+) -> "tuple[Graph, Params]":
+    """Return the graph and the checked parameters, which join those of the session."""
+    for name in ("eta", "batch"):
+        if asked[name] is not None:
+            asked[name] = whole(name, asked[name])
+    if isinstance(asked["epsilon"], bool) or not isinstance(asked["epsilon"], float | int):
+        raise WrongType(f"epsilon is a {type(asked['epsilon']).__name__}; a number is needed")
+    wanted = settings_of(asked, fresh_ids)
+    session.params = {**wanted, "costs": costs if isinstance(costs, str) else "file"}
+    opened = open_graph(session, graph, weights)
+    if wanted["model"] == "ic":
+        session.tables = opened.tables()
+    from gpukit.merit import Costs
+
+    if isinstance(costs, str):
+        if costs not in ("degree", "uniform"):
+            raise UsageError(f"--costs {costs[:40]!r} is neither degree nor uniform nor a file; choose one of them")
+        prices = Costs.degree(session.graph) if costs == "degree" else Costs.uniform(session.graph)
+    else:
+        prices = priced(costs_of(session.graph, costs, session.inputs))
+    return opened, checked(session, wanted, prices)
+
+
+def seed_minimization(
+    graph: GraphLike,
+    eta: int,
+    *,
+    weights: str | None = None,
+    batch: int | None = None,
+    model: settings.Model = "ic",
+    epsilon: float = settings.MERIT_EPSILON,
+    update: settings.Update = "coupled",
+    fresh_ids: bool = False,
+    certificate: settings.Certificate = "fresh",
+    lt_residual: settings.Residual | None = None,
+    costs: Prices = "degree",
+    worlds: int = 1,
+    replay: Iterable[Vertices] | None = None,
+    groups: int = 1,
+    device: DeviceName = "auto",
+    gpus: int = 1,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = False,
+) -> Campaign:
+    """Simulate campaigns in which seeds are chosen round by round until η vertices are active: ``gpukit merit run``.
+
+    Parameters
+    ----------
+    graph, eta, weights, batch, model, epsilon, costs
+        As in :class:`gpukit.Campaign`.
+    update, fresh_ids, certificate, lt_residual, groups
+        As the options of ``gpukit merit run``.
+    worlds : int
+        Hidden worlds to run a campaign in.
+    replay : list of vertices, each a list, optional
+        What each round of a campaign activated, in place of a hidden world.
+    device, gpus, threads, seed, progress
+        As in :func:`gpukit.influence_maximization`.
+
+    Returns
+    -------
+    Campaign
+        One that has ended.
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> star = gk.from_edges(["hub"] * 3, ["a", "b", "c"], weights="const:1")
+    >>> campaign = gk.seed_minimization(star, eta=4, batch=1, costs="uniform")
+    >>> campaign.seeds, campaign.activated
+    (['hub'], 4)
+    """
+    asked = {
+        "eta": eta, "batch": batch, "model": model, "epsilon": epsilon, "update": update,
+        "certificate": certificate, "lt_residual": lt_residual,
+    }  # fmt: skip
+    with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+        check_worlds(whole("worlds", worlds))
+        if replay is not None and worlds > 1:
+            raise UsageError("--replay is one campaign; leave --worlds out")
+        _, params = _asked(session, graph, weights, asked, costs, fresh_ids)
+        session.params["worlds"] = int(worlds)
+        record = None
+        if replay is not None:
+            import numpy as np
+
+            listed = [internal(session.graph, one, "replay") for one in replay]
+            record = [np.array(one, np.int32) for one in listed]
+            lines = "".join(",".join(map(str, session.graph.original(one).tolist())) + "\n" for one in listed)
+            import hashlib
+
+            session.inputs["replay"] = hashlib.sha256(lines.encode()).hexdigest()
+        artifact, found, spent = simulate(session, params, worlds=int(worlds), record=record, groups=groups)
+        return Campaign._simulated(artifact, session.graph, record_of(session.graph, found, spent))

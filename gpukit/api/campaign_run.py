@@ -1,0 +1,202 @@
+"""What the commands of ``gpukit merit`` and campaigns in Python share: what is asked, where it runs, and simulation."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpukit import settings
+from gpukit.api.session import Session
+from gpukit.api.vertices import COST_DECIMALS, at_most
+from gpukit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.device.select import Device
+    from gpukit.graph import csr
+    from gpukit.merit import Costs, Params, Result
+
+MAX_WORLDS = 10**6
+PHASES = ("generate", "update", "judge", "select")
+"""What the time of a campaign is made of; the hidden world's own time is left out."""
+MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
+"""Guesses for the choice of the device."""
+
+
+def settings_of(asked: Mapping[str, Any], fresh_ids: bool) -> dict[str, Any]:
+    """Return what decides a campaign, but for the costs; raises UsageError for an option that the model has not."""
+    if asked["lt_residual"] is not None and asked["model"] == "ic":
+        raise UsageError("--lt-residual belongs to --model lt, and the model is ic; leave it out or change the model")
+    wanted = {name: asked[name] for name in ("eta", "batch", "model", "epsilon", "update")}
+    wanted |= {"ids": "fresh" if fresh_ids else "kept", "certificate": asked["certificate"]}
+    return wanted | {"lt_residual": asked["lt_residual"] or settings.default(settings.Residual)}
+
+
+def checked(session: Session, wanted: dict[str, Any], costs: "Costs") -> "Params":
+    """Return the parameters of a campaign, checked; a batch of None becomes the default, for the artifact, too."""
+    from gpukit.merit import Params
+    from gpukit.merit.problem import check
+
+    if wanted["batch"] is None:
+        wanted["batch"] = session.params["batch"] = at_most(None, settings.MERIT_BATCH, session.graph.n)
+    params = Params(**wanted, costs=costs, seed=session.seed)
+    check(session.graph, params)
+    return params
+
+
+def priced(values: "np.ndarray") -> "Costs":
+    """Return costs that somebody has named, in units of 10**-6."""
+    from gpukit.merit import Costs
+
+    return Costs(values, Decimal(1).scaleb(-COST_DECIMALS), "file")
+
+
+def check_groups(groups: int) -> None:
+    """Check the number of groups by load; raises UsageError."""
+    if groups not in (1, 2, 4, 8, 16):
+        raise UsageError(f"--groups is {groups}; 1, 2, 4, 8 and 16 are allowed")
+
+
+def check_worlds(worlds: int) -> None:
+    """Check the number of hidden worlds; raises UsageError."""
+    if not 1 <= worlds <= MAX_WORLDS:
+        raise UsageError(f"--worlds is {worlds}; 1 to {MAX_WORLDS} are allowed")
+
+
+def use_device(session: Session, params: "Params", groups: int, worlds: int) -> "Device":
+    """Choose the device by the sets that campaigns need, roughly, and load compiled code there."""
+    check_groups(groups)
+    if session.gpus > 1:
+        raise UsageError(
+            f"--gpus is {session.gpus}; a campaign runs on one GPU, run several worlds side by side instead"
+        )
+    roots = session.graph.n / params.eta
+    rounds = params.eta / (4 * params.batch) + 5
+    work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / params.batch * 4
+    device = session.use_device(work=work)
+    session.load(lambda: _load(session.graph, params, device))
+    return device
+
+
+def _load(graph: "csr.Graph", asked: "Params", device: "Device") -> None:
+    """Load compiled code with a campaign on one edge."""
+    from gpukit.graph.trifle import one_edge
+    from gpukit.merit import Params, SimulatedWorld
+    from gpukit.merit.paper.factory import simulate
+
+    edge = one_edge(graph, vertices=3)
+    same = ("update", "ids", "certificate", "lt_residual")
+    params = Params(3, 1, asked.model, **{name: getattr(asked, name) for name in same})
+    simulate(edge, params, SimulatedWorld(edge, asked.model, 0), device)
+
+
+def simulate(
+    session: Session,
+    params: "Params",
+    *,
+    worlds: int = 1,
+    record: "Sequence[np.ndarray] | None" = None,
+    groups: int = 1,
+) -> "tuple[Artifact, list[tuple[int, Result]], list[dict[str, float]]]":
+    """Run campaigns in hidden worlds, or one that was observed.
+
+    Returns
+    -------
+    Artifact
+    list of int and Result
+        The number of each world, -1 of one observed, and its campaign.
+    list of dict
+        The seconds of each phase of each.
+    """
+    device = use_device(session, params, groups, worlds)
+    from gpukit.api.campaign_state import stored
+    from gpukit.merit import ReplayedWorld, SimulatedWorld
+    from gpukit.merit.paper.factory import simulate
+
+    graph, timer = session.graph, session.timer
+    found: list[tuple[int, Result]] = []
+    spent: list[dict[str, float]] = []
+    with session.progress("campaigns") as bar:
+        for number in range(worlds):
+            world = ReplayedWorld(record) if record else SimulatedWorld(graph, params.model, params.seed, number)
+
+            def update_bar(done: int, total: int, before: int = number) -> None:
+                bar(before * total + done, worlds * total)
+
+            before_it = timer.seconds()
+            result = simulate(
+                graph, params, world, device, groups=groups, tables=session.tables, timer=timer, progress=update_bar
+            )
+            found.append((-1 if record else number, result))
+            after_it = timer.seconds()
+            spent.append({phase: round(after_it.get(phase, 0.0) - before_it.get(phase, 0.0), 6) for phase in PHASES})
+    with session.phase("write"):
+        artifact = stored(session, params, found[0][1].costs, [(number, result.rounds) for number, result in found])
+        return artifact, found, spent
+
+
+def check_free(out: Path, artifact: "Artifact | None" = None) -> None:
+    """Refuse to write over a real campaign under way, which nobody can observe again; raises UsageError.
+
+    ``artifact`` is a campaign whose own earlier state may be there.
+    """
+    from gpukit.artifacts import read
+
+    if not out.is_file():
+        return
+    try:
+        there = read(out, "campaign")
+    except InputError:
+        return  # not a campaign, and as good as any other file that is written over
+    observed = len(there.arrays["cost"]) - 1
+    earlier = artifact is not None and _goes_on(there, artifact)
+    if there.attributes["pending"] and observed > 0 and not earlier:
+        raise UsageError(
+            f"--out {out} holds a campaign under way, with {observed} observed round(s) that would be lost; name "
+            "another file, or remove that one"
+        )
+
+
+def _goes_on(before: "Artifact", after: "Artifact") -> bool:
+    """Say whether one state of a campaign can have come from another."""
+    same = (before.params, before.seed, before.inputs) == (after.params, after.seed, after.inputs)
+    parts = ((before.arrays[name], after.arrays[name]) for name in ("seeds", "activated"))
+    return (
+        same
+        and all((old == new[: len(old)]).all() for old, new in parts if len(old) <= len(new))
+        and all(len(before.arrays[name]) <= len(after.arrays[name]) for name in ("seeds", "activated"))
+    )
+
+
+def record_of(graph: "csr.Graph", found: "list[tuple[int, Result]]", spent: list[dict[str, float]]) -> dict[str, Any]:
+    """Return what ``--json`` tells of simulated campaigns: all of the first, and of each what it cost."""
+    from gpukit.api.campaign_state import rounds_record
+
+    first = found[0][1]
+    listed = [
+        {
+            "world": number,
+            "cost": result.amount,
+            "activated": result.activated,
+            "rounds": len(result.rounds),
+            "seeds": len(result.seeds),
+            "probes": result.probes,
+            "time_s": seconds,
+        }
+        for (number, result), seconds in zip(found, spent, strict=True)
+    ]
+    return {
+        "rounds": rounds_record(graph, first.rounds, first.costs),
+        "activated": first.activated,
+        "cost": first.amount,
+        "seeds": graph.original(first.seeds).tolist(),
+        "probes": first.probes,
+        "updating_probes": first.updating_probes,
+        "most_members": first.members,
+        "device_memory": first.memory,
+        "planned_device_memory": first.planned_memory,
+        "campaigns": listed,
+        "mean_cost": sum(result.amount for _, result in found) / len(found),
+    }

@@ -1,0 +1,119 @@
+"""Whose friends fall into the most separate circles: structural diversity."""
+
+from typing import TYPE_CHECKING, Any
+
+from gpukit import settings
+from gpukit.api.in_memory import GraphLike, open_graph
+from gpukit.api.results import Diversity
+from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.vertices import at_most
+
+if TYPE_CHECKING:
+    from gpukit.artifacts import Artifact
+    from gpukit.diversity import Params, Result
+    from gpukit.graph.csr import Graph
+
+VISITS_PER_ARC = 8
+"""Steps of the search for an arc at least, by which ``auto`` chooses the device."""
+
+
+def make_undirected(session: Session, graph: "Graph", undirected: bool) -> bool:
+    """Let a session be about a graph without directions, and say whether they were ignored for that."""
+    from gpukit.diversity import as_undirected
+
+    session.graph = as_undirected(graph, undirected)
+    return not graph.undirected
+
+
+def search(
+    session: Session, params: "Params", t: int, among: range, *, balance: str = "dynamic", full: bool = False
+) -> "tuple[Artifact, Result, dict[str, Any]]":
+    """Return the vertices of ``among`` with the most contexts, as an artifact and as they are, and their record."""
+    from gpukit.diversity import make_network, search
+
+    graph = session.graph
+    where = session.use_device(work=VISITS_PER_ARC * graph.m)
+    with session.phase("triangles"):
+        network = make_network(graph, where, strategy=balance, full=full)
+    with session.progress("ego-networks") as update:
+        found = search(network, params, t, among=among, timer=session.timer, progress=update)
+    arrays = {"vertices": graph.numbers(found.vertices), "internal": found.vertices, "scores": found.scores}
+    arrays |= {"first": found.contexts.first, "offsets": found.contexts.offsets}
+    arrays["members"] = graph.numbers(found.contexts.members)
+    with session.phase("write"):
+        attributes = {"n": graph.n, "model": params.model, "k": params.k, **session.inputs}
+        artifact = session.artifact("diversity", arrays, attributes)
+    top = [
+        {
+            "vertex": vertex,
+            "score": int(score),
+            "contexts": [graph.original(part).tolist() for part in found.contexts.of(place)],
+        }
+        for place, (vertex, score) in enumerate(zip(graph.original(found.vertices).tolist(), found.scores, strict=True))
+    ]
+    record: dict[str, Any] = {"top": top, "scored": found.scored}
+    if shares := getattr(network, "shares", []):  # of several GPUs
+        record["shares"] = [vars(share) for share in shares]
+    return artifact, found, record
+
+
+def structural_diversity(
+    graph: GraphLike,
+    k: int = settings.DIVERSITY_K,
+    *,
+    model: settings.Context = settings.DIVERSITY_MODEL,
+    t: int | None = None,
+    undirected: bool = False,
+    full: bool = False,
+    device: DeviceName = "auto",
+    gpus: int = 1,
+    threads: int | None = None,
+    progress: Progress = False,
+) -> Diversity:
+    """Find the t vertices with the most social contexts, and these contexts: ``gpukit diversity search``.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    k : int
+        Threshold of the model.
+    model : str
+        What counts as a context: ``comp``, ``core`` or ``truss`` of the network among the neighbours of a vertex.
+    t : int, optional
+        Number of vertices to find; 100, or n if smaller, by default.
+    undirected : bool
+        Whether to ignore the directions of a directed graph.
+    full : bool
+        Whether to decompose every network as the paper does; the same answer, slower.
+    device, gpus, threads, progress
+        As in :func:`gpukit.influence_maximization`.
+
+    Returns
+    -------
+    Diversity
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk, networkx as nx
+    >>> gk.structural_diversity(nx.karate_club_graph(), k=3, model="comp", t=2).scores
+    {0: 2, 1: 1}
+    """
+    with Session(device=device, gpus=gpus, threads=threads, progress=progress) as session:
+        session.params = {"model": model, "k": whole("k", k), "undirected": bool(undirected)}
+        open_graph(session, graph, transpose=False)
+        directed = make_undirected(session, session.graph, undirected)
+        from gpukit.diversity import Params
+        from gpukit.diversity.problem import check_t
+
+        params = Params(model, session.params["k"])
+        n = session.graph.n
+        length = at_most(None if t is None else whole("t", t), settings.DIVERSITY_T, n)
+        check_t(length, n)
+        session.params["t"] = length
+        artifact, _, record = search(session, params, length, range(n), full=full)
+        return Diversity(artifact, record | {"symmetrised": directed}, session.graph)

@@ -1,0 +1,182 @@
+"""From edges to a graph, for ``graph import`` and for Python: what is asked, what was understood, and the building."""
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpukit.api.session import Session
+from gpukit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from gpukit.graph.csr import Graph
+    from gpukit.graph.readers import EdgeList
+
+_log = logging.getLogger("gpukit")
+
+KINDS = {"integer": "whole numbers", "text": "names"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """What is asked of edges.
+
+    Attributes
+    ----------
+    undirected : bool
+        Whether each edge stands for both directions.
+    weights : str
+        Edge probabilities: ``wc``, ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file`` or ``none``.
+    parallel : str
+        ``merge`` or ``combine``.
+    scale : str or None
+        ``max`` or ``in-sum``: make probabilities of counts.
+    vertices : int or None
+        The ids are 0 … N-1, also those without edges.
+    dataset : str or None
+        The file is this one of the catalogue.
+    transpose : bool
+        Whether to keep the in-edges.
+    text : dict
+        What is said of a text: ``sep``, ``header``, ``columns``, ``ids``; None is found by looking.
+    """
+
+    undirected: bool = False
+    weights: str = "wc"
+    parallel: str = "merge"
+    scale: str | None = None
+    vertices: int | None = None
+    dataset: str | None = None
+    transpose: bool = True
+    text: dict[str, Any] = field(default_factory=dict)
+
+
+def import_edges(session: Session, edges: Path, asked: Import) -> "tuple[Graph, dict[str, Any]]":
+    """Return the graph of a file of edges, and what was understood of its text."""
+    known, undirected, vertices = None, asked.undirected, asked.vertices
+    if asked.dataset is not None:
+        from gpukit.datasets import find_dataset
+
+        known = find_dataset(asked.dataset)
+        if vertices not in (None, known.vertices):
+            raise UsageError(f"--vertices {vertices} contradicts --dataset {known.name}, which says it; leave it out")
+        undirected, vertices = undirected or known.undirected, known.vertices
+    said = {name: value for name, value in asked.text.items() if value is not None}
+    session.params = {"undirected": undirected, "weights": asked.weights, "parallel_edges": asked.parallel}
+    session.params |= {"vertices": vertices} | ({"dataset": known.name} if known is not None else {})
+    session.params |= ({"scale": asked.scale} if asked.scale is not None else {}) | said
+    session.use_device()
+    from gpukit.graph.dialect import Asked
+    from gpukit.graph.parsing import COUNTS, PROBABILITIES
+    from gpukit.graph.probabilities import parse_weights
+    from gpukit.graph.readers import read_edges
+
+    text = Asked(said.get("sep"), said.get("header"), said.get("columns"), said.get("ids"))
+    scheme = parse_weights(asked.weights, session.seed)
+    if asked.scale is not None and scheme.scheme != "file":
+        raise UsageError(f"--scale makes probabilities of a third column, but --weights is {asked.weights}; use file")
+    highest = (COUNTS if asked.scale else PROBABILITIES) if scheme.scheme == "file" else 0
+    if vertices is not None and vertices < 1:
+        raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
+    with session.phase("read"), session.progress("read") as update:
+        listed = read_edges(edges, highest, update, text)
+        session.inputs = {} if listed.digest is None else {"edges": listed.digest}
+    understood = _told(listed, highest > 0)
+    if (listed.ids is not None or listed.n is not None) and vertices is not None:
+        kind = listed.said.get("format", "Matrix Market")
+        raise UsageError(f"--vertices does not go with a {kind} file, which declares its vertices")
+    if listed.labels is not None and vertices is not None:
+        raise UsageError("--vertices goes with whole numbers, and the ids of this file are names; leave it out")
+    lines = len(listed.u)
+    facts = {"text": understood} if understood and not (listed.dialect and listed.dialect.plain) else {}
+    graph = build(
+        session,
+        listed,
+        asked.parallel,
+        undirected=undirected,
+        vertices=vertices,
+        facts=facts,
+        transpose=asked.transpose,
+        scale=asked.scale,
+    )
+    if known is not None:
+        known.check_sizes(edges, graph.n, lines)
+        if known.approximate:
+            _log.info("the sizes of %s are known roughly only, and not compared", known.name)
+    return graph, understood
+
+
+def seed_of(session: Session) -> int | None:
+    """Return the seed that a graph was made with, if chance had a part in it."""
+    from gpukit.graph.probabilities import parse_weights
+
+    return session.seed if parse_weights(session.params["weights"], session.seed).drawn else None
+
+
+def build(
+    session: Session,
+    listed: "EdgeList",
+    parallel: str,
+    *,
+    undirected: bool = False,
+    vertices: int | None = None,
+    facts: dict[str, Any],
+    transpose: bool = True,
+    scale: str | None = None,
+) -> "Graph":
+    """Build the graph of listed edges, with the probabilities that the parameters of the session name."""
+    from gpukit.graph.build import build_graph
+    from gpukit.graph.probabilities import parse_weights
+
+    with session.phase("build"):
+        return build_graph(
+            listed.u,
+            listed.v,
+            w=listed.w,
+            weights=parse_weights(session.params["weights"], session.seed),
+            undirected=undirected or listed.undirected,
+            parallel=parallel,
+            ids=listed.ids if listed.ids is not None else vertices is None and listed.n is None,
+            n=vertices if listed.n is None else listed.n,
+            labels=listed.labels,
+            scale=scale,
+            transpose=transpose,
+            facts=facts,
+        )
+
+
+def need_edges(graph: "Graph") -> None:
+    """Refuse a graph of which nothing was left; raises InputError."""
+    if not graph.m:
+        raise InputError(
+            f"the graph has no edges: {graph.facts['self_loops_dropped']} self-loops and "
+            f"{graph.facts['zero_probability_dropped']} edges of probability 0 were dropped; give one with edges"
+        )
+
+
+def _told(listed: "EdgeList", weighted: bool) -> dict[str, Any]:
+    """Say what was understood of a text, in one line and then what may be a mistake; return it for the record."""
+    dialect, record = listed.dialect, listed.said
+    if not record:
+        return {}
+    if dialect is None:
+        columns = " in columns " + " and ".join(record["columns"][:2]) if "columns" in record else ""
+        _log.info("read as %s, ids%s: %s", record["format"], columns, KINDS[record["ids"]])
+        return record
+    columns = " and ".join(map(str, record["columns"][:2])) + "".join(
+        f", weight {one}" for one in record["columns"][2:]
+    )
+    kind = KINDS[record["ids"]]
+    header = "a header" if record["header"] else "no header"
+    comments = f"; {listed.comments:,} lines are comments" if listed.comments else ""
+    said = (record["separator"], header, columns, kind, comments)
+    _log.info("read with %s between columns, %s, ids in columns %s: %s%s", *said)
+    if listed.columns > 2 and not weighted:
+        first = min({0, 1, 2} - set(dialect.columns))
+        _log.info(
+            "the lines have %d columns, the %s is not used; --weights file reads it",
+            listed.columns, ("first", "second", "third")[first],
+        )  # fmt: skip
+    if dialect.index:
+        _log.info("the first column counts up, as an index does, and was read as ids; --columns 2,3 leaves it out")
+    return record

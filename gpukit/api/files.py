@@ -1,0 +1,70 @@
+"""What was saved, loaded again."""
+
+from typing import TYPE_CHECKING, Any
+
+from gpukit.api.campaign import Campaign
+from gpukit.api.graph import Graph, read_graph
+from gpukit.api.in_memory import GraphLike, as_graph
+from gpukit.api.pagerank import PageRankIndex
+from gpukit.api.results import Diversity, Seeds, Spread, TopK, path_of
+from gpukit.api.session import DeviceName
+from gpukit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import os
+
+ANSWERS: dict[str, Any] = {"seeds": Seeds, "metrics": Spread, "topk": TopK, "diversity": Diversity}
+
+
+def load(
+    path: "str | os.PathLike[str]", *, graph: GraphLike | None = None, device: DeviceName = "auto"
+) -> Graph | PageRankIndex | Campaign | Seeds | Spread | TopK | Diversity:
+    """Load a graph, an index, a campaign or an answer that gpukit has saved, here or on the command line.
+
+    Parameters
+    ----------
+    path : path
+    graph : Graph or graph-like, optional
+        Its graph: an index needs it, and a campaign to go on; of an answer it says what degrees vertices have.
+    device : str
+        Where an index or a campaign is to run.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, broken, of a kind that has no class here, or was made on another graph.
+    UsageError
+        If the graph is needed.
+
+    Examples
+    --------
+    >>> import gpukit as gk, tempfile, os
+    >>> file = os.path.join(tempfile.mkdtemp(), "S.h5")
+    >>> star = gk.from_edges(["hub"] * 3, ["a", "b", "c"], weights="const:1")
+    >>> gk.influence_maximization(star, k=1).save(file)
+    >>> gk.load(file).seeds
+    ['hub']
+    """
+    from gpukit.artifacts import read, read_header
+
+    file = path_of(path)
+    kind = read_header(file).kind
+    if kind == "graph":
+        if graph is not None:
+            raise UsageError(f"{file} is a graph itself; leave graph out")
+        return read_graph(file)
+    artifact = read(file)
+    if kind == "irw":
+        if graph is None:
+            raise UsageError(f"{file} is an index, which needs its graph; give it: gpukit.load(path, graph=…)")
+        return PageRankIndex._of(artifact, graph, device)
+    if kind == "campaign":
+        return Campaign._of(artifact, graph, device, file)
+    spread = kind != "metrics" or {"k", "spread", "stderr", "runs"} <= set(artifact.attributes["columns"])
+    if kind not in ANSWERS or not spread:
+        raise InputError(f"{file} is of kind {kind}, which has no class in Python; `gpukit export` makes a table of it")
+    opened = None if graph is None else as_graph(graph)
+    if opened is not None and artifact.attributes.get("graph", opened.digest) != opened.digest:
+        raise InputError(f"{file} was not made on this graph; give the graph it was made on")
+    found: Seeds | Spread | TopK | Diversity = ANSWERS[kind](artifact, {}, opened and opened.csr)
+    return found

@@ -1,0 +1,286 @@
+"""Graphs for Python: out of files, tables, matrices and the graphs of other libraries."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpukit.api.edges import Import, import_edges, need_edges, seed_of
+from gpukit.api.results import Content, Label, path_of
+from gpukit.api.session import Progress, Session
+from gpukit.errors import UsageError
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.graph import csr
+
+Parallel = Literal["merge", "combine"]
+
+
+class Graph(Content):
+    """A directed graph with edge probabilities; an undirected one holds each edge in both directions.
+
+    Make one by :func:`read_edges`, :func:`read_graph` or one of the functions ``from_…``.
+
+    Parameters
+    ----------
+    graph : gpukit.graph.csr.Graph
+        Its arrays.
+    params, inputs, seed
+        What it was made with, as ``graph import`` stores it.
+    tables : mapping of arrays, optional
+        Its sampling tables, if at hand.
+    digest : str, optional
+        Its digest, if known.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> gk.from_edges(["ann", "bob"], ["bob", "cy"])
+    Graph: 3 vertices, 2 edges, weights wc, directed
+    """
+
+    def __init__(
+        self,
+        graph: "csr.Graph",
+        *,
+        params: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, str] | None = None,
+        seed: int | None = None,
+        tables: "Mapping[str, np.ndarray] | None" = None,
+        digest: str | None = None,
+    ) -> None:
+        self.csr = graph
+        self._digest = digest
+        self._graph = None
+        self._made: dict[str, Any] = {"params": dict(params or {}), "inputs": dict(inputs or {}), "seed": seed}
+        self._tables = tables
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.csr.n
+
+    @property
+    def m(self) -> int:
+        """Number of directed edges."""
+        return self.csr.m
+
+    @property
+    def undirected(self) -> bool:
+        """Whether every edge was made in both directions."""
+        return self.csr.undirected
+
+    @property
+    def weights(self) -> str:
+        """How edges got their probabilities, as ``weights`` takes it."""
+        return str(self.csr.weights)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was found when it was made: ``self_loops_dropped``, ``parallel_edges_merged`` and more."""
+        return dict(self.csr.facts)
+
+    @property
+    def vertices(self) -> list[Label]:
+        """What people call the vertices, in the order of the graph."""
+        return self.csr.original(range(self.n)).tolist()
+
+    @cached_property
+    def _artifact(self) -> "Artifact":
+        from gpukit.artifacts import graph_artifact
+
+        return graph_artifact(self.csr)
+
+    def _content(self) -> "Artifact":
+        return self._artifact
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of vertices, edges and probabilities, the ``digest`` of the file."""
+        return self._digest or self._artifact.payload
+
+    @cached_property
+    def _transposed(self) -> "csr.Graph":
+        """The graph with its in-edges."""
+        from gpukit.graph.build import transpose
+
+        return transpose(self.csr)
+
+    def tables(self) -> "Mapping[str, np.ndarray] | None":
+        """Return the sampling tables; None for a graph without probabilities."""
+        if self._tables is None and self.csr.weights.scheme != "none":
+            from gpukit.worlds.tables import build_tables
+
+            self._tables = build_tables(self._transposed)
+        return self._tables
+
+    def _put(self, target: "Path", compress: bool) -> None:
+        from gpukit.artifacts import write_graph
+
+        if self._digest is not None:
+            self._tables = None  # a file gives them in another order than they are made in
+        kept = self.csr.in_indptr is not None
+        write_graph(target, self.csr, self.tables() if kept else None, compress=compress, **self._made)
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        how = "undirected" if self.undirected else "directed"
+        return [f"Graph: {self.n:,} vertices, {self.m:,} edges, weights {self.weights}, {how}"]
+
+    def __len__(self) -> int:
+        return self.n
+
+    def with_weights(self, weights: str, *, seed: int = 0) -> "Graph":
+        """Return the graph with other edge probabilities: what an import with these gives.
+
+        Parameters
+        ----------
+        weights : str
+            ``wc``, ``const:P``, ``trivalency`` or ``none``.
+        seed : int
+            Of ``trivalency``.
+
+        Raises
+        ------
+        UsageError
+            If the graph has probabilities of its own, whose edges of probability 0 are gone, or is to have such.
+
+        Examples
+        --------
+        >>> import gpukit as gk
+        >>> gk.from_edges([0], [1]).with_weights("const:0.1").weights
+        'const:0.1'
+        """
+        from gpukit.graph.build import transpose
+        from gpukit.graph.probabilities import parse_weights, trivalency_stored
+
+        scheme = parse_weights(weights, seed)
+        if scheme == self.csr.weights:
+            return self
+        if "file" in (scheme.scheme, self.csr.weights.scheme):
+            raise UsageError(
+                f"the graph has weights {self.weights} and cannot be given weights {weights}; make it anew with these"
+            )
+        words = None
+        if scheme.scheme == "trivalency":
+            words = trivalency_stored(self.csr.indptr, self.csr.indices, seed)
+        graph = replace(
+            self.csr, weights=scheme, probabilities=words, in_indptr=None, in_indices=None, in_probabilities=None
+        )
+        made = self._made | {"params": self._made["params"] | {"weights": weights}}
+        made["seed"] = seed if scheme.scheme == "trivalency" else None
+        return Graph(graph if self.csr.in_indptr is None else transpose(graph), **made)
+
+
+def read_graph(path: "str | os.PathLike[str]") -> Graph:
+    """Read a graph that :meth:`Graph.save` or ``gpukit graph import`` has written.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, of another kind or broken.
+
+    Examples
+    --------
+    >>> import gpukit as gk, tempfile, os
+    >>> file = os.path.join(tempfile.mkdtemp(), "G.h5")
+    >>> gk.from_edges([0, 1], [1, 2]).save(file)
+    >>> gk.read_graph(file)
+    Graph: 3 vertices, 2 edges, weights wc, directed
+    """
+    from gpukit.artifacts import read_graph_file, read_header
+
+    found = read_graph_file(path_of(path), tables=True)
+    header = read_header(path_of(path), "graph")
+    return Graph(
+        found.graph, params=header.params, inputs=header.inputs, seed=header.seed, tables=found.tables,
+        digest=found.digest,
+    )  # fmt: skip
+
+
+def read_edges(
+    path: "str | os.PathLike[str]",
+    *,
+    source: str | int | None = None,
+    target: str | int | None = None,
+    weight: str | int | None = None,
+    undirected: bool = False,
+    weights: str | None = None,
+    parallel_edges: Parallel = "merge",
+    scale: Literal["max", "in-sum"] | None = None,
+    vertices: int | None = None,
+    dataset: str | None = None,
+    transpose: bool = True,
+    sep: str | None = None,
+    header: bool | None = None,
+    ids: Literal["integer", "text"] | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = False,
+) -> Graph:
+    """Read an edge list, as ``gpukit graph import`` does.
+
+    Parameters
+    ----------
+    path : path
+        Text, CSV, Matrix Market, Parquet, Arrow, SciPy ``.npz``, GraphML, GEXF, GML or Pajek, also compressed.
+    source, target, weight : str or int, optional
+        Columns by name or by number from 1; found by looking by default. A column of weights holds probabilities.
+    undirected : bool
+        Whether each edge stands for both directions.
+    weights : str, optional
+        Edge probabilities: ``wc`` (1/in-degree, the default), ``const:P``, ``trivalency``, ``file`` (those of the file,
+        the default where ``weight`` is named) or ``none``.
+    parallel_edges : str
+        ``merge`` counts a repeated edge once, ``combine`` as that many chances.
+    scale : str, optional
+        Make probabilities of counts: ``max`` divides by the largest, ``in-sum`` by the sum of those into the head.
+    vertices : int, optional
+        The ids are 0 … N-1, also those without edges.
+    dataset : str, optional
+        The file is this one of ``gpukit data list``.
+    transpose : bool
+        Whether to keep the in-edges.
+    sep, header, ids
+        Of a text: what stands between columns, whether the first line names them, whole numbers or names.
+    threads, seed, progress
+        As everywhere; the seed is that of ``trivalency``.
+
+    Raises
+    ------
+    InputError, UsageError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk, tempfile, os
+    >>> file = os.path.join(tempfile.mkdtemp(), "friends.csv")
+    >>> with open(file, "w") as stream:
+    ...     print("from,to,strength", "ann,bob,0.5", "bob,cy,0.25", sep=chr(10), file=stream)
+    >>> gk.read_edges(file, source="from", target="to", weight="strength", undirected=True)
+    Graph: 3 vertices, 4 edges, weights file, undirected
+    """
+    if (source is None) != (target is None):
+        raise UsageError("give both source and target, or none of them")
+    if weight is not None and source is None:
+        raise UsageError("weight names a column beside source and target; give these, too")
+    columns = None if source is None else ",".join(_quoted(one) for one in (source, target, weight) if one is not None)
+    weights = weights or ("wc" if weight is None else "file")
+    text = {"sep": sep, "header": header, "columns": columns, "ids": ids}
+    asked = Import(undirected, weights, parallel_edges, scale, vertices, dataset, transpose, text)
+    with Session(threads=threads, seed=seed, progress=progress) as session:
+        graph, _ = import_edges(session, path_of(path), asked)
+        need_edges(graph)
+        return Graph(graph, params=session.params, inputs=session.inputs, seed=seed_of(session))
+
+
+def _quoted(column: str | int) -> str:
+    """Return a column as ``--columns`` takes it."""
+    text = str(column)
+    return '"' + text.replace('"', '""') + '"' if any(one in text for one in ',"') else text

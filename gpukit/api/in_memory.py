@@ -1,0 +1,383 @@
+"""Graphs out of what other libraries hold in memory: NetworkX, SciPy, pandas, Arrow, and plain lists."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gpukit.api.edges import build, need_edges, seed_of
+from gpukit.api.graph import Graph, Parallel
+from gpukit.api.results import Label
+from gpukit.api.session import Session, whole
+from gpukit.errors import InputError, UsageError, WrongType
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.graph.foreign import Found
+
+GraphLike = Any
+"""A :class:`Graph`, a graph of NetworkX, a sparse matrix of SciPy, or a table of edges (pandas or Arrow)."""
+
+
+def open_graph(session: Session, graph: GraphLike, weights: str | None = None, *, transpose: bool = True) -> Graph:
+    """Let a session be about a graph-like; return it as a :class:`Graph`."""
+    with session.phase("read"):
+        found = as_graph(graph, weights)
+        session.graph = found._transposed if transpose else found.csr
+        session.labels = session.graph.labels
+        session.inputs["graph"] = found.digest
+        return found
+
+
+def as_graph(graph: GraphLike, weights: str | None = None) -> Graph:
+    """Return a graph-like as a :class:`Graph`.
+
+    Parameters
+    ----------
+    graph : Graph, networkx.Graph, sparse matrix or array of SciPy, pandas.DataFrame, pyarrow.Table
+        Tables have the ends of edges in columns that are called so, or in their first two. Attributes, values and
+        further columns do not count.
+    weights : str, optional
+        Edge probabilities; those of a Graph, or ``wc``, by default.
+
+    Raises
+    ------
+    WrongType
+        If it is something else.
+    """
+    if isinstance(graph, Graph):
+        return graph if weights is None else graph.with_weights(weights)
+    weights = weights or "wc"
+    kinds = {parent.__module__.partition(".")[0] for parent in type(graph).__mro__}
+    name = type(graph).__name__
+    if "networkx" in kinds:
+        return from_networkx(graph, weights=weights)
+    if "scipy" in kinds and hasattr(graph, "tocoo"):
+        return from_scipy(graph, weights=weights)
+    if "pandas" in kinds and name == "DataFrame":
+        return from_pandas(graph, weights=weights)
+    if "pyarrow" in kinds and name == "Table":
+        return from_arrow(graph, weights=weights)
+    raise WrongType(
+        f"a {name} is no graph; give one by gpukit.read_edges, read_graph or from_…, or a graph of NetworkX, a sparse "
+        "matrix of SciPy or a pandas DataFrame"
+    )
+
+
+def from_networkx(
+    graph: Any,
+    *,
+    weight: str | None = None,
+    weights: str | None = None,
+    parallel_edges: Parallel = "merge",
+    seed: int = 0,
+) -> Graph:
+    """Make a graph of one of NetworkX; its nodes are whole numbers or texts, all of one kind.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Directed or not, with parallel edges or without.
+    weight : str, optional
+        The attribute of edges that is their probability; none counts by default.
+    weights, parallel_edges, seed
+        As in :func:`read_edges`.
+
+    Raises
+    ------
+    InputError
+        If nodes are of another kind, an edge lacks the attribute, or there are no edges.
+
+    Examples
+    --------
+    >>> import gpukit as gk, networkx as nx
+    >>> gk.from_networkx(nx.path_graph(["a", "b", "c"]))
+    Graph: 3 vertices, 4 edges, weights wc, undirected
+    """
+    if not {"nodes", "edges", "is_directed"} <= set(dir(graph)):
+        raise WrongType(f"a {type(graph).__name__} is no graph of NetworkX")
+    import numpy as np
+
+    from gpukit.graph.foreign import found_in_network
+
+    scheme = _scheme(weights, weight is not None, "weight")
+    nodes = list(graph)
+    values = np.empty(len(nodes), object)
+    values[:] = nodes
+    found = found_in_network("the graph", "NetworkX", graph, _one_kind("the graph", values), weight, _nothing_said())
+    return _made(found, scheme, parallel_edges, False, seed)
+
+
+def from_scipy(
+    matrix: Any,
+    *,
+    weights: str = "wc",
+    undirected: bool = False,
+    parallel_edges: Parallel = "merge",
+    seed: int = 0,
+) -> Graph:
+    """Make a graph of a sparse matrix of SciPy: entry (i, j) is the edge i → j, vertices are 0 … n-1.
+
+    Parameters
+    ----------
+    matrix : sparse array or matrix
+        Square; values count with ``weights="file"`` alone, as probabilities.
+    weights, undirected, parallel_edges, seed
+        As in :func:`read_edges`.
+
+    Raises
+    ------
+    InputError
+        If it is not square, or a value is no probability, or there are no entries.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> from scipy.sparse import csr_array
+    >>> gk.from_scipy(csr_array([[0, 1], [0, 0]]))
+    Graph: 2 vertices, 1 edges, weights wc, directed
+    """
+    if not hasattr(matrix, "tocoo"):
+        raise WrongType(f"a {type(matrix).__name__} is no sparse matrix of SciPy")
+    from gpukit.graph.foreign import found_in_matrix
+
+    found = found_in_matrix("the matrix", "SciPy", matrix, weights == "file")
+    return _made(found, weights, parallel_edges, undirected, seed)
+
+
+def from_pandas(
+    frame: Any,
+    source: Any = None,
+    target: Any = None,
+    weight: Any = None,
+    *,
+    weights: str | None = None,
+    undirected: bool = False,
+    parallel_edges: Parallel = "merge",
+    seed: int = 0,
+) -> Graph:
+    """Make a graph of a DataFrame with an edge a row.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    source, target, weight : column names, optional
+        The ends of edges; columns called so, or the first two, by default. Weights are probabilities.
+    weights, undirected, parallel_edges, seed
+        As in :func:`read_edges`.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column.
+    InputError
+        If a column does not hold vertices of one kind, or probabilities, or there are no rows.
+
+    Examples
+    --------
+    >>> import gpukit as gk, pandas as pd
+    >>> gk.from_pandas(pd.DataFrame({"from": ["ann"], "to": ["bob"]}), "from", "to")
+    Graph: 2 vertices, 1 edges, weights wc, directed
+    """
+    if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
+        raise WrongType(f"a {type(frame).__name__} is no DataFrame of pandas")
+    scheme = _scheme(weights, weight is not None, "weight")
+    wanted = _columns("the frame", list(frame.columns), source, target, weight)
+    columns = [frame[one] for one in wanted]
+    for title, column in zip(wanted[:2], columns, strict=False):
+        if missing := int(column.isna().sum()):
+            raise InputError(f"the frame, column {title!r}: {missing} rows have no vertex; every row needs two")
+    u, v, *w = (column.to_numpy() for column in columns)
+    return _from_arrays("the frame", u, v, w[0] if w else None, scheme, undirected, None, parallel_edges, seed)
+
+
+def from_arrow(
+    table: Any,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    *,
+    weights: str | None = None,
+    undirected: bool = False,
+    parallel_edges: Parallel = "merge",
+    seed: int = 0,
+) -> Graph:
+    """Make a graph of a table of Arrow with an edge a row; parameters and errors are those of :func:`from_pandas`.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> import pyarrow as pa  # doctest: +SKIP
+    >>> gk.from_arrow(pa.table({"source": [0, 1], "target": [1, 2]}))  # doctest: +SKIP
+    Graph: 3 vertices, 2 edges, weights wc, directed
+    """
+    if not hasattr(table, "column_names") or not hasattr(table, "select"):
+        raise WrongType(f"a {type(table).__name__} is no table of Arrow")
+    from gpukit.graph.foreign import found_in_table
+
+    scheme = _scheme(weights, weight is not None, "weight")
+    wanted = _columns("the table", list(table.column_names), source, target, weight)
+    found = found_in_table("the table", "Arrow", table.select(wanted), wanted, _nothing_said())
+    return _made(found, scheme, parallel_edges, undirected, seed)
+
+
+def from_edges(
+    u: "Sequence[Label] | np.ndarray",
+    v: "Sequence[Label] | np.ndarray",
+    w: "Sequence[float] | np.ndarray | None" = None,
+    *,
+    weights: str | None = None,
+    undirected: bool = False,
+    vertices: int | None = None,
+    parallel_edges: Parallel = "merge",
+    seed: int = 0,
+) -> Graph:
+    """Make a graph of edges ``u[i] → v[i]``.
+
+    Parameters
+    ----------
+    u, v : sequences of int or of str
+        Tails and heads.
+    w : sequence of float, optional
+        Probabilities.
+    vertices : int, optional
+        The ids are 0 … N-1, also those without edges.
+    weights, undirected, parallel_edges, seed
+        As in :func:`read_edges`; ``file`` stands for ``w``, and is the default with it.
+
+    Raises
+    ------
+    InputError
+        If they do not hold vertices of one kind, or probabilities, or there are none.
+    UsageError
+        If their lengths differ.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> gk.from_edges([7, 9], [9, 12], undirected=True).vertices
+    [7, 9, 12]
+    """
+    scheme = _scheme(weights, w is not None, "w")
+    return _from_arrays("the edges", u, v, w, scheme, undirected, vertices, parallel_edges, seed)
+
+
+def _from_arrays(
+    name: str,
+    u: Any,
+    v: Any,
+    w: Any,
+    weights: str,
+    undirected: bool,
+    vertices: int | None,
+    parallel: Parallel,
+    seed: int,
+) -> Graph:
+    """Make a graph of arrays or lists; ``name`` is what messages call it."""
+    import numpy as np
+
+    from gpukit.graph.foreign import found_in_arrays
+
+    ends = [_array(name, one) for one in (u, v)]
+    values = None if w is None else _array(name, w)
+    lengths = [len(one) for one in (*ends, values) if one is not None]
+    if len(set(lengths)) > 1:
+        raise UsageError(f"{name} have columns of {' and '.join(map(str, lengths))} rows; give as many of each")
+    if values is not None:
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise WrongType(f"the weights of {name} are not numbers; give probabilities") from None
+    both = _one_kind(name, np.concatenate(ends))
+    found = found_in_arrays(name, both[: lengths[0]], both[lengths[0] :], values, _nothing_said())
+    if vertices is not None:
+        if found.labels is not None:
+            raise UsageError("--vertices goes with whole numbers, and the ids of this file are names; leave it out")
+        if whole("vertices", vertices) < 1:
+            raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
+        found = replace(found, n=int(vertices))
+    return _made(found, weights, parallel, undirected, seed)
+
+
+def _array(name: str, values: Any) -> "np.ndarray":
+    """Return a column as an array of one axis; texts and what is mixed as objects."""
+    import numpy as np
+
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise WrongType(f"{name}: a {type(values).__name__} is no column; give a list or an array")
+    array = values if isinstance(values, np.ndarray) else np.empty(len(values), object)
+    if not isinstance(values, np.ndarray):
+        array[:] = list(values)
+    if array.ndim != 1:
+        raise UsageError(f"{name}: an array with {array.ndim} axes is no column; give one with one axis")
+    return array.astype(object) if array.dtype.kind in "UT" else array
+
+
+def _one_kind(name: str, values: "np.ndarray") -> "np.ndarray":
+    """Return vertices as whole numbers (int64) where all are, and else as they are, for the readers to judge."""
+    import numpy as np
+
+    if values.dtype.kind != "O":
+        return values
+    kinds = {type(value) for value in values.tolist()}
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        try:
+            return values.astype(np.int64)
+        except OverflowError:
+            raise InputError(f"{name}: a vertex id is outside [0, 2**63 - 1]") from None
+    if all(issubclass(kind, str) for kind in kinds):
+        return np.array([str(value) for value in values.tolist()], object)
+    told = " and ".join(sorted(kind.__name__ for kind in kinds))
+    raise InputError(f"{name}: vertices are of type {told}; all whole numbers or all texts are needed, convert them")
+
+
+def _columns(name: str, there: list[Any], source: Any, target: Any, weight: Any) -> list[Any]:
+    """Return the columns to read of a table: those named, or where none are, those called so or the first two."""
+    if (source is None) != (target is None):
+        raise UsageError("give both source and target, or none of them")
+    if source is None:
+        from gpukit.graph.dialect import choose_columns
+
+        places = choose_columns(name, [str(one) for one in there], True, _nothing_said(), False)
+        source, target = (there[place] for place in places)
+    wanted = [source, target, *([] if weight is None else [weight])]
+    for one in wanted:
+        if there.count(one) != 1:
+            how = "two columns are" if there.count(one) else "no column is"
+            listed = ", ".join(map(str, there))[:120]
+            raise UsageError(f"{how} called {str(one)[:40]!r} in {name}; there are {listed}")
+    return wanted
+
+
+def _scheme(weights: str | None, named: bool, what: str) -> str:
+    """Return the edge probabilities that are meant; what holds some must be named for them, and for nothing else."""
+    found = weights or ("file" if named else "wc")
+    if (found == "file") != named:
+        told = f"{what} names probabilities, which weights {found} does not read" if named else "weights file reads"
+        raise UsageError(f"{told}; " + ("leave one of them out" if named else f"give {what}, which holds them"))
+    return found
+
+
+def _nothing_said() -> Any:
+    from gpukit.graph.dialect import Asked
+
+    return Asked()
+
+
+def _made(found: "Found", weights: str, parallel: Parallel, undirected: bool, seed: int) -> Graph:
+    """Build the graph of what was found in memory, as an import of the same edges does."""
+    from gpukit.graph.probabilities import parse_weights
+    from gpukit.graph.readers import EdgeList
+
+    with Session(seed=seed) as session:
+        session.params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel, "vertices": found.n}
+        parse_weights(weights, seed)
+        if not len(found.u):
+            raise InputError("the graph has no edges; a graph needs at least one")
+        session.use_device()
+        listed = EdgeList(
+            found.u, found.v, found.w, labels=found.labels, ids=found.ids, n=found.n, undirected=found.undirected
+        )
+        graph = build(session, listed, parallel, undirected=undirected, facts={})
+        need_edges(graph)
+        return Graph(graph, params=session.params, seed=seed_of(session))

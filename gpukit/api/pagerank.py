@@ -1,0 +1,317 @@
+"""The vertices most relevant to a source: top-k personalised PageRank."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpukit import settings
+from gpukit.api.graph import Graph
+from gpukit.api.in_memory import GraphLike, as_graph, open_graph
+from gpukit.api.results import Content, Label, TopK
+from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.vertices import at_most, is_label, weights_of
+from gpukit.errors import InputError, UsageError, WrongType
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.device.select import Device
+    from gpukit.kpar.index import Index
+    from gpukit.kpar.problem import Params, Result, Sources
+    from gpukit.kpar.rank import Rank
+
+_log = logging.getLogger("gpukit")
+
+RANK_VISITS, INDEX_VISITS = 40, 6
+"""Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
+
+Depth = Literal["auto", "end", "walks"]
+
+Source = Label | Mapping[Label, int]
+"""A vertex, or vertices with weights: one query."""
+
+
+# What the commands do, too
+
+
+def device_for(requested: str | None, weighted: bool) -> str | None:
+    """Return the device to ask for; raises UsageError for weighted edges on a GPU."""
+    if weighted and requested == "cuda":
+        raise UsageError("weighted edges run on the CPU; use --device cpu")
+    return "cpu" if weighted else requested
+
+
+def rank(session: Session, device: "Device", params: "Params") -> "Rank":
+    """Compute PageRank and the PRO-rank list."""
+    from gpukit.graph.trifle import one_edge
+    from gpukit.kpar.run import rank_on
+
+    session.load(lambda: rank_on(device, one_edge(session.graph), params))
+    with session.phase("rank"):
+        return rank_on(device, session.graph, params)
+
+
+def check_memory(memory: int | None) -> None:
+    """Check the room for walks, in MiB; raises UsageError."""
+    if memory is not None and memory < 0:
+        raise UsageError(f"--memory is {memory}; at least 0 is needed")
+
+
+def index(
+    session: Session, device: "Device", order: "np.ndarray", params: "Params", *, hubs: bool, adaptive: bool,
+    memory: int | None,
+) -> "tuple[Artifact, Index]":  # fmt: skip
+    """Draw the random walks of every vertex; return the artifact, and the index."""
+    import numpy as np
+
+    from gpukit.artifacts import irw_artifact
+    from gpukit.graph.trifle import one_edge
+    from gpukit.kpar.run import index_on
+
+    graph = session.graph
+    how: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "seed": session.seed}
+    how["memory"] = None if memory is None else memory << 20
+    session.load(lambda: index_on(device, one_edge(graph), np.arange(2, dtype=np.int32), params, **how))
+    with session.phase("walks"):
+        found = index_on(device, graph, order, params, **how)
+    if found.light:
+        _log.info("the walks do not fit into %d MiB: only counts are kept, and queries draw walks again", memory)
+    with session.phase("write"):
+        rows = ("src_begin", "starts", "frequent_begin", "frequencies")
+        arrays = {name: None if found.light else getattr(found, name) for name in rows}
+        arrays |= {"walks": found.walks, "arrivals": found.arrivals, "hubs": found.hubs}
+        artifact = irw_artifact(
+            arrays, alpha=params.alpha, epsilon=params.epsilon, light=found.light, graph=session.inputs["graph"],
+            weighted=params.weighted, seed=session.seed, params=session.params, inputs=session.inputs,
+        )  # fmt: skip
+        return artifact, found
+
+
+def index_of(artifact: "Artifact") -> "Index":
+    """Return the index that an artifact holds."""
+    from gpukit.kpar.index import Index
+    from gpukit.kpar.problem import Params
+
+    a = artifact.attributes
+    params = Params(a["alpha"], a["epsilon"], a.get("weighted", False))
+    return Index.of(params, int(artifact.seed or 0), artifact.arrays, light=a["light"])
+
+
+def answer(
+    session: Session, device: "Device", prepared: Any, sources: "Sources", k: int, *, depth: str = "auto",
+    bounds: str = "exact", shape: Any = None,
+) -> "Result":  # fmt: skip
+    """Answer queries on what :func:`gpukit.kpar.run.prepare_on` made."""
+    from gpukit.kpar.run import query_on
+
+    to_end = depth == "end"
+    ask: Callable[..., Any] = partial(query_on, device, prepared, to_end=to_end, shape=shape)
+    if bounds == "printed" or depth == "walks":
+        from gpukit.kpar.paper.query import query as ablation
+
+        printed, resort = bounds == "printed", depth == "walks"
+        ask = partial(ablation, prepared[0], threads=device.threads, to_end=to_end, printed=printed, resort=resort)
+    session.load(lambda: ask(sources.part(0, min(len(sources), len(prepared))), k))
+    with session.phase("query"), session.progress("queries") as update:
+        return ask(sources, k, progress=update)
+
+
+def answers_artifact(
+    session: Session, sources: "Sources", result: Any, method: str, *, epsilon: float | None = None
+) -> "Artifact":
+    """Return answers as an artifact."""
+    from gpukit.artifacts import topk_artifact
+
+    graph = session.graph
+    arrays = {
+        "offsets": result.offsets,
+        "nodes": graph.numbers(result.nodes),
+        "internal": result.nodes,
+        "scores": result.scores,
+        "source_offsets": sources.offsets,
+        "sources": sources.vertices,
+        "source_mass": sources.mass,
+    }
+    return topk_artifact(
+        arrays, n=graph.n, k=session.params["k"], alpha=session.params["alpha"], method=method,
+        graph=session.inputs["graph"], epsilon=epsilon, weighted=session.params["weighted"],
+        labels=session.labels, seed=session.seed, params=session.params, inputs=session.inputs,
+    )  # fmt: skip
+
+
+# For Python
+
+
+class PageRankIndex(Content):
+    """Random walks of every vertex, by which queries are answered: ``gpukit kpar index`` and ``kpar query``.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    alpha : float
+        Probability that a walk stops, in (0, 1).
+    epsilon : float
+        Relative error, in (0, 0.5].
+    weights : str, optional
+        Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
+    weighted : bool
+        Whether to take edges in proportion to their probabilities, on the CPU.
+    hubs, adaptive, memory
+        As the options of ``gpukit kpar index``.
+    device, gpus, threads, seed, progress
+        As in :func:`gpukit.influence_maximization`; queries run there, too.
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> index = gk.PageRankIndex(gk.from_edges(["ann", "bob"], ["bob", "cy"], undirected=True))
+    >>> index.top_k("ann", k=2).vertices
+    ['bob', 'ann']
+    >>> index.top_k({"ann": 1, "cy": 1}, k=1).vertices
+    ['bob']
+    """
+
+    def __init__(
+        self,
+        graph: GraphLike,
+        *,
+        alpha: float = settings.KPAR_ALPHA,
+        epsilon: float = settings.KPAR_EPSILON,
+        weights: str | None = None,
+        weighted: bool = False,
+        hubs: bool = False,
+        adaptive: bool = True,
+        memory: int | None = None,
+        device: DeviceName = "auto",
+        gpus: int = 1,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress = False,
+    ) -> None:
+        for name, value in (("alpha", alpha), ("epsilon", epsilon)):
+            if isinstance(value, bool) or not isinstance(value, float | int):
+                raise WrongType(f"{name} is a {type(value).__name__}; a number is needed")
+        self._where: dict[str, Any] = {"gpus": gpus, "threads": threads, "progress": progress}
+        with Session(device=device, seed=seed, **self._where) as session:
+            session.params = {"alpha": alpha, "epsilon": epsilon, "hubs": hubs, "adaptive": adaptive}
+            session.params["weighted"] = weighted
+            check_memory(None if memory is None else whole("memory", memory))
+            self._opened = open_graph(session, graph, weights)
+            from gpukit.kpar.problem import Params
+
+            params = Params(alpha, epsilon, weighted)
+            work = (INDEX_VISITS + RANK_VISITS) * session.graph.m
+            where = session.use_device(device_for(device, weighted), work=work)
+            order = rank(session, where, params).order
+            self._artifact, self._index = index(
+                session, where, order, params, hubs=hubs, adaptive=adaptive, memory=memory
+            )
+        self._ready(device, session.graph)
+
+    @classmethod
+    def _of(cls, artifact: "Artifact", graph: GraphLike, device: str = "auto") -> "PageRankIndex":
+        """Return the index of an artifact on its graph."""
+        made = cls.__new__(cls)
+        made._where = {"gpus": 1, "threads": None, "progress": False}
+        made._opened = as_graph(graph)
+        if made._opened.digest != artifact.attributes["graph"]:
+            raise InputError("the index was made on another graph; give the graph it was made on")
+        made._artifact, made._index = artifact, index_of(artifact)
+        made._ready(device, made._opened.csr)
+        return made
+
+    def _ready(self, device: str, graph: Any) -> None:
+        self._graph = graph
+        self._device = device
+        self._prepared: tuple[Device, Any] | None = None
+
+    def _content(self) -> "Artifact":
+        return self._artifact
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self._opened
+
+    @property
+    def alpha(self) -> float:
+        """Probability that a walk stops."""
+        return float(self._artifact.attributes["alpha"])
+
+    @property
+    def epsilon(self) -> float:
+        """Relative error."""
+        return float(self._artifact.attributes["epsilon"])
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        walks = f"{self._index.total:,} walks, α = {self.alpha}, ε = {self.epsilon}"
+        return [f"PageRankIndex: {self._opened.n:,} vertices, {walks}"]
+
+    def top_k(self, source: Source, k: int | None = None, *, depth: Depth = "auto") -> TopK:
+        """Return the k vertices with the largest personalised PageRank of one source.
+
+        Parameters
+        ----------
+        source : vertex, or mapping of vertices to whole weights
+        k : int, optional
+            Length of the answer; 100, or n if smaller, by default.
+        depth : str
+            ``auto``: stop as soon as the guarantee holds; ``end``: halve the error; ``walks``: as the paper prints it.
+        """
+        return self.top_k_many([source], k, depth=depth)
+
+    def top_k_many(self, sources: Iterable[Source], k: int | None = None, *, depth: Depth = "auto") -> TopK:
+        """Return the answers of many queries at once; parameters are those of :meth:`top_k`.
+
+        Examples
+        --------
+        >>> import gpukit as gk
+        >>> index = gk.PageRankIndex(gk.from_edges([1, 2], [2, 3], undirected=True))
+        >>> [answer[0][0] for answer in index.top_k_many([1, {3: 2, 2: 1}], k=1)]
+        [2, 2]
+        """
+        if is_label(sources) or isinstance(sources, Mapping) or not hasattr(sources, "__iter__"):
+            raise WrongType(f"sources is a {type(sources).__name__}; give a list, or one source to top_k")
+        if depth not in ("auto", "end", "walks"):
+            raise UsageError(f"depth {depth!r} is unknown; choose auto, end or walks")
+        from gpukit.kpar.problem import Sources, check_k
+
+        graph, asked = self._opened.csr, self._index.params
+        with Session(device=self._device, seed=0, **self._where) as session:
+            session.graph, session.labels = graph, graph.labels
+            length = at_most(None if k is None else whole("k", k), settings.KPAR_K, graph.n)
+            check_k(length, graph.n)
+            queries = [Sources.weighted(*weights_of(graph, one, "source")) for one in sources]
+            if not queries:
+                raise UsageError("there are no sources; give at least one")
+            together = Sources.together(queries)
+            session.inputs = {"graph": self._opened.digest, "index": self.digest}
+            session.params = {"k": length, "depth": depth, "bounds": "exact", "alpha": asked.alpha}
+            session.params |= {"epsilon": asked.epsilon, "weighted": asked.weighted}
+            where, prepared = self._prepare(session, depth, float(graph.m) * len(together))
+            result = answer(session, where, prepared, together, length, depth=depth)
+            artifact = answers_artifact(session, together, result, "kpar", epsilon=asked.epsilon)
+            return TopK(artifact, {"steps": result.steps.tolist()}, graph)
+
+    def _prepare(self, session: Session, depth: str, work: float) -> "tuple[Device, Any]":
+        """Return the device, and graph and index there; they stay for the next query."""
+        from gpukit.kpar.run import prepare_on
+
+        if depth == "walks" and self._device == "cuda":
+            raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")
+        asked = "cpu" if depth == "walks" else device_for(self._device, self._index.params.weighted)
+        if asked == "auto" and self._prepared is not None:
+            asked = self._prepared[0].kind  # where graph and index are
+        device = session.use_device(asked, work=work)
+        if self._prepared is None or (self._prepared[0].kind, self._prepared[0].gpus) != (device.kind, device.gpus):
+            with session.phase("prepare"):
+                self._prepared = device, prepare_on(device, self._opened.csr, self._index)
+        return device, self._prepared[1]

@@ -1,0 +1,382 @@
+"""What all answers can do, and the answers: each is an artifact in memory, read as people speak of it."""
+
+import html
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpukit.errors import UsageError, WrongType
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.graph.csr import Graph
+
+Label = int | str
+"""What people call a vertex."""
+
+SHOWN = 10
+"""Vertices that a printed answer names."""
+
+_OTHER_KINDS = (
+    "arrow csv feather gexf gml graphml html json jsonl mtx net npy npz parquet pdf png svg tsv txt xls xlsx yaml"
+).split()
+"""Ends of names by which other programs open a file as something else than HDF5."""
+
+
+def check_name(out: "Path | None", told: str = "--out") -> "Path | None":
+    """Refuse a name that says of an artifact that it is of another kind."""
+    kind = "" if out is None else out.suffix.lstrip(".").lower()
+    if kind in _OTHER_KINDS:
+        raise UsageError(f"{told} {out}: this command writes HDF5, and .{kind} is the name of another kind; use .h5")
+    return out
+
+
+def path_of(path: "str | os.PathLike[str]") -> Path:
+    """Return a path; raises WrongType for what is none."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise WrongType(f"a {type(path).__name__} is no path; give the name of a file") from None
+
+
+class Content:
+    """What an artifact in memory can do: be saved, become a table, be shown."""
+
+    _graph: "Graph | None"
+
+    def _content(self) -> "Artifact":
+        """Return the artifact."""
+        raise NotImplementedError
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what it says, the ``digest`` of the file."""
+        return self._content().payload
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Content) and type(self) is type(other) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def save(self, path: "str | os.PathLike[str]", *, compress: bool = False) -> None:
+        """Write the artifact, as the command would.
+
+        Parameters
+        ----------
+        path : path
+            The target; replaced if it exists.
+        compress : bool
+            Whether to compress it (needs the package hdf5plugin).
+
+        Raises
+        ------
+        UsageError
+            If the name is one of another kind of file.
+        InputError
+            If it cannot be written.
+        """
+        target = path_of(path)
+        check_name(target, "save:")
+        self._put(target, compress)
+
+    def _put(self, target: Path, compress: bool) -> None:
+        from gpukit.artifacts import put
+
+        put(target, self._content(), compress=compress)
+
+    def to_pandas(self) -> Any:
+        """Return the answer as a pandas DataFrame, the table of ``gpukit export --graph``."""
+        import pandas as pd
+
+        from gpukit.artifacts.tables import table_of
+
+        pieces = [pd.DataFrame(piece) for piece in table_of(self._content(), self._graph).chunks()]
+        return pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
+
+    def to_arrow(self) -> Any:
+        """Return the answer as a table of Arrow; needs the package pyarrow.
+
+        Raises
+        ------
+        UsageError
+            If pyarrow is not installed.
+        """
+        try:
+            arrow = importlib.import_module("pyarrow")
+        except ImportError:
+            raise UsageError("to_arrow needs the package pyarrow; install gpukit[parquet], or use to_pandas") from None
+        return arrow.Table.from_pandas(self.to_pandas(), preserve_index=False)
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        return [f"{type(self).__name__}: {self.digest[:12]}"]
+
+    def __repr__(self) -> str:
+        return "\n  ".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the lines and the table."""
+        told = "<br>".join(map(html.escape, self.lines()))
+        return f"<p>{told}</p>{self.to_pandas()._repr_html_()}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Content):
+    """An answer: an artifact in memory.
+
+    Attributes
+    ----------
+    artifact : Artifact
+        What :meth:`save` writes.
+    details : mapping
+        What else the command's ``--json`` tells; nothing where the answer was loaded.
+    """
+
+    artifact: "Artifact"
+    details: Mapping[str, Any] = field(default_factory=dict)
+    _graph: "Graph | None" = None
+
+    def _content(self) -> "Artifact":
+        return self.artifact
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What decided the answer, as the command stores it."""
+        return dict(self.artifact.params)
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of its random numbers, if any."""
+        return self.artifact.seed
+
+    def _names(self, numbers: "np.ndarray") -> list[Label]:
+        """Return what people call the vertices that the artifact names by these numbers."""
+        from gpukit.artifacts.labels import names_in
+
+        return names_in(self.artifact, numbers)
+
+
+def cut(items: list[Any]) -> str:
+    """Return the first of a list, and how many are left out."""
+    left = len(items) - SHOWN
+    return ", ".join(map(str, items[:SHOWN])) + (f", … and {left:,} more" if left > 0 else "")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Seeds(Answer):
+    """Seeds in order of choice; iterating over them yields vertices as people call them.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> star = gk.from_edges(["hub"] * 4, ["a", "b", "c", "d"], weights="const:1")
+    >>> found = gk.influence_maximization(star, k=1)
+    >>> list(found), found.spread_estimate
+    (['hub'], 5.0)
+    """
+
+    @property
+    def seeds(self) -> list[Label]:
+        """The seeds in order of choice."""
+        return self._names(self.artifact.arrays["seeds"])
+
+    @property
+    def gains(self) -> list[int] | None:
+        """What each seed added when it was chosen, in the unit of the file."""
+        gains = self.artifact.arrays.get("gains")
+        return None if gains is None else gains.tolist()
+
+    @property
+    def rounds(self) -> list[int] | None:
+        """The round of each seed, from 0; of several rounds only."""
+        rounds = self.artifact.arrays.get("rounds")
+        return None if rounds is None else rounds.tolist()
+
+    @property
+    def method(self) -> str:
+        """How they were found."""
+        return str(self.artifact.attributes["method"])
+
+    @property
+    def spread_estimate(self) -> float | None:
+        """How many vertices they reach, from samples that the choice has not seen."""
+        return self.artifact.attributes.get("spread_estimate")
+
+    @property
+    def selection_estimate(self) -> float | None:
+        """The same from the samples they were chosen from, and so too high; where there is no other."""
+        return self.artifact.attributes.get("selection_estimate")
+
+    @property
+    def guarantee(self) -> float | None:
+        """The share of the best possible spread that they reach, but with a probability of 1/n."""
+        return (self.artifact.attributes.get("guarantee") or {}).get("value")
+
+    def __len__(self) -> int:
+        return len(self.artifact.arrays["seeds"])
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.seeds)
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        told = [f"Seeds: {len(self):,} of {self.artifact.attributes['n']:,} vertices, by {self.method}"]
+        told.append(f"seeds      {cut(self.seeds)}")
+        if self.spread_estimate is not None:
+            told.append(f"spread     {self.spread_estimate:,.2f} (estimate)")
+        if self.guarantee is not None:
+            told.append(f"guarantee  {self.guarantee:.4f} of the best possible")
+        return told
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(Answer):
+    """What seeds reach on average: of all of them, and of the first of them where that was asked for.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> path = gk.from_edges([0, 1], [1, 2], weights="const:1")
+    >>> reached = gk.estimate_spread(path, [1], runs=10)
+    >>> reached.mean, reached.stderr, reached.runs
+    (2.0, 0.0, 10)
+    """
+
+    @property
+    def mean(self) -> float:
+        """Mean number of vertices that all seeds reach."""
+        return float(self._column("spread")[-1])
+
+    @property
+    def stderr(self) -> float:
+        """Standard error of the mean."""
+        return float(self._column("stderr")[-1])
+
+    @property
+    def runs(self) -> int:
+        """Number of cascades."""
+        return int(self._column("runs")[-1])
+
+    @property
+    def curve(self) -> list[tuple[int, float, float]]:
+        """Number of seeds, mean and standard error of each prefix that was asked for, and of all."""
+        columns = (self._column(name).tolist() for name in ("k", "spread", "stderr"))
+        return list(zip(*columns, strict=True))
+
+    def _column(self, name: str) -> "np.ndarray":
+        return self.artifact.arrays[f"columns/{name}"]
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        return ["Spread: " + f"{self.mean:,.2f} ± {2 * self.stderr:.2f} (two standard errors; {self.runs:,} cascades)"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopK(Answer):
+    """The vertices with the largest personalised PageRank of each query.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> path = gk.from_edges([0, 1], [1, 2], undirected=True)
+    >>> found = gk.PageRankIndex(path).top_k(1, k=1)
+    >>> found.vertices, len(found)
+    ([1], 1)
+    """
+
+    @property
+    def answers(self) -> list[list[tuple[Label, float]]]:
+        """Of each query the vertices and their scores, by falling score."""
+        arrays = self.artifact.arrays
+        names = self._names(arrays["nodes"])
+        scores = (arrays["scores"] * 2.0**-62).tolist()
+        pairs = list(zip(names, scores, strict=True))
+        offsets = arrays["offsets"].tolist()
+        return [pairs[first:last] for first, last in zip(offsets, offsets[1:], strict=False)]
+
+    @property
+    def best(self) -> list[tuple[Label, float]]:
+        """The answer to a single query.
+
+        Raises
+        ------
+        UsageError
+            If there are several.
+        """
+        if len(self) != 1:
+            raise UsageError(f"there are {len(self)} answers; take them one by one from answers")
+        return self.answers[0]
+
+    @property
+    def vertices(self) -> list[Label]:
+        """The vertices of the answer to a single query."""
+        return [vertex for vertex, _ in self.best]
+
+    @property
+    def scores(self) -> list[float]:
+        """Their scores."""
+        return [score for _, score in self.best]
+
+    def __len__(self) -> int:
+        return len(self.artifact.arrays["offsets"]) - 1
+
+    def __iter__(self) -> Iterator[list[tuple[Label, float]]]:
+        return iter(self.answers)
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        a = self.artifact.attributes
+        told = [f"TopK: {len(self):,} queries, k = {a['k']}, α = {a['alpha']}"]
+        for number, answer in enumerate(self.answers[:SHOWN], 1):
+            told.append(f"query {number}: " + cut([f"{vertex} ({score:.4g})" for vertex, score in answer]))
+        return told
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diversity(Answer):
+    """The vertices with the most social contexts, best first, and these contexts.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> two = gk.from_edges(["me"] * 4 + ["a", "c"], ["a", "b", "c", "d", "b", "d"], undirected=True)
+    >>> found = gk.structural_diversity(two, k=2, model="comp", t=1)
+    >>> found.scores, found.circles["me"]
+    ({'me': 2}, [['a', 'b'], ['c', 'd']])
+    """
+
+    @property
+    def vertices(self) -> list[Label]:
+        """The vertices, by falling score."""
+        return self._names(self.artifact.arrays["vertices"])
+
+    @property
+    def scores(self) -> dict[Label, int]:
+        """Number of contexts of each vertex."""
+        return dict(zip(self.vertices, self.artifact.arrays["scores"].tolist(), strict=True))
+
+    @property
+    def circles(self) -> dict[Label, list[list[Label]]]:
+        """The contexts of each vertex, and the vertices in each."""
+        arrays = self.artifact.arrays
+        members, ends = self._names(arrays["members"]), arrays["offsets"].tolist()
+        rows = [members[first:last] for first, last in zip(ends, ends[1:], strict=False)]
+        places = arrays["first"].tolist()
+        parts = [rows[first:last] for first, last in zip(places, places[1:], strict=False)]
+        return dict(zip(self.vertices, parts, strict=True))
+
+    def __len__(self) -> int:
+        return len(self.artifact.arrays["vertices"])
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        a = self.artifact.attributes
+        told = [f"Diversity: the {len(self):,} best of {a['n']:,} vertices, {a['model']}, k = {a['k']}"]
+        return [*told, cut([f"{vertex} ({score})" for vertex, score in self.scores.items()])]

@@ -1,0 +1,380 @@
+"""Which vertices to tell something, so that most hear it: seeds by RR sets (gIM) and by worlds (IMGPU)."""
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gpukit import settings
+from gpukit.api.in_memory import GraphLike, open_graph
+from gpukit.api.results import Label, Seeds
+from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.vertices import COST_DECIMALS, Vertices, costs_of, in_units, internal, targets_of
+from gpukit.errors import UsageError, WrongType
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.device.select import Device
+    from gpukit.gim import Params, Result
+    from gpukit.graph.csr import Graph
+    from gpukit.imgpu import Params as WorldParams
+    from gpukit.imgpu import Result as WorldResult
+
+_log = logging.getLogger("gpukit")
+
+MEMBERS_PER_SET = 20
+"""A guess for the choice of the device."""
+
+VISITS = 10
+"""Vertex and edge visits a live arc costs in a world; for the choice of the device."""
+
+
+# What the commands do, too
+
+
+def check_limits(k: int | None, budget: object, costs: object) -> None:
+    """Check, before a graph is read, that seeds are limited by their number or by a budget; raises UsageError."""
+    if k is None and budget is None:
+        raise UsageError("give the number of seeds by -k, or what they may cost by --budget")
+    if budget is None and costs is not None:
+        raise UsageError("--costs are for seeds within a budget; give --budget in place of -k")
+
+
+def budget_units(text: str) -> int:
+    """Return a budget in units of 10**-6."""
+    units = in_units(text, COST_DECIMALS)
+    if units is None or not 0 < units < 2**62:
+        raise UsageError(f"--budget: {text[:40]!r} is not a number > 0 with at most {COST_DECIMALS} decimals")
+    return units
+
+
+def default_costs(graph: "Graph") -> "np.ndarray":
+    """Return what seeds cost within a budget where nothing is said of it: 1 each, in units of 10**-6."""
+    import numpy as np
+
+    return np.full(graph.n, 10**COST_DECIMALS)
+
+
+def maximise(session: Session, params: "Params", *, decimals: int = 0, scan: Any = None) -> "tuple[Artifact, Result]":
+    """Return the seeds that gIM finds, and what it says of them.
+
+    Parameters
+    ----------
+    session : Session
+        About a graph.
+    params : Params
+    decimals : int
+        Digits behind the point of what a vertex counts for, of which ``params`` has whole numbers.
+    scan : callable, optional
+        Returns the launch shape of the scan sampler on a kind of device.
+    """
+    device = session.use_device(work=_work(session.graph, params))
+    session.load(lambda: _load(session.graph, params, device))
+    from gpukit.gim.paper import maximise
+
+    shape = None if scan is None else scan(device.kind)
+    with session.progress("RR sets") as update:
+        found = maximise(
+            session.graph, params, device, tables=session.tables, shape=shape, timer=session.timer, progress=update
+        )
+    found = _in_weights(found, decimals)
+    if not found.converged:
+        assert found.optimism is not None
+        _log.warning(
+            f"the choice has not converged: optimism is {found.optimism:.3g}, asked for was {params.optimism}, and "
+            f"more sets would have over {params.max_members:,} members; raise --max-members"
+        )
+    with session.phase("write"):
+        return session.seeds_artifact(found.seeds, f"gim {params.bound}", **known_of(found)), found
+
+
+def known_of(result: "Result") -> dict[str, Any]:
+    """Return the arguments of ``seeds_artifact`` that say what is known of the seeds."""
+    names = ("gains", "rounds", "spread_estimate", "selection_estimate", "rr_sets")
+    guarantee = {"value": result.guarantee, "kind": result.guarantee_kind}
+    return {name: getattr(result, name) for name in names} | {"guarantee": guarantee}
+
+
+def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
+    """Return the keys of ``--json`` beside those of every run; ``seeds`` are original ids."""
+    record: dict[str, Any] = {"seeds": seeds}
+    if result.rounds is not None:
+        record["rounds"] = result.rounds.tolist()
+    record |= result.facts() | {"gains": result.gains.tolist()}
+    record["history"] = [vars(step) for step in result.history]
+    return record
+
+
+def simulate(
+    session: Session, params: "WorldParams", options: Any = None
+) -> "tuple[Artifact, WorldResult, list[float]]":
+    """Return the seeds that IMGPU finds, what it says of them, and the seconds until each was chosen.
+
+    ``options`` returns further arguments of :func:`gpukit.imgpu.maximise` on a kind of device.
+    """
+    from gpukit.imgpu import maximise
+    from gpukit.imgpu.problem import check
+
+    graph = session.graph
+    device = use_one_gpu(session, params.worlds or settings.IMGPU_WORLDS, params.k if params.fresh else 2)
+    how = {} if options is None else options(device.kind)
+    check(graph, params.k)
+    session.load(lambda: maximise(graph, replace(params, k=1, worlds=2), device, **how))
+    start = session.timer.seconds()["total"]
+    with session.progress("worlds") as update:
+        found = maximise(graph, params, device, timer=session.timer, progress=update, **how)
+    choice = laps(session, start)
+    session.params["worlds"] = found.worlds
+    if found.optimism is not None and not found.optimism.enough:
+        _log.warning(
+            "%s worlds, the most that are drawn unasked, leave an optimism of %.2g %% ± %.2g %%: seeds may be that "
+            "much worse than more --worlds would give",
+            f"{found.worlds:,}", 100 * found.optimism.value, 100 * found.optimism.sd,
+        )  # fmt: skip
+    with session.phase("write"):
+        known = {"gains": found.gains, "spread_estimate": found.spread_estimate}
+        return session.seeds_artifact(found.seeds, "imgpu", **known), found, choice
+
+
+def laps(session: Session, start: float) -> list[float]:
+    """Return the seconds from ``start`` until each seed was chosen."""
+    return [round(lap - start, 6) for lap in session.timer.laps]
+
+
+def use_one_gpu(session: Session, worlds: int, passes: int) -> "Device":
+    """Choose the device, one GPU at most, by the vertex and edge visits of a run, roughly."""
+    graph = session.graph
+    scheme, p = graph.weights.scheme, graph.weights.p
+    live = graph.m * p if p is not None else graph.n if scheme == "wc" else 0.04 * graph.m
+    device = session.use_device(work=live * max(worlds, 1) * passes * VISITS)
+    if len(device.gpus) > 1:
+        raise UsageError(f"--gpus is {session.gpus}; imgpu runs on one GPU")
+    return device
+
+
+def _load(graph: "Graph", params: "Params", device: "Device") -> None:
+    """Load compiled code with a run on one edge."""
+    from gpukit.gim import Params
+    from gpukit.gim.paper import maximise
+    from gpukit.graph.trifle import one_edge
+
+    same = ("model", "bound", "sampler", "selection", "sets", "rounds", "optimism")
+    trifle = Params(k=1, epsilon=0.9, min_sets=0, max_members=1000, **{name: getattr(params, name) for name in same})
+    maximise(one_edge(graph), trifle, device)
+
+
+def _in_weights(result: "Result", decimals: int) -> "Result":
+    """Return a result whose spreads, in units of 10**-decimals, are in what the vertices count for."""
+    if not decimals:
+        return result
+
+    def scaled(found: Any, *names: str) -> Any:
+        spreads = {name: getattr(found, name) for name in names}
+        return replace(found, **{name: one and one / 10**decimals for name, one in spreads.items()})
+
+    history = tuple(scaled(step, "lower", "upper") for step in result.history)
+    rules = {name: spread / 10**decimals for name, spread in result.rules.items()}
+    result = replace(result, history=history, rules=rules)
+    return scaled(result, "spread_estimate", "stderr", "selection_estimate", "lower", "upper")
+
+
+def _work(graph: "Graph", params: "Params") -> float:
+    """Estimate the vertex and edge visits of a run, for the choice of the device only: 20 members a set.
+
+    OPIM-C stops after about 16 · (0.05/ε)² times its first size; IMM needs about what an optimum of 0.15 n asks for.
+    """
+    k, n, epsilon = max(1, min(params.k or 50, graph.n)), graph.n, params.epsilon
+    log_sets = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    first = 2 * (0.64 * math.sqrt(math.log(6 * n)) + math.sqrt(0.64 * (log_sets + math.log(6 * n)))) ** 2
+    sets = first / (0.15 * epsilon**2) if params.bound == "imm" else 2 * first * max(1.0, 16 * (0.05 / epsilon) ** 2)
+    scanned = graph.m / n if params.sampler == "scan" else 1.0
+    return max(sets, params.min_sets or 0) * MEMBERS_PER_SET * scanned * params.rounds
+
+
+# For Python
+
+
+def influence_maximization(
+    graph: GraphLike,
+    k: int | None = None,
+    *,
+    weights: str | None = None,
+    epsilon: float = settings.GIM_EPSILON,
+    model: settings.Model = "ic",
+    bound: settings.Bound = "opim",
+    sampler: settings.Sampler = "skip",
+    samples: settings.Samples = "grid",
+    selection: settings.Selection = "index",
+    sets: settings.Sets = "kept",
+    rounds: int = 1,
+    optimism: float | None = settings.GIM_OPTIMISM,
+    max_members: int = settings.GIM_MAX_MEMBERS,
+    min_sets: int | None = None,
+    include: Vertices = (),
+    exclude: Vertices = (),
+    targets: Mapping[Label, float] | None = None,
+    costs: Mapping[Label, float] | None = None,
+    budget: float | str | None = None,
+    device: DeviceName = "auto",
+    gpus: int = 1,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = False,
+) -> Seeds:
+    """Find seeds of large expected spread, and say how good they are: ``gpukit gim run``.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    k : int, optional
+        Number of seeds (of each round); or give ``budget``.
+    weights : str, optional
+        Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
+    epsilon : float
+        Accuracy of the guarantee, in [1e-6, 1).
+    model : str
+        ``ic`` (independent cascade) or ``lt`` (linear threshold).
+    bound : str
+        ``opim`` or ``imm``: how many RR sets are enough.
+    optimism : float or None
+        With ``opim``: draw sets until noise flatters the choice by so little (a share); None: as the guarantee needs.
+    sampler, samples, selection, sets, max_members, min_sets
+        As the options of ``gpukit gim run``.
+    rounds : int
+        Rounds of seeding, 1 to 255.
+    include, exclude : vertices
+        Those that must be seeds, and that cannot be.
+    targets : mapping of vertices to numbers, optional
+        What each counts for, up to 9 decimals; 0 if not named.
+    costs : mapping of vertices to numbers, optional
+        What each costs as a seed, up to 6 decimals; 1 if not named.
+    budget : number, optional
+        What the seeds may cost together, instead of ``k``.
+    device, gpus, threads, seed
+        Where to run, and the seed of all random numbers: the answer depends on the seed alone.
+    progress : bool or callable
+        Whether to show a bar; or ``progress(done, total)``.
+
+    Returns
+    -------
+    Seeds
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> star = gk.from_edges(["hub"] * 3, ["a", "b", "c"], weights="const:1")
+    >>> gk.influence_maximization(star, k=1).seeds
+    ['hub']
+    """
+    asked: dict[str, Any] = {
+        "k": None if k is None else whole("k", k), "epsilon": epsilon, "model": model, "bound": bound,
+        "sampler": sampler, "samples": samples, "selection": selection, "sets": sets,
+        "rounds": whole("rounds", rounds), "optimism": optimism, "max_members": whole("max_members", max_members),
+        "min_sets": None if min_sets is None else whole("min_sets", min_sets),
+    }  # fmt: skip
+    for name, value in (("epsilon", epsilon), ("optimism", optimism)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, float | int)):
+            raise WrongType(f"{name} is a {type(value).__name__}; a number is needed")
+    told = None if budget is None else str(budget)
+    check_limits(k, told, costs)
+    with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+        session.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": told}
+        settings.check_gim_epsilon(epsilon, "--epsilon")
+        if told is not None:
+            asked["budget"] = budget_units(told)
+        opened = open_graph(session, graph, weights)
+        if model == "ic" and sampler == "skip":
+            session.tables = opened.tables()
+        decimals = _limit(session, asked, include, exclude, targets, costs)
+        from gpukit.gim import Params
+
+        artifact, found = maximise(session, Params(**asked, seed=session.seed), decimals=decimals)
+        details = record_of(session.graph.original(found.seeds).tolist(), found)
+        return Seeds(artifact, details, session.graph)
+
+
+def _limit(
+    session: Session, asked: dict[str, Any], include: Vertices, exclude: Vertices, targets: Any, costs: Any
+) -> int:
+    """Add which vertices can be seeds, and what they count for and cost; return the decimals of the former."""
+    graph, decimals = session.graph, 0
+    for name, vertices in (("include", include), ("exclude", exclude)):
+        asked[name] = internal(graph, vertices, name)
+        if asked[name]:
+            session.params[name] = graph.original(asked[name]).tolist()
+    if targets is not None:
+        asked["root_weights"], decimals = targets_of(graph, targets, session.inputs)
+    if costs is not None:
+        asked["costs"] = costs_of(graph, costs, session.inputs)
+    elif "budget" in asked:
+        asked["costs"] = default_costs(graph)
+    return decimals
+
+
+def simulated_seeds(
+    graph: GraphLike,
+    k: int,
+    *,
+    weights: str | None = None,
+    worlds: int | None = None,
+    fresh: bool = False,
+    device: DeviceName = "auto",
+    gpus: int = 1,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = False,
+) -> Seeds:
+    """Find k seeds, each the vertex that adds most to the spread over simulated worlds: ``gpukit imgpu run``.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    k : int
+        Number of seeds.
+    weights : str, optional
+        Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
+    worlds : int, optional
+        Number of live-edge worlds; by default as many as the choice needs.
+    fresh : bool
+        Whether every seed gets worlds of its own.
+    device, gpus, threads, seed, progress
+        As in :func:`gpukit.influence_maximization`.
+
+    Returns
+    -------
+    Seeds
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> star = gk.from_edges(["hub"] * 3, ["a", "b", "c"], weights="const:1")
+    >>> gk.simulated_seeds(star, k=1, worlds=10).seeds
+    ['hub']
+    """
+    with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+        session.params = {
+            "k": whole("k", k),
+            "worlds": None if worlds is None else whole("worlds", worlds),
+            "fresh": bool(fresh),
+        }
+        open_graph(session, graph, weights)
+        from gpukit.imgpu import Params
+
+        params = Params(**session.params, seed=session.seed)
+        artifact, found, choice = simulate(session, params)
+        seeds = session.graph.original(found.seeds).tolist()
+        details = {"seeds": seeds, **found.facts(), "gains": found.gains.tolist(), "choice_s": choice}
+        return Seeds(artifact, details, session.graph)

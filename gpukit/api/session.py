@@ -1,0 +1,246 @@
+"""A piece of work: where it runs, what it is given, its times and its progress; a command's run is one."""
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpukit.device import lease
+from gpukit.device.memory import check_start
+from gpukit.device.probe import start_contexts
+from gpukit.device.select import Device, choose
+from gpukit.device.timing import PhaseTimer, synchroniser
+from gpukit.errors import DeviceError, UsageError, WrongType
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.artifacts.labels import Texts
+
+MAX_SEED = 2**64 - 1
+
+Progress = bool | Callable[[int, int], object]
+"""No progress, a bar, or ``progress(done, total)``."""
+
+DeviceName = Literal["auto", "cpu", "cuda"]
+
+_log = logging.getLogger("gpukit")
+
+_held: "tuple[Device, lease.Lease | None] | None" = None
+"""The GPUs of this process: once CUDA has started, it sees no others."""
+
+
+class Session:
+    """A piece of work from its checks to its artifact.
+
+    Parameters
+    ----------
+    device : str, optional
+        ``auto``, ``cpu`` or ``cuda``; None for what knows the CPU alone.
+    gpus : int
+        Number of GPUs that were asked for.
+    threads : int, optional
+        Number of CPU threads that were asked for.
+    seed : int, optional
+        The user's seed.
+    progress : bool or callable
+        Whether to show a bar, or what to tell of the progress.
+
+    Attributes
+    ----------
+    params : dict
+        What decides the result, for the artifact: no paths, no device, no threads.
+    inputs : dict of str to str
+        The digest of each input, by what it is.
+    graph : gpukit.graph.csr.Graph or None
+        The graph it is about.
+    tables : mapping of arrays, or None
+        Its sampling tables, where they are at hand.
+    labels : what has a method ``texts``, or None
+        What knows the names of the vertices in its results, where the graph has names.
+    device : Device or None
+        What it uses, once that was chosen.
+    requested, gpus, threads, seed
+        What was asked for; ``requested`` is the device. They may be changed before they are used.
+    timer : PhaseTimer
+        The times; ``session.phase(name)`` is a phase of it.
+
+    Raises
+    ------
+    UsageError
+        If the seed is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        gpus: int = 1,
+        threads: int | None = None,
+        seed: int | None = None,
+        progress: Progress = False,
+    ) -> None:
+        for name, value in (("gpus", gpus), ("threads", threads), ("seed", seed)):
+            if value is not None:
+                whole(name, value)
+        if seed is not None and not 0 <= seed <= MAX_SEED:
+            raise UsageError(f"--seed is {seed}; 0 to {MAX_SEED} are allowed")
+        if not isinstance(progress, bool) and not callable(progress):
+            raise WrongType(f"progress is a {type(progress).__name__}; True, False or a function is needed")
+        self.requested, self.gpus, self.threads = device, gpus, threads
+        self.seed: Any = seed
+        self.params: dict[str, Any] = {}
+        self.inputs: dict[str, str] = {}
+        self.graph: Any = None
+        self.tables: Mapping[str, np.ndarray] | None = None
+        self.labels: Texts | None = None
+        self.timer = PhaseTimer()
+        self.device: Device | None = None
+        self.phase = self.timer.phase
+        self._progress = progress
+        self._threads_before: int | None = None
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Give numba's threads back; an interrupt that compiled code made another error of is one again."""
+        if self._threads_before is not None:
+            import numba
+
+            numba.set_num_threads(self._threads_before)
+        if error is not None and isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+
+    def use_device(
+        self, requested: str | None = None, *, threads: int | None = None, work: float | None = None
+    ) -> Device:
+        """Choose the device, lease its GPUs, set the threads, and say what and why.
+
+        ``requested`` and ``threads`` take the place of what was asked for, where the caller knows better; ``work`` and
+        the errors are those of :func:`gpukit.device.select.choose`, but who requests nothing knows the CPU alone. The
+        GPUs of the first call are those of the process.
+        """
+        requested = requested or self.requested
+        threads = self.threads if threads is None else threads
+        device = _leased(choose(requested or "cpu", self.gpus, threads, work=work))
+        if requested is None:
+            device = replace(device, reason="this command runs on the CPU")
+        if device.pool:
+            start_contexts(len(device.gpus))
+        check_compiler(device.threads)
+        threads = self._set_threads(device)
+        if threads != device.threads:
+            device = replace(device, threads=threads)
+        self.timer.sync = synchroniser(device)
+        self.device = device
+        where = (
+            f"{len(device.gpus)} × {device.name}" if device.kind == "cuda" else f"{threads} thread(s) of {device.name}"
+        )
+        _log.info("device %s: %s (%s)", device.kind, where, device.reason)
+        return device
+
+    def _set_threads(self, device: Device) -> int:
+        """Let numba use the threads of a device, no more than it started with; return how many these are."""
+        import numba
+
+        threads = min(device.threads, numba.config.NUMBA_NUM_THREADS)
+        if self._threads_before is None:
+            self._threads_before = numba.get_num_threads()
+        numba.set_num_threads(threads)
+        return threads
+
+    def load(self, trifle: Callable[[], object]) -> None:
+        """Do something small that loads the compiled code, where the phases that follow are to be compared."""
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Callable[[int, int], None]]:
+        """Yield ``update(done, total)``, by which the progress is told."""
+        if callable(self._progress):
+            told = self._progress
+            yield lambda done, total: (told(done, total), None)[1]
+        elif self._progress:
+            with bar(title) as update:
+                yield update
+        else:
+            yield lambda done, total: None
+
+    def artifact(self, kind: str, arrays: "Mapping[str, np.ndarray]", attributes: Mapping[str, Any]) -> "Artifact":
+        """Return an artifact of a kind, with the arguments of :func:`gpukit.artifacts.make`; the rest is known."""
+        from gpukit.artifacts import make
+        from gpukit.artifacts.labels import packed_of
+
+        arrays = {**arrays, **packed_of(kind, arrays, self.labels)}
+        return make(kind, arrays, attributes, params=self.params, seed=self.seed, inputs=self.inputs)
+
+    def seeds_artifact(self, seeds: "np.ndarray", method: str, **known: Any) -> "Artifact":
+        """Return the seeds (internal ids) that a method chose as an artifact.
+
+        ``known`` is what is known of them: further arguments of :func:`gpukit.artifacts.seeds_artifact`.
+        """
+        from gpukit.artifacts import seeds_artifact
+
+        return seeds_artifact(
+            self.graph.numbers(seeds), seeds, n=self.graph.n, method=method, labels=self.labels,
+            graph=self.inputs["graph"], seed=self.seed, params=self.params, inputs=self.inputs, **known,
+        )  # fmt: skip
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a whole number, of Python or NumPy; raises WrongType for anything else."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "i" if isinstance(value, int) else "")
+    if isinstance(value, bool) or kind not in ("i", "u") or getattr(value, "shape", ()) != ():
+        raise WrongType(f"{name} is {str(value)[:40]!r}, a {type(value).__name__}; a whole number is needed")
+    return int(value)
+
+
+@contextmanager
+def bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on standard error, or in a notebook, and yield ``update(done, total)``."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(title, total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)
+
+
+def _leased(device: Device) -> Device:
+    """Return a device with GPUs that this process holds: those of its first lease, or the first of them."""
+    global _held
+    if not device.pool:
+        return device
+    if _held is None:
+        _held = lease.take(device)
+        return _held[0]
+    first, count = _held[0], len(device.gpus)
+    if count > len(first.gpus):
+        raise DeviceError(
+            f"{count} GPUs are asked for, but this process began with {len(first.gpus)}, and CUDA sees no others now; "
+            "ask for as many in its first call"
+        )
+    return replace(
+        first, gpus=first.gpus[:count], pool=first.pool[:count], reason=device.reason, threads=device.threads
+    )
+
+
+def check_compiler(threads: int) -> None:
+    """Check, before numba is imported, that code can be compiled and that there is room for it.
+
+    Raises
+    ------
+    UsageError
+        If the environment switches compilation off: most of the code then gives up, and some gives other answers, since
+        NumPy's numbers do not wrap as compiled ones do.
+    DeviceError
+        If there is no room (:func:`gpukit.device.memory.check_start`).
+    """
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        raise UsageError("NUMBA_DISABLE_JIT is set, and gpukit runs compiled code only; unset it")
+    check_start(threads)

@@ -1,0 +1,180 @@
+"""What seeds reach on average, by simulating forwards."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpukit import settings
+from gpukit.api.in_memory import GraphLike, open_graph
+from gpukit.api.results import Seeds, Spread
+from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.vertices import Vertices, internal
+from gpukit.errors import UsageError, WrongType
+
+if TYPE_CHECKING:
+    from gpukit.artifacts import Artifact
+
+
+RUNS = 20_000
+"""Cascades where neither a number nor an error is asked for."""
+
+_log = logging.getLogger("gpukit")
+
+
+def cascades(runs: int | None, error: float | None, max_runs: int | None) -> int:
+    """Return how many cascades are asked for, where an error does not say it; raises UsageError."""
+    if error is None and max_runs is not None:
+        raise UsageError("--max-runs is for --error; give that too, or leave it out")
+    if error is not None and runs is not None:
+        raise UsageError("give either --runs or --error: one says how many cascades, the other when to stop")
+    return RUNS if runs is None else runs
+
+
+def measure(
+    session: Session,
+    rounds: Sequence[Sequence[int]],
+    sizes: Sequence[int],
+    *,
+    model: str,
+    runs: int,
+    error: float | None = None,
+    max_runs: int | None = None,
+) -> "tuple[Artifact, list[dict[str, Any]], float]":
+    """Return the spread of seeds as an artifact, as points of a curve, and the largest error of these.
+
+    The last point is that of all seeds.
+
+    Parameters
+    ----------
+    session : Session
+        About a graph.
+    rounds : sequence of sequences of int
+        Internal ids of the seeds of each round.
+    sizes : sequence of int
+        The first so many seeds are looked at, too; of one round only.
+    model : str
+        ``ic`` or ``lt``.
+    runs : int
+        Number of cascades.
+    error : float, optional
+        Instead: as many as make two standard errors so small a share of each spread.
+    max_runs : int, optional
+        As many at most.
+    """
+    if len(rounds) > 1 and sizes:
+        raise UsageError("--prefixes is for seeds of one round; these have several")
+    graph = session.graph
+    device = session.use_device(work=0.1 * runs * graph.m)
+    with session.phase("simulate"), session.progress("cascades") as update:
+        from gpukit.evaluate import Until, forward_curve, forward_rounds
+
+        limits = {} if max_runs is None else {"max_runs": max_runs}
+        wanted = runs if error is None else Until(error, **limits)
+        how: dict[str, Any] = {"model": model, "runs": wanted, "seed": session.seed, "device": device}
+        how["progress"] = update
+        if len(rounds) > 1:
+            sizes = [sum(len(vertices) for vertices in rounds)]
+            curve = [forward_rounds(graph, rounds, **how)]
+        else:
+            sizes = sorted({*sizes, len(rounds[0])})
+            curve = forward_curve(graph, rounds[0], sizes, **how)
+    runs, reached = curve[-1].runs, max(one.error for one in curve)
+    if error is not None and reached > error:
+        _log.warning(
+            "%s cascades leave two standard errors of %.3g %% of the spread, %.3g %% were asked for; raise --max-runs",
+            f"{runs:,}", 100 * reached, 100 * error,
+        )  # fmt: skip
+    columns = {"k": sizes, "spread": [one.spread for one in curve], "stderr": [one.stderr for one in curve]}
+    columns |= {"runs": [runs] * len(sizes)}
+    from gpukit.artifacts import metrics_artifact
+
+    about = {"params": session.params, "seed": session.seed, "inputs": session.inputs}
+    artifact = metrics_artifact(columns, {"model": model, "rounds": len(rounds)}, **about)
+    points = [
+        {"k": k, "spread": one.spread, "stderr": one.stderr, "runs": runs} for k, one in zip(sizes, curve, strict=True)
+    ]
+    return artifact, points, reached
+
+
+def estimate_spread(
+    graph: GraphLike,
+    seeds: Seeds | Vertices,
+    *,
+    weights: str | None = None,
+    model: settings.Model = "ic",
+    runs: int | None = None,
+    error: float | None = None,
+    max_runs: int | None = None,
+    prefixes: Iterable[int] | None = None,
+    device: DeviceName = "auto",
+    gpus: int = 1,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = False,
+) -> Spread:
+    """Estimate the expected spread of seeds by forward Monte Carlo: ``gpukit evaluate spread``.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    seeds : Seeds or vertices
+    weights : str, optional
+        Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
+    model : str
+        ``ic`` (independent cascade) or ``lt`` (linear threshold).
+    runs : int, optional
+        Cascades to simulate, at least 2; 20,000 by default.
+    error : float, optional
+        Instead of ``runs``: simulate until two standard errors are at most so large a share of the spread.
+    max_runs : int, optional
+        With ``error``: as many at most, 4,194,304 by default.
+    prefixes : numbers, optional
+        Also the spread of the first so many seeds.
+    device, gpus, threads, seed, progress
+        As in :func:`gpukit.influence_maximization`.
+
+    Returns
+    -------
+    Spread
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> path = gk.from_edges(["a", "b"], ["b", "c"], weights="const:1")
+    >>> gk.estimate_spread(path, ["a"], runs=100, prefixes=[1])
+    Spread: 3.00 ± 0.00 (two standard errors; 100 cascades)
+    """
+    if prefixes is not None and not hasattr(prefixes, "__iter__"):
+        raise WrongType(f"prefixes is a {type(prefixes).__name__}; give a list of numbers")
+    sizes = sorted({whole("prefixes", one) for one in prefixes or ()})
+    runs = cascades(None if runs is None else whole("runs", runs), error, max_runs)
+    with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+        session.params = {"model": model, "prefixes": sizes} | (
+            {"runs": runs} if error is None else {"error": error, "max_runs": max_runs}
+        )
+        open_graph(session, graph, weights, transpose=False)
+        rounds = [internal(session.graph, seeds, "seeds")] if not isinstance(seeds, Seeds) else _rounds(session, seeds)
+        if isinstance(seeds, Seeds):
+            session.inputs["seeds"] = seeds.digest
+        else:
+            session.params["ids"] = session.graph.original(rounds[0]).tolist()
+        artifact, points, reached = measure(
+            session, rounds, sizes, model=model, runs=runs, error=error, max_runs=max_runs
+        )
+        told = {} if error is None else {"error": reached}
+        return Spread(artifact, {**points[-1], "curve": points, **told})
+
+
+def _rounds(session: Session, seeds: Seeds) -> list[list[int]]:
+    """Return internal ids of the seeds of each round."""
+    if seeds.rounds is None:
+        return [internal(session.graph, seeds, "seeds")]
+    found: list[list[Any]] = [[] for _ in range(max(seeds.rounds) + 1)]
+    for vertex, place in zip(seeds, seeds.rounds, strict=True):
+        found[place].append(vertex)
+    return [internal(session.graph, vertices, "seeds") for vertices in found]

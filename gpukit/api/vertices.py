@@ -1,0 +1,184 @@
+"""Vertices that a program names, and numbers for each: from what people call them to internal ids."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, DecimalException, Inexact, localcontext
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from gpukit.api.results import Label
+from gpukit.api.session import whole
+from gpukit.errors import InputError, UsageError, WrongType
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.graph.csr import Graph
+
+COST_DECIMALS = 6
+"""Digits after the point of a cost or a budget."""
+WEIGHT_DECIMALS = 9
+"""Digits after the point of what a vertex counts for."""
+MAX_WEIGHT = 10**9
+
+Vertices = Iterable[Label]
+
+
+def in_units(text: str, decimals: int) -> int | None:
+    """Return a decimal number in units of 10**-decimals; None if it is none, or not a whole number of them."""
+    from gpukit.graph.parsing import NUMBER
+
+    if not NUMBER.fullmatch(text):
+        return None
+    with localcontext() as context:
+        context.traps[Inexact] = True  # else more than 28 digits are rounded first, and then found to fit
+        try:
+            units = Decimal(text).scaleb(decimals)
+            return int(units) if units.adjusted() < context.prec and units == units.to_integral_value() else None
+        except DecimalException:
+            return None
+
+
+def at_most(given: int | None, default: int, n: int) -> int:
+    """Return what was given, whatever it is; nothing given, the default, or n where there are fewer vertices."""
+    return min(default, n) if given is None else given
+
+
+def is_label(value: Any) -> bool:
+    """Say whether a value could be what people call a vertex: a text, or a whole number of Python or NumPy."""
+    return isinstance(value, str) or (hasattr(value, "__index__") and not isinstance(value, bool) and not _axes(value))
+
+
+def _axes(value: Any) -> Any:
+    return getattr(value, "shape", ())
+
+
+def internal(graph: "Graph", vertices: Vertices, what: str, *, none: bool = True) -> list[int]:
+    """Return internal ids of vertices, each named once, in the given order.
+
+    Raises
+    ------
+    WrongType
+        If they are no vertices, or texts where the graph has numbers or the other way round.
+    UsageError
+        If one is named twice, or there are none and ``none`` is false.
+    InputError
+        If one is not in the graph.
+    """
+    if isinstance(vertices, str | bytes) or not hasattr(vertices, "__iter__"):
+        raise WrongType(f"{what} is a {type(vertices).__name__}; give a list of vertices")
+    given = [_label(graph, one, what) for one in vertices]
+    if not given and not none:
+        raise UsageError(f"{what} names no vertices; give at least one")
+    if len(set(given)) < len(given):
+        again = next(one for place, one in enumerate(given) if one in given[:place])
+        raise UsageError(f"{what}: vertex {again} is given twice; give each once")
+    return graph.internal(given).tolist() if given else []
+
+
+def _label(graph: "Graph", vertex: Any, what: str) -> Label:
+    """Return what a vertex is called, as Python has it; raises as :func:`internal` does."""
+    if not is_label(vertex):
+        raise WrongType(f"{what}: {str(vertex)[:40]!r} is a {type(vertex).__name__}, and no vertex; give ids or names")
+    if isinstance(vertex, str) != (graph.labels is not None):
+        there, given = ("whole numbers", "a text") if graph.labels is None else ("names", "a number")
+        raise WrongType(f"{what}: {str(vertex)[:40]!r} is {given}, but the vertices of this graph are {there}")
+    if isinstance(vertex, str):
+        return str(vertex)
+    number = int(vertex)
+    if not 0 <= number < 2**63:
+        raise InputError(
+            f"vertex {number} is not in the graph (it has {graph.n} vertices); give original ids of the edge list"
+        )
+    return number
+
+
+def weights_of(graph: "Graph", source: Any, what: str) -> tuple[list[int], list[int]]:
+    """Return internal ids and whole weights of one source: a vertex, or a mapping of vertices to weights.
+
+    Raises
+    ------
+    WrongType, UsageError, InputError
+        As :func:`internal`, or if a weight is not a whole number from 1 to 10^9.
+    """
+    if is_label(source):
+        return internal(graph, [source], what), [1]
+    if not isinstance(source, Mapping):
+        raise WrongType(
+            f"{what} is a {type(source).__name__}; give a vertex, or vertices with weights: {{vertex: weight}}"
+        )
+    weights = [whole(f"the weight of {what} {str(vertex)[:40]!r}", weight) for vertex, weight in source.items()]
+    wrong = next((weight for weight in weights if not 1 <= weight <= MAX_WEIGHT), None)
+    if wrong is not None:
+        raise UsageError(f"{what} has weight {wrong}; 1 to {MAX_WEIGHT} are allowed")
+    return internal(graph, source, what, none=False), weights
+
+
+def targets_of(graph: "Graph", given: Any, inputs: dict[str, str]) -> "tuple[np.ndarray, int]":
+    """Return what each vertex counts for, 0 if not named, and in units of 10 to the minus what: as few as will do.
+
+    The digest of a file with the same lines joins ``inputs`` as that of the targets.
+
+    Raises
+    ------
+    WrongType, UsageError, InputError
+        As :func:`internal`, or if a number does not fit.
+    """
+    texts = _texts(given, "targets", inputs)
+    needed = range(WEIGHT_DECIMALS + 1)
+    fits = (next((i for i in needed if in_units(one, i) is not None), WEIGHT_DECIMALS) for one in texts)
+    decimals = max(fits, default=0)
+    bounds = (Decimal(0), Decimal(2**53).scaleb(-decimals))
+    return _numbers(graph, given, texts, "targets", 0, decimals, bounds), decimals
+
+
+def costs_of(graph: "Graph", given: Any, inputs: dict[str, str]) -> "np.ndarray":
+    """Return what each vertex costs as a seed, in units of 10**-6, 1 if not named; see :func:`targets_of`."""
+    unit = Decimal(1).scaleb(-COST_DECIMALS)
+    texts = _texts(given, "costs", inputs)
+    return _numbers(graph, given, texts, "costs", 10**COST_DECIMALS, COST_DECIMALS, (unit, (2**31 - 1) * unit))
+
+
+def _texts(given: Any, what: str, inputs: dict[str, str]) -> list[str]:
+    """Return numbers as they are written, and note the digest of a file of them: lines ``vertex number``."""
+    if not isinstance(given, Mapping):
+        raise WrongType(f"{what} is a {type(given).__name__}; give numbers of vertices: {{vertex: number}}")
+    for value in given.values():
+        if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+            raise WrongType(f"{what}: {str(value)[:40]!r} is a {type(value).__name__}; numbers are needed")
+    texts = [str(getattr(value, "item", lambda value=value: value)()) for value in given.values()]
+    lines = "".join(f"{quoted(vertex)} {text}\n" for vertex, text in zip(given, texts, strict=True))
+    inputs[what] = hashlib.sha256(lines.encode(errors="surrogatepass")).hexdigest()
+    return texts
+
+
+def quoted(item: Any) -> str:
+    """Return an item of a list for people; a name that holds a comma or a quote in quotes, as commands take it."""
+    text = str(item)
+    return '"' + text.replace('"', '""') + '"' if isinstance(item, str) and re.search('[",]', text) else text
+
+
+def _numbers(
+    graph: "Graph",
+    given: Mapping[Label, Any],
+    texts: list[str],
+    what: str,
+    default: int,
+    decimals: int,
+    bounds: tuple[Decimal, Decimal],
+) -> "np.ndarray":
+    """Return a number for each vertex (int64) in units of 10**-decimals, ``default`` of those units if not named."""
+    import numpy as np
+
+    low, high = bounds
+    units = []
+    for text in texts:
+        one = in_units(text, decimals)
+        if one is None or not low <= Decimal(one).scaleb(-decimals) <= high:
+            digits = f"with at most {decimals} decimals" if decimals else "whole"
+            raise InputError(f"{what}: {text[:40]!r} is not a number in [{low}, {high}], {digits}")
+        units.append(one)
+    result = np.full(graph.n, default, np.int64)
+    result[internal(graph, given, what)] = units
+    return result

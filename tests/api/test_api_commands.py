@@ -1,0 +1,282 @@
+"""The Python API gives what the commands give: the same artifacts, to the byte."""
+
+import inspect
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpukit as gk
+from gpukit.cli.app import main
+
+EDGES = "".join(f"{u} {v}\n" for u in range(40) for v in ((u * 7 + 3) % 40, (u * u + 1) % 40, (u + 1) % 40) if u != v)
+NAMED = "from,to,strength\n" + "".join(
+    f"v{line.split()[0]},v{line.split()[1]},0.{3 + place % 5}\n" for place, line in enumerate(EDGES.splitlines())
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "edges.txt").write_text(EDGES)
+    (folder / "named.csv").write_text(NAMED)
+    command(folder, "graph import edges.txt --undirected --out numbers.h5")
+    command(folder, "graph import named.csv --undirected --columns from,to --out names.h5")
+    return folder
+
+
+def command(folder: Path, line: str) -> None:
+    words = [str(folder / word) if word.endswith((".h5", ".txt", ".csv")) else word for word in line.split()]
+    assert main(words) == 0
+
+
+def same_file(folder: Path, answer: gk.Graph | gk.Seeds, line: str) -> None:
+    """Compare what an answer saves with what a command writes."""
+    command(folder, f"{line} --out command.h5")
+    answer.save(folder / "api.h5")
+    assert (folder / "api.h5").read_bytes() == (folder / "command.h5").read_bytes()
+
+
+@pytest.fixture(params=["numbers", "names"])
+def graph(request: pytest.FixtureRequest, folder: Path) -> gk.Graph:
+    return gk.read_graph(folder / f"{request.param}.h5")
+
+
+OFF = {"adaptive": "--uniform", "transpose": "--no-transpose"}
+
+
+def said(options: dict) -> str:
+    """Return keywords as the options of a command."""
+    words = []
+    for name, value in options.items():
+        if value is False:
+            words.append(OFF[name])
+        else:
+            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}"))
+    return " ".join(words)
+
+
+def name_of(graph: gk.Graph) -> str:
+    return "names.h5" if graph.csr.labels is not None else "numbers.h5"
+
+
+# --- graphs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"undirected": True},
+        {"weights": "const:0.1", "parallel_edges": "combine"},
+        {"weights": "trivalency", "seed": 7},
+        {"vertices": 50, "transpose": False},
+        {"weights": "none"},
+    ],
+)
+def test_plain_edges(folder: Path, options: dict) -> None:
+    check_edges(folder, "edges.txt", options, said(options))
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"source": "from", "target": "to"}, "--columns from,to"),
+        ({"source": "from", "target": "to", "weight": "strength"}, "--columns from,to,strength --weights file"),
+        ({"source": 2, "target": 1, "sep": "comma", "header": True}, "--columns 2,1 --sep comma --header"),
+    ],
+)
+def test_columns(folder: Path, options: dict, line: str) -> None:
+    check_edges(folder, "named.csv", options, line)
+
+
+def check_edges(folder: Path, name: str, options: dict, line: str) -> None:
+    found = gk.read_edges(folder / name, **options)
+    same_file(folder, found, f"graph import {name} {line}")
+    again = gk.read_graph(folder / "command.h5")
+    assert again == found and again.digest == found.digest and again.weights == found.weights
+    again.save(folder / "again.h5")
+    assert (folder / "again.h5").read_bytes() == (folder / "command.h5").read_bytes()
+
+
+@pytest.mark.parametrize("weights", ["const:0.1", "trivalency", "none", "wc"])
+@pytest.mark.parametrize("undirected", [False, True])
+def test_other_weights_are_those_of_an_import(folder: Path, weights: str, undirected: bool) -> None:
+    found = gk.read_edges(folder / "edges.txt", undirected=undirected).with_weights(weights, seed=3)
+    same_file(folder, found, f"graph import edges.txt --weights {weights} --seed 3{' --undirected' * undirected}")
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"k": 3},
+        {"k": 4, "model": "lt", "bound": "imm", "epsilon": 0.3, "seed": 5},
+        {"k": 2, "rounds": 2, "sampler": "scan", "samples": "fresh"},
+        {"k": 2, "sets": "plain", "selection": "scan"},
+        {"budget": 3.5},
+    ],
+)
+def test_influence_maximization(folder: Path, graph: gk.Graph, options: dict) -> None:
+    options = options | {"min_sets": 1000}
+    found = gk.influence_maximization(graph, **options)
+    same_file(folder, found, f"gim run {name_of(graph)} {said(options)}")
+    assert gk.load(folder / "api.h5", graph=graph) == found
+
+
+def test_limits_of_seeds(folder: Path, graph: gk.Graph) -> None:
+    a, b, c, d = graph.vertices[3:7]
+    (folder / "targets.txt").write_text(f"{a} 2.5\n{b} 1\n{c} 1\n")
+    (folder / "costs.txt").write_text(f"{a} 2.25\n{d} 3\n")
+    options = {"include": [c], "exclude": (d,), "targets": {a: 2.5, b: 1, c: np.int64(1)}, "min_sets": 1000}
+    limits = f"--include {c} --exclude {d} --targets targets.txt --min-sets 1000"
+    same_file(folder, gk.influence_maximization(graph, k=3, **options), f"gim run {name_of(graph)} -k 3 {limits}")
+    found = gk.influence_maximization(graph, budget=4, costs={a: 2.25, d: 3}, min_sets=1000)
+    same_file(folder, found, f"gim run {name_of(graph)} --budget 4 --costs costs.txt --min-sets 1000")
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_simulated_seeds(folder: Path, graph: gk.Graph, fresh: bool) -> None:
+    found = gk.simulated_seeds(graph, 3, worlds=50, fresh=fresh, seed=2)
+    line = f"imgpu run {name_of(graph)} -k 3 --worlds 50 --seed 2{' --fresh' * fresh}"
+    same_file(folder, found, line)
+
+
+def test_spread(folder: Path, graph: gk.Graph) -> None:
+    seeds = graph.vertices[:3]
+    found = gk.estimate_spread(graph, seeds, runs=60, prefixes=[1, 2], seed=4)
+    ids = ",".join(map(str, seeds))
+    same_file(folder, found, f"evaluate spread {name_of(graph)} --ids {ids} --runs 60 --prefixes 1,2 --seed 4")
+    assert [k for k, *_ in found.curve] == [1, 2, 3] and found.mean == found.curve[-1][1]
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_spread_of_seeds_that_were_found(folder: Path, graph: gk.Graph, rounds: int) -> None:
+    seeds = gk.influence_maximization(graph, k=2, rounds=rounds, min_sets=500)
+    seeds.save(folder / "seeds.h5")
+    found = gk.estimate_spread(graph, seeds, model="lt", runs=60)
+    same_file(folder, found, f"evaluate spread {name_of(graph)} --seeds seeds.h5 --model lt --runs 60")
+
+
+@pytest.mark.parametrize("options", [{}, {"weighted": True, "hubs": True}, {"memory": 0, "adaptive": False, "seed": 9}])
+def test_page_rank(folder: Path, graph: gk.Graph, options: dict) -> None:
+    index = gk.PageRankIndex(graph, alpha=0.15, epsilon=0.4, **options)
+    same_file(folder, index, f"kpar index {name_of(graph)} --alpha 0.15 --epsilon 0.4 {said(options)}")
+    index.save(folder / "index.h5")
+    a, b = graph.vertices[1:3]
+    (folder / "sources.txt").write_text(f"{a}\n{a}:3,{b}:1\n")
+    one = index.top_k(a, k=5)
+    same_file(folder, one, f"kpar query {name_of(graph)} --index index.h5 --source {a} -k 5")
+    many = index.top_k_many([a, {a: 3, b: 1}], k=4, depth="end")
+    many.save(folder / "many.h5")
+    command(
+        folder, f"kpar query {name_of(graph)} --index index.h5 --sources sources.txt -k 4 --depth end --out command.h5"
+    )
+    assert many.digest == gk.load(folder / "command.h5").digest  # its inputs name the file of sources, too
+    loaded = gk.load(folder / "index.h5", graph=graph)
+    assert loaded == index and loaded.top_k(a, k=5) == one
+    assert many.answers[0] != many.answers[1] and len(many) == 2 and len(one.vertices) == 5 and one.vertices[0] == a
+
+
+def test_answers_name_vertices_as_the_graph_does(graph: gk.Graph) -> None:
+    index = gk.PageRankIndex(graph)
+    assert {type(one) for one in index.top_k(graph.vertices[0], k=5).vertices} == {type(graph.vertices[0])}
+    assert list(index.top_k_many(graph.vertices[:3], k=1).to_pandas()["source"]) == graph.vertices[:3]
+
+
+@pytest.mark.parametrize("model", ["comp", "core", "truss"])
+def test_diversity(folder: Path, graph: gk.Graph, model: str) -> None:
+    found = gk.structural_diversity(graph, 2, model=model, t=4)
+    same_file(folder, found, f"diversity search {name_of(graph)} --model {model} -k 2 -t 4")
+    assert [len(found.circles[vertex]) for vertex in found.vertices] == list(found.scores.values())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"eta": 20, "batch": 2},
+        {"eta": 15, "model": "lt", "worlds": 2, "costs": "uniform", "lt_residual": "raw", "seed": 3},
+        {"eta": 15, "update": "regenerate", "fresh_ids": True, "certificate": "paper", "epsilon": 0.6},
+    ],
+)
+def test_seed_minimization(folder: Path, graph: gk.Graph, options: dict) -> None:
+    found = gk.seed_minimization(graph, **options)
+    line = said(options)
+    same_file(folder, found, f"merit run {name_of(graph)} {line}")
+    assert found.done and found.activated >= options["eta"] and len(found.costs) == options.get("worlds", 1)
+    assert found.cost == pytest.approx(sum(one["cost"] for one in found.rounds))
+
+
+def test_costs_and_replay(folder: Path, graph: gk.Graph) -> None:
+    a, b = graph.vertices[:2]
+    (folder / "prices.txt").write_text(f"{a} 0.5\n{b} 3\n")
+    first = gk.seed_minimization(graph, 12, batch=4, costs={a: 0.5, b: 3})
+    same_file(folder, first, f"merit run {name_of(graph)} --eta 12 --batch 4 --costs prices.txt")
+    seen = [one["activated"] for one in first.rounds]
+    (folder / "seen.txt").write_text("".join(",".join(map(str, one)) + "\n" for one in seen))
+    found = gk.seed_minimization(graph, 12, batch=4, costs={a: 0.5, b: 3}, replay=seen)
+    same_file(folder, found, f"merit run {name_of(graph)} --eta 12 --batch 4 --costs prices.txt --replay seen.txt")
+
+
+def test_a_real_campaign_in_three_rounds(folder: Path, graph: gk.Graph) -> None:
+    """Each round is saved, compared with what the commands leave, and loaded again."""
+    state = folder / f"campaign-{name_of(graph)}"
+    there = folder / "state.h5"
+    campaign = gk.Campaign(graph, eta=12, batch=2, seed=1)
+    command(folder, f"merit start {name_of(graph)} --eta 12 --batch 2 --seed 1 --out state.h5")
+    known: set = set()
+    for _ in range(3):
+        batch = campaign.next_batch()
+        assert batch == campaign.next_batch() == gk.load(there).rounds[-1]["batch"]
+        campaign.save(state)
+        assert state.read_bytes() == there.read_bytes()
+        campaign = gk.load(state, graph=graph)
+        known |= set(batch)
+        other = next(vertex for vertex in graph.vertices if vertex not in known)
+        known.add(other)
+        campaign.observe([other])
+        command(folder, f"merit next {name_of(graph)} state.h5 --observed {other}")
+    assert len(campaign.rounds) == 4 and campaign.activated == len(known) and not campaign.done
+    campaign.observe([vertex for vertex in graph.vertices if vertex not in {*known, *campaign.next_batch()}])
+    assert campaign.done and campaign.next_batch() == [] and campaign.activated == graph.n
+    there.unlink()
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+PAIRS = [
+    ("graph import", gk.read_edges, {"edges", "out", "columns", "compress", "json", "verbose"}),
+    ("gim run", gk.influence_maximization, {"out", "json", "verbose", "block", "grid"}),
+    ("imgpu run", gk.simulated_seeds, {"out", "json", "verbose", "combine", "reorder", "unroll", "by_level"}),
+    ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "ids"}),
+    ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "rank", "compress"}),
+    ("diversity search", gk.structural_diversity, {"out", "json", "verbose", "part", "balance"}),
+    ("merit run", gk.seed_minimization, {"out", "json", "verbose"}),
+    ("merit start", gk.Campaign, {"out", "json", "verbose"}),
+]
+
+
+@pytest.mark.parametrize(("line", "function", "left_out"), PAIRS, ids=[line for line, *_ in PAIRS])
+def test_keywords_are_the_options(line: str, function: object, left_out: set[str]) -> None:
+    """By name, as written behind ``--``, and with the same defaults."""
+    import typer
+
+    from gpukit.cli import app
+
+    command = typer.main.get_command(app.app)
+    for word in line.split():
+        name, command, _ = command.resolve_command(typer.Context(command), [word])
+    keywords = inspect.signature(function).parameters
+    seen = set()
+    for option in command.params:
+        names = [one.removeprefix("--").replace("-", "_") for one in option.opts if one.startswith("--")]
+        if not names or names[0] in left_out:
+            continue
+        assert names[0] in keywords, f"{names[0]} is an option and no keyword"
+        seen.add(names[0])
+        default = keywords[names[0]].default
+        if not option.required and default not in (inspect.Parameter.empty, ()) and names[0] != "weights":
+            assert json.dumps(default) == json.dumps(option.default), names[0]
+    assert {"seed", "device"} & seen or "undirected" in seen
