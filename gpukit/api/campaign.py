@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.merit import Params, Round
 
-Prices = Literal["degree", "uniform"] | Mapping[Label, float]
+Prices = Literal["degree", "uniform"] | Mapping[Any, float]
 
 
 class Campaign(Content):

@@ -29,7 +29,7 @@ RANK_VISITS, INDEX_VISITS = 40, 6
 
 Depth = Literal["auto", "end", "walks"]
 
-Source = Label | Mapping[Label, int]
+Source = Label | Mapping[Any, int]
 """A vertex, or vertices with weights: one query."""
 
 

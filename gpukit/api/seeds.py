@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
 from gpukit.api.in_memory import GraphLike, open_graph
-from gpukit.api.results import Label, Seeds
+from gpukit.api.results import Seeds
 from gpukit.api.session import DeviceName, Progress, Session, whole
 from gpukit.api.vertices import COST_DECIMALS, Vertices, costs_of, in_units, internal, targets_of
 from gpukit.errors import UsageError, WrongType
@@ -215,8 +215,8 @@ def influence_maximization(
     min_sets: int | None = None,
     include: Vertices = (),
     exclude: Vertices = (),
-    targets: Mapping[Label, float] | None = None,
-    costs: Mapping[Label, float] | None = None,
+    targets: Mapping[Any, float] | None = None,
+    costs: Mapping[Any, float] | None = None,
     budget: float | str | None = None,
     device: DeviceName = "auto",
     gpus: int = 1,
