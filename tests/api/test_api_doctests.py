@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,22 @@ def test_examples_of_docstrings(module: str) -> None:
 def test_every_name_has_an_example() -> None:
     without = [name for name in gpukit.__all__ if ">>> " not in (getattr(gpukit, name).__doc__ or "")]
     assert without == []
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example on the page runs, in order, beside the file that it shows."""
+    text = PAGE.read_text()
+    (shown,) = re.findall(r"^```\n(from,to.*?)^```", text, re.DOTALL | re.MULTILINE)
+    (tmp_path / "friends.csv").write_text(shown)
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testfile(str(PAGE), module_relative=False, optionflags=FLAGS)
+    assert found.failed == 0 and found.attempted > 25
+
+
+def test_the_example_of_the_readme() -> None:
+    text = (PAGE.parents[1] / "README.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    parsed = doctest.DocTestParser().get_doctest(block, {}, "README", None, 0)
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(parsed)
+    assert runner.failures == 0 and runner.tries > 3
