@@ -50,7 +50,12 @@ def share_runs(
 
     done = 0
     with ThreadPoolExecutor(len(states)) as pool:
-        for count in pool.map(work, range(0, runs, size)):
-            done += count
-            if progress is not None:
-                progress(done, runs)
+        try:
+            for count in pool.map(work, range(0, runs, size)):
+                done += count
+                if progress is not None:
+                    progress(done, runs)
+        except BaseException:
+            # `map` drops what waits when it is left, but not where it is interrupted as it hands the batches out.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,6 +1,8 @@
 """Forward Monte Carlo against enumeration of all worlds, and run by run against a plain replay of the keyed draws."""
 
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +13,7 @@ from oracles.statistics import check_cells, check_mean
 from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
 from gpukit.evaluate import SpreadEstimate, Until, forward_curve, forward_rounds, forward_spread
+from gpukit.evaluate.batches import share_runs
 from gpukit.evaluate.plan import Plan
 from gpukit.evaluate.rule import lt_quota
 from gpukit.evaluate.spread_cpu import run_on_cpu
@@ -276,3 +279,22 @@ def test_errors_and_runs_that_cannot_be_asked_for(made):
 def test_runs_from_the_middle(explicit, model):
     plan = _plan(explicit, [[0], [2]], [0, 1], model)
     assert np.array_equal(run_on_cpu(plan, 150, first=77), run_on_cpu(plan, 227)[77:])
+
+
+def test_an_interrupt_while_batches_are_handed_out_drops_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit, given, ran = ThreadPoolExecutor.submit, [], []
+
+    def interrupted(pool: ThreadPoolExecutor, *work: object) -> object:
+        given.append(work)
+        if len(given) == 200:
+            raise KeyboardInterrupt
+        return submit(pool, *work)
+
+    def run_batch(state: int, first: int, count: int) -> None:
+        time.sleep(0.02)
+        ran.append(first)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        share_runs([0, 1], run_batch, 1000, 1, None)
+    assert len(ran) < 100
