@@ -1,5 +1,6 @@
 """The cheapest seeds that reach a given number of people, round by round: simulated campaigns, and real ones."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.results import Content, Label, cut
 from gpukit.api.session import DeviceName, Progress, Session, whole
-from gpukit.api.vertices import Vertices, costs_of, internal
+from gpukit.api.vertices import Vertices, costs_of, internal, quoted
 from gpukit.errors import GpukitError, UsageError, WrongType
 
 if TYPE_CHECKING:
@@ -400,9 +401,7 @@ def seed_minimization(
 
             listed = [internal(session.graph, one, "replay") for one in replay]
             record = [np.array(one, np.int32) for one in listed]
-            lines = "".join(",".join(map(str, session.graph.original(one).tolist())) + "\n" for one in listed)
-            import hashlib
-
+            lines = "".join(",".join(map(quoted, session.graph.original(one).tolist())) + "\n" for one in listed)
             session.inputs["replay"] = hashlib.sha256(lines.encode()).hexdigest()
         artifact, found, spent = simulate(session, params, worlds=int(worlds), record=record, groups=groups)
         return Campaign._simulated(artifact, session.graph, record_of(session.graph, found, spent))

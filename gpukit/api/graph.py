@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gpukit.api.edges import Import, import_edges, need_edges, seed_of
 from gpukit.api.results import Content, Label, path_of
 from gpukit.api.session import Progress, Session
+from gpukit.api.vertices import quoted
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ def read_edges(
         raise UsageError("give both source and target, or none of them")
     if weight is not None and source is None:
         raise UsageError("weight names a column beside source and target; give these, too")
-    columns = None if source is None else ",".join(_quoted(one) for one in (source, target, weight) if one is not None)
+    columns = None if source is None else ",".join(quoted(one) for one in (source, target, weight) if one is not None)
     weights = weights or ("wc" if weight is None else "file")
     text = {"sep": sep, "header": header, "columns": columns, "ids": ids}
     asked = Import(undirected, weights, parallel_edges, scale, vertices, dataset, transpose, text)
@@ -278,9 +279,3 @@ def read_edges(
         graph, _ = import_edges(session, path_of(path), asked)
         need_edges(graph)
         return Graph(graph, params=session.params, inputs=session.inputs, seed=seed_of(session))
-
-
-def _quoted(column: str | int) -> str:
-    """Return a column as ``--columns`` takes it."""
-    text = str(column)
-    return '"' + text.replace('"', '""') + '"' if any(one in text for one in ',"') else text

@@ -29,12 +29,11 @@ _OTHER_KINDS = (
 """Ends of names by which other programs open a file as something else than HDF5."""
 
 
-def check_name(out: "Path | None", told: str = "--out") -> "Path | None":
-    """Refuse a name that says of an artifact that it is of another kind."""
-    kind = "" if out is None else out.suffix.lstrip(".").lower()
+def check_name(out: Path, who: str) -> None:
+    """Refuse a name that says of an artifact that it is of another kind; ``who`` is writing, for the message."""
+    kind = out.suffix.lstrip(".").lower()
     if kind in _OTHER_KINDS:
-        raise UsageError(f"{told} {out}: this command writes HDF5, and .{kind} is the name of another kind; use .h5")
-    return out
+        raise UsageError(f"{who} writes HDF5, and .{kind} is the name of another kind; use .h5")
 
 
 def path_of(path: "str | os.PathLike[str]") -> Path:
@@ -83,7 +82,7 @@ class Content:
             If it cannot be written.
         """
         target = path_of(path)
-        check_name(target, "save:")
+        check_name(target, f"{target}: save")
         self._put(target, compress)
 
     def _put(self, target: Path, compress: bool) -> None:

@@ -46,7 +46,9 @@ def _look_ahead(device: str) -> str:
 
 def _is_artifact(out: Path | None) -> Path | None:
     """Refuse a name that says of an artifact that it is of another kind."""
-    return check_name(out)
+    if out is not None:
+        check_name(out, f"--out {out}: this command")
+    return out
 
 
 DeviceChoice = Literal["auto", "cpu", "cuda"]

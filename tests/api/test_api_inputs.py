@@ -212,7 +212,7 @@ WRONG: list[tuple[type, str, Callable[[gk.Graph], object]]] = [
     (UsageError, "-k is 6; 1 to 5", lambda g: gk.PageRankIndex(g).top_k("hub", k=6)),
     (UsageError, "depth 'x' is unknown", lambda g: gk.PageRankIndex(g).top_k("hub", depth="x")),
     (UsageError, "no batch is waiting", lambda g: gk.Campaign(g, 2).observe([])),
-    (UsageError, "save: S.csv: this command writes HDF5", lambda g: g.save("S.csv")),
+    (UsageError, "S.csv: save writes HDF5, and .csv is the name", lambda g: g.save("S.csv")),
 ]  # fmt: skip
 
 
