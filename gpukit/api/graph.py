@@ -143,9 +143,9 @@ class Graph(Content):
         Parameters
         ----------
         weights : str
-            ``wc``, ``const:P``, ``trivalency`` or ``none``.
+            ``wc``, ``const:P``, ``trivalency``, ``uniform:LO:HI`` or ``none``.
         seed : int
-            Of ``trivalency``.
+            Of ``trivalency`` and ``uniform``.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class Graph(Content):
         'const:0.1'
         """
         from gpukit.graph.build import transpose
-        from gpukit.graph.probabilities import parse_weights, trivalency_stored
+        from gpukit.graph.probabilities import drawn_stored, parse_weights
 
         scheme = parse_weights(weights, seed)
         if scheme == self.csr.weights:
@@ -168,14 +168,12 @@ class Graph(Content):
             raise UsageError(
                 f"the graph has weights {self.weights} and cannot be given weights {weights}; make it anew with these"
             )
-        words = None
-        if scheme.scheme == "trivalency":
-            words = trivalency_stored(self.csr.indptr, self.csr.indices, seed)
+        words = drawn_stored(scheme, self.csr.indptr, self.csr.indices) if scheme.drawn else None
         graph = replace(
             self.csr, weights=scheme, probabilities=words, in_indptr=None, in_indices=None, in_probabilities=None
         )
         made = self._made | {"params": self._made["params"] | {"weights": weights}}
-        made["seed"] = seed if scheme.scheme == "trivalency" else None
+        made["seed"] = seed if scheme.drawn else None
         return Graph(graph if self.csr.in_indptr is None else transpose(graph), **made)
 
 
@@ -236,8 +234,8 @@ def read_edges(
     undirected : bool
         Whether each edge stands for both directions.
     weights : str, optional
-        Edge probabilities: ``wc`` (1/in-degree, the default), ``const:P``, ``trivalency``, ``file`` (those of the file,
-        the default where ``weight`` is named) or ``none``.
+        Edge probabilities: ``wc`` (1/in-degree, the default), ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file``
+        (those of the file, the default where ``weight`` is named) or ``none``.
     parallel_edges : str
         ``merge`` counts a repeated edge once, ``combine`` as that many chances.
     scale : str, optional
@@ -251,7 +249,7 @@ def read_edges(
     sep, header, ids
         Of a text: what stands between columns, whether the first line names them, whole numbers or names.
     threads, seed, progress
-        As everywhere; the seed is that of ``trivalency``.
+        As everywhere; the seed is that of ``trivalency`` and ``uniform``.
 
     Raises
     ------

@@ -12,12 +12,11 @@ from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.probabilities import (
     cascade_stored,
+    drawn_stored,
     in_degrees,
     scaled,
     stored,
     threshold,
-    trivalency_stored,
-    uniform_stored,
 )
 
 
@@ -131,12 +130,8 @@ def build_graph(
         raise InputError(f"{len(indices)} edges are too many; a graph holds at most 2**32 - 1 directed edges")
     del keys
     if weights.drawn:
-        seed = weights.seed or 0
-        weights = replace(weights, seed=seed)
-        if weights.scheme == "trivalency":
-            words = trivalency_stored(indptr, indices, seed)
-        else:
-            words = uniform_stored(indptr, indices, weights.low or 0.0, weights.high or 0.0, seed)
+        weights = replace(weights, seed=weights.seed or 0)
+        words = drawn_stored(weights, indptr, indices)
     if starts is not None and weights.scheme in ("wc", "const", *DRAWN):
         words = _combined(weights, indices, starts, words, n)
         facts["combined_from"] = str(weights)

@@ -139,6 +139,14 @@ def uniform_stored(indptr: np.ndarray, indices: np.ndarray, low: float, high: fl
     return _uniform(indptr, indices, np.uint64(seed), stream_tag(Stream.TRIVALENCY), *ends)
 
 
+def drawn_stored(weights: Weights, indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Return the stored words (uint32, m) of a scheme that draws them."""
+    seed = weights.seed or 0
+    if weights.scheme == "trivalency":
+        return trivalency_stored(indptr, indices, seed)
+    return uniform_stored(indptr, indices, weights.low or 0.0, weights.high or 0.0, seed)
+
+
 def in_probabilities(graph: Graph) -> np.ndarray:
     """Return the stored words (uint32, m) of the in-edges in the order of the transpose, for any scheme.
 
