@@ -12,10 +12,12 @@ from gpukit.errors import UsageError
 from gpukit.gim.problem import Problem
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import ONE, in_probabilities, out_probabilities, threshold
+from gpukit.graph.probabilities import ONE, head_probabilities, threshold
 
 TAKEN = np.iinfo(np.int64).min
 """The key of a vertex that cannot be chosen (again)."""
+
+NOTHING = np.zeros(0, np.uint32)
 
 MASS_BITS = 31
 """What all vertices count for together has so many bits in the keys, and a probability 32 more."""
@@ -85,7 +87,7 @@ def degree(
     if weights is None:
         counts = np.diff(graph.indptr)
     else:
-        counts = _sums(graph.indptr, graph.indices, np.zeros(0, np.uint32), _in_bits(weights))
+        counts = _sums(_Edges(graph.indptr, graph.indices, NOTHING, NOTHING), _in_bits(weights))
     free = _free(graph.n, forced, barred)
     further = k - len(forced)
     if 0 < further < len(free):
@@ -153,12 +155,14 @@ def degree_discount(
         spare = max(0, (longest * min(k, longest)).bit_length() + 33 - 63)
         queue = _queue(degrees << (32 - spare), open_)
         return _by_printed(graph.indptr, graph.indices, threshold(p) >> spare, 32 - spare, queue, first, k)
-    graph, out_words = transpose(graph), out_probabilities(graph)
-    counts = np.ones(graph.n, np.int64) if weights is None else _in_bits(weights)
-    gains = (counts << 32) + _sums(graph.indptr, graph.indices, out_words, counts)
+    graph = transpose(graph)
     assert graph.in_indptr is not None and graph.in_indices is not None
-    out_edges = _Edges(graph.indptr, graph.indices, out_words)
-    in_edges = _Edges(graph.in_indptr, graph.in_indices, in_probabilities(graph))
+    counts = np.ones(graph.n, np.int64) if weights is None else _in_bits(weights)
+    heads = NOTHING if graph.probabilities is not None else head_probabilities(graph)
+    out_words, in_words = (NOTHING if one is None else one for one in (graph.probabilities, graph.in_probabilities))
+    out_edges = _Edges(graph.indptr, graph.indices, out_words, heads)
+    in_edges = _Edges(graph.in_indptr, graph.in_indices, in_words, heads)
+    gains = (counts << 32) + _sums(out_edges, counts)
     return _by_discount(out_edges, in_edges, counts, gains, _queue(gains, open_), first, k, model == "lt")
 
 
@@ -229,11 +233,12 @@ class _Queue(NamedTuple):
 
 
 class _Edges(NamedTuple):
-    """Rows of edges with the words of their probabilities."""
+    """Rows of edges with the words of their probabilities: of each, or of all that lead to a head; or without any."""
 
     indptr: np.ndarray
     indices: np.ndarray
     words: np.ndarray
+    heads: np.ndarray
 
 
 def _queue(keys: np.ndarray, open_: np.ndarray) -> _Queue:
@@ -294,16 +299,31 @@ def _product(key, word):
 
 
 @njit
-def _sums(indptr, indices, words, counts):
+def _times(edges, e, head):
+    """Return the probability of an edge in units of 2**-32."""
+    return int64(edges.words[e] if len(edges.words) > 0 else edges.heads[head]) + 1
+
+
+@njit
+def _sums(edges, counts):
     """Return for each row the sum of what its heads count for, times the probabilities of its edges if there are any.
 
     In units of 2**-32 with probabilities, which has room: a row has no head twice.
     """
+    indptr, indices, words, heads = edges.indptr, edges.indices, edges.words, edges.heads
     sums = np.zeros(len(indptr) - 1, np.int64)
-    for u in range(len(indptr) - 1):
-        for i in range(indptr[u], indptr[u + 1]):
-            word = int64(words[i]) + 1 if len(words) else 1
-            sums[u] += word * counts[indices[i]]
+    for u in range(len(sums)):
+        total = int64(0)
+        if len(words) > 0:
+            for e in range(indptr[u], indptr[u + 1]):
+                total += (int64(words[e]) + 1) * counts[indices[e]]
+        elif len(heads) > 0:
+            for e in range(indptr[u], indptr[u + 1]):
+                total += (int64(heads[indices[e]]) + 1) * counts[indices[e]]
+        else:
+            for e in range(indptr[u], indptr[u + 1]):
+                total += counts[indices[e]]
+        sums[u] = total
     return sums
 
 
@@ -332,11 +352,12 @@ def _by_discount(out_edges, in_edges, counts, gains, queue, forced, k, linear):
         u = _take(queue, forced, i)
         chosen[i] = u
         for e in range(out_edges.indptr[u], out_edges.indptr[u + 1]):
-            v, word = out_edges.indices[e], int64(out_edges.words[e]) + 1
+            v = out_edges.indices[e]
+            word = _times(out_edges, e, v)
             alone[v] = max(alone[v] - word, 0) if linear else _product(alone[v], ONE - word)
             _change(queue, v, _product(gains[v], alone[v]))
         for e in range(in_edges.indptr[u], in_edges.indptr[u + 1]):
-            v, word = in_edges.indices[e], int64(in_edges.words[e]) + 1
+            v, word = in_edges.indices[e], _times(in_edges, e, u)
             gains[v] -= word * counts[u]
             _change(queue, v, _product(gains[v], alone[v]))
     return chosen
