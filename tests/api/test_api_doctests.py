@@ -37,10 +37,16 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.failed == 0 and found.attempted > 25
 
 
-def test_the_example_of_the_readme() -> None:
+def test_the_examples_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = (PAGE.parents[1] / "README.md").read_text()
-    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    parsed = doctest.DocTestParser().get_doctest(block, {}, "README", None, 0)
+    first, session = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    (tmp_path / "friends.txt").write_text("".join(f"{v} {v + step}\n" for v in range(30) for step in (1, 7)))
+    monkeypatch.chdir(tmp_path)
+    exec(first, {})
+    assert capsys.readouterr().out.startswith("Spread: ")
+    parsed = doctest.DocTestParser().get_doctest(session, {}, "README", None, 0)
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     runner.run(parsed)
     assert runner.failures == 0 and runner.tries > 3

@@ -194,7 +194,7 @@ def test_the_option_verify_checks_again(file: Path, checked: list[str], capsys: 
     for options, again in (([], True), ([], False), (["--verify"], True), ([], False)):
         checked.clear()
         assert main([*options, *words]) == 0
-        assert bool(checked) is again
+        assert any(not name.startswith("columns/") for name in checked) is again, "what is made has checksums, too"
 
 
 def test_a_file_that_was_just_written_is_not_remembered(file: Path, cache: Path, monkeypatch) -> None:
