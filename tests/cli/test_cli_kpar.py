@@ -1,5 +1,7 @@
 """``gpukit kpar`` and ``gpukit evaluate ppr``: records, artifacts, exit codes."""
 
+import importlib
+
 import h5py
 import numpy as np
 import pytest
@@ -124,6 +126,7 @@ def test_what_people_do_not_see_is_said(good, record, folder):
 @pytest.mark.long
 def test_what_would_take_too_long_or_too_much(run, tmp_path, monkeypatch):
     """A circle, where no walk ends before it stops by chance; a machine with 100 bytes left."""
+    monkeypatch.setattr(importlib.import_module("gpukit.kpar.rank"), "ROUNDS", 1000)
     monkeypatch.setattr(
         "gpukit.kpar.index.check_host", lambda *what: check_budget(what[0], 100, "this machine", what[1])
     )

@@ -13,8 +13,8 @@ CASES = [
     Params(k=6, epsilon=0.1, min_sets=0),
     Params(k=6, epsilon=0.3, bound="imm", model="lt"),
     Params(k=3, epsilon=0.2, bound="imm", samples="fresh", sampler="scan", min_sets=0),
-    Params(k=2, rounds=3, epsilon=0.1, min_sets=20_000),
-    Params(k=5, include=[4], exclude=[9, 11], root_weights=np.arange(400), min_sets=30_000),
+    Params(k=2, rounds=3, epsilon=0.1, max_members=300_000),
+    Params(k=5, include=[4], exclude=[9, 11], root_weights=np.arange(400), max_members=300_000),
     Params(budget=90, costs=np.arange(400) % 37 + 1, min_sets=5000),
 ]
 
