@@ -153,7 +153,7 @@ def _judged_result(problem: Problem, found: Settled) -> Result:
     chosen_by = found.candidates[verdict.best].name
     rules.pop("rr-sets")
     return replace(
-        result, optimism=found.history[-1].optimism, converged=not found.spent, chosen_by=chosen_by, rules=rules
+        result, optimism=found.history[-1].optimism, converged=found.converged, chosen_by=chosen_by, rules=rules
     )
 
 

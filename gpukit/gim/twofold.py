@@ -14,12 +14,11 @@ import numpy as np
 from gpukit.device.timing import PhaseTimer
 from gpukit.gim.bounds import OpimPlan, opim_lower, opim_upper, twofold_plan
 from gpukit.gim.judge import Candidate, Verdict, judge
-from gpukit.gim.opim import sure
+from gpukit.gim.opim import Progress, sure
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
 from gpukit.worlds.collection import Collection, extend_both
 
-Progress = Callable[[int, int], None]
 Another = Callable[[int], Collection]
 
 START = 1024
@@ -49,8 +48,8 @@ class Settled(NamedTuple):
         The share of the optimum that the seeds reach.
     kind : str
         ``certified`` or ``a priori``.
-    spent : bool
-        Whether there may be no more members, though the choice is not converged.
+    converged : bool
+        Whether the optimism is as small as was asked for; otherwise the members were spent.
     history : list of Step
     """
 
@@ -60,7 +59,7 @@ class Settled(NamedTuple):
     drawn: int
     ratio: Decimal
     kind: str
-    spent: bool
+    converged: bool
     history: list[Step]
 
 
@@ -217,4 +216,4 @@ def _answer(
     gains = halves.choices[best].gains if chosen else verdict.gains
     choice = Choice(seeds, gains, Decimal(0), None)
     drawn = 2 * halves.size + verdict.sets
-    return Settled(choice, candidates, verdict, drawn, ratio, kind, not converged, history)
+    return Settled(choice, candidates, verdict, drawn, ratio, kind, converged, history)

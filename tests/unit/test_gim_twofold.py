@@ -1,5 +1,6 @@
 """Drawing until the choice is settled, and the judge, against exhaustive search and plain counting."""
 
+import math
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -12,6 +13,7 @@ from oracles.worlds import spread
 
 from gpukit.device.timing import PhaseTimer
 from gpukit.gim import Params, baselines, maximise, twofold
+from gpukit.gim.bounds import twofold_plan
 from gpukit.gim.known import Known
 from gpukit.gim.problem import validate
 from gpukit.gim.selection import choose
@@ -63,6 +65,22 @@ def test_optimism_is_that_of_plain_counting(random_graph, sets):
     found, error = twofold._optimism(problem, halves)
     assert seeds[0] != seeds[1] and float(found) == pytest.approx(float(sum(gaps) / 2 / across))
     assert float(error) == pytest.approx(float(gamma) * (apart / 600) ** 0.5 / float(across))
+
+
+def test_sizes_and_failures_are_those_of_the_page(random_graph):
+    """docs/gim.md, "When the choice is good": all that may fail adds up to δ = 1/n."""
+    graph = random_graph(60, 240, 3)
+    family = validate(graph, Params(k=4, sets="plain")).family
+    plan = twofold_plan(family, 0.2, 64, 1 << 20)
+    assert plan.steps == 15 and plan.largest == 64 << 14
+    bounds, judged = 3 * plan.steps, 2 * 4
+    assert float(plan.a) == pytest.approx(math.log(60 * 1.5 * (bounds + judged)))
+    tail, rho = math.log(13 * 60), 1 - 1 / math.e
+    root = rho * math.sqrt(tail) + math.sqrt(rho * (math.log(math.comb(60, 4)) + tail))
+    assert plan.cap == math.ceil(2 * root**2 * 60 / (0.2**2 * 4))
+    delta = 1 / 60
+    a_priori = 4 * sum((delta / 13) ** 2**i for i in range(8))
+    assert (bounds + judged) * math.exp(-float(plan.a)) + a_priori <= delta
 
 
 @pytest.mark.parametrize("model", ["ic", "lt"])
