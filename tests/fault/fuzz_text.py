@@ -238,7 +238,7 @@ def plain_lines(content: bytes) -> list[list[str]]:
         text = content.decode()
     except UnicodeDecodeError:
         raise Refused from None
-    if re.search(r"[^\S \t\r\n]|[\x00-\x08\x0e-\x1f\x7f\x85\ufeff]|\r(?!\n)", text):
+    if re.search(r"[^\S \t\r\n]|[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff]|\r(?!\n)", text):
         raise Unsaid
     lines = [line.partition("#")[0] for line in re.split(r"\r?\n", text)]
     if any(re.fullmatch(r"[ \t]*,[ \t,]*", line) for line in lines):
