@@ -13,7 +13,7 @@ from gpukit.device.memory import check_host
 from gpukit.device.philox import MAX_SAMPLE_ID
 from gpukit.errors import UsageError
 from gpukit.worlds import cover_cpu, sample_cpu
-from gpukit.worlds.reverse import Reverse
+from gpukit.worlds.reverse import NEVER, Ending, Reverse
 
 TASK = 8192
 """Sets a worker draws at a time."""
@@ -130,6 +130,9 @@ class Collection(Protocol):
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
 
+    def ended(self) -> int:
+        """Return how many sets ended early and have no member that stands for them."""
+
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
 
@@ -192,10 +195,12 @@ class CpuCollection:
         First sample id.
     threads : int
         Worker threads; the sets do not depend on it.
+    ending : Ending
+        When sets end early.
     """
 
-    def __init__(self, reverse: Reverse, seed: int, first: int = 0, threads: int = 1) -> None:
-        self.reverse, self.seed, self.first, self.threads = reverse, seed, first, threads
+    def __init__(self, reverse: Reverse, seed: int, first: int = 0, threads: int = 1, ending: Ending = NEVER) -> None:
+        self.reverse, self.seed, self.first, self.threads, self.ending = reverse, seed, first, threads, ending
         self.size = self.ids = 0
         self._offsets = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
@@ -205,7 +210,7 @@ class CpuCollection:
         self._scratch = [sample_cpu.make_scratch(reverse.rounds) for _ in range(threads)]
 
     def _draw(self, first: int, count: int, worker: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        samples = self.reverse.samples(self.seed, first, count)
+        samples = self.reverse.samples(self.seed, first, count, self.ending)
         return sample_cpu.sample(self._tables, samples, self._counts[worker], self._scratch[worker])
 
     def extend(self, size: int) -> None:
@@ -293,6 +298,10 @@ class CpuCollection:
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
         return coverage_of(self.reverse.elements, *self._sets(), seeds)
+
+    def ended(self) -> int:
+        """Return how many sets ended early and have no member that stands for them."""
+        return int(np.count_nonzero(np.diff(self._sets()[0]) == 0))
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32), members of a set ascending."""

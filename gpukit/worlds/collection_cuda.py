@@ -18,7 +18,7 @@ from gpukit.worlds.cover_cpu import sort_sets
 from gpukit.worlds.cover_cuda import Sets
 from gpukit.worlds.graph_cuda import Batch, DeviceGraph, bytes_of, release
 from gpukit.worlds.host_sets import HostSets, gather
-from gpukit.worlds.reverse import Reverse, Samples
+from gpukit.worlds.reverse import NEVER, Ending, Reverse, Samples
 
 MIN_LAUNCH_SETS = 1 << 15
 """Sets drawn at least: a launch costs as much as these, and later requests find them there."""
@@ -62,6 +62,8 @@ class CudaCollection:
         Bytes of device memory that all collections of the graph may use together; most of what is free if not given.
     graph : DeviceGraph, optional
         The graph's arrays where another collection has copied them already.
+    ending : Ending
+        When sets end early.
     """
 
     def __init__(
@@ -73,16 +75,20 @@ class CudaCollection:
         sampler: Sampler | None = None,
         memory: int | None = None,
         graph: DeviceGraph | None = None,
+        ending: Ending = NEVER,
     ) -> None:
         self.reverse, self.seed, self.first = reverse, seed, first
+        self.ending, self._marks = ending, Buffer(ending.marks)
         self.graph = graph or DeviceGraph(reverse)
-        walks = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and self.graph.link()
+        usual = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and len(ending.marks) == 0
+        walks = usual and self.graph.link()
         self._sampler = sampler or (samplers_cuda.walk if walks else samplers_cuda.skip)
         self._whole_room = sampler is not None
         self.size = self.ids = 0
         self._all = Buffer(0, np.int64)
         self._drawn = 0
         self._used = 0
+        self._found = 0
         self._mean = self.graph.mean or 32.0
         self._host: HostSets | None = None
         self._give_back()
@@ -140,7 +146,8 @@ class CudaCollection:
 
     def _appending(self, low: int, count: int) -> Iterator[None]:
         """Do the same, and stop after each launch."""
-        whole = self.reverse.samples(self.seed, self.first + low, count)._replace(kept=self._all)
+        whole = self.reverse.samples(self.seed, self.first + low, count, self.ending)
+        whole = whole._replace(kept=self._all, marks=self._marks.view)
         if self.reverse.quiet is None:
             yield from self._in_batches(whole)
             return
@@ -202,11 +209,7 @@ class CudaCollection:
             self._used += done
             if self._host is not None:
                 self._move_to_host(batch)
-            self._mean = self.graph.mean = max(1.0, self.drawn_members() / self._drawn / self.reverse.rounds)
-
-    def drawn_members(self) -> int:
-        """Return the number of members of all sets drawn, also those ahead of ``size``."""
-        return self._used + (self._host.used if self._host else 0)
+            self._mean = self.graph.mean = max(1.0, self._found / self._drawn / self.reverse.rounds)
 
     def _room(self, count: int) -> int:
         """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
@@ -265,6 +268,8 @@ class CudaCollection:
                 self._sampler = samplers_cuda.skip
                 return (yield from self._drawing(samples, pairs, target))
             return None
+        early = len(self.ending.marks) > 0
+        self._found += int(control[sample_cuda.VISITED if early else sample_cuda.MEMBER_TAIL])
         return int(control[sample_cuda.MEMBER_TAIL])
 
     def members(self) -> int:
@@ -319,6 +324,12 @@ class CudaCollection:
             except OutOfMemory:
                 release(self.graph.work)
         return coverage_of(self.reverse.elements, *self._sets(), seeds)
+
+    def ended(self) -> int:
+        """Return how many sets ended early and have no member that stands for them."""
+        if self._host is not None:
+            return int(np.count_nonzero(np.diff(self._host.sets(self.size)[0]) == 0))
+        return int(np.count_nonzero(self._sizes.host(self.size) == 0))
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
@@ -378,7 +389,7 @@ class CudaCollection:
 
     def clear(self) -> None:
         """Forget all sets and the memory they took, but not how large they were."""
-        self._drawn = self._used = 0
+        self._drawn = self._used = self._found = 0
         self._counts.array.fill(0)
         self._host = None
         self._give_back()

@@ -12,7 +12,7 @@ from gpukit.worlds import collection_cuda
 from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids
 from gpukit.worlds.collection_cuda import CudaCollection, Piece
 from gpukit.worlds.graph_cuda import DeviceGraph
-from gpukit.worlds.reverse import Reverse
+from gpukit.worlds.reverse import NEVER, Ending, Reverse
 
 
 class MultiCudaCollection:
@@ -23,7 +23,7 @@ class MultiCudaCollection:
 
     Parameters
     ----------
-    reverse, seed, first, sampler, memory
+    reverse, seed, first, sampler, memory, ending
         As for :class:`CudaCollection`; ``memory`` counts for each GPU.
     gpus : sequence of int
         CUDA device numbers, at least one; the first must be current.
@@ -41,6 +41,7 @@ class MultiCudaCollection:
         sampler: Sampler | None = None,
         memory: int | None = None,
         graph: "dict[int, DeviceGraph] | None" = None,
+        ending: Ending = NEVER,
     ) -> None:
         self.reverse, self.first, self.size, self.ids = reverse, first, 0, 0
         self.gpus = tuple(gpus)
@@ -51,7 +52,9 @@ class MultiCudaCollection:
         def build(gpu: int) -> CudaCollection:
             if gpu not in self.graph:
                 self.graph[gpu] = DeviceGraph(reverse)
-            return CudaCollection(reverse, seed, first, sampler=sampler, memory=memory, graph=self.graph[gpu])
+            return CudaCollection(
+                reverse, seed, first, sampler=sampler, memory=memory, graph=self.graph[gpu], ending=ending
+            )
 
         self._parts = self._on_each(build, self.gpus)
         self._whole = build(self.gpus[0])
@@ -113,6 +116,10 @@ class MultiCudaCollection:
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
         return self._gathered().coverage(seeds)
+
+    def ended(self) -> int:
+        """Return how many sets ended early and have no member that stands for them."""
+        return self._gathered().ended()
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""

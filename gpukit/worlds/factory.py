@@ -2,7 +2,7 @@
 
 from gpukit.device.select import Device
 from gpukit.worlds.collection import Collection, CpuCollection, Sampler
-from gpukit.worlds.reverse import Reverse
+from gpukit.worlds.reverse import NEVER, Ending, Reverse
 
 
 def make_collection(
@@ -13,6 +13,7 @@ def make_collection(
     *,
     sampler: Sampler | None = None,
     share_graph_with: Collection | None = None,
+    ending: Ending = NEVER,
 ) -> Collection:
     """Return an empty RR collection.
 
@@ -30,14 +31,16 @@ def make_collection(
         What draws on a GPU in place of the samplers of this package.
     share_graph_with : Collection, optional
         A collection of the same graph on the same device, whose copy of the graph is used again.
+    ending : Ending
+        When sets end early.
     """
     if device is None or device.kind == "cpu":
-        return CpuCollection(reverse, seed, first, device.threads if device is not None else 1)
+        return CpuCollection(reverse, seed, first, device.threads if device is not None else 1, ending)
     from gpukit.worlds import collection_cuda
 
     graph = getattr(share_graph_with, "graph", None)
     if len(device.gpus) == 1:
-        return collection_cuda.CudaCollection(reverse, seed, first, sampler=sampler, graph=graph)
+        return collection_cuda.CudaCollection(reverse, seed, first, sampler=sampler, graph=graph, ending=ending)
     from gpukit.worlds.collection_devices import MultiCudaCollection
 
-    return MultiCudaCollection(reverse, seed, first, gpus=device.gpus, sampler=sampler, graph=graph)
+    return MultiCudaCollection(reverse, seed, first, gpus=device.gpus, sampler=sampler, graph=graph, ending=ending)

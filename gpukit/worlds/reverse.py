@@ -3,6 +3,7 @@
 from collections import namedtuple
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from gpukit.worlds.trivial import ONE, kept_mass, quiet_by_edges, quiet_by_rows,
 
 NO_ACCEPT = np.zeros(1, np.uint32)
 NO_ROOTS = np.zeros(0, np.uint64)
+NO_MARKS = np.zeros(0, np.uint8)
 MAX_ROUNDS = 255
 
 
@@ -38,12 +40,40 @@ class Tables(namedtuple("Tables", "rows indices accept thresholds lt_kind lt_con
     """
 
 
-class Samples(namedtuple("Samples", "seed tag root_tag first size kept")):
+class Samples(namedtuple("Samples", "seed tag root_tag first size kept marks all_marks stand limit")):
     """Which samples are drawn: the user's seed, the streams of coins and roots, the first sample id, and how many.
 
     ``kept``: on the CPU whether trivial ones are left out; for a kernel the kept ids, as int64 counted from the first,
-    or none where all are drawn.
+    or none where all are drawn. The last four are an :class:`Ending`; there are no marks where sets do not end early.
     """
+
+
+class Ending(NamedTuple):
+    """When a set need not be drawn to its end; one round only.
+
+    A set ends once its members have every bit of ``all_marks`` among their marks, or are more than ``limit``. Whether
+    that happens does not depend on the order of the search, and nothing else is kept of such a set.
+
+    Attributes
+    ----------
+    marks : uint8 array, shape (n,)
+        Of each vertex.
+    all_marks : int
+        1 to 255.
+    stand : int
+        The vertex that a set which ended has as its only member; -1: it has none.
+    limit : int
+        In [1, n].
+    """
+
+    marks: np.ndarray
+    all_marks: int
+    stand: int
+    limit: int
+
+
+NEVER = Ending(NO_MARKS, 0, -1, 0)
+"""Sets do not end early."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +151,10 @@ class Reverse:
             lt_constant=np.uint64(self.lt_constant)
         )
 
-    def samples(self, seed: int, first: int, count: int) -> Samples:
+    def samples(self, seed: int, first: int, count: int, ending: Ending) -> Samples:
         """Return the request for samples first … first + count - 1."""
         kept = self.quiet is not None
-        return Samples(np.uint64(seed), int(self.stream), int(Stream.ROOT), first, count, kept)
+        return Samples(np.uint64(seed), int(self.stream), int(Stream.ROOT), first, count, kept, *ending)
 
 
 @njit

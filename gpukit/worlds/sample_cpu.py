@@ -151,6 +151,10 @@ class _More(namedtuple("_More", "row item")):
     """Vertices of a group with further rows: the next row, and the place in the group."""
 
 
+class _Early(namedtuple("_Early", "met sizes over")):
+    """Of each set of a batch whose sets may end early: marks of its members, their number, and whether it ended."""
+
+
 def make_scratch(rounds: int) -> Scratch:
     """Return the working space of a worker: made once, because fresh memory costs more than a small batch of sets."""
     pairs = BATCH * max(rounds, 64)
@@ -374,16 +378,72 @@ def _expand_further(tables, samples, ids, elements, owners, head, waiting, base,
 # Algorithm 3, lines 19 to 21, with the root marked visited. Afterwards the tails that a set did not have are in it and
 # in the queue. Returns the pairs that there are then.
 @njit
-def _follow(tables, children, kids, elements, owners, used, table):
+def _follow(tables, samples, children, kids, elements, owners, used, table, early):
     indices, child, owner, shift = tables.indices, children.edge, children.owner, children.shift
     for c in range(kids):
         child[c] = int64(indices[child[c]]) + shift[c]
+    if len(samples.marks) > 0:
+        for c in range(kids):
+            if not early.over[owner[c]]:
+                if _insert(table, uint64(owner[c]) << uint64(32) | uint64(child[c] + 1)):
+                    elements[used] = child[c]
+                    owners[used] = owner[c]
+                    used += 1
+                    _meet(samples, child[c], owner[c], early)
+        return used
     for c in range(kids):
         if _insert(table, uint64(owner[c]) << uint64(32) | uint64(child[c] + 1)):
             elements[used] = child[c]
             owners[used] = owner[c]
             used += 1
     return used
+
+
+@njit
+def _meet(samples, vertex, owner, early):
+    """Note that a set has a vertex, and whether that ends it."""
+    early.met[owner] |= samples.marks[vertex]
+    early.sizes[owner] += 1
+    if early.met[owner] == samples.all_marks or early.sizes[owner] > samples.limit:
+        early.over[owner] = True
+
+
+# Afterwards none of the sets of a batch has more than its root.
+@njit
+def _begin(samples, elements, owners, used, early):
+    early.met[:], early.sizes[:], early.over[:] = 0, 0, False
+    for j in range(used):
+        _meet(samples, elements[j], owners[j], early)
+
+
+# Afterwards the next pairs of sets that go on, a group at most, follow the ``head`` pairs that were expanded. Returns
+# how many these are, and how far the queue was read.
+@njit
+def _next_group(elements, owners, head, read, used, over):
+    size = 0
+    while size < GROUP and read < used:
+        if not over[owners[read]]:
+            elements[head + size], owners[head + size] = elements[read], owners[read]
+            size += 1
+        read += 1
+    return size, read
+
+
+# Afterwards sets that ended early have only the member that stands for them. Returns the pairs that there are then.
+@njit
+def _drop(samples, elements, owners, used, batch, over):
+    left = 0
+    for j in range(used):
+        if not over[owners[j]]:
+            elements[left], owners[left] = elements[j], owners[j]
+            left += 1
+    if samples.stand >= 0:
+        # There is room: these sets had a pair at least, their root's.
+        for i in range(batch):
+            if over[i]:
+                elements[left], owners[left] = samples.stand, i
+                left += 1
+    return left
 
 
 # Algorithm 6, lines 3 to 11, and algorithm 3, line 13. Afterwards the sets of a batch lie end to end after ``total``.
@@ -438,15 +498,23 @@ def sample(tables, samples, counts, scratch):
         np.empty(BATCH, np.uint8),
     )  # fmt: skip
     ids = starts.ids
+    may_end = len(samples.marks) > 0
+    early = _Early(np.empty(BATCH, np.uint8), np.empty(BATCH, np.int64), np.zeros(BATCH, np.bool_))
     low = sets = coming = 0
     while low < samples.size or coming > 0:
         table[:] = 0
         used, batch, coming, low = _start_sets(
             tables, samples, low, coming, group, children, starts, elements, owners, table
         )
-        head = 0
-        while head < used:
-            size = min(GROUP, used - head)
+        head = read = 0
+        if may_end:
+            _begin(samples, elements, owners, used, early)
+        while read < used:
+            if may_end:
+                size, read = _next_group(elements, owners, head, read, used, early.over)
+            else:
+                size = min(GROUP, used - head)
+                read += size
             _draw(tables, samples, ids, elements, owners, head, size, group)
             kids, waiting = _expand(tables, samples, ids, elements, owners, head, size, group, children, more)
             base = 0
@@ -455,7 +523,7 @@ def sample(tables, samples, counts, scratch):
                     elements, owners = _grown(elements, used), _grown(owners, used)
                 if 2 * (used + kids) > len(table):
                     table = _rehashed(table, used + kids)
-                used = _follow(tables, children, kids, elements, owners, used, table)
+                used = _follow(tables, samples, children, kids, elements, owners, used, table, early)
                 if waiting == 0:
                     break
                 base += CALLS_PER_ROW
@@ -463,6 +531,8 @@ def sample(tables, samples, counts, scratch):
                     tables, samples, ids, elements, owners, head, waiting, base, group, children, more
                 )
             head += size
+        if may_end:
+            used = _drop(samples, elements, owners, head, batch, early.over)
         while total + used > len(packed):
             packed = _grown(packed, total)
         while sets + batch >= len(offsets):

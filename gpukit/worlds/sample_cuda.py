@@ -25,12 +25,15 @@ BLOCK, REGISTERS = 128, 64
 STAGE = 4 * BLOCK
 """Live edges a block holds in shared memory between finding and following them."""
 
-OVERFLOW, TICKET, MEMBER_TAIL, CONTROL = 0, 1, 2, 4
-"""Places in ``control``: a flag, sets started, members packed; its length."""
+OVERFLOW, TICKET, MEMBER_TAIL, VISITED, CONTROL = 0, 1, 2, 3, 4
+"""Places in ``control``: a flag, sets started, members packed, members found of sets that may end early; its length."""
 
-USED, STAGED, GOT, FULL, OFFSET, BASE = 0, 1, 2, 3, 4, 5
+OVER = 256
+"""The bit of ``met``, above those of marks, that says that a set has ended early."""
+
+USED, STAGED, GOT, FULL, OFFSET, BASE, LEFT = 0, 1, 2, 3, 4, 5, 6
 """Places in a block's shared counters: pairs, live edges, the first of a group of sets, whether a table is full; where
-the next set of the block is packed, counted from the base of them all."""
+the next set of the block is packed, counted from the base of them all; members that are packed where sets end early."""
 
 draw_root, is_kept, live_edges, lt_choice = (
     for_kernels(f) for f in (rule.draw_root, rule.is_kept, rule.live_edges, rule.lt_choice)
@@ -40,7 +43,7 @@ step = cuda.jit(device=True, inline="always")
 """A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""
 
 
-class Space(namedtuple("Space", "table queue ranks")):
+class Space(namedtuple("Space", "table queue ranks met")):
     """Working space of all blocks.
 
     Attributes
@@ -51,6 +54,8 @@ class Space(namedtuple("Space", "table queue ranks")):
         All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is what is left of them.
     ranks : int32 array, shape (blocks, c)
         Rank of each pair's element in its set.
+    met : int32 array, shape (sets,), or (1,) where sets do not end early
+        Marks of the members of each set, and ``OVER``; zero at the start.
     """
 
 
@@ -124,8 +129,26 @@ def _insert(table, base, mask, key):
 
 # Algorithm 3, lines 19 to 21, with the root marked visited and an atomic test-then-set.
 @cuda.jit(device=True)
-def _follow(tables, space, out, block, edge, owner, shift, shared):
-    """Add the tail of a live edge to its set and the queue, unless the set has it."""
+def _is_over(samples, space, owner):
+    """Return whether a set has ended early."""
+    return len(samples.marks) > 0 and (space.met[owner] & OVER) > 0
+
+
+@cuda.jit(device=True)
+def _meet(samples, space, owner, vertex, size):
+    """Note the marks of a member of a set, which now has so many, and end the set if that is enough."""
+    if len(samples.marks) > 0:
+        mark = int32(samples.marks[vertex])
+        met = (cuda.atomic.or_(space.met, owner, mark) if mark else int32(0)) | mark
+        if met & 255 == samples.all_marks or size > samples.limit:
+            cuda.atomic.or_(space.met, owner, int32(OVER))
+
+
+@cuda.jit(device=True)
+def _follow(tables, samples, space, out, block, edge, owner, shift, shared):
+    """Add the tail of a live edge to its set and the queue, unless the set has it or has ended."""
+    if _is_over(samples, space, owner):
+        return
     u = int64(tables.indices[edge]) + shift
     key = uint64(owner) << uint64(32) | uint64(u + 1)
     absent = _insert(space.table, block.table_base, block.mask, key)
@@ -135,6 +158,7 @@ def _follow(tables, space, out, block, edge, owner, shift, shared):
         if place < space.ranks.shape[1]:
             space.queue[block.queue_base + place] = key
             space.ranks[cuda.blockIdx.x, place] = rank
+        _meet(samples, space, owner, u, rank + 1)
     elif absent < 0:
         shared[FULL] = 1
 
@@ -145,6 +169,7 @@ def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
     for i in range(block.tid, got, block.block_size):
         root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, id_of(samples, ticket + i)))
         out.sizes[out.set_base + ticket + i] = tables.rounds
+        _meet(samples, space, ticket + i, root, 1)
         for t in range(tables.rounds):
             place = used + int64(i) * tables.rounds + t
             key = uint64(ticket + i) << uint64(32) | uint64(root + int64(t) * tables.n + 1)
@@ -160,6 +185,8 @@ def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
 @step
 def _expand(tables, samples, space, out, block, stage, live, key, shared):
     owner = int64(key >> uint64(32))
+    if _is_over(samples, space, owner):
+        return
     element = int64(key & uint64(0xFFFFFFFF)) - 1
     t = 0 if tables.rounds == 1 else element // tables.n
     shift = int64(t) * tables.n
@@ -192,19 +219,43 @@ def _expand(tables, samples, space, out, block, stage, live, key, shared):
                     stage.owner[place + j] = owner
                     stage.shift[place + j] = shift
                 else:
-                    _follow(tables, space, out, block, edge, owner, shift, shared)
+                    _follow(tables, samples, space, out, block, edge, owner, shift, shared)
         row = int64(tables.rows[row, 3])
         if row == 0:
             break
         draw += CALLS_PER_ROW
 
 
+# Afterwards sets of the block that ended early have the size of what is left of them, and the block has counted the
+# members that are left of all.
+@step
+def _drop(samples, space, out, block, used, control, shared):
+    if block.tid == 0:
+        shared[LEFT] = 0
+        cuda.atomic.add(control, VISITED, used)
+    cuda.syncthreads()
+    stands = int64(samples.stand >= 0)
+    left = int64(0)
+    for i in range(block.tid, used, block.block_size):
+        owner = int64(space.queue[block.queue_base + i] >> uint64(32))
+        if not _is_over(samples, space, owner):
+            left += 1
+        elif space.ranks[cuda.blockIdx.x, i] == 0:
+            out.sizes[out.set_base + owner] = stands
+            left += stands
+    cuda.atomic.add(shared, LEFT, left)
+    cuda.syncthreads()
+
+
 # Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
 @step
-def _pack(space, out, block, used, control, shared):
+def _pack(samples, space, out, block, used, control, shared):
+    if len(samples.marks) > 0:
+        _drop(samples, space, out, block, used, control, shared)
     if block.tid == 0:
         shared[OFFSET] = 0
-        shared[BASE] = int64(out.entry_base) + cuda.atomic.add(control, MEMBER_TAIL, used)
+        members = shared[LEFT] if len(samples.marks) > 0 else used
+        shared[BASE] = int64(out.entry_base) + cuda.atomic.add(control, MEMBER_TAIL, members)
     cuda.syncthreads()
     for i in range(block.tid, used, block.block_size):
         if space.ranks[cuda.blockIdx.x, i] == 0:
@@ -213,9 +264,13 @@ def _pack(space, out, block, used, control, shared):
     cuda.syncthreads()
     for i in range(block.tid, used, block.block_size):
         key = space.queue[block.queue_base + i]
-        s = out.set_base + int64(key >> uint64(32))
-        element = int64(key & uint64(0xFFFFFFFF)) - 1
-        place = out.starts[s] + int64(space.ranks[cuda.blockIdx.x, i])
+        owner, element = int64(key >> uint64(32)), int64(key & uint64(0xFFFFFFFF)) - 1
+        s, rank = out.set_base + owner, int64(space.ranks[cuda.blockIdx.x, i])
+        if _is_over(samples, space, owner):
+            if rank > 0 or samples.stand < 0:
+                continue
+            element = int64(samples.stand)
+        place = out.starts[s] + rank
         if 0 <= place < len(out.entries):
             out.entries[place] = s << 32 | element
         cuda.atomic.add(out.counts, element, 1)
@@ -229,7 +284,8 @@ def sample(tables, samples, group, space, out, control):
     the live edges to shared memory. Then it owns one live edge: it reads the tail (one 32-byte sector), does one 64-bit
     compare-and-swap in the block's table and, for a new element, an atomic add on the size of the set, which is the
     rank of the element in it. When its sets are done, the block takes a place for all their members at once and writes
-    each there: 12 bytes read, 8 written, one atomic add for the occurrence counter.
+    each there: 12 bytes read, 8 written, one atomic add for the occurrence counter. Where sets may end early, a
+    new element costs another byte and, if it is marked, an atomic operation on the set.
 
     Parameters
     ----------
@@ -289,22 +345,22 @@ def sample(tables, samples, group, space, out, control):
         cuda.syncthreads()
         for j in range(tid, min(shared[STAGED], STAGE), block_size):
             edge, owner, shift = int64(stage.edge[j]), int64(stage.owner[j]), int64(stage.shift[j])
-            _follow(tables, space, out, block, edge, owner, shift, shared)
+            _follow(tables, samples, space, out, block, edge, owner, shift, shared)
         cuda.syncthreads()
         head = min(head + block_size, used)
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
         used, full = shared[USED], shared[FULL] > 0
         cuda.syncthreads()
     cuda.syncthreads()
-    _pack(space, out, block, min(used, capacity), control, shared)
+    _pack(samples, space, out, block, min(used, capacity), control, shared)
 
 
 _int, _u64, _u32, _i32, _i64 = types.int64, types.uint64, types.uint32[::1], types.int32[::1], types.int64[::1]
 _words, _square = types.uint64[::1], types.int32[:, ::1]
 
 TABLES = types.NamedTuple((types.uint32[:, ::1], _i32, _u32, _words, _int, _u64, _u32, _words, _int, _int), Tables)
-SAMPLES = types.NamedTuple((_u64, _int, _int, _int, _int, _i64), Samples)
-SPACE = types.NamedTuple((_words, _words, _square), Space)
+SAMPLES = types.NamedTuple((_u64, _int, _int, _int, _int, _i64, types.uint8[::1], _int, _int, _int), Samples)
+SPACE = types.NamedTuple((_words, _words, _square, _i32), Space)
 OUTPUT = types.NamedTuple((_i32, _i64, _int, _i64, _int, _i32), Output)
 
 KERNELS = {

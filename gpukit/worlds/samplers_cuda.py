@@ -23,7 +23,8 @@ def skip(batch: Batch) -> None:
         release(work, "queue", "ranks", "table")
         work["queue"], work["ranks"] = Buffer(blocks * places, np.uint64), Buffer((blocks, places), np.int32)
         work["table"] = Buffer(blocks << (2 * places - 1).bit_length(), np.uint64)
-    space = sample_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view)
+    met = Buffer(count if batch.samples.all_marks else 1, np.int32, 0)
+    space = sample_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view, met.view)
     group = max(8, min(2 * block // rounds, count // (8 * blocks)))
     launch(sample_cuda.sample, blocks, block, batch.graph.tables, batch.samples, group, space, batch.out, batch.control)
 

@@ -11,7 +11,7 @@ import pytest
 
 from gpukit.graph.csr import Weights
 from gpukit.worlds.collection import CpuCollection, Query, extend_both
-from gpukit.worlds.reverse import prepare
+from gpukit.worlds.reverse import Ending, prepare
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +72,30 @@ def test_kept_sets_and_seeds_equal_the_cpu(simulator, random_graph, monkeypatch,
             assert found.seeds.tolist() == expected.seeds.tolist()
             assert found.gains.tolist() == expected.gains.tolist()
             assert found.largest.tolist() == expected.largest.tolist()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("stand", [3, -1])
+def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, stand):
+    """Marks of two kinds, and a limit; with a vertex that stands for the sets that ended, and without."""
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(40, 200, 3, Weights("const", 0.3)), "ic", kept=kept)
+    marks = np.zeros(40, np.uint8)
+    marks[[3, 5, 6]], marks[[3, 8, 9]] = 1, 2
+    marks[3] = 3
+    for ending in (Ending(marks, 3, stand, 40), Ending(marks, 4, stand, 9)):
+        cpu, gpu = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
+        for size in (8, 30):
+            cpu.extend(size)
+            gpu.extend(size)
+            check_equal(cpu, gpu)
+            assert gpu.ended() == cpu.ended()
+            query = Query(3, np.array([3], np.int32), None, True, None)
+            expected, found = cpu.select(query), gpu.select(query)
+            assert found.seeds.tolist() == expected.seeds.tolist() and found.gains.tolist() == expected.gains.tolist()
+        assert 0 < sum(not one for one in np.diff(cpu.export()[0])) + (stand >= 0)
+    assert stand >= 0 or gpu.ended() > 0
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from gpukit.merit import Costs, SimulatedWorld
 from gpukit.merit import Params as Campaign
 from gpukit.merit.paper.factory import simulate
 from gpukit.worlds.collection import CpuCollection
-from gpukit.worlds.reverse import prepare
+from gpukit.worlds.reverse import Ending, prepare
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +49,21 @@ def test_samplers(random_graph, gpu, model, sampler, rounds):
         cuda.extend(size)
     for one, other in zip(cpu.export(), cuda.export(), strict=True):
         assert np.array_equal(one, other)
+
+
+def test_sampler_of_sets_that_end_early(random_graph, gpu):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(300, 1500, 1, Weights("const", 0.2)), "ic", kept=True)
+    marks = np.zeros(300, np.uint8)
+    marks[:20], marks[10:40] = 1, 3
+    for ending in (Ending(marks, 3, 15, 300), Ending(marks, 3, -1, 30)):
+        cpu, cuda = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
+        for size in (200, 40_000):
+            cpu.extend(size)
+            cuda.extend(size)
+        for one, other in zip(cpu.export(), cuda.export(), strict=True):
+            assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("model", ["ic", "lt"])

@@ -6,7 +6,7 @@ import pytest
 
 from gpukit.graph.csr import Weights
 from gpukit.worlds.collection import CpuCollection, Query, extend_both
-from gpukit.worlds.reverse import prepare
+from gpukit.worlds.reverse import Ending, prepare
 
 CASES = [
     ("ic", Weights()),
@@ -244,3 +244,26 @@ def test_arrays_that_grow_on_the_side_stream_stay(random_graph, gpu):
             pass
     check_equal(cpu, cuda)
     del waste
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("weights", [Weights("const", 0.2), Weights("trivalency", seed=3)], ids=str)
+@pytest.mark.parametrize(("stand", "limit"), [(7, 3000), (-1, 3000), (-1, 40)])
+def test_sets_that_end_early_equal_the_cpu(random_graph, gpu, weights, kept, stand, limit):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(3000, 20_000, 6, weights), "ic", kept=kept)
+    marks = np.zeros(3000, np.uint8)
+    marks[100:160], marks[150:400], marks[7] = 1, 2, 3
+    ending = Ending(marks, 3, stand, limit)
+    cpu, cuda = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
+    for size in (50, 5000, 40_000):
+        cpu.extend(size)
+        cuda.extend(size)
+        for one, other in zip(cpu.export(), cuda.export(), strict=True):
+            assert np.array_equal(one, other)
+        assert cpu.ended() == cuda.ended() and cpu.members() == cuda.members()
+        query = Query(20, np.array([7], np.int32), None, True, None)
+        expected, found = cpu.select(query), cuda.select(query)
+        assert found.seeds.tolist() == expected.seeds.tolist() and found.gains.tolist() == expected.gains.tolist()
+        assert found.largest.tolist() == expected.largest.tolist()
