@@ -19,6 +19,7 @@ Sampler = Literal["skip", "scan"]
 Samples = Literal["grid", "fresh", "original"]
 Selection = Literal["index", "scan"]
 Sets = Literal["kept", "plain"]
+Sentinels = Literal["auto", "off"]
 GIM_EPSILON = 0.1
 GIM_OPTIMISM = 0.01
 GIM_MAX_MEMBERS = 2**30

@@ -209,6 +209,7 @@ def influence_maximization(
     samples: settings.Samples = "grid",
     selection: settings.Selection = "index",
     sets: settings.Sets = "kept",
+    sentinels: settings.Sentinels = "auto",
     rounds: int = 1,
     optimism: float | None = settings.GIM_OPTIMISM,
     max_members: int = settings.GIM_MAX_MEMBERS,
@@ -241,7 +242,7 @@ def influence_maximization(
         ``opim`` or ``imm``: how many RR sets are enough.
     optimism : float or None
         With ``opim``: draw sets until noise flatters the choice by so little (a share); None: as the guarantee needs.
-    sampler, samples, selection, sets, max_members, min_sets
+    sampler, samples, selection, sets, sentinels, max_members, min_sets
         As the options of ``gpukit gim run``.
     rounds : int
         Rounds of seeding, 1 to 255.
@@ -276,7 +277,7 @@ def influence_maximization(
     """
     asked: dict[str, Any] = {
         "k": None if k is None else whole("k", k), "epsilon": epsilon, "model": model, "bound": bound,
-        "sampler": sampler, "samples": samples, "selection": selection, "sets": sets,
+        "sampler": sampler, "samples": samples, "selection": selection, "sets": sets, "sentinels": sentinels,
         "rounds": whole("rounds", rounds), "optimism": optimism, "max_members": whole("max_members", max_members),
         "min_sets": None if min_sets is None else whole("min_sets", min_sets),
     }  # fmt: skip

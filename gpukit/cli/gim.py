@@ -43,6 +43,12 @@ class Wanted:
         settings.Sets,
         option("--sets", "Leave out RR sets that are nothing but their root, which is known; or draw all of them."),
     ] = settings.default(settings.Sets)
+    sentinels: Annotated[
+        settings.Sentinels,
+        option(
+            "--sentinels", "Where RR sets are large, end them at a seed that is chosen first, and exchanged at last."
+        ),
+    ] = settings.default(settings.Sentinels)
     rounds: options.RoundsOption = 1
     optimism: Annotated[
         str,

@@ -155,15 +155,31 @@ def degree_discount(
         spare = max(0, (longest * min(k, longest)).bit_length() + 33 - 63)
         queue = _queue(degrees << (32 - spare), open_)
         return _by_printed(graph.indptr, graph.indices, threshold(p) >> spare, 32 - spare, queue, first, k)
-    graph = transpose(graph)
-    assert graph.in_indptr is not None and graph.in_indices is not None
     counts = np.ones(graph.n, np.int64) if weights is None else _in_bits(weights)
-    heads = NOTHING if graph.probabilities is not None else head_probabilities(graph)
-    out_words, in_words = (NOTHING if one is None else one for one in (graph.probabilities, graph.in_probabilities))
-    out_edges = _Edges(graph.indptr, graph.indices, out_words, heads)
-    in_edges = _Edges(graph.in_indptr, graph.in_indices, in_words, heads)
+    out_edges, in_edges = _with_probabilities(graph)
     gains = (counts << 32) + _sums(out_edges, counts)
     return _by_discount(out_edges, in_edges, counts, gains, _queue(gains, open_), first, k, model == "lt")
+
+
+def degree_by_probability(graph: Graph, k: int, barred: np.ndarray) -> np.ndarray:
+    """Return the k vertices whose out-edges are likeliest to be live, the lower id first among equals.
+
+    Parameters
+    ----------
+    graph : Graph
+        With probabilities.
+    k : int
+    barred : bool array, shape (n,)
+        Vertices that are left out; k others are left.
+
+    Returns
+    -------
+    int64 array, shape (k,)
+        By the sum of the probabilities of their out-edges.
+    """
+    sums = _sums(_with_probabilities(graph)[0], np.ones(graph.n, np.int64))
+    sums[barred] = -1
+    return np.argsort(-sums, kind="stable")[:k]
 
 
 def random(graph: Graph, k: int, seed: int = 0) -> np.ndarray:
@@ -203,6 +219,16 @@ def _words(n, seed, tag):
         low, high, _, _ = draw4(seed, tag, 0, v, 0)
         words[v] = join64(low, high)
     return words
+
+
+def _with_probabilities(graph: Graph) -> tuple["_Edges", "_Edges"]:
+    """Return the out-edges and in-edges of a graph with their probabilities."""
+    graph = transpose(graph)
+    assert graph.in_indptr is not None and graph.in_indices is not None
+    heads = NOTHING if graph.probabilities is not None else head_probabilities(graph)
+    out_words, in_words = (NOTHING if one is None else one for one in (graph.probabilities, graph.in_probabilities))
+    out_edges = _Edges(graph.indptr, graph.indices, out_words, heads)
+    return out_edges, _Edges(graph.in_indptr, graph.in_indices, in_words, heads)
 
 
 def _in_bits(weights: np.ndarray) -> np.ndarray:

@@ -21,8 +21,9 @@ GREEDY_RATIO = CONTEXT.subtract(Decimal(1), CONTEXT.exp(Decimal(-1)))
 ROUNDS_RATIO = Decimal("0.5")
 """ρ under a partition matroid (several rounds)."""
 
-JUDGED = 4
-"""Candidates for an answer at most: the choices of two collections, degree, degree discount."""
+JUDGED = 6
+"""Candidates for an answer at most: the choices of two collections, both with their sentinel exchanged, too, and those
+of degree and degree discount."""
 
 BUDGET_RATIO = CONTEXT.divide(GREEDY_RATIO, Decimal(2))
 """ρ of the better of ratio greedy and best single element under a budget: (1 - 1/e)/2."""

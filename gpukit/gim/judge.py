@@ -1,6 +1,6 @@
 """The last word on candidates: what each reaches by sets that had no part in choosing any of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from math import sqrt
 from typing import NamedTuple
@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.gim.problem import Problem
-from gpukit.worlds.collection import Collection
+from gpukit.gim.sentinel import Another
+from gpukit.worlds.reverse import NEVER, Ending
 
 FIRST = 3 << 46
 """First sample id of the sets that judge."""
@@ -45,8 +46,8 @@ class Verdict(NamedTuple):
         What each reaches.
     stderr : float
         Standard error of the best.
-    gains : int64 array
-        Sets that each seed of the best newly hits.
+    gains : int64 array or None
+        Sets that each seed of the best newly hits; None where sets ended early.
     """
 
     best: int
@@ -54,12 +55,10 @@ class Verdict(NamedTuple):
     hits: list[int]
     spreads: list[float]
     stderr: float
-    gains: np.ndarray
+    gains: np.ndarray | None
 
 
-def judge(
-    problem: Problem, candidates: Sequence[Candidate], another: Callable[[int], Collection], size: int
-) -> Verdict:
+def judge(problem: Problem, candidates: Sequence[Candidate], another: Another, size: int) -> Verdict:
     """Estimate what candidates reach.
 
     Parameters
@@ -71,24 +70,36 @@ def judge(
     size : int
         Sets of a part.
     """
+    early = problem.sentinel is not None
+    ending = _met_by_all(problem.graph.n, candidates) if early else NEVER
     own = [problem.known.own(one.seeds) for one in candidates]
     prefixes = [np.zeros(len(one.seeds) + 1, np.int64) for one in candidates]
-    drawn = 0
+    drawn = ended = 0
     for parts in PARTS:
         while drawn < parts:
-            sets = another(FIRST + drawn * APART)
+            sets = another(FIRST + drawn * APART, ending)
             sets.extend(size)
             for i, one in enumerate(candidates):
                 prefixes[i] += sets.coverage(one.seeds)
+            ended += sets.ended() if early else 0
             drawn += 1
         total = drawn * size
-        hits = [int(one[-1]) for one in prefixes]
+        hits = [int(one[-1]) + ended for one in prefixes]
         worth = [known + problem.known.gamma * hit / total for known, hit in zip(own, hits, strict=True)]
         best = max(range(len(worth)), key=lambda i: (worth[i], -i))
         error = standard_error(problem.known.gamma, hits[best], total)
         if error <= ACCURATE * float(worth[best]):
             break
-    return Verdict(best, total, hits, [float(one) for one in worth], error, np.diff(prefixes[best]))
+    gains = None if early else np.diff(prefixes[best])
+    return Verdict(best, total, hits, [float(one) for one in worth], error, gains)
+
+
+def _met_by_all(n: int, candidates: Sequence[Candidate]) -> Ending:
+    """Return the rule by which a set ends that all candidates hit."""
+    marks = np.zeros(n, np.uint8)
+    for i, one in enumerate(candidates):
+        marks[one.seeds] |= np.uint8(1 << i)
+    return Ending(marks, (1 << len(candidates)) - 1, -1, n)
 
 
 def standard_error(gamma: Decimal | int, hits: int, sets: int) -> float:

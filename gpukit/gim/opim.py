@@ -112,7 +112,7 @@ def opim(
             upper = opim_upper(choice.worth_upper, size, gamma, plan.a, least, family.mass)
         history.append(Step("opim", size, choice.covered, float(lower), None if doubtful else float(upper)))
         ratio = Decimal(1) if problem.unique or lower >= upper else lower / upper
-        if ratio >= plan.target:
+        if ratio >= plan.target or (size >= plan.cap and problem.sentinel is not None):
             return choice, hit, ratio, True, history
         if size >= plan.cap:
             return choice, hit, sure(problem, plan, choice, size), False, history

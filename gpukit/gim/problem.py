@@ -27,6 +27,7 @@ _CHOICES = {
     "samples": settings.choices(settings.Samples),
     "selection": settings.choices(settings.Selection),
     "sets": settings.choices(settings.Sets),
+    "sentinels": settings.choices(settings.Sentinels),
 }
 
 
@@ -54,6 +55,9 @@ class Params:
     sets : str
         ``kept``: sets that are nothing but their root are known, not drawn, or ``plain``. They are always plain with
         ``imm``, the sampler ``scan``, and several rounds.
+    sentinels : str
+        ``auto``: where sets hold a good part of the graph, they end at a vertex that is chosen first
+        (:mod:`gpukit.gim.sentinel`), or ``off``.
     rounds : int
         Rounds T of multi-round influence maximisation, in [1, 255].
     optimism : float or None
@@ -85,6 +89,7 @@ class Params:
     samples: str = settings.default(settings.Samples)
     selection: str = settings.default(settings.Selection)
     sets: str = settings.default(settings.Sets)
+    sentinels: str = settings.default(settings.Sentinels)
     rounds: int = 1
     optimism: float | None = settings.GIM_OPTIMISM
     max_members: int = settings.GIM_MAX_MEMBERS
@@ -150,6 +155,8 @@ class Problem:
         Most seeds of a round: k, or what the budget can buy.
     known : Known
         What seeds are worth without any RR set.
+    sentinel : int or None
+        A vertex that is chosen first so that sets may end at it (:mod:`gpukit.gim.sentinel`); in no guarantee.
     greedy : Greedy or None
         What chooses from sets in host memory; the collections choose if there is none.
     """
@@ -163,6 +170,12 @@ class Problem:
     k_max: int
     known: Known
     greedy: Greedy | None = None
+    sentinel: int | None = None
+
+    @property
+    def prefix(self) -> np.ndarray:
+        """Vertices with which a choice begins, int32: the forced ones, or the sentinel."""
+        return self.forced if self.sentinel is None else np.array([self.sentinel], np.int32)
 
     @property
     def unique(self) -> bool:

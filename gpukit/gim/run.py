@@ -9,6 +9,7 @@ first id       collection
 2**46          the last phase of IMM with ``samples="fresh"``
 2**47          R₂ of OPIM-C
 3 * 2**46      sets that judge the candidates for an answer, in parts 2**40 ids apart
+above          the sets of :mod:`gpukit.gim.sentinel`
 =============  ====================================================================
 """
 
@@ -28,12 +29,13 @@ from gpukit.gim.known import Known
 from gpukit.gim.opim import Progress, opim, without_sets
 from gpukit.gim.problem import Greedy, Params, Problem, Result, Step, validate
 from gpukit.gim.selection import Choice
+from gpukit.gim.sentinel import ends_at, find
 from gpukit.gim.twofold import Settled, settle
 from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT
 from gpukit.worlds.collection import Collection, Sampler
 from gpukit.worlds.factory import make_collection
-from gpukit.worlds.reverse import prepare
+from gpukit.worlds.reverse import NEVER, Ending, prepare
 
 FRESH_FIRST = 1 << 46
 JUDGE_FIRST = 1 << 47
@@ -119,21 +121,32 @@ def maximise(
         choice, ratio, history = known_enough
         return _result(problem, choice, 0, 1, 0, float(ratio), "certified", history)
     with timer.phase("transfer"):
-        first = make_collection(reverse, params.seed, 0, device, sampler=methods.sampler)
+        selecting = make_collection(reverse, params.seed, 0, device, sampler=methods.sampler)
 
-    def another(first_id: int) -> Collection:
-        return make_collection(reverse, params.seed, first_id, device, sampler=methods.sampler, share_graph_with=first)
+    def another(first: int, ending: Ending = NEVER) -> Collection:
+        return make_collection(
+            reverse, params.seed, first, device, sampler=methods.sampler, share_graph_with=selecting, ending=ending
+        )
+
+    ending = NEVER
+    with timer.phase("sampling"):
+        sentinel = find(problem, another)
+    if sentinel is not None:
+        problem, ending = replace(problem, sentinel=sentinel), ends_at(graph.n, [sentinel], sentinel)
+        selecting = another(0, ending)
 
     with localcontext(CONTEXT):
         if params.bound == "opim" and params.optimism is not None:
-            found = settle(problem, first, another(JUDGE_FIRST), another, timer, progress)
+            found = settle(problem, selecting, another(JUDGE_FIRST, ending), another, timer, progress)
             return _judged_result(problem, found)
         if params.bound == "opim":
-            choice, hit, ratio, certified, history = opim(problem, first, another(JUDGE_FIRST), timer, progress)
+            choice, hit, ratio, certified, history = opim(
+                problem, selecting, another(JUDGE_FIRST, ending), timer, progress
+            )
             size = history[-1].sets
             kind = "certified" if certified else "a priori"
             return _result(problem, choice, hit, size, 2 * size, float(ratio), kind, history)
-        choice, last, drawn, history = methods.imm(problem, first, lambda: another(FRESH_FIRST), timer, progress)
+        choice, last, drawn, history = methods.imm(problem, selecting, lambda: another(FRESH_FIRST), timer, progress)
         aim = problem.family.ratio - Decimal(repr(params.epsilon))
         sound = params.samples != "original"
         guarantee = (1.0 if problem.unique else max(0.0, float(aim))) if sound else None

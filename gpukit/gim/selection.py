@@ -68,13 +68,14 @@ def choose(
     Notes
     -----
     With k seeds a round, any allowed set O is worth at most what S_i is, plus the k largest marginal values given S_i
-    (of each round), for every greedy prefix S_i that holds the forced vertices; the least of these is the bound.
+    (of each round), for every greedy prefix S_i that holds the forced vertices or the sentinel; the least of these is
+    the bound.
     Source: Tang et al., SIGMOD 2018, section 5; under a budget see :func:`gpukit.gim.budget.choose`.
     """
     if problem.costs is None and problem.greedy is None:
         with timer.phase("selection"):
             own = problem.known.in_units(collection.size)
-            found = collection.select(Query(problem.k_max, problem.forced, problem.blocked, bounds, own), judge)
+            found = collection.select(Query(problem.k_max, problem.prefix, problem.blocked, bounds, own), judge)
             return _choice(found.seeds, found.gains, found.largest, own, problem, found.hit)
     with timer.phase("transfer"):
         offsets, members = collection.export()
@@ -109,9 +110,9 @@ def _choice(
     problem: Problem,
     hit: int | None = None,
 ) -> Choice:
-    """Return a choice with the least worth of S_i + largest[i] over the prefixes that hold the forced vertices."""
+    """Return a choice with the least worth of S_i + largest[i] over the prefixes that hold all that it begins with."""
     unit = 1 if own is None else own.unit
     values = gains if own is None else unit * gains + own.of(seeds)
     worth = np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
-    upper = None if largest is None else Decimal(int((worth + largest)[len(problem.forced) :].min())) / unit
+    upper = None if largest is None else Decimal(int((worth + largest)[len(problem.prefix) :].min())) / unit
     return Choice(seeds, gains, Decimal(int(worth[-1])) / unit, upper, unit, hit)

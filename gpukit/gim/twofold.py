@@ -4,7 +4,6 @@ A certificate bounds what was missed and says little of it where probabilities a
 sets are few. How much of that there is, the *optimism*, shows on the other half. docs/gim.md says what is proved.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
@@ -17,12 +16,11 @@ from gpukit.gim.judge import Candidate, Verdict, judge
 from gpukit.gim.opim import Progress, sure
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
+from gpukit.gim.sentinel import Another, exchange, gains
 from gpukit.worlds.collection import Collection, extend_both
 
-Another = Callable[[int], Collection]
-
-START = 1024
-"""Sets of a half at the first size that is tried, where they are not too large."""
+START, START_EARLY = 1024, 512
+"""Sets of a half at the first size that is tried, where they are not too large; where they end at a sentinel."""
 
 PILOT = 16
 """The plan begins at START / PILOT sets, which tell how large sets are."""
@@ -96,7 +94,8 @@ def settle(
     params, known = problem.params, problem.known
     assert params.optimism is not None
     with timer.phase("bounds"):
-        start = max(START, -(-params.fewest // 2))
+        least_sets = START if problem.sentinel is None else START_EARLY
+        start = max(least_sets, -(-params.fewest // 2))
         plan = twofold_plan(problem.family, params.epsilon, -(-start // PILOT), params.max_members // 2)
         least = problem.least_known
     size = _first_size(problem, plan, first, second, timer)
@@ -193,10 +192,15 @@ def _answer(
     """Judge the two choices and the simple rules on sets of their own, and return the best with its guarantee."""
     from gpukit.gim.baselines import simple_rules
 
-    candidates = [Candidate("rr-sets", halves.choices[0].seeds)]
+    choices = list(halves.choices)
+    if problem.unique or set(choices[0].seeds.tolist()) == set(choices[1].seeds.tolist()):
+        choices.pop()
+    candidates = [Candidate("rr-sets", one.seeds) for one in choices]
+    if problem.sentinel is not None:
+        with timer.phase("judging"):
+            swapped = [exchange(problem, one.seeds, another, halves.size) for one in choices]
+        candidates += [Candidate("rr-sets", seeds) for seeds in swapped if seeds is not None]
     if not problem.unique:
-        if set(halves.choices[0].seeds.tolist()) != set(halves.choices[1].seeds.tolist()):
-            candidates.append(Candidate("rr-sets", halves.choices[1].seeds))
         with timer.phase("selection"):
             candidates += [Candidate(name, seeds) for name, seeds in simple_rules(problem)]
     with timer.phase("judging"):
@@ -205,15 +209,18 @@ def _answer(
     with timer.phase("bounds"):
         own, itself = problem.known.own(seeds), problem.self_spread(seeds)
         proved = opim_lower(verdict.hits[best], verdict.sets, problem.known.gamma, plan.a, own, itself)
-        chosen = candidates[best].name == "rr-sets"
+        chosen = best < len(choices)
         if chosen:
             proved = max(proved, lower[best])
         ratio = Decimal(1) if problem.unique or proved >= upper else proved / upper
         history[-1] = replace(history[-1], lower=float(proved))
     kind = "certified"
-    if ratio < plan.target and halves.size >= plan.cap and chosen:
-        ratio, kind = sure(problem, plan, halves.choices[best], halves.size), "a priori"
-    gains = halves.choices[best].gains if chosen else verdict.gains
-    choice = Choice(seeds, gains, Decimal(0), None)
+    if ratio < plan.target and halves.size >= plan.cap and chosen and problem.sentinel is None:
+        ratio, kind = sure(problem, plan, choices[best], halves.size), "a priori"
+    newly = choices[best].gains if chosen else verdict.gains
+    if newly is None:
+        with timer.phase("judging"):
+            newly = gains(problem, seeds, another, halves.size)
+    choice = Choice(seeds, newly, Decimal(0), None)
     drawn = 2 * halves.size + verdict.sets
     return Settled(choice, candidates, verdict, drawn, ratio, kind, converged, history)

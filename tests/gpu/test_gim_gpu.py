@@ -49,3 +49,18 @@ def test_launch_shapes_change_nothing(random_graph, gpu, block, grid):
     graph = random_graph(3000, 20_000, 4)
     params = Params(k=10, sampler="scan", min_sets=5000)
     check_same(maximise(graph, params), maximise(graph, params, gpu, shape=PerEdge(block, grid)))
+
+
+@pytest.mark.parametrize("scheme", [Weights("const", 0.3), Weights("const", 0.08)], ids=str)
+@pytest.mark.parametrize("params", [Params(k=5), Params(k=20, sets="plain"), Params(k=5, optimism=None)], ids=range(3))
+def test_sentinels_equal_the_cpu(random_graph, gpu, monkeypatch, scheme, params):
+    """A graph of many large sets, and a sentinel that is found on both."""
+    from gpukit.gim import run, sentinel
+
+    found = []
+    monkeypatch.setattr(
+        run, "find", lambda problem, another: found.append(sentinel.find(problem, another)) or found[-1]
+    )
+    graph = random_graph(3000, 60_000, 4, scheme)
+    check_same(maximise(graph, params), maximise(graph, params, gpu))
+    assert found[0] == found[1] is not None

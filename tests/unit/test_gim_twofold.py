@@ -73,7 +73,7 @@ def test_sizes_and_failures_are_those_of_the_page(random_graph):
     family = validate(graph, Params(k=4, sets="plain")).family
     plan = twofold_plan(family, 0.2, 64, 1 << 20)
     assert plan.steps == 15 and plan.largest == 64 << 14
-    bounds, judged = 3 * plan.steps, 2 * 4
+    bounds, judged = 3 * plan.steps, 2 * 6
     assert float(plan.a) == pytest.approx(math.log(60 * 1.5 * (bounds + judged)))
     tail, rho = math.log(13 * 60), 1 - 1 / math.e
     root = rho * math.sqrt(tail) + math.sqrt(rho * (math.log(math.comb(60, 4)) + tail))

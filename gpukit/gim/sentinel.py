@@ -1,0 +1,135 @@
+"""High influence: where a set holds a good part of the graph, sets end at a vertex that is chosen first.
+
+A set that has a seed is hit, whatever else it has. With one *sentinel* chosen beforehand nearly all large sets end
+after a few steps, and the greedy choice, its certificate and its optimism are those of whole sets with that seed given.
+Which seed was given shows in none of them, so at the end the sentinel is exchanged for whatever is best in its place.
+docs/gim.md has the proof. After Guo, Wang, Wei, Chen, "Influence maximization revisited", SIGMOD 2020 (HIST), whose
+sets may hold or lack members by the order of the search; here order decides nothing.
+"""
+
+from decimal import Decimal
+from typing import Protocol
+
+import numpy as np
+
+from gpukit.gim.baselines import degree_by_probability
+from gpukit.gim.problem import Problem
+from gpukit.worlds.collection import Collection, Query
+from gpukit.worlds.reverse import NEVER, Ending
+
+PILOT_FIRST, SWAP_FIRST, GAINS_FIRST = (3 << 46) + (1 << 45), (3 << 46) + (2 << 43), (3 << 46) + (1 << 43)
+"""First sample ids of the sets of the pilot, of the exchange, and of those that say what each seed gains."""
+
+PILOT_SETS, LARGE_SETS = 64, 4
+"""A sentinel is used if so many of the pilot's sets are large."""
+
+LARGE = (256, 4096)
+"""A set is large if it has more than 1/64 of the vertices; at least and at most so many: shorter ones cost little."""
+
+TRIES = 4
+"""Vertices that are tried as the sentinel, those of the largest expected degree."""
+
+MET = 3, 4
+"""A sentinel is to be in three quarters as many of the pilot's sets as there are large ones."""
+
+WORTHWHILE = Decimal("0.001")
+"""A sentinel is exchanged if that adds more than so large a share of the spread: sets that end at other vertices cost
+more."""
+
+
+class Another(Protocol):
+    """Returns an empty collection that begins at an id, whose sets may end early."""
+
+    def __call__(self, first: int, ending: Ending = NEVER) -> Collection:
+        """Return the collection."""
+
+
+def find(problem: Problem, another: Another) -> int | None:
+    """Return the sentinel for a problem, or None where whole sets are cheap or a choice cannot begin with any vertex.
+
+    Parameters
+    ----------
+    problem : Problem
+    another : callable
+        Returns an empty collection that begins at an id.
+
+    Notes
+    -----
+    Costs 64 sets of up to 4,096 members, and where many are larger, for each vertex tried the same sets until they
+    meet it.
+    """
+    params, n = problem.params, problem.graph.n
+    asked = params.sentinels == "auto" and params.bound == "opim" and params.model == "ic" and params.rounds == 1
+    usual = params.sampler == "skip" and params.selection == "index" and problem.costs is None
+    if not asked or not usual or len(problem.forced) or problem.k_max < 2 or problem.unique or n <= LARGE[0]:
+        return None
+    limit = min(max(n // 64, LARGE[0]), LARGE[1])
+    large = _ended(another, Ending(np.zeros(n, np.uint8), 1, -1, limit))
+    if large < LARGE_SETS:
+        return None
+    barred = np.zeros(n, np.bool_) if problem.blocked is None else problem.blocked[:n]
+    for vertex in degree_by_probability(problem.graph, min(TRIES, problem.k_max), barred).tolist():
+        if MET[1] * _ended(another, ends_at(n, [vertex])) >= MET[0] * large:
+            return vertex
+    return None
+
+
+def _ended(another: Another, ending: Ending) -> int:
+    """Return how many of the pilot's sets end early."""
+    sets = another(PILOT_FIRST, ending)
+    sets.extend(PILOT_SETS)
+    return sets.ended()
+
+
+def ends_at(n: int, vertices: list[int] | np.ndarray, stand: int = -1) -> Ending:
+    """Return the rule by which a set ends at the first of some vertices, and what it is then."""
+    marks = np.zeros(n, np.uint8)
+    marks[vertices] = 1
+    return Ending(marks, 1, stand, n)
+
+
+def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -> np.ndarray | None:
+    """Return seeds with another vertex in place of the sentinel; None where none is better by more than noise.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a sentinel.
+    seeds : int32 array, shape (k,)
+        The sentinel first.
+    another : callable
+        Returns an empty collection that begins at an id.
+    size : int
+        Sets to draw, which end at the other seeds and had no part in their choice.
+
+    Returns
+    -------
+    int32 array, shape (k,), or None
+        Of these, the one of the largest expected degree first, so that it can be the sentinel of later sets.
+    """
+    others, n = seeds[1:], problem.graph.n
+    sets = another(SWAP_FIRST, ends_at(n, others))
+    sets.extend(size)
+    blocked = np.zeros(n, np.bool_) if problem.blocked is None else problem.blocked.copy()
+    blocked[others] = True
+    best = sets.select(Query(1, blocked=blocked, own=problem.known.in_units(size)))
+    if best.seeds[0] == seeds[0]:
+        return None
+    hits, ended = int(best.gains[0]), sets.ended()
+    before, either = sets.coverage(np.concatenate([seeds[:1], best.seeds]))[1:].tolist()
+    noise, known, gamma = 2 * Decimal(2 * either - before - hits).sqrt(), problem.known, problem.known.gamma
+    better = known.own(best.seeds) - known.own(seeds[:1]) + gamma * (hits - before - noise) / size
+    if better <= WORTHWHILE * (known.own(seeds) + gamma * (ended + before) / size):
+        return None
+    found = np.concatenate([others, best.seeds])
+    barred = np.ones(n, np.bool_)
+    barred[found] = False
+    first = int(degree_by_probability(problem.graph, 1, barred)[0])
+    return np.concatenate([[first], found[found != first]]).astype(np.int32)
+
+
+def gains(problem: Problem, seeds: np.ndarray, another: Another, size: int) -> np.ndarray:
+    """Return, as int64 (k,), how many of ``size`` fresh sets each seed newly hits; they end at the first one."""
+    sets = another(GAINS_FIRST, ends_at(problem.graph.n, seeds[:1], int(seeds[0])))
+    sets.extend(size)
+    return np.diff(sets.coverage(seeds))
