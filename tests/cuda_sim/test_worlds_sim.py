@@ -246,7 +246,7 @@ def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
 
 def eight(gpu):
     """Return the request for the first eight samples."""
-    return gpu.reverse.samples(5, 0, 8)._replace(kept=gpu._all.view)
+    return gpu.reverse.samples(5, 0, 8, gpu.ending)._replace(kept=gpu._all.view, marks=gpu._marks.view)
 
 
 def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph, monkeypatch):
