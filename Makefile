@@ -21,7 +21,6 @@ RUN := PATH="$(abspath $(BIN)):$$PATH"
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
-	@echo "The report: results/report.html"
 
 # The tests of a file stay together, so that what they share, a whole run of the workflow among it, is made once. The
 # longest files come first: one that is begun last leaves the other cores idle.

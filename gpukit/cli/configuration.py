@@ -5,6 +5,7 @@ command for a shell.
 """
 
 import copy
+import difflib
 import json
 import math
 import re
@@ -100,9 +101,18 @@ def _check_schema(config: dict[str, Any], schema: Path) -> None:
     for error in kind(json.loads(schema.read_text(encoding="utf-8"))).iter_errors(config):
         key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
         text = " ".join(error.message.split())
-        raise InputError(
-            f"{key.lstrip('.') or 'top level'}: {text if len(text) < 200 else f'{text[:80]} … {text[-100:]}'}"
-        )
+        text = text if len(text) < 200 else f"{text[:80]} … {text[-100:]}"
+        if error.validator == "additionalProperties":
+            text = _unknown(error.instance, error.schema["properties"])
+        raise InputError(f"{key.lstrip('.') or 'top level'}: {text}")
+
+
+def _unknown(section: dict[str, Any], known: dict[str, Any]) -> str:
+    """Say which key of a section is none, which is nearest to it, and which there are."""
+    name = next(key for key in section if key not in known)
+    near = difflib.get_close_matches(name, known, 1)
+    nearest = f"did you mean {near[0]}? " if near else ""
+    return f"there is no key {name[:60]!r}; {nearest}Known: {', '.join(known)}"
 
 
 def _check_numbers(config: dict[str, Any]) -> None:

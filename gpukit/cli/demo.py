@@ -7,11 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
@@ -26,8 +25,7 @@ _log = logging.getLogger("gpukit")
 NEEDED = ("snakemake", "jinja2", "matplotlib")
 PATIENCE_S = 2
 """Time that jobs have to end by themselves after an interrupt; after 3 s the command itself ends (`interrupts`)."""
-_TAIL = 200
-"""Lines of Snakemake's log in which a failure is looked for."""
+_STEPS = re.compile(r"(\d+) of \d+ steps \(.*\) done")
 
 
 @with_run("threads")
@@ -114,7 +112,7 @@ def _write_own(path: Path, configuration: dict[str, Any]) -> None:
 
 
 def run_snakemake(folder: Path, words: list[str]) -> int:
-    """Run the workflow in a folder with a line for each job that is done; return how many there were.
+    """Run the workflow in a folder, which says on the screen what is done; return how many jobs were.
 
     All that Snakemake says goes into ``demo.log``.
 
@@ -123,31 +121,35 @@ def run_snakemake(folder: Path, words: list[str]) -> int:
     InputError
         If it fails, with the first line that says why.
     """
-    command = [sys.executable, "-m", "snakemake", *words]
-    last: deque[str] = deque(maxlen=_TAIL)
-    with (
-        open(folder / "demo.log", "w", encoding="utf-8") as log,
-        subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, encoding="utf-8", errors="replace", process_group=0,
-        ) as process,
-    ):  # fmt: skip
-        assert process.stdout is not None
+    command = [sys.executable, "-m", "snakemake", "--logger", "gpukit", *words]
+    before = set(_logs(folder))
+    with subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), process_group=0
+    ) as process:
         try:
-            jobs = _tell(_kept(process.stdout, log, last))
+            process.wait()
         except BaseException:
             _end(process)
             raise
+        finally:
+            written = [log.read_text(encoding="utf-8", errors="replace") for log in sorted(set(_logs(folder)) - before)]
+            write_text(folder / "demo.log", "".join(written))
+    lines = "".join(written).splitlines()
     if process.returncode:
-        why = next((line for line in last if line.startswith("gpukit: error: ")), "") or _first_error(last)
+        why = next((line for line in lines if line.startswith("gpukit: error: ")), "") or _first_error(lines)
         raise InputError(
             f"the workflow failed: {why.removeprefix('gpukit: error: ').strip()}; {folder / 'demo.log'} says more, and "
             "the same command goes on from there"
         )
-    return jobs
+    return max((int(found[1]) for line in lines if (found := _STEPS.match(line))), default=0)
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
+def _logs(folder: Path) -> list[Path]:
+    """Return what Snakemake wrote of its runs in a folder."""
+    return list((folder / ".snakemake/log").glob("*.log"))
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
     """End Snakemake and all its jobs, for which it would wait; SIGINT is ignored by what a shell started aside."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
@@ -156,31 +158,10 @@ def _end(process: "subprocess.Popen[str]") -> None:
             process.wait(PATIENCE_S)
 
 
-def _kept(lines: Iterable[str], log: TextIO, last: "deque[str]") -> Iterator[str]:
-    """Yield the lines of Snakemake, which are kept in its log."""
-    for line in lines:
-        log.write(line)
-        log.flush()
-        last.append(line)
-        yield line.rstrip("\n")
-
-
-def _tell(lines: Iterable[str]) -> int:
-    """Say which jobs are done, by the lines of Snakemake's log; return how many there were."""
-    titles: dict[str, str] = {}
-    done, ended = 0, ""
-    for line in lines:
-        if found := re.fullmatch(r"(?:local)?[Jj]ob (\d+): (.+)", line):
-            titles[found[1]] = found[2]
-        elif found := re.fullmatch(r"Finished job(?:id: )?(\d+)(?: \(Rule: (\w+)\))?\.?", line):
-            ended = titles.get(found[1], found[2] or "")
-        elif found := re.fullmatch(r"(\d+) of (\d+) steps \(.*\) done", line):
-            done = int(found[1])
-            _log.info("%*s of %s  %s", len(found[2]), found[1], found[2], ended)
-    return done
-
-
-def _first_error(lines: Iterable[str]) -> str:
+def _first_error(lines: Sequence[str]) -> str:
     """Return the first line that tells of an error, or the last line."""
     every = [" ".join(line.split()) for line in lines if line.strip()]
-    return next((line for line in every if re.search(r"(?i)\berror\b", line)), every[-1] if every else "no word of it")
+    return next(
+        (line for line in every if re.search(r"(?i)\berror\b", line)),
+        every[-1] if every else "what it said stands above",
+    )

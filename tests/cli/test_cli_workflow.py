@@ -1,6 +1,8 @@
 """The workflow outside a checkout, and the demo."""
 
+import contextlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -12,7 +14,7 @@ import yaml
 
 from gpukit import __version__
 from gpukit.cli import demo, workflow
-from gpukit.cli.common import Run, set_logging
+from gpukit.cli.common import Run
 from gpukit.cli.configuration import check_configuration
 from gpukit.errors import InputError, UsageError
 
@@ -137,14 +139,40 @@ rule second:
 """
 
 
-def test_every_step_is_a_line_and_the_rest_is_in_the_log(tmp_path, capsys):
+def test_every_step_is_a_line_and_the_rest_is_in_the_log(tmp_path, capfd):
     """As Snakemake itself says it, in the version that is installed."""
     (tmp_path / "Snakefile").write_text(STEPS % "cp {input} {output}")
-    set_logging(0)
     assert demo.run_snakemake(tmp_path, ["--cores", "1"]) == 3
-    said = capsys.readouterr().err.splitlines()
-    assert said == ["gpukit: 1 of 3  Making the first", "gpukit: 2 of 3  second", "gpukit: 3 of 3  all"]
-    assert "Finished jobid" in (tmp_path / "demo.log").read_text()
+    said = [re.sub(r"[\d.]+ s\b", "T s", line) for line in capfd.readouterr().err.splitlines()]
+    steps = ["1 of 3  first: 1 job, T s", "2 of 3  second: 1 job, T s"]
+    assert said[:-1] == ["3 jobs in 3 steps", *steps, "Done: 3 jobs in T s"]
+    assert said[-1].startswith("The log: ") and "Finished jobid" in (tmp_path / "demo.log").read_text()
+
+
+def test_a_run_that_fails_says_which_job_and_why(tmp_path, capfd):
+    (tmp_path / "Snakefile").write_text(STEPS % "echo 'no such luck' > {log}; exit 3")
+    text = (tmp_path / "Snakefile").read_text().replace('output: "b.txt"', 'output: "b.txt"\n    log: "b.log"')
+    (tmp_path / "Snakefile").write_text(text)
+    with pytest.raises(InputError):
+        demo.run_snakemake(tmp_path, ["--cores", "1"])
+    said = capfd.readouterr().err.splitlines()
+    at = said.index("Failed: second")
+    assert said[at : at + 3] == ["Failed: second", "no such luck", "Its log: b.log"] and len(said) <= 8
+
+
+def test_on_a_terminal_a_bar_moves_and_goes(tmp_path):
+    (tmp_path / "Snakefile").write_text(STEPS % "cp {input} {output}")
+    above, below = os.openpty()
+    command = [sys.executable, "-m", "snakemake", "--logger", "gpukit", "--cores", "1"]
+    done = subprocess.run(command, cwd=tmp_path, stdout=below, stderr=below, timeout=120)
+    os.close(below)
+    text = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(above, 4096):
+            text += part
+    os.close(above)
+    assert done.returncode == 0 and b"[################........] 2 of 3" in text
+    assert b"#" not in text[text.index(b"Done: 3 jobs") :]
 
 
 def test_a_step_that_fails_says_why(tmp_path):
