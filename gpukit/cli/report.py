@@ -45,10 +45,17 @@ def table(
         ),
     ],
     out: Annotated[str, option("--out", "The TSV file to write.")],
+    graph: Annotated[
+        list[str] | None, option("--graph GRAPH=G.h5", "A graph, for the degrees of seeds; repeat it.")
+    ] = None,
 ) -> None:
     """Collect records or artifacts into one tidy table with units in the column names."""
     labelled = [(path, path) for path in records] if kind == "artifacts" else _labelled(records)
-    tables.write_table(kind, tables.make_table(kind, labelled), out)
+    if graph and kind != "seeds":
+        raise UsageError(f"--graph is for the table of seeds, not of {kind}; leave it out")
+    rows = tables.make_table(kind, labelled)
+    gim.add_degrees(rows, dict(_labelled(graph or [])))
+    tables.write_table(kind, rows, out)
     run.finish()
 
 
@@ -159,6 +166,29 @@ def plot_ego(
 ) -> None:
     """Draw the ego-network of the first vertex of an answer, coloured by circle."""
     ego.plot_ego(egos, answers, out)
+    run.finish()
+
+
+@app.command("figures")
+@with_run()
+def figures(
+    run: Run,
+    table: Annotated[list[str], option("--table KIND=FILE", "A table; repeat it.")],
+    figure: Annotated[list[str], option("--figure NAME=FILE", "A figure to draw, as spread/GRAPH/MODEL; repeat it.")],
+    egos: Annotated[
+        list[str] | None, option("--egos GRAPH/MODEL=E.h5", "Ego-networks, for ego/GRAPH/MODEL; repeat it.")
+    ] = None,
+    answers: Annotated[
+        list[str] | None, option("--answers GRAPH/MODEL=D.h5", "The answer that they belong to; repeat it.")
+    ] = None,
+) -> None:
+    """Draw many figures of the page at once, by the names that `report page` has for them."""
+    from gpukit.report.figures import draw_figures
+    from gpukit.report.parts import Parts
+
+    draw_figures(
+        Parts(_read(table), dict(_labelled(figure))), dict(_labelled(egos or [])), dict(_labelled(answers or []))
+    )
     run.finish()
 
 

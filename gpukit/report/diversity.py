@@ -6,7 +6,18 @@ from typing import Any
 from gpukit.errors import InputError
 from gpukit.report.figure import draw_bars
 from gpukit.report.parts import Parts
-from gpukit.report.records import INSTANCE, WHERE, Fields, Kind, Row, need_rows, of, phase_fields, record_kind
+from gpukit.report.records import (
+    INSTANCE,
+    WHERE,
+    Fields,
+    Kind,
+    Row,
+    longest,
+    need_rows,
+    of,
+    phase_fields,
+    record_kind,
+)
 from gpukit.report.style import CIRCLES, GRID, MUTED, SERIES
 from gpukit.report.text import vertex
 
@@ -158,4 +169,12 @@ def section(parts: Parts) -> dict[str, Any]:
         "graphs": list(graphs.values()),
         "scores": parts.figure("scores"),
         "time": parts.figure("diversity-time"),
+        "longest": longest(parts.rows("diversity-runs"), (*PHASES, "other")),
+        "spans": _spans(top),
     }
+
+
+def _spans(top: list[Row]) -> str:
+    """Say what the distribution of the scores shows."""
+    many, best = sum(row["score"] > 1 for row in top), max(row["score"] for row in top)
+    return f"{many:,} of the {len(top):,} vertices listed have more than one circle; the most that any has is {best:,}."

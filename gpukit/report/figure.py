@@ -116,7 +116,7 @@ def draw_curves(
     value: str = "spread_vertices",
     axis: str = "spread, vertices reached",
     error: str = "stderr_vertices",
-    columns: int = 4,
+    columns: int = 2,
 ) -> None:
     """Draw a quantity of methods, by default the spread, against the number of seeds.
 
@@ -140,7 +140,7 @@ def draw_curves(
     columns : int
         Entries in a row of the legend.
     """
-    with draw(path, name, (5.2, 3.5)) as (figure, axes):
+    with draw(path, name, (4.4, 3.5)) as (figure, axes):
         for number, method, points in lines_of(rows, methods):
             axes.errorbar(
                 [row["k"] for row in points],
@@ -168,7 +168,7 @@ def draw_bars(
     *,
     axis: str,
     total: str = "",
-    columns: int = 4,
+    columns: int = 3,
 ) -> None:
     """Draw horizontal bars stacked out of parts.
 
@@ -188,7 +188,7 @@ def draw_bars(
         Entries in a row of the legend.
     """
     labels = [label(one) for one in labels]
-    with draw(path, name, (5.2, 0.9 + 0.36 * len(labels))) as (figure, axes):
+    with draw(path, name, (4.4, 1.1 + 0.36 * len(labels))) as (figure, axes):
         # Each part begins where the one before it ends.
         left = [0.0] * len(labels)
         for title, colour, values in parts:

@@ -1,6 +1,7 @@
 """gIM in the report: its tables, figures and section of the page."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from gpukit.report import records
@@ -39,12 +40,43 @@ def _seeds(path: str) -> list[Row]:
 
     found = read_seeds(path)
     seeds = (found.seeds if found.labels is None else found.labels).tolist()
-    return [{"rank": rank, "vertex": seed} for rank, seed in enumerate(seeds, start=1)]
+    gains = [math.nan] * len(seeds) if found.gains is None else found.gains.astype(float).tolist()
+    return [
+        {"rank": rank, "vertex": seed, "out_degree": math.nan, "gain_sets": gain}
+        for rank, (seed, gain) in enumerate(zip(seeds, gains, strict=True), start=1)
+    ]
+
+
+def add_degrees(rows: list[Row], graphs: Mapping[str, str]) -> None:
+    """Fill in the out-degrees of seeds whose graph is given.
+
+    Parameters
+    ----------
+    rows : list of dict
+        A table of kind ``seeds``; changed in place.
+    graphs : mapping of str to str
+        Paths of ``graph`` artifacts by the name of the graph.
+
+    Raises
+    ------
+    InputError
+        If a file is broken, or a seed is not in it.
+    """
+    from gpukit.artifacts import read_graph
+
+    for name, path in graphs.items():
+        own = of(rows, graph=name)
+        graph = read_graph(path, transpose=False)
+        inside = graph.internal([row["vertex"] for row in own])
+        for row, degree in zip(own, graph.indptr[inside + 1] - graph.indptr[inside], strict=True):
+            row["out_degree"] = float(degree)
 
 
 KINDS = {
     "runs": records.record_kind(records.INSTANCE, "gim run", RUN),
-    "seeds": records.Kind(records.INSTANCE, {"rank": int, "vertex": vertex}, _seeds),
+    "seeds": records.Kind(
+        records.INSTANCE, {"rank": int, "vertex": vertex, "out_degree": float, "gain_sets": float}, _seeds
+    ),
     "spread": records.Kind({**records.INSTANCE, "method": str}, records.SPREAD, records.spread_rows),
 }
 """The tables; a guarantee or an estimate of ``nan`` is none."""
@@ -109,12 +141,17 @@ def section(parts: Parts) -> dict[str, Any]:
                 "run": run,
                 "model": MODELS.get(model, model),
                 "curve": curve,
-                "seeds": [row["vertex"] for row in of(seeds, graph=graph, model=model)],
+                "seeds": of(seeds, graph=graph, model=model),
+                "reached": {point["k"]: point for point in curve[0]["points"]},
                 "figure": parts.figure(f"spread/{graph}/{model}"),
                 **_finding(run, curve),
             }
         )
-    return {"instances": instances, "runtime": parts.figure("runtime")}
+    return {
+        "instances": instances,
+        "runtime": parts.figure("runtime"),
+        "longest": records.longest(parts.rows("runs"), (*PHASES, "other")),
+    }
 
 
 def _finding(run: Row, curve: Curve) -> dict[str, Any]:

@@ -27,7 +27,11 @@ RUN: Fields = {
 }
 
 
-TIMES: Fields = {"k": (int, "number"), "time_s": (float, lambda record: float(record["choice_s"]))}
+TIMES: Fields = {
+    "k": (int, "number"),
+    "vertex": (str, lambda record: str(record["seeds"][record["number"] - 1])),
+    "time_s": (float, lambda record: float(record["choice_s"])),
+}
 
 LEVELS: Fields = {
     "level": (int, lambda record: record["number"] - 1),
@@ -82,10 +86,10 @@ def plot(rows: list[Row], graph: str, view: str, path: str) -> None:
     chosen = records.rows_of(rows, graph)
     name = f"imgpu-{view}-{graph}"
     if view == "spread":
-        draw_curves(path, name, f"{graph}, independent cascade", chosen, SIMULATORS, columns=3)
+        draw_curves(path, name, f"{graph}, independent cascade", chosen, SIMULATORS, columns=2)
     elif view == "time":
         axis = "time until the k-th is chosen, s"
-        draw_curves(path, name, graph, chosen, SIMULATORS, value="time_s", axis=axis, error="", columns=3)
+        draw_curves(path, name, graph, chosen, SIMULATORS, value="time_s", axis=axis, error="", columns=2)
     elif view == "levels":
         _draw_levels(path, name, graph, chosen)
     else:
@@ -96,7 +100,7 @@ def plot(rows: list[Row], graph: str, view: str, path: str) -> None:
 
 
 def _draw_levels(path: str, name: str, graph: str, rows: list[Row]) -> None:
-    with draw(path, name, (5.2, 3.0)) as (_, axes):
+    with draw(path, name, (4.4, 3.0)) as (_, axes):
         axes.bar([row["level"] for row in rows], [row["components"] for row in rows], color=SERIES[0], zorder=2)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
@@ -121,6 +125,11 @@ def section(parts: Parts) -> dict[str, Any]:
                 "run": own["fixed"],
                 "methods": [{"name": name, **own[method]} for method, name in SIMULATORS.items() if method in own],
                 "curve": curve,
+                "seeds": of(parts.rows("imgpu-times"), graph=graph, method="fixed"),
+                "reached": {point["k"]: point for point in curve[0]["points"]},
+                "quickest": _quickest([own[method] for method in SIMULATORS if method in own]),
+                "flat": _flat(of(parts.rows("imgpu-levels"), graph=graph)),
+                "switched": _switched(of(parts.rows("imgpu-switches"), graph=graph)),
                 "figures": {view: parts.figure(f"imgpu-{view}/{graph}") for view in VIEWS},
                 **_finding(own["fixed"], curve),
             }
@@ -137,3 +146,24 @@ def _finding(run: Row, curve: Curve) -> dict[str, Any]:
         apart = abs(run["spread_estimate_vertices"] - best["spread_vertices"])
         found["apart"] = apart / error if error else 0.0
     return found
+
+
+def _quickest(runs: list[Row]) -> str:
+    """Say which of the methods that were timed chose its seeds first."""
+    first = min(runs, key=lambda row: row["time_choice_s"])
+    return f"The first to be done: {SIMULATORS[first['method']]}, after {first['time_choice_s']:.3g} s."
+
+
+def _switched(rows: list[Row]) -> str:
+    """Say whether the optimisations help here."""
+    spent = {row["optimisation"]: row["time_pass_s"] for row in rows}
+    best = min(spent, key=lambda name: spent[name])
+    if best == "none":
+        return "None of the optimisations helps here: without any of them a pass is the shortest."
+    return f"The shortest pass has {SWITCHES[best]}: {spent['none'] / spent[best]:.1f} times as fast as without."
+
+
+def _flat(rows: list[Row]) -> str:
+    """Say how many of the components lie on the first two levels."""
+    share = sum(row["components"] for row in rows if row["level"] < 2) / sum(row["components"] for row in rows)
+    return f"{100 * share:.0f} % of the components of a world lie on its first two levels, of {len(rows)}."

@@ -179,7 +179,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
             axes.ticklabel_format(axis="y", useOffset=False)
         axes.minorticks_off()
         name_axes(axes, "k", QUANTITIES[quantity][1], graph)
-        legend(figure, axes)
+        legend(figure, axes, columns=2)
 
 
 def plot_arrivals(rows: list[Row], path: str) -> None:
@@ -201,7 +201,7 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
     """
     records.need_rows(rows, "the table of arrivals")
     graphs = dict.fromkeys(row["graph"] for row in rows)
-    with draw(path, "arrivals", (5.2, 3.4)) as (figure, axes):
+    with draw(path, "arrivals", (4.4, 3.4)) as (figure, axes):
         for number, graph in enumerate(graphs):
             points = of(rows, graph=graph)
             axes.plot(
@@ -216,14 +216,14 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
         axes.set_xscale("log")
         axes.set_yscale("log")
         name_axes(axes, "walks of the index that end at a vertex", "vertices with at least as many")
-        legend(figure, axes, columns=3)
+        legend(figure, axes, columns=2)
 
 
 def section(parts: Parts) -> dict[str, Any]:
     """Return what the template ``kpar.html.j2`` shows, out of the tables whose names begin with ``kpar``."""
     times, sizes, best = parts.rows("kpar-times"), parts.rows("kpar-index"), parts.rows("kpar-answers")
     quality = {(row["graph"], row["method"], row["k"]): row for row in parts.rows("kpar-quality")}
-    queries = parts.rows("kpar-queries")
+    queries, arrivals = parts.rows("kpar-queries"), parts.rows("kpar-arrivals")
     graphs: list[dict[str, Any]] = []
     for size in sizes:
         graph = size["graph"]
@@ -249,7 +249,20 @@ def section(parts: Parts) -> dict[str, Any]:
                 "positions": sum(row["positions"] for row in kpar),
                 "answer": of(best, graph=graph, method="kpar"),
                 "truth": {row["vertex"]: row for row in of(best, graph=graph, method="truth")},
-                "figures": {name: parts.figure(f"kpar-{name}/{graph}") for name in QUANTITIES},
+                "fastest": _fastest(rows, query_ms(exact[-1])),
+                "most": max((row["omega_i_walks"] for row in of(arrivals, graph=graph)), default=0),
+                "time": parts.figure(f"kpar-time/{graph}"),
             }
         )
     return {"graphs": graphs, "arrivals": parts.figure("arrivals")}
+
+
+def _fastest(rows: list[Row], exact_ms: float) -> str:
+    """Say who is fastest at the most places: kPAR, a competitor, or the power method."""
+    k = max(row["k"] for row in rows)
+    times = {row["name"]: row["ms"] for row in rows if row["k"] == k} | {RANKINGS["truth"]: exact_ms}
+    own, best = times[RANKINGS["kpar"]], min(times, key=lambda name: times[name])
+    if best == RANKINGS["kpar"]:
+        second = min((name for name in times if name != best), key=lambda name: times[name])
+        return f"At k = {k:,} kPAR is the fastest, {times[second] / own:.1f} times as fast as {second}."
+    return f"At k = {k:,} {best} is faster than kPAR: {times[best]:.3g} ms against {own:.3g} ms."

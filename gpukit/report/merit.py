@@ -72,7 +72,7 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
         return
     axis, value = VIEWS[view]
     etas = sorted({row["eta"] for row in chosen})
-    with draw(path, name, (5.2, 3.5)) as (figure, axes):
+    with draw(path, name, (4.4, 3.5)) as (figure, axes):
         for number, policy in enumerate(POLICIES):
             points = [(eta, [value(row) for row in own]) for eta in etas if (own := of(chosen, policy=policy, eta=eta))]
             if points:
@@ -93,7 +93,7 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
         axes.set_xticks(etas)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         name_axes(axes, "η, vertices to activate", axis, f"{graph}, {MODELS.get(model, model)}")
-        legend(figure, axes)
+        legend(figure, axes, columns=2)
 
 
 def section(parts: Parts) -> dict[str, Any]:
@@ -119,6 +119,9 @@ def section(parts: Parts) -> dict[str, Any]:
                 "anchor": f"merit-{len(instances) + 1}",
                 "run": own[0],
                 "last": ours[-1],
+                "costs": _costs([line for line in lines if line["eta"] == etas[-1]]),
+                "slowest": _slowest(of(own, policy="coupled", eta=etas[-1])),
+                "quicker": _quicker([line for line in lines if line["eta"] == etas[-1]]),
                 "lines": lines,
                 "reached": all(row["activated_vertices"] >= row["eta"] for row in own),
                 "agree": _agree(own),
@@ -145,3 +148,25 @@ def _agree(rows: list[Row]) -> bool | None:
             outcome = (row["cost"], row["activated_vertices"], row["rounds"], row["seeds"])
             facts[row["policy"]][row["eta"], row["world"]] = outcome
     return facts["coupled"] == facts["regenerate"] if facts["regenerate"] else None
+
+
+def _quicker(lines: list[dict[str, Any]]) -> str:
+    """Say which way to keep the sets plans a campaign for the largest target first."""
+    first = min(lines, key=lambda line: line["time_s"]["mean"])
+    return f"At η = {first['eta']:,} the quickest is {first['name']}, with {first['time_s']['mean']:.3g} s a campaign."
+
+
+def _costs(lines: list[dict[str, Any]]) -> str:
+    """Say which way to keep the sets reaches the largest target at the least cost."""
+    costs = {line["name"]: line["cost"]["mean"] for line in lines}
+    least = min(costs, key=lambda name: costs[name])
+    if max(costs.values()) == costs[least]:
+        return f"At η = {lines[0]['eta']:,} a campaign costs {costs[least]:.2f}, whichever way the sets are kept."
+    return f"At η = {lines[0]['eta']:,} the cheapest is {least}, at {costs[least]:.2f} on average."
+
+
+def _slowest(rows: list[Row]) -> str:
+    """Say what MERIT spends most of its time on."""
+    spent = {phase: mean(row[f"time_{phase}_s"] for row in rows) for phase in PHASES}
+    phase = max(spent, key=lambda name: spent[name])
+    return f"MERIT spends most on the phase {phase}: {spent[phase]:.2f} s of a campaign."

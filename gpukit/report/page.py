@@ -1,4 +1,4 @@
-"""One self-contained HTML page out of tables and figures: no script, no network, light and dark."""
+"""One self-contained HTML page: answers by graph, then evidence, then time and provenance; no network."""
 
 import math
 import platform
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpukit import __version__
 from gpukit.errors import UsageError
@@ -19,27 +19,41 @@ from gpukit.report.text import printable
 PACKAGES = ("numba", "numpy", "scipy", "h5py", "snakemake")
 TEMPLATES = Path(__file__).with_name("templates")
 
+
+class Section(NamedTuple):
+    """A part of the page: name, the table that asks for it, the module that fills its template, and what it says."""
+
+    name: str
+    table: str
+    module: Any
+    label: str
+    subtitle: str
+    holds: str
+    title: str = ""
+
+
 SECTIONS = (
-    ("paper", "items", paper, "What does the paper say?", "Its tables and figures, rebuilt"),
-    ("gim", "runs", gim, "Who should hear it first?", "Influence maximisation by gIM"),
-    ("imgpu", "imgpu-runs", imgpu, "And by plain simulation?", "Greedy choice over simulated worlds by IMGPU"),
-    ("kpar", "kpar-queries", kpar, "Who matters most to whom?", "Top-k personalised PageRank by kPAR"),
-    (
-        "merit",
-        "merit-campaigns",
-        merit,
-        "Who should hear it next, and at what price?",
-        "Minimum-cost seeding in rounds by MERIT",
+    Section("paper", "items", paper, "", "Its tables and figures, rebuilt", "", "What does the paper say?"),
+    Section(
+        "gim", "runs", gim, "gIM", "Influence maximisation: who to tell",
+        "Spread against simple rules, and certificates",
     ),
-    (
-        "diversity",
-        "diversity-runs",
-        diversity,
-        "Whose friends fall into the most circles?",
-        "Structural diversity search",
+    Section(
+        "imgpu", "imgpu-runs", imgpu, "IMGPU", "Greedy choice over simulated worlds: who to tell",
+        "Spread and time against other methods, and its worlds",
     ),
-)
-"""Name, the table whose presence asks for the section, the module that fills its template, title and subtitle."""
+    Section(
+        "kpar", "kpar-queries", kpar, "kPAR", "Top-k personalised PageRank: who is close",
+        "Time and quality against the power method, and the index",
+    ),
+    Section(
+        "merit", "merit-campaigns", merit, "MERIT", "Minimum-cost seeding in rounds: what it costs",
+        "Cost and time against the target",
+    ),
+    Section(
+        "diversity", "diversity-runs", diversity, "Structural diversity", "Who spans circles", "Scores and checks"
+    ),
+)  # fmt: skip
 
 
 def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str, str]) -> None:
@@ -69,11 +83,7 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
     except ImportError:
         raise UsageError("the page needs the package jinja2; install gpukit[report]") from None
     parts = Parts(tables, figures)
-    sections = [
-        {"name": name, "title": title, "subtitle": subtitle, "data": module.section(parts)}
-        for name, table, module, title, subtitle in SECTIONS
-        if tables.get(table)
-    ]
+    sections = [one._asdict() | {"data": one.module.section(parts)} for one in SECTIONS if tables.get(one.table)]
     if not sections:
         raise UsageError("there is nothing to show; give at least the tables of one system")
     environment = Environment(
@@ -96,12 +106,35 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
     every = [row for rows in tables.values() for row in rows]
     text = environment.get_template("page.html.j2").render(
         sections=sections,
+        answers=_answers({one["name"]: one["data"] for one in sections}),
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)
+
+
+ASKED = {"gim": "who to tell", "imgpu": "", "kpar": "who is close", "diversity": "who spans circles"}
+ASKED |= {"merit": "what it costs"}
+
+
+def _answers(found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what each system says of a graph, by graph."""
+    answers: dict[str, dict[str, Any]] = {}
+    for name, question in ASKED.items():
+        data = found.get(name, {})
+        for item in data.get("graphs", []) + data.get("instances", []):
+            graph = item["name"] if "name" in item else item["run"]["graph"]
+            answer = answers.setdefault(graph, dict.fromkeys(ASKED) | {"asked": [], "gim": [], "merit": []})
+            if name in ("gim", "merit"):
+                answer[name].append(item)
+            else:
+                answer[name] = item
+            question = question or "who to tell"
+            if question not in answer["asked"]:
+                answer["asked"].append(question)
+    return answers
 
 
 def _shown(value: Any) -> Any:

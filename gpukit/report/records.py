@@ -213,6 +213,16 @@ def work_seconds(record: Mapping[str, Any]) -> float:
     return sum(float(spent) for name, spent in record["time_s"].items() if name not in (*ASIDE, "total"))
 
 
+def longest(rows: list[Row], phases: Sequence[str]) -> str:
+    """Say in a sentence which of the runs took longest, and what for."""
+    row = max(rows, key=lambda one: one["time_total_s"])
+    phase = max(phases, key=lambda one: row[f"time_{one}_s"])
+    return (
+        f"The longest run, {row['graph']} {row['model']}, took {row['time_total_s']:.2f} s, "
+        f"{row[f'time_{phase}_s']:.2f} s of it for {phase}."
+    )
+
+
 def phase_fields(phases: tuple[str, ...]) -> Fields:
     """Return the columns of the seconds of some phases, of all the others together, and of the total."""
 

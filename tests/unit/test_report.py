@@ -108,7 +108,7 @@ def test_wrong_tables_are_refused(tmp_path, tables):
     with pytest.raises(InputError, match="No such file"):
         read_table("seeds", str(tmp_path / "missing.tsv"))
     broken = tmp_path / "broken.tsv"
-    broken.write_text("graph\tmodel\trank\tvertex\ntoy\tic\tfirst\t40\n")
+    broken.write_text("graph\tmodel\trank\tvertex\tout_degree\tgain_sets\ntoy\tic\tfirst\t40\t3\t2\n")
     with pytest.raises(InputError, match="line 2"):
         read_table("seeds", str(broken))
 
@@ -182,7 +182,9 @@ def test_page_stands_alone(tables, tmp_path):
     assert len(found.ids) == len(set(found.ids))
     assert found.references
     assert all(reference.startswith("#") and reference[1:] in found.ids for reference in found.references)
-    assert "script" not in found.tags and "link" not in found.tags
+    assert "link" not in found.tags and "img" not in found.tags and found.tags.count("script") == 1
+    script = text[text.index("<script>") : text.index("</script>")]
+    assert len(script) < 6000 and not re.search(r"https?:(?!//www.w3.org/2000/svg)|fetch|import|src", script)
     assert '<html lang="en">' in text and "prefers-color-scheme: dark" in text
     assert not re.search(r"#[0-9a-f]{6}", text[text.index("<body>") :]), "a fixed colour would not follow the dark mode"
 

@@ -97,6 +97,8 @@ def test_tables_of_imgpu_hold_what_the_commands_said(folder, tables):
     for method in ("fixed", "pmia"):
         times = [row["time_s"] for row in tables["imgpu-times"] if row["method"] == method]
         record = read(folder, f"{method}.json")
+        chosen = [row["vertex"] for row in tables["imgpu-times"] if row["method"] == method]
+        assert chosen == list(map(str, record["seeds"]))
         assert times == record["choice_s"] and times == sorted(times) and len(times) == 4
         assert 0 < times[-1] < record["time_s"]["total"]
     levels = [row["components"] for row in tables["imgpu-levels"]]
@@ -181,3 +183,17 @@ def test_page_needs_what_its_sections_show(folder, tables, figures):
         write_page(out, tables | {"imgpu-runs": tables["imgpu-runs"][1:]}, figures)
     with pytest.raises(InputError, match="no rows of coupled for η = 12 on toy"):
         write_page(out, tables | {"merit-campaigns": tables["merit-campaigns"][2:]}, figures)
+
+
+def test_the_page_says_what_its_charts_show():
+    def line(name, cost):
+        return {"name": name, "eta": 1000, "cost": {"mean": cost}}
+
+    same = "At η = 1,000 a campaign costs 2.50, whichever way the sets are kept."
+    assert merit._costs([line("MERIT", 2.5), line("PASTI", 2.5)]) == same
+    wins = "At η = 1,000 the cheapest is PASTI, at 2.40 on average."
+    assert merit._costs([line("MERIT", 2.5), line("PASTI", 2.4)]) == wins
+    rows = [dict.fromkeys((f"time_{phase}_s" for phase in merit.PHASES), 0.1) | {"time_judge_s": t} for t in (0.0, 0.6)]
+    assert merit._slowest(rows) == "MERIT spends most on the phase judge: 0.30 s of a campaign."
+    levels = [{"level": level, "components": count} for level, count in enumerate((60.0, 30.0, 10.0))]
+    assert imgpu._flat(levels) == "90 % of the components of a world lie on its first two levels, of 3."

@@ -90,7 +90,7 @@ def test_results_are_there_and_sensible(finished):
         ("tiny", "lt", "30", "92"),
     ]
     page = (results / "report.html").read_text()
-    figures = 3 + 4 + 4 + 6 + 5  # of gIM, IMGPU, kPAR, MERIT and structural diversity
+    figures = 3 + 4 + 2 + 6 + 5  # of gIM, IMGPU, kPAR, MERIT and structural diversity
     assert "tiny" in page and page.count("<svg") == figures == len(list((results / "figures").glob("*.svg")))
     assert (results / "seeds/tiny/sharded-lt.h5").stat().st_size > 0
     sharded = json.loads((results / "runs/tiny/sharded-lt.json").read_text())
@@ -202,7 +202,7 @@ def test_what_was_deleted_is_made_again(finished):
     assert {path: path.read_bytes() for path in results.rglob("*.h5")} == before
     said = max((finished / ".snakemake/log").glob("*.log")).read_text()
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", said, flags=re.MULTILINE))
-    assert jobs == {"all": "1", "diversity_egos": "1", "plot_ego": "1", "report_page": "1", "total": "4"}
+    assert jobs == {"all": "1", "diversity_egos": "1", "figures": "1", "report_page": "1", "total": "4"}
 
 
 def test_a_warm_up_that_is_killed_costs_no_report(tmp_path):

@@ -69,7 +69,6 @@ wildcard_constraints:
     k="[0-9]+",
     ranking="kpar|fora|monte-carlo",
     circle="comp|core|truss",
-    quantity="time|precision|ndcg",
     simulator="celf|mixgreedy|newgreedy|esmce|pmia",
     mode="fixed|fresh",
     policy="coupled|regenerate|anew",

@@ -20,13 +20,13 @@ rule evaluate_spread:
         runtime="1h",
     params:
         prefixes=",".join(map(str, config["evaluate"]["prefixes"])),
-        runs=config["evaluate"]["runs"],
+        runs=simulated,
         seed=config["seed"],
     message:
         "Spread of {wildcards.method}'s seeds on {wildcards.graph} under {wildcards.model}"
     shell:
         "python -m gpukit evaluate spread {input.graph:q} --seeds {input.seeds:q} --model {wildcards.model}"
-        " --prefixes {params.prefixes} --runs {params.runs} --seed {params.seed} --out {output.metrics:q}"
+        " --prefixes {params.prefixes} {params.runs} --seed {params.seed} --out {output.metrics:q}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 

@@ -24,6 +24,12 @@ def seeds(wildcards):
     return f"<results>/seeds/{wildcards.graph}/{wildcards.method}{suffix}.h5"
 
 
+def simulated(wildcards):
+    """Return the options that say when a simulation ends: with a small error, or after so many runs."""
+    error, runs = config["evaluate"]["error"], config["evaluate"]["runs"]
+    return f"--error {error} --max-runs {runs}" if error else f"--runs {runs}"
+
+
 def directions(wildcards):
     """Return the option that makes a directed graph undirected, for systems that need it so."""
     return "" if GRAPHS[wildcards.graph]["undirected"] else "--undirected"

@@ -24,7 +24,7 @@ if RANKED:
     FIGURES |= {
         f"kpar-{quantity}/{graph}": f"<results>/figures/kpar-{quantity}-{graph}.svg"
         for graph in RANKED
-        for quantity in ("time", "precision", "ndcg")
+        for quantity in ("time",)
     }
     ARTIFACTS += [f"<results>/kpar/{graph}/rank.h5" for graph in RANKED] + list(INDEXES.values())
     ARTIFACTS += [f"{path}.h5" for path in ANSWERS.values()]

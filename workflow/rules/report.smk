@@ -1,10 +1,22 @@
-# Figures that need nothing but a table.
-PLOTS = {
-    "runtime": "runs",
-    "arrivals": "kpar-arrivals",
-    "scores": "diversity-top",
-    "diversity-time": "diversity-runs",
-}
+# Every figure but those of a paper's items, which come with their tables.
+DRAWN = {name: path for name, path in FIGURES.items() if not name.startswith("item/")}
+EGOS = {name.removeprefix("ego/"): name for name in DRAWN if name.startswith("ego/")}
+DRAWN_FROM = sorted(
+    {
+        {
+            "spread": "spread",
+            "runtime": "runs",
+            "arrivals": "kpar-arrivals",
+            "scores": "diversity-top",
+            "diversity-time": "diversity-runs",
+            "kpar-time": "kpar-queries",
+            **{f"imgpu-{view}": table for view, table in IMGPU_VIEWS.items()},
+            **{f"merit-{view}": "merit-campaigns" for view in MERIT_VIEWS},
+        }[name.partition("/")[0]]
+        for name in DRAWN
+        if not name.startswith("ego/")
+    }
+)
 
 
 # Cells and measures are what the items of a paper are made of; the page shows the items.
@@ -14,6 +26,7 @@ PAGE_TABLES = [*(kind for kind in TABLES if not kind.startswith(("cells-", "meas
 rule table:
     input:
         records=lambda wildcards: list(TABLES[wildcards.kind].values()),
+        graphs=lambda wildcards: [f"<results>/graphs/{name}.h5" for name in on("gim") if wildcards.kind == "seeds"],
     output:
         table=report("<results>/tables/{kind}.tsv", caption="../report/table.rst", category="Tables"),
     log:
@@ -31,10 +44,13 @@ rule table:
     params:
         kind=lambda wildcards: kind_of(wildcards.kind) if PAPER else wildcards.kind,
         records=lambda wildcards, input: labelled(TABLES[wildcards.kind], input.records),
+        graphs=lambda wildcards, input: (
+            [f"--graph={one}" for one in labelled(on("gim"), input.graphs)] if input.graphs else []
+        ),
     message:
         "Table of {wildcards.kind}"
     shell:
-        "python -m gpukit report table {params.kind} {params.records:q} --out {output.table:q} > {log:q} 2>&1"
+        "python -m gpukit report table {params.kind} {params.records:q} {params.graphs:q} --out {output.table:q} > {log:q} 2>&1"
 
 
 use rule table as table_artifacts with:
@@ -49,128 +65,44 @@ use rule table as table_artifacts with:
     params:
         kind="artifacts",
         records=lambda wildcards, input: input.records,
+        graphs=[],
     message:
         "Table of the artifacts and their digests"
 
 
-# The figures: what is drawn, out of which files, and which part of them.
-rule plot:
-    input:
-        table=lambda wildcards: f"<results>/tables/{PLOTS[wildcards.figure]}.tsv",
-    output:
-        figure=report("<results>/figures/{figure}.svg", caption="../report/figure.rst", category="Figures"),
-    log:
-        "<logs>/report/plot-{figure}.log",
-    benchmark:
-        "<benchmarks>/report/plot-{figure}.tsv"
-    wildcard_constraints:
-        figure="|".join(PLOTS),
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
-    params:
-        words=lambda wildcards, input: [wildcards.figure, input.table],
-    message:
-        "Figure: {wildcards.figure}"
-    shell:
-        "python -m gpukit report plot {params.words:q} --out {output.figure:q} > {log:q} 2>&1"
+if DRAWN:
 
-
-use rule plot as plot_spread with:
-    input:
-        table="<results>/tables/spread.tsv",
-    output:
-        figure=report(
-            "<results>/figures/spread-{graph}-{model}.svg", caption="../report/figure.rst", category="Figures"
-        ),
-    log:
-        "<logs>/report/plot-spread-{graph}-{model}.log",
-    benchmark:
-        "<benchmarks>/report/plot-spread-{graph}-{model}.tsv"
-    params:
-        words=lambda wildcards, input: ["spread", input.table, "--graph", wildcards.graph, "--model", wildcards.model],
-    message:
-        "Figure: spread against k on {wildcards.graph} under {wildcards.model}"
-
-
-use rule plot as plot_imgpu with:
-    input:
-        table=lambda wildcards: f"<results>/tables/{IMGPU_VIEWS[wildcards.view]}.tsv",
-    output:
-        figure=report("<results>/figures/imgpu-{view}-{graph}.svg", caption="../report/figure.rst", category="Figures"),
-    log:
-        "<logs>/report/plot-imgpu-{view}-{graph}.log",
-    benchmark:
-        "<benchmarks>/report/plot-imgpu-{view}-{graph}.tsv"
-    wildcard_constraints:
-        view="|".join(IMGPU_VIEWS),
-    params:
-        words=lambda wildcards, input: ["imgpu", input.table, "--graph", wildcards.graph, "--view", wildcards.view],
-    message:
-        "Figure: {wildcards.view} of IMGPU on {wildcards.graph}"
-
-
-use rule plot as plot_merit with:
-    input:
-        table="<results>/tables/merit-campaigns.tsv",
-    output:
-        figure=report(
-            "<results>/figures/merit-{view}-{graph}-{model}.svg", caption="../report/figure.rst", category="Figures"
-        ),
-    log:
-        "<logs>/report/plot-merit-{view}-{graph}-{model}.log",
-    benchmark:
-        "<benchmarks>/report/plot-merit-{view}-{graph}-{model}.tsv"
-    wildcard_constraints:
-        view="|".join(MERIT_VIEWS),
-    params:
-        words=lambda wildcards, input: ["merit", input.table]
-        + ["--graph", wildcards.graph, "--model", wildcards.model, "--view", wildcards.view],
-    message:
-        "Figure: {wildcards.view} of campaigns on {wildcards.graph} under {wildcards.model}"
-
-
-use rule plot as plot_kpar with:
-    input:
-        table=lambda wildcards: f"<results>/tables/kpar-{'queries' if wildcards.quantity == 'time' else 'quality'}.tsv",
-    output:
-        figure=report(
-            "<results>/figures/kpar-{quantity}-{graph}.svg", caption="../report/figure.rst", category="Figures"
-        ),
-    log:
-        "<logs>/report/plot-kpar-{quantity}-{graph}.log",
-    benchmark:
-        "<benchmarks>/report/plot-kpar-{quantity}-{graph}.tsv"
-    params:
-        words=lambda wildcards, input: [
-            "kpar",
-            input.table,
-            "--graph",
-            wildcards.graph,
-            "--quantity",
-            wildcards.quantity,
-        ],
-    message:
-        "Figure: {wildcards.quantity} of kPAR against k on {wildcards.graph}"
-
-
-use rule plot as plot_ego with:
-    input:
-        egos="<results>/diversity/{graph}/{circle}-ego.h5",
-        answers="<results>/diversity/{graph}/{circle}.h5",
-    output:
-        figure=report("<results>/figures/ego-{graph}-{circle}.svg", caption="../report/figure.rst", category="Figures"),
-    log:
-        "<logs>/report/plot-ego-{graph}-{circle}.log",
-    benchmark:
-        "<benchmarks>/report/plot-ego-{graph}-{circle}.tsv"
-    params:
-        words=lambda wildcards, input: ["ego", input.egos, "--answers", input.answers],
-    message:
-        "Picture: the friends of the first vertex of {wildcards.graph} by {wildcards.circle}"
+    # One process draws them all: to start one takes longer than to draw a figure.
+    rule figures:
+        input:
+            tables=[f"<results>/tables/{kind}.tsv" for kind in DRAWN_FROM],
+            egos=[f"<results>/diversity/{place}-ego.h5" for place in EGOS],
+            answers=[f"<results>/diversity/{place}.h5" for place in EGOS],
+        output:
+            figures=[
+                report(path, caption="../report/figure.rst", category="Figures", labels={"figure": name})
+                for name, path in DRAWN.items()
+            ],
+        log:
+            "<logs>/report/figures.log",
+        benchmark:
+            "<benchmarks>/report/figures.tsv"
+        conda:
+            CPU_ENV
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="10m",
+        params:
+            tables=lambda wildcards, input: [f"--table={one}" for one in labelled(DRAWN_FROM, input.tables)],
+            egos=lambda wildcards, input: [f"--egos={one}" for one in labelled(EGOS, input.egos)],
+            answers=lambda wildcards, input: [f"--answers={one}" for one in labelled(EGOS, input.answers)],
+            figures=lambda wildcards, output: [f"--figure={one}" for one in labelled(DRAWN, output.figures)],
+        message:
+            "The figures"
+        shell:
+            "python -m gpukit report figures {params.tables:q} {params.egos:q} {params.answers:q} {params.figures:q}"
+            " > {log:q} 2>&1"
 
 
 KEPT = list(

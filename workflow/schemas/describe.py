@@ -154,7 +154,7 @@ class Diversity(Section):
     k: Annotated[int, Field(ge=2, lt=2**31)] = Field(default=4, description="Threshold of the models.")
     t: Positive = Field(default=100, description="Number of vertices to find; no graph may have fewer.")
     check: Annotated[int, Field(ge=0, lt=2**31)] = Field(
-        default=5000, description="Random vertices outside an answer that its check looks into."
+        default=2000, description="Random vertices outside an answer that its check looks into."
     )
 
 
@@ -162,12 +162,18 @@ class Evaluate(Section):
     """Parameters of `gpukit evaluate spread`."""
 
     prefixes: list[Positive] = Field(
-        default=[1, 5, 10, 20, 30, 40, 50],
+        default=[5, 10, 20, 30, 40, 50],
         min_length=1,
         json_schema_extra={"uniqueItems": True},
         description="Numbers of seeds at which the spread is measured.",
     )
-    runs: Annotated[int, Field(ge=2, lt=2**31)] = Field(default=5000, description="Cascades simulated for each spread.")
+    error: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=0.01,
+        description="Simulate until two standard errors are at most this share of each spread; 0: always `runs`.",
+    )
+    runs: Annotated[int, Field(ge=2, lt=2**31)] = Field(
+        default=5000, description="Most cascades simulated for each spread."
+    )
 
 
 class Shards(Section):
