@@ -7,7 +7,8 @@ part of the paper               file
 ==============================  ==============================================================================
 3, algorithm 1                  ``campaign.py`` (rounds), ``policy.py`` (one round), ``bounds.py`` (sizes)
 3.1, 3.3, algorithms 2 and 5    ``rule.py`` (what a set is), ``update_cpu.py`` and ``update_cuda.py``
-3.2, algorithms 3 and 4         ``cover_cpu.py`` and ``cover_cuda.py``, ``discover_cuda.py`` for who was activated
+3.2, algorithms 3 and 4         ``cover_cpu.py``, ``cover_cuda.py`` and ``best_cuda.py``; who was activated:
+                                ``discover_cuda.py``
 3.3 as printed, 5               ``paper`` (the biased update, and the competitors)
 ==============================  ==============================================================================
 

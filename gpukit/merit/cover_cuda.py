@@ -13,12 +13,11 @@ import numba
 from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.compiled import kernel
+from gpukit.merit.best_cuda import BLOCK, Best, best_of_block, best_of_grid_share, better, write_champion
 from gpukit.merit.discover_cuda import BATCH, find_marked
 from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, load_ahead, mark, marked, ring_of
 from gpukit.merit.update_cuda import OVERFLOW
 from gpukit.worlds.candidates_cuda import AT_ONCE
-
-BLOCK = 256
 
 BUCKET_BITS = 11
 BUCKETS = 1 << BUCKET_BITS
@@ -72,10 +71,6 @@ class Space(
     """
 
 
-class Best(namedtuple("Best", "vertex count cost")):
-    """A vertex for each thread of a block, with its count and its cost, in shared memory."""
-
-
 class Block(namedtuple("Block", "current names price marks shared")):
     """The candidates in a block's shared memory: counts, ids, costs; classes of ratios, or marks; and two numbers."""
 
@@ -89,55 +84,6 @@ def _class(count, cost):
         if ratio >> (bits + step) > 0:
             bits += step
     return 32 * bits + int32(ratio >> max(bits - 5, 0) & 31) if ratio > 0 else 0
-
-
-@cuda.jit(device=True)
-def better(count, cost, v, other_count, other_cost, other):
-    """Return whether the first vertex has the larger count per cost, or the same and the lower id; -1 is no vertex."""
-    if other < 0 or v < 0:
-        return v >= 0
-    left, right = int64(count) * int64(other_cost), int64(other_count) * int64(cost)
-    return left > right or (left == right and v < other)
-
-
-@cuda.jit(device=True)
-def best_of_block(vertex, count, cost, best):
-    """Leave the best of the vertices that a block's threads give (-1: none) in the first places of ``best``."""
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    best.vertex[tid], best.count[tid], best.cost[tid] = vertex, count, cost
-    cuda.syncthreads()
-    half = BLOCK // 2
-    while half > 0:
-        if tid < half and tid + half < block_size:
-            other = tid + half
-            if better(
-                best.count[other], best.cost[other], best.vertex[other],
-                best.count[tid], best.cost[tid], best.vertex[tid],
-            ):  # fmt: skip
-                best.vertex[tid], best.count[tid], best.cost[tid] = (
-                    best.vertex[other], best.count[other], best.cost[other]
-                )  # fmt: skip
-        cuda.syncthreads()
-        half //= 2
-
-
-@cuda.jit(device=True)
-def best_of_grid_share(work, costs):
-    """Return the best of every so many-th vertex, from the thread's own number on, with its count and cost."""
-    top, top_count, top_cost = int64(-1), int64(0), int64(1)
-    for v in range(cuda.grid(1), len(work), cuda.gridsize(1)):
-        count = int64(work[v])
-        if count > 0 and better(count, costs[v], v, top_count, top_cost, top):
-            top, top_count, top_cost = int64(v), count, int64(costs[v])
-    return top, top_count, top_cost
-
-
-@cuda.jit(device=True)
-def write_champion(best, champions):
-    """Write the best vertex of a block for the others, or the host."""
-    if cuda.threadIdx.x == 0:
-        block = cuda.blockIdx.x
-        champions[0, block], champions[1, block], champions[2, block] = best.vertex[0], best.count[0], best.cost[0]
 
 
 @cuda.jit(device=True)

@@ -1,10 +1,14 @@
-"""Candidates of greedy coverage on a GPU: which elements they are, their numbers, and how often they stand in entries.
+"""Candidates of greedy coverage on a GPU: how an epoch chooses and numbers them, and in which sets they are.
 
+What an epoch begins with: the counts of all elements, a histogram of these, the candidates, and their inverted index.
 An element has a bit in the lower half of a word of ``marks``, one word for 32 elements; the upper half is the number of
 the first candidate among these. So candidates are numbered in the order of their ids.
 """
 
 from numba import cuda, int32, int64, uint32, uint64
+
+from gpukit.device.prefix_sum_cuda import add_up
+from gpukit.worlds.sample_cuda import step
 
 AT_ONCE = 4
 """Members that a thread asks for before it looks at the first."""
@@ -14,6 +18,21 @@ PACKED = 40
 
 FREE, BLOCKED, FORCED = 0, 1, 2
 """States of an element."""
+
+BUCKETS = 256
+"""Buckets of counts: exact below 8, eight to a power of two above."""
+
+MAX_CANDIDATES = 8192
+"""Most candidates at a time: their counts lie in a block's shared memory, of which there are 48 KiB."""
+
+EPOCHS = 16
+"""How often the candidates are chosen at most; each time twice as many."""
+
+CONTROL_EPOCH = 1
+"""First place in ``control`` for an epoch's number of candidates; that of the outcome is before it."""
+
+CHOSEN = 1 << 30
+"""What is taken off the value of a candidate that was chosen: below zero it can neither be chosen nor count again."""
 
 
 @cuda.jit(device=True)
@@ -80,3 +99,195 @@ def count_candidates(entries, start, end, rank, stride, marks, taken):
             if places[i] >= 0:
                 cuda.atomic.add(taken, uint32(places[i]), 1)
         at += AT_ONCE * stride
+
+
+@cuda.jit(device=True)
+def _bucket(count):
+    if count < 8:
+        return int32(count)
+    exponent = 31 - cuda.clz(int32(count))
+    return int32(8 * (exponent - 2) + ((count >> (exponent - 3)) & 7))
+
+
+@cuda.jit(device=True)
+def bucket_floor(bucket):
+    """Return the lowest count of a bucket."""
+    if bucket < 8:
+        return int32(bucket)
+    return int32((8 + bucket % 8) << (bucket // 8 - 1))
+
+
+# The first epoch of a whole collection has these counts from sampling (Algorithm 3, line 13: Occur).
+@step
+def _start_counts(me, sets, remaining, fresh):
+    thread, threads = me.thread, me.threads
+    e = thread
+    while e < len(remaining):
+        remaining[e] = sets.counts[e] if fresh else 0
+        e += threads
+
+
+# Any other counts anew. Afterwards ``remaining`` is the number of uncovered sets that hold each element.
+@step
+def _count_uncovered(me, sets, work):
+    thread, threads = me.thread, me.threads
+    i = thread
+    while i < sets.used:
+        s = sets.entries[i] >> 32
+        if s < sets.size and work.covered[s] == 0:
+            cuda.atomic.add(work.remaining, sets.entries[i] & 0xFFFFFFFF, 1)
+        i += threads
+
+
+# Afterwards, and after a grid barrier, the epoch's histogram has the counts of all elements that may be chosen.
+@step
+def _fill_histogram(me, query, work, epoch, local):
+    tid, block_size = me.tid, me.block_size
+    thread, threads = me.thread, me.threads
+    for b in range(tid, BUCKETS, block_size):
+        local[b] = 0
+    cuda.syncthreads()
+    e = thread
+    while e < len(work.remaining):
+        value = value_of(work.remaining, query.own, query.unit, e)
+        if value > 0 and query.state[e] == FREE:
+            cuda.atomic.add(local, _bucket(value), 1)
+        e += threads
+    cuda.syncthreads()
+    for b in range(tid, BUCKETS, block_size):
+        if local[b] > 0:
+            cuda.atomic.add(work.histogram, epoch * BUCKETS + b, local[b])
+
+
+# Afterwards ``few[0]`` is the bucket from which on elements are candidates: enough of them, but not too many. It is
+# not below ``bucket``, that of the epoch before, where it cannot be.
+@step
+def _limit(me, query, work, epoch, bucket, local, few):
+    tid, block_size = me.tid, me.block_size
+    for b in range(tid, BUCKETS, block_size):
+        local[b] = work.histogram[epoch * BUCKETS + b]
+    cuda.syncthreads()
+    if tid == 0:
+        lower, reached = BUCKETS, int64(len(query.forced))
+        while lower > 1 and (lower >= bucket or reached < query.target << epoch):
+            more = local[lower - 1]
+            if reached + more > MAX_CANDIDATES:
+                break
+            lower -= 1
+            reached += more
+        few[0] = lower
+    cuda.syncthreads()
+
+
+# A prefix sum over the words of marks, first half. Afterwards, and after a grid barrier, each word has the bits of its
+# candidates, and ``parts`` how many candidates and occurrences each part of the words has.
+@step
+def _mark_candidates(me, query, work, limit, sums_of):
+    tid, block_size, block, blocks, _, _ = me
+    words = len(work.marks)
+    part = block
+    while part * block_size < words:
+        word = part * block_size + tid
+        bits, sums = int64(0), int64(0)
+        if word < words:
+            bits, sums = bits_of(work.remaining, query, limit, word)
+            work.marks[word] = bits
+        sums_of[tid] = sums
+        add_up(sums_of)
+        if tid == block_size - 1:
+            work.parts[part] = sums_of[tid]
+        cuda.syncthreads()
+        part += blocks
+
+
+# Second half. Afterwards, and after a grid barrier, candidates are numbered in the order of their ids, their lists have
+# their places, and ``control`` has their number.
+@step
+def _number_candidates(me, query, work, limit, sums_of, few, control, place):
+    tid, block_size, block, blocks, _, _ = me
+    words = len(work.marks)
+    part = block
+    while part * block_size < words:
+        word = part * block_size + tid
+        if tid == 0:
+            few[0] = 0
+        cuda.syncthreads()
+        before = int64(0)
+        for other in range(tid, part, block_size):
+            before += work.parts[other]
+        cuda.atomic.add(few, 0, before)
+        bits, sums = int64(0), int64(0)
+        if word < words and work.marks[word] > 0:
+            bits, sums = bits_of(work.remaining, query, limit, word)
+        sums_of[tid] = sums
+        add_up(sums_of)
+        before = few[0] + sums_of[tid] - sums
+        c, start = before >> PACKED, before & ((1 << PACKED) - 1)
+        if bits > 0:
+            work.marks[word] = bits | c << 32
+        while bits > 0:
+            e = 32 * word + cuda.ffs(int32(bits)) - 1
+            work.candidates[c] = e
+            work.list_start[c] = start
+            work.list_end[c] = start
+            start += work.remaining[e]
+            c += 1
+            bits &= bits - 1
+        if word == words - 1:
+            control[place] = c
+        cuda.syncthreads()
+        part += blocks
+
+
+# Afterwards, and after a grid barrier, ``inverted`` has the uncovered sets of each candidate.
+@step
+def _invert(me, sets, work, epoch):
+    thread, threads = me.thread, me.threads
+    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
+    at = thread
+    while at < sets.used:
+        find(sets.entries, at, threads, sets.used, work.marks, names, places)
+        for i in range(AT_ONCE):
+            s = names[i] >> 32
+            if places[i] >= 0 and s < sets.size and (epoch == 0 or work.covered[s] == 0):
+                work.inverted[uint64(cuda.atomic.add(work.list_end, uint32(places[i]), 1))] = s
+        at += AT_ONCE * threads
+
+
+@step
+def begin_epoch(me, grid, sets, query, work, block, epoch, bucket):
+    """Count anew; afterwards ``few[0]`` is the bucket of the epoch's candidates."""
+    fresh = sets.whole and epoch == 0
+    _start_counts(me, sets, work.remaining, fresh)
+    grid.sync()
+    if not fresh:
+        _count_uncovered(me, sets, work)
+        grid.sync()
+    _fill_histogram(me, query, work, epoch, block.local)
+    grid.sync()
+    _limit(me, query, work, epoch, bucket, block.local, block.few)
+
+
+@step
+def index_candidates(me, grid, sets, query, work, block, seeds, pick, control, epoch, limit):
+    """Return how many candidates there are, once they are numbered and their sets listed.
+
+    Afterwards all blocks have the candidates' counts, ``inverted`` their sets, and no seed has taken anything yet.
+    """
+    candidates_at = CONTROL_EPOCH + epoch
+    _mark_candidates(me, query, work, limit, block.best)
+    for c in range(me.thread, 4 * MAX_CANDIDATES, me.threads):
+        work.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
+    grid.sync()
+    _number_candidates(me, query, work, limit, block.best, block.few, control, candidates_at)
+    grid.sync()
+    total = int(control[candidates_at])
+    for c in range(me.tid, total, me.block_size):
+        block.current[c] = value_of(work.remaining, query.own, query.unit, work.candidates[c])
+    _invert(me, sets, work, epoch)
+    grid.sync()
+    for i in range(me.tid, pick, me.block_size):
+        word, bit = work.marks[seeds[i] >> 5], seeds[i] & 31
+        if word >> bit & 1 == 1:
+            block.current[number_of(word, bit)] -= int32(CHOSEN)
+    return total

@@ -12,7 +12,7 @@ import numpy as np
 from gpukit.device.arrays import Buffer, OutOfMemory, copy, side_stream, wait_for_stream, xp
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
-from gpukit.worlds import cover_cuda, room, sample_cuda, samplers_cuda, walk_cuda
+from gpukit.worlds import candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
 from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids, coverage_of, select_from
 from gpukit.worlds.cover_cpu import sort_sets
 from gpukit.worlds.cover_cuda import Sets
@@ -29,7 +29,7 @@ FEW_SETS, USUAL_MEMBERS = 64, 64
 SIDE_LAUNCH_SETS = 1 << 16
 """Sets of a launch that leaves room for another one beside it."""
 
-VALUES = cover_cuda.CHOSEN
+VALUES = candidates_cuda.CHOSEN
 """Values of elements at most where a GPU chooses."""
 
 SPARE_PAIRS = 1 << 22

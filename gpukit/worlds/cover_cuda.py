@@ -2,40 +2,38 @@
 
 The same idea and the same steps: only *candidates*, elements in many sets, can be chosen, and an inverted index of them
 finds the sets that a seed covers; when counts have fallen so far that another element could matter, the candidates are
-chosen again, and a new *epoch* begins. Where even that does not suffice (all sets are covered, or too many elements are
-equally frequent) the kernel says ``INCOMPLETE`` and the host chooses instead.
+chosen again, and a new *epoch* begins (``candidates_cuda.py``). Where even that does not suffice (all sets are covered,
+or too many elements are equally frequent) the kernel says ``INCOMPLETE`` and the host chooses instead.
 """
 
 from collections import namedtuple
 
-from numba import cuda, int32, int64, types, uint32, uint64
+from numba import cuda, int32, int64, types
 
 from gpukit.device.compiled import kernel
-from gpukit.device.prefix_sum_cuda import add_up
-from gpukit.worlds.candidates_cuda import AT_ONCE, FREE, PACKED, bits_of, count_candidates, find, number_of, value_of
+from gpukit.worlds.candidates_cuda import (
+    BUCKETS,
+    CHOSEN,
+    CONTROL_EPOCH,
+    EPOCHS,
+    MAX_CANDIDATES,
+    begin_epoch,
+    bucket_floor,
+    count_candidates,
+    index_candidates,
+    number_of,
+)
 from gpukit.worlds.sample_cuda import step
 
 BLOCK, WARP = 512, 32
 
-BUCKETS = 256
-"""Buckets of counts: exact below 8, eight to a power of two above."""
-
-MAX_CANDIDATES = 8192
-"""Most candidates at a time: their counts lie in a block's shared memory, of which there are 48 KiB."""
-
 LOSSES = 8
 """Candidates whose losses a thread asks for before it looks at the first."""
 
-EPOCHS = 16
-"""How often the candidates are chosen at most; each time twice as many."""
-
-STATUS, CONTROL_EPOCH, CONTROL = 0, 1, 1 + EPOCHS
-"""Places in ``control``: the outcome; from the second on, for each epoch, the number of candidates; its length."""
+STATUS, CONTROL = 0, CONTROL_EPOCH + EPOCHS
+"""Places in ``control``: the outcome; its length."""
 
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
-
-CHOSEN = 1 << 30
-"""What is taken off the value of a candidate that was chosen: below zero it can neither be chosen nor count again."""
 
 WARP_SETS, BLOCK_SETS, BEGIN, END = 0, 1, 2, 3
 """Places in shared memory: how many new sets warps take, how many the block takes, and the bounds of a list."""
@@ -135,21 +133,6 @@ class Shared(namedtuple("Shared", "current local quota best todo_start todo_size
     """
 
 
-@cuda.jit(device=True)
-def _bucket(count):
-    if count < 8:
-        return int32(count)
-    exponent = 31 - cuda.clz(int32(count))
-    return int32(8 * (exponent - 2) + ((count >> (exponent - 3)) & 7))
-
-
-@cuda.jit(device=True)
-def _bucket_floor(bucket):
-    if bucket < 8:
-        return int32(bucket)
-    return int32((8 + bucket % 8) << (bucket // 8 - 1))
-
-
 # OPIM-C, section 5: the terms of the bound. Afterwards ``largest`` is the sum of a prefix's k largest marginal counts.
 @cuda.jit(device=True)
 def _largest(snapshot, row, candidates, total, n, round_, k, histogram, few):
@@ -214,143 +197,6 @@ def _clear(me, sets, query, work, quota):
         work.histogram[b] = 0
     for b in range(tid, BUCKETS, block_size):
         quota[b] = query.k
-
-
-# The first epoch of a whole collection has these counts from sampling (Algorithm 3, line 13: Occur).
-@step
-def _start_counts(me, sets, remaining, fresh):
-    thread, threads = me.thread, me.threads
-    e = thread
-    while e < len(remaining):
-        remaining[e] = sets.counts[e] if fresh else 0
-        e += threads
-
-
-# Any other counts anew. Afterwards ``remaining`` is the number of uncovered sets that hold each element.
-@step
-def _count_uncovered(me, sets, work):
-    thread, threads = me.thread, me.threads
-    i = thread
-    while i < sets.used:
-        s = sets.entries[i] >> 32
-        if s < sets.size and work.covered[s] == 0:
-            cuda.atomic.add(work.remaining, sets.entries[i] & 0xFFFFFFFF, 1)
-        i += threads
-
-
-# Afterwards, and after a grid barrier, the epoch's histogram has the counts of all elements that may be chosen.
-@step
-def _fill_histogram(me, query, work, epoch, local):
-    tid, block_size = me.tid, me.block_size
-    thread, threads = me.thread, me.threads
-    for b in range(tid, BUCKETS, block_size):
-        local[b] = 0
-    cuda.syncthreads()
-    e = thread
-    while e < len(work.remaining):
-        value = value_of(work.remaining, query.own, query.unit, e)
-        if value > 0 and query.state[e] == FREE:
-            cuda.atomic.add(local, _bucket(value), 1)
-        e += threads
-    cuda.syncthreads()
-    for b in range(tid, BUCKETS, block_size):
-        if local[b] > 0:
-            cuda.atomic.add(work.histogram, epoch * BUCKETS + b, local[b])
-
-
-# Afterwards ``few[0]`` is the bucket from which on elements are candidates: enough of them, but not too many. It is
-# not below ``bucket``, that of the epoch before, where it cannot be.
-@step
-def _limit(me, query, work, epoch, bucket, local, few):
-    tid, block_size = me.tid, me.block_size
-    for b in range(tid, BUCKETS, block_size):
-        local[b] = work.histogram[epoch * BUCKETS + b]
-    cuda.syncthreads()
-    if tid == 0:
-        lower, reached = BUCKETS, int64(len(query.forced))
-        while lower > 1 and (lower >= bucket or reached < query.target << epoch):
-            more = local[lower - 1]
-            if reached + more > MAX_CANDIDATES:
-                break
-            lower -= 1
-            reached += more
-        few[0] = lower
-    cuda.syncthreads()
-
-
-# A prefix sum over the words of marks, first half. Afterwards, and after a grid barrier, each word has the bits of its
-# candidates, and ``parts`` how many candidates and occurrences each part of the words has.
-@step
-def _mark_candidates(me, query, work, limit, sums_of):
-    tid, block_size, block, blocks, _, _ = me
-    words = len(work.marks)
-    part = block
-    while part * block_size < words:
-        word = part * block_size + tid
-        bits, sums = int64(0), int64(0)
-        if word < words:
-            bits, sums = bits_of(work.remaining, query, limit, word)
-            work.marks[word] = bits
-        sums_of[tid] = sums
-        add_up(sums_of)
-        if tid == block_size - 1:
-            work.parts[part] = sums_of[tid]
-        cuda.syncthreads()
-        part += blocks
-
-
-# Second half. Afterwards, and after a grid barrier, candidates are numbered in the order of their ids, their lists have
-# their places, and ``control`` has their number.
-@step
-def _number_candidates(me, query, work, limit, sums_of, few, control, place):
-    tid, block_size, block, blocks, _, _ = me
-    words = len(work.marks)
-    part = block
-    while part * block_size < words:
-        word = part * block_size + tid
-        if tid == 0:
-            few[0] = 0
-        cuda.syncthreads()
-        before = int64(0)
-        for other in range(tid, part, block_size):
-            before += work.parts[other]
-        cuda.atomic.add(few, 0, before)
-        bits, sums = int64(0), int64(0)
-        if word < words and work.marks[word] > 0:
-            bits, sums = bits_of(work.remaining, query, limit, word)
-        sums_of[tid] = sums
-        add_up(sums_of)
-        before = few[0] + sums_of[tid] - sums
-        c, start = before >> PACKED, before & ((1 << PACKED) - 1)
-        if bits > 0:
-            work.marks[word] = bits | c << 32
-        while bits > 0:
-            e = 32 * word + cuda.ffs(int32(bits)) - 1
-            work.candidates[c] = e
-            work.list_start[c] = start
-            work.list_end[c] = start
-            start += work.remaining[e]
-            c += 1
-            bits &= bits - 1
-        if word == words - 1:
-            control[place] = c
-        cuda.syncthreads()
-        part += blocks
-
-
-# Afterwards, and after a grid barrier, ``inverted`` has the uncovered sets of each candidate.
-@step
-def _invert(me, sets, work, epoch):
-    thread, threads = me.thread, me.threads
-    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
-    at = thread
-    while at < sets.used:
-        find(sets.entries, at, threads, sets.used, work.marks, names, places)
-        for i in range(AT_ONCE):
-            s = names[i] >> 32
-            if places[i] >= 0 and s < sets.size and (epoch == 0 or work.covered[s] == 0):
-                work.inverted[uint64(cuda.atomic.add(work.list_end, uint32(places[i]), 1))] = s
-        at += AT_ONCE * threads
 
 
 # Algorithm 7, line 14. Afterwards the block's counts are those of the sets that the seeds so far do not cover. A thread
@@ -462,43 +308,6 @@ def _cover(me, sets, work, block, pick):
         base += me.threads
 
 
-# Afterwards ``few[0]`` is the bucket of the epoch's candidates.
-@step
-def _begin_epoch(me, grid, sets, query, work, block, epoch, bucket):
-    fresh = sets.whole and epoch == 0
-    _start_counts(me, sets, work.remaining, fresh)
-    grid.sync()
-    if not fresh:
-        _count_uncovered(me, sets, work)
-        grid.sync()
-    _fill_histogram(me, query, work, epoch, block.local)
-    grid.sync()
-    _limit(me, query, work, epoch, bucket, block.local, block.few)
-
-
-# Afterwards all blocks have the counts of the candidates, ``inverted`` their sets, and no seed has taken anything yet.
-# Returns the number of candidates.
-@step
-def _index_candidates(me, grid, sets, query, work, block, seeds, pick, control, epoch, limit):
-    candidates_at = CONTROL_EPOCH + epoch
-    _mark_candidates(me, query, work, limit, block.best)
-    for c in range(me.thread, 4 * MAX_CANDIDATES, me.threads):
-        work.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
-    grid.sync()
-    _number_candidates(me, query, work, limit, block.best, block.few, control, candidates_at)
-    grid.sync()
-    total = int(control[candidates_at])
-    for c in range(me.tid, total, me.block_size):
-        block.current[c] = value_of(work.remaining, query.own, query.unit, work.candidates[c])
-    _invert(me, sets, work, epoch)
-    grid.sync()
-    for i in range(me.tid, pick, me.block_size):
-        word, bit = work.marks[seeds[i] >> 5], seeds[i] & 31
-        if word >> bit & 1 == 1:
-            block.current[number_of(word, bit)] -= int32(CHOSEN)
-    return total
-
-
 # Block b sums the k largest marginal counts of prefix b, in each round.
 @step
 def _sum_largest(query, work, block, first_row, last_row, total, largest):
@@ -551,13 +360,13 @@ def greedy(sets, query, work, answer, control):
     pick, epoch, status = 0, 0, RUNNING
     bucket = BUCKETS
     while status == RUNNING:
-        _begin_epoch(me, grid, sets, query, work, block, epoch, bucket)
+        begin_epoch(me, grid, sets, query, work, block, epoch, bucket)
         if few[0] >= bucket:
             status = INCOMPLETE
             break
         bucket = int(few[0])
-        limit = _bucket_floor(bucket)
-        total = _index_candidates(me, grid, sets, query, work, block, answer.seeds, pick, control, epoch, limit)
+        limit = bucket_floor(bucket)
+        total = index_candidates(me, grid, sets, query, work, block, answer.seeds, pick, control, epoch, limit)
         epoch_first = pick
         while True:
             b = tid

@@ -7,7 +7,7 @@ from numba import cuda
 
 from gpukit.device.arrays import Buffer, cooperative_grid, xp
 from gpukit.device.launch import launch
-from gpukit.worlds import cover_cuda
+from gpukit.worlds import candidates_cuda, cover_cuda
 from gpukit.worlds.candidates_cuda import FORCED, FREE
 from gpukit.worlds.collection import Own, Query, Selection
 from gpukit.worlds.cover_cuda import CONTROL, Answer, DeviceQuery, Sets, Work
@@ -42,10 +42,10 @@ class Chooser:
 
     def __init__(self, reverse: Reverse) -> None:
         self.n, self.rounds, elements = reverse.n, reverse.rounds, reverse.elements
-        words, candidates = (elements + 31) // 32, cover_cuda.MAX_CANDIDATES
+        words, candidates = (elements + 31) // 32, candidates_cuda.MAX_CANDIDATES
         self.work = Work(
             remaining=Buffer(elements, np.int32),
-            histogram=Buffer(cover_cuda.BUCKETS * cover_cuda.EPOCHS, np.int32),
+            histogram=Buffer(candidates_cuda.BUCKETS * candidates_cuda.EPOCHS, np.int32),
             candidates=Buffer(candidates, np.int32),
             marks=Buffer(words, np.int64),
             parts=Buffer(words, np.int64),
@@ -63,7 +63,7 @@ class Chooser:
 
     def release(self) -> None:
         """Give back what grows with the number of seeds."""
-        self.work = self.work._replace(snapshot=Buffer((0, cover_cuda.MAX_CANDIDATES), np.int32))
+        self.work = self.work._replace(snapshot=Buffer((0, candidates_cuda.MAX_CANDIDATES), np.int32))
         self.all = Buffer(0, np.int64)
 
     def forget_index(self) -> None:
@@ -75,13 +75,13 @@ class Chooser:
         k, forced, blocked, bounds, own = query
         picks = k * self.rounds
         if len(self.work.snapshot) < picks + 1:
-            self.work = self.work._replace(snapshot=Buffer((picks + 1, cover_cuda.MAX_CANDIDATES), np.int32))
+            self.work = self.work._replace(snapshot=Buffer((picks + 1, candidates_cuda.MAX_CANDIDATES), np.int32))
         self.work.inverted.reserve(sets.used, 0, sets.used)
         self.work.covered.reserve(drawn, 0, drawn)
         self._restrict(forced, blocked)
         results = self._results(picks)
         wanted = self.none if len(forced) == 0 else Buffer(forced.astype(np.int32))
-        least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else cover_cuda.MAX_CANDIDATES
+        least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else candidates_cuda.MAX_CANDIDATES
         alone, unit = (self.none, 1) if own is None else (self._alone(own), own.unit)
         asked = DeviceQuery(
             self.n, self.rounds, k, wanted.view, self.state.view, max(least, 16 * picks), bounds, alone.view, unit

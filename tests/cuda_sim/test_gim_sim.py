@@ -20,13 +20,13 @@ CASES = [
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     from gpukit.gim import twofold
-    from gpukit.worlds import collection_cuda, cover_cuda
+    from gpukit.worlds import candidates_cuda, collection_cuda
 
     monkeypatch.setattr(twofold, "START", 64)
     monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 64)
     monkeypatch.setattr(collection_cuda, "FEW_SETS", 4)
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1000)
-    monkeypatch.setattr(cover_cuda, "MAX_CANDIDATES", 256)
+    monkeypatch.setattr(candidates_cuda, "MAX_CANDIDATES", 256)
 
 
 @pytest.mark.long

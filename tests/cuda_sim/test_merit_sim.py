@@ -19,11 +19,12 @@ from gpukit.worlds.reverse import prepare
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    from gpukit.merit import cover_cuda, sets_cuda
+    from gpukit.merit import best_cuda, cover_cuda, sets_cuda
 
     monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
     for name, value in (("BLOCK", 32), ("MAX_CANDIDATES", 32), ("WANTED", 2), ("EPOCHS", 2)):
         monkeypatch.setattr(cover_cuda, name, value)
+    monkeypatch.setattr(best_cuda, "BLOCK", 32)
     monkeypatch.setattr(sets_cuda, "INVERTED", 200)
 
 

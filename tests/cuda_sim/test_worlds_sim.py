@@ -17,11 +17,11 @@ from gpukit.worlds.reverse import Ending, prepare
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Launch little: the simulator runs about 10,000 threads a second."""
-    from gpukit.worlds import collection_cuda, cover_cuda
+    from gpukit.worlds import candidates_cuda, collection_cuda
 
     monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 16)
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 500)
-    monkeypatch.setattr(cover_cuda, "MAX_CANDIDATES", 128)
+    monkeypatch.setattr(candidates_cuda, "MAX_CANDIDATES", 128)
 
 
 def pair(graph, model, sampler, rounds=1, **options):

@@ -13,7 +13,7 @@ import numpy as np
 from gpukit.device.arrays import Buffer, xp
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError, UsageError
-from gpukit.merit.cover_cuda import BLOCK
+from gpukit.merit.best_cuda import BLOCK
 from gpukit.merit.paper import gamcss_cuda as kernels
 from gpukit.merit.sets import Selection, packed, top_by_ratio
 from gpukit.merit.sets_cuda import CudaSets

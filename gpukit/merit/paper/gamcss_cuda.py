@@ -4,7 +4,7 @@ import numba
 from numba import cuda, int32, int64
 
 from gpukit.device.compiled import kernel
-from gpukit.merit.cover_cuda import BLOCK, Best, best_of_block, best_of_grid_share, write_champion
+from gpukit.merit.best_cuda import BLOCK, Best, best_of_block, best_of_grid_share, write_champion
 from gpukit.merit.discover_cuda import BATCH, find_marked
 from gpukit.merit.table_cuda import Ring, at
 
