@@ -18,6 +18,9 @@ MOST_LINES = 80
 MOST_ARGUMENTS = 14
 """Names in a signature. Commands of the command line, and the questions of the Python API, have one for each option."""
 
+MOST_FILE_LINES = 500
+"""Lines of a file, of the package or of its tests; a longer one has two purposes."""
+
 ONE_FIELD_EACH = {"seeds_artifact"}
 """Functions that take the fields of an artifact one by one."""
 
@@ -47,6 +50,10 @@ def functions(path):
     return [node for node in ast.walk(TREES[path]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
+def lines_of(path):
+    return len(path.read_text().splitlines())
+
+
 def local(path):
     return str(path.relative_to(ROOT))
 
@@ -60,6 +67,11 @@ def test_functions_are_a_screen_or_two(path):
             first = min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)])
             above = " ".join(lines[max(0, first - 5) : first - 1])
             assert "whole:" in above, f"{one.name} is too long, and nothing above it says why"
+
+
+def test_files_have_one_purpose():
+    long = [path.name for path in (*FILES, *(ROOT.parent / "tests").rglob("*.py")) if lines_of(path) > MOST_FILE_LINES]
+    assert long == []
 
 
 @pytest.mark.parametrize(
