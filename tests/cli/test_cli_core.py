@@ -153,6 +153,27 @@ ROOT_COMMAND = typer.main.get_command(app.app)
 ALL = list(commands(ROOT_COMMAND, ROOT_COMMAND.make_context("gpukit", ["--help"], resilient_parsing=True)))
 
 
+def understood(words: list[str]) -> Any:
+    """Parse a line of the command line as it would be run, and return the context of its command."""
+    command = ROOT_COMMAND
+    context = command.make_context("gpukit", list(words), obj=tuple(words))
+    while hasattr(command, "list_commands"):
+        name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.make_context(name, words, parent=context)
+    return context
+
+
+def check_understood(words: list[str]) -> None:
+    """Check that a line names a command, and that the command is given what the line has, option for option."""
+    context = understood(words)
+    path = context.command_path.split()[1:]
+    assert path and words[: len(path)] == path
+    given = {one for one in context.command.params if context.get_parameter_source(one.name).name == "COMMANDLINE"}
+    known = {name: one for one in context.command.params for name in (*one.opts, *one.secondary_opts)}
+    named = {known[word.partition("=")[0]] for word in words[len(path) :] if word.partition("=")[0] in known}
+    assert given >= named and (given or len(words) == len(path))
+
+
 def test_all_commands_are_found() -> None:
     names = [words for words, _ in ALL]
     assert [] in names and ["doctor"] in names and ["gim", "run"] in names and ["graph", "generate", "rmat"] in names

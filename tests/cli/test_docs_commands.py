@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
+from test_cli_core import check_understood
 
 import gpukit
-from gpukit.cli import app
 
 ROOT = Path(gpukit.__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
@@ -50,11 +49,7 @@ def test_there_are_commands() -> None:
 def test_commands_are_understood(page: str, line: str) -> None:
     """Every option exists, takes what it is given, and none that is needed is missing."""
     words = shlex.split(line, comments=True)[1:]
-    command = typer.main.get_command(app.app)
-    context = command.make_context("gpukit", words, obj=tuple(words))
-    while hasattr(command, "list_commands"):
-        name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
-        context = command.make_context(name, words, parent=context)
+    check_understood(words)
 
 
 @pytest.mark.long
