@@ -4,6 +4,7 @@ Numba reads the variable when it is imported, so this needs a process of its own
 CPU twins run in the same process, so results are compared directly. Keep graphs tiny: about 10,000 threads a second.
 """
 
+import random
 import sys
 import threading
 from pathlib import Path
@@ -27,6 +28,81 @@ def pytest_collection_modifyitems(items) -> None:
 def simulator():
     """Return the device choice of the simulated GPU."""
     return Device("cuda", "simulator", (0,), 1, "simulator")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _threads_wait_without_being_polled():
+    """Let the last thread that comes to a barrier let the others go, in any order.
+
+    In the simulator itself another thread asks all of them over and over, and takes most of the time by that. Threads
+    take turns often, so that a barrier that is missing shows.
+    """
+    if not simulated():
+        yield
+        return
+    from numba.cuda.simulator import kernel
+
+    order = random.Random(1)
+
+    class Thread(kernel.BlockThread):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.gate = threading.Lock()
+            self.gate.acquire()
+
+        def run(self):
+            super().run()
+            self._manager.leave(self)
+
+        def syncthreads(self):
+            self._manager.arrive(self)
+            if self.abort:
+                raise RuntimeError("another thread of the block failed")
+
+    class Manager(kernel.BlockManager):
+        def run(self, grid_point, *args):
+            self.lock, self.ended, self.failure = threading.Lock(), threading.Event(), None
+            places = list(np.ndindex(*self._block_dim))
+            self.threads = [Thread(lambda: self._f(*args), self, grid_point, place, self._debug) for place in places]
+            self.live, self.waiting = len(places), []
+            for thread in self.threads:
+                thread.start()
+            self.ended.wait()
+            if self.failure:
+                raise self.failure[0].with_traceback(self.failure[1])
+
+        def arrive(self, thread):
+            with self.lock:
+                self.waiting.append(thread)
+                self.open()
+            thread.gate.acquire()
+
+        def leave(self, thread):
+            with self.lock:
+                self.live -= 1
+                if thread.exception and not self.failure:
+                    self.failure = thread.exception
+                    for other in self.threads:
+                        other.abort = True
+                self.open()
+
+        def open(self):
+            """Let all go if all threads that live are here, or one failed; threads in a loop may then never end."""
+            if self.failure or len(self.waiting) == self.live:
+                order.shuffle(self.waiting)
+                for thread in self.waiting:
+                    thread.gate.release()
+                self.waiting = []
+            if self.failure or self.live == 0:
+                self.ended.set()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(5e-5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "BlockManager", Manager)
+        patch.setattr(kernel, "BlockThread", Thread)
+        yield
+    sys.setswitchinterval(interval)
 
 
 @pytest.fixture
