@@ -12,7 +12,7 @@ from gpukit.cli.vertices import number
 from gpukit.errors import UsageError
 
 
-@with_run(*DEVICE)
+@with_run(*DEVICE, writes="record")
 def diversity(
     run: Run,
     graphs: GraphsArgument,

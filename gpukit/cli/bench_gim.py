@@ -20,7 +20,7 @@ QUALITY_KS = "5,50,200"
 SETS: settings.Sets = settings.default(settings.Sets)
 
 
-@with_run(*DEVICE, seed=1)
+@with_run(*DEVICE, seed=1, writes="record")
 def gim(
     run: Run,
     graphs: options.GraphsArgument,
@@ -60,7 +60,7 @@ def gim(
     record.finish()
 
 
-@with_run(*DEVICE, seed=1)
+@with_run(*DEVICE, seed=1, writes="record")
 def gim_quality(
     run: Run,
     graphs: options.GraphsArgument,

@@ -11,7 +11,7 @@ from gpukit.cli.options import SEEDS_TIMED, GraphsArgument, Kept, RepeatOption, 
 from gpukit.errors import UsageError
 
 
-@with_run("device", "threads", seed=1)
+@with_run("device", "threads", seed=1, writes="record")
 def imgpu(
     run: Run,
     graphs: GraphsArgument,

@@ -19,7 +19,7 @@ KS, QUALITY_KS = "100,1000", "10,100,1000"
 """Lengths of answers by default, where the graph has as many vertices."""
 
 
-@with_run("device", "threads", seed=1)
+@with_run("device", "threads", seed=1, writes="record")
 def kpar(
     run: Run,
     graphs: Annotated[list[Path] | None, argument("G.h5…", "Graphs to run on.")] = None,
@@ -79,7 +79,7 @@ def kpar(
     record.finish()
 
 
-@with_run(*DEVICE, seed=1)
+@with_run(*DEVICE, seed=1, writes="record")
 def kpar_quality(
     run: Run,
     graphs: GraphsArgument,

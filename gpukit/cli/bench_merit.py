@@ -16,7 +16,7 @@ from gpukit.device.select import choose
 from gpukit.errors import UsageError
 
 
-@with_run(*DEVICE, seed=1)
+@with_run(*DEVICE, seed=1, writes="record")
 def merit(
     run: Run,
     graphs: options.GraphsArgument,
@@ -61,7 +61,7 @@ def merit(
     record.finish()
 
 
-@with_run(*DEVICE, device="cuda", seed=1)
+@with_run(*DEVICE, device="cuda", seed=1, writes="record")
 def counters(
     run: Run,
     graphs: options.GraphsArgument,

@@ -44,7 +44,9 @@ def group(text: str) -> typer.Typer:
     return typer.Typer(help=text, no_args_is_help=True, add_completion=False)
 
 
-def with_run(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_run(
+    *names: str, writes: str | None = None, **defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that makes a command out of ``function(run, …)``.
 
     Parameters
@@ -53,6 +55,9 @@ def with_run(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Ca
         The common options that the command has, of :data:`COMMON`, and ``out``, which then is required; ``--json`` and
         ``-v`` every command has. A command whose output may be left out has a parameter ``out`` of its own, which the
         run gets to know, too.
+    writes : str, optional
+        The kind of file that the command writes: a kind of artifact, or one of :data:`gpukit.cli.outputs.SIGNS`. A file
+        of another kind is replaced with ``--force`` only, which the command then has, too.
     defaults
         Further ones, with defaults of the command.
     """
@@ -68,10 +73,13 @@ def with_run(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Ca
         for name in wanted:
             kind, usual = COMMON[name]
             parameters.append(_option(name, kind, defaults.get(name, usual)))
+        if writes is not None:
+            parameters.append(_option("force", options.ForceOption, False))
 
         @wraps(function)
         def command(**values: Any) -> None:
             run = Run(**{name: values[name] for name in ("out", *wanted) if name in values})
+            run.writes = writes
             given = {
                 name: kind(**{one.name: values[one.name] for one in fields(kind)}) for name, kind in groups.items()
             }
@@ -79,6 +87,7 @@ def with_run(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Ca
 
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in parameters}
+        command.writes = writes  # type: ignore[attr-defined]
         return command
 
     return decorate

@@ -50,6 +50,8 @@ class Run(Session):
     ----------
     out, as_json
         What was asked for; a command may change them before it uses them.
+    writes : str or None
+        The kind of file that the command said it writes.
     """
 
     def __init__(self, *, out: Path | None = None, as_json: bool = False, verbose: int = 0, **asked: Any) -> None:
@@ -57,6 +59,7 @@ class Run(Session):
         super().__init__(progress=sys.stderr.isatty(), **asked)
         self.out = out
         self.as_json = as_json
+        self.writes: str | None = None
 
     @property
     def target(self) -> Path:
@@ -98,6 +101,7 @@ class Run(Session):
         with self.phase("write"):
             from gpukit.artifacts import put
 
+            assert artifact.kind == self.writes
             put(self.target, artifact, compress=compress)
 
     def save_metrics(self, columns: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from gpukit.errors import GpukitError, InputError
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 FRESH_WORLDS = 2**47
 SAMPLES = 2**48
-OWN_OPTIONS = {"out", "as_json", "verbose", "help"}
+OWN_OPTIONS = {"out", "as_json", "verbose", "help", "force"}
 """Parameters of commands that the workflow itself gives; so are those of :data:`GENERATE_OPTIONS` when it generates."""
 GENERATE_OPTIONS = OWN_OPTIONS | {"weights", "seed", "threads"}
 

@@ -35,7 +35,7 @@ def list_datasets(run: Run) -> None:
 
 
 @app.command("fetch")
-@with_run()
+@with_run(writes="data")
 def fetch_dataset(
     run: Run,
     name: Annotated[str, argument("NAME", "A name from `gpukit data list`.")],

@@ -40,7 +40,7 @@ def _one_gpu(run: Run, command: str) -> None:
 
 
 @app.command("egos")
-@with_run("out", *DEVICE)
+@with_run("out", *DEVICE, writes="egonets")
 def egos(
     run: Run,
     graph_file: GraphArgument,
@@ -80,7 +80,7 @@ def egos(
 
 
 @app.command("search")
-@with_run("out", *DEVICE)
+@with_run("out", *DEVICE, writes="diversity")
 def search_(
     run: Run,
     graph_file: GraphArgument,
@@ -118,7 +118,7 @@ def search_(
 
 
 @app.command("decompose")
-@with_run("out", *DEVICE)
+@with_run("out", *DEVICE, writes="decomposition")
 def decompose_(
     run: Run,
     graph_file: GraphArgument,

@@ -11,7 +11,7 @@ SHOWN = 10
 """Vertices of an answer that people see."""
 
 
-@with_run("out")
+@with_run("out", writes="diversity")
 def gather(run: Run, files: PartsArgument) -> None:
     """Choose the best out of what `diversity search --part` found: the same file as of one search over all vertices."""
     parts = read_parts(run, files, "diversity")

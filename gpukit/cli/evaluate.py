@@ -22,7 +22,7 @@ _log = logging.getLogger("gpukit")
 
 
 @app.command("spread")
-@with_run(*DEVICE, "seed")
+@with_run(*DEVICE, "seed", writes="metrics")
 def spread(
     run: Run,
     graph_file: GraphArgument,
@@ -73,7 +73,7 @@ def spread(
 
 
 @app.command("ppr")
-@with_run()
+@with_run(writes="metrics")
 def ppr(
     run: Run,
     graph_file: GraphArgument,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import argument, option
+from gpukit.cli.options import ForceOption, argument, option
+from gpukit.cli.outputs import first_bytes, would_lose
 from gpukit.errors import InputError, UsageError
 from gpukit.files import replacing
 
@@ -39,6 +40,7 @@ def export(
     out: Annotated[
         str, option("--out X.csv|X.tsv|X.json|X.parquet|-", "Where the table goes; by default as CSV to the screen.")
     ] = "-",
+    force: ForceOption = False,
 ) -> None:
     """Write an artifact as a table: vertices by their names or ids, scores as probabilities, every row."""
     form = _form(out)
@@ -51,6 +53,8 @@ def export(
     from gpukit.artifacts.tables import table_of
 
     table = table_of(artifact, graph)
+    if form is not None and not force:
+        _check_replaced(out, form, artifact.kind, next(iter(table.take(0, 0)), ""))
     if form is None:
         _print(artifact.kind, table, run.as_json)
         return
@@ -79,6 +83,32 @@ def _form(name: str) -> str | None:
     if form == ".parquet" and importlib.util.find_spec("pyarrow") is None:
         raise UsageError(f"--out {name} needs the package pyarrow; install gpukit[parquet], or write .csv")
     return form
+
+
+def _check_replaced(out: str, form: str, kind: str, column: str) -> None:
+    """Refuse to replace what is no table of the same kind and form: of JSON the kind tells, else the first column."""
+    first = first_bytes(out)
+    if not first:
+        return
+    if form == ".parquet":
+        same = first.startswith(b"PAR1") and _first_column(out) == column
+    elif form == ".json":
+        same = first.startswith(f'{{"kind": {json.dumps(kind)}, '.encode())
+    else:
+        head = first.partition(b"\n")[0].partition(SEPARATORS[form].encode())[0]
+        same = head.strip(b'"') == column.encode()
+    if not same:
+        raise would_lose(out, f"is no {form} table of {kind}, which this command writes")
+
+
+def _first_column(path: str) -> str:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return next(iter(parquet.read_schema(path).names), "")
+    except (pyarrow.ArrowException, OSError):
+        return ""
 
 
 def _graph_of(run: Run, artifact: "Artifact", path: Path, graph_file: Path | None) -> Any:

@@ -53,7 +53,7 @@ def _generate(run: Run, model: str, built: Built, **options: Any) -> None:
 
 
 @generate.command("rmat")
-@with_run("out", "threads", "seed")
+@with_run("out", "threads", "seed", writes="graph")
 def rmat(
     run: Run,
     *,
@@ -79,7 +79,7 @@ def rmat(
 
 
 @generate.command("er")
-@with_run("out", "threads", "seed")
+@with_run("out", "threads", "seed", writes="graph")
 def er(
     run: Run, *, vertices: VerticesOption, edges: EdgesOption, undirected: BothWaysOption = False, built: Built
 ) -> None:
@@ -88,14 +88,14 @@ def er(
 
 
 @generate.command("ba")
-@with_run("out", "threads", "seed")
+@with_run("out", "threads", "seed", writes="graph")
 def ba(run: Run, *, vertices: VerticesOption, attach: AttachOption, clique: CliqueOption = None, built: Built) -> None:
     """Barabási–Albert, undirected: preferential attachment, as in section 4.6 of gIM."""
     _generate(run, "ba", built, vertices=vertices, attach=attach, clique=clique)
 
 
 @generate.command("holme-kim")
-@with_run("out", "threads", "seed")
+@with_run("out", "threads", "seed", writes="graph")
 def holme_kim(
     run: Run,
     *,
@@ -110,7 +110,7 @@ def holme_kim(
 
 
 @generate.command("affiliation")
-@with_run("out", "threads", "seed")
+@with_run("out", "threads", "seed", writes="graph")
 def affiliation(
     run: Run,
     *,

@@ -78,7 +78,7 @@ class Limits:
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed")
+@with_run("out", *DEVICE, "seed", writes="seeds")
 def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Limits, scan: options.ScanShape) -> None:
     """Find k seeds, or seeds within a budget, of large expected spread, and say how good they are."""
     asked = vars(wanted) | {"optimism": optimism_of(wanted.optimism)}
@@ -100,7 +100,7 @@ def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Li
 
 
 @app.command("baseline")
-@with_run("out", "seed")
+@with_run("out", "seed", writes="seeds")
 def baseline(
     run: Run,
     graph_file: options.GraphArgument,

@@ -16,7 +16,7 @@ MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed")
 """What RR sets that are joined, or judge one another, must have in common."""
 
 
-@with_run("out", *DEVICE, "seed")
+@with_run("out", *DEVICE, "seed", writes="rrsets")
 def sample(
     run: Run,
     graph_file: options.GraphArgument,
@@ -62,7 +62,7 @@ def sample(
     run.finish(record, summary)
 
 
-@with_run("out", *DEVICE)
+@with_run("out", *DEVICE, writes="seeds")
 def select(
     run: Run,
     files: Annotated[list[Path], options.argument("RR.h5…", "RR sets with sample ids that follow each other.")],

@@ -38,7 +38,7 @@ class TextOptions:
 
 
 @app.command("import")
-@with_run("out", "threads", "seed")
+@with_run("out", "threads", "seed", writes="graph")
 def import_graph(
     run: Run,
     edges: Annotated[

@@ -55,7 +55,7 @@ class Optimisations:
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed")
+@with_run("out", *DEVICE, "seed", writes="seeds")
 def run_(
     run: Run,
     graph_file: GraphArgument,
@@ -95,7 +95,7 @@ def run_(
 
 
 @app.command("reach")
-@with_run("out", *DEVICE, "seed")
+@with_run("out", *DEVICE, "seed", writes="metrics")
 def reach(
     run: Run,
     graph_file: GraphArgument,
@@ -137,7 +137,7 @@ def reach(
 
 
 @app.command("baseline")
-@with_run("out", "seed", threads=1)
+@with_run("out", "seed", threads=1, writes="seeds")
 def baseline(
     run: Run,
     graph_file: GraphArgument,

@@ -85,7 +85,7 @@ class Method:
 
 
 @app.command("rank")
-@with_run("out", *DEVICE)
+@with_run("out", *DEVICE, writes="pagerank")
 def rank(
     run: Run,
     graph_file: options.GraphArgument,
@@ -116,7 +116,7 @@ def rank(
 
 
 @app.command("index")
-@with_run("out", *DEVICE, "seed")
+@with_run("out", *DEVICE, "seed", writes="irw")
 def index(
     run: Run,
     graph_file: options.GraphArgument,
@@ -191,7 +191,7 @@ def _read_index(path: Path, graph: str, alpha: float | None, epsilon: float | No
 
 
 @app.command("query")
-@with_run(*DEVICE, "seed")
+@with_run(*DEVICE, "seed", writes="topk")
 def query(
     run: Run,
     graph_file: options.GraphArgument,

@@ -6,7 +6,7 @@ from gpukit.cli.options import PartsArgument
 from gpukit.cli.parts import join_offsets, read_parts
 
 
-@with_run("out")
+@with_run("out", writes="topk")
 def gather(run: Run, files: PartsArgument) -> None:
     """Join answers that `kpar query --part` wrote: the same file as of one run over all queries."""
     parts = read_parts(run, files, "topk")

@@ -12,7 +12,7 @@ from gpukit.errors import DeviceError
 from gpukit.graph.trifle import one_edge
 
 
-@with_run(*DEVICE, "seed")
+@with_run(*DEVICE, "seed", writes="topk")
 def truth(
     run: Run,
     graph_file: GraphArgument,
@@ -44,7 +44,7 @@ def truth(
     finish(run, sources, Result.of(answers), "truth")
 
 
-@with_run(*DEVICE, "seed")
+@with_run(*DEVICE, "seed", writes="topk")
 def baseline(
     run: Run,
     graph_file: GraphArgument,

@@ -27,7 +27,7 @@ _log = logging.getLogger("gpukit")
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed")
+@with_run("out", *DEVICE, "seed", writes="campaign")
 def run_(
     run: Run,
     graph_file: GraphArgument,
@@ -61,7 +61,7 @@ def run_(
 
 
 @app.command("start")
-@with_run("out", *DEVICE, "seed")
+@with_run("out", *DEVICE, "seed", writes="campaign")
 def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, groups: GroupsOption = 1) -> None:
     """Begin a real campaign: choose the first batch."""
     wanted = settings_of(vars(asked), False)
@@ -77,7 +77,7 @@ def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, groups: G
 
 
 @app.command("next")
-@with_run(*DEVICE)
+@with_run(*DEVICE, writes="campaign")
 def next_(
     run: Run,
     graph_file: GraphArgument,

@@ -8,7 +8,7 @@ from gpukit.cli.merit_common import read_asked
 from gpukit.cli.options import MODEL, CostsOption, EtaOption, GraphArgument, ModelOption
 
 
-@with_run("out", "seed")
+@with_run("out", "seed", writes="seeds")
 def once(
     run: Run, graph_file: GraphArgument, eta: EtaOption, model: ModelOption = MODEL, costs: CostsOption = "degree"
 ) -> None:

@@ -59,6 +59,7 @@ SeedOption = Annotated[int, option("--seed S", "Seed of all random numbers, 0 to
 JsonOption = Annotated[bool, option("--json", "Print one JSON object on standard output.")]
 VerboseOption = Annotated[int, option("-v --verbose", "More on standard error; -vv for all.", count=True)]
 OutOption = Annotated[Path, option("--out FILE", "The artifact to write.", callback=_is_artifact)]
+ForceOption = Annotated[bool, option("--force", "Write over a file of another kind, too.")]
 CompressOption = Annotated[bool, option("--compress", "Compress the artifact (needs hdf5plugin).")]
 GraphArgument = Annotated[Path, argument("G.h5", "The graph.")]
 MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact to write.", callback=_is_artifact)]

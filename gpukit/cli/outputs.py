@@ -3,31 +3,48 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
-from gpukit.errors import UsageError
+from gpukit.errors import InputError, UsageError
 from gpukit.files import PathLike, check_target
 
 # `merit next` brings its state up to date; the others are names, even where a file happens to have the same.
 _NO_INPUTS = ("state", "name", "graph")
+
+_FIRST_BYTES = 1024
+_HDF5 = b"\x89HDF"
+
+SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
+    "data": ("a data set packed by gzip", lambda first: first.startswith(b"\x1f\x8b")),
+    "html": ("an HTML page", lambda first: first[:15].lower() == b"<!doctype html>"),
+    "record": ("the record of a benchmark", lambda first: first.startswith(b'{\n "benchmark": "')),
+    "svg": ("an SVG figure", lambda first: first.startswith(b"<?xml") and b"<!DOCTYPE svg" in first),
+    "tsv": ("a table with tabs", lambda first: b"\t" in first.partition(b"\n")[0] and b"\0" not in first),
+}
+"""Kinds of files that are no artifacts: what each is called, and how its first bytes tell it."""
 
 
 def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command's function with a check of its outputs before it.
 
     Outputs are the parameters ``out`` and ``out_…``; what else names a file is an input. Raises like
-    :func:`check_out`, and UsageError where two outputs are one file. A command that can write to standard output takes
-    its output as a text, and ``-`` is no file then.
+    :func:`check_out`, and UsageError where two outputs are one file, or one is there and of another kind than what the
+    command writes. A command that can write to standard output takes its output as a text, and ``-`` is no file then.
     """
+    writes = getattr(callback, "writes", None)
 
     @wraps(callback)
     def checked(**values: Any) -> Any:
-        outputs = [value for name, value in values.items() if value not in (None, "-") and is_output(name)]
+        outputs = {name: value for name, value in values.items() if value not in (None, "-") and is_output(name)}
         inputs = {name: value for name, value in values.items() if not is_output(name) and name not in _NO_INPUTS}
-        for path in outputs:
+        for path in outputs.values():
             check_out(path, _words(inputs))
-        if len({os.path.realpath(path) for path in outputs}) < len(outputs):
-            raise UsageError(f"two outputs have the one name {outputs[0]}; give each its own")
+        if len({os.path.realpath(path) for path in outputs.values()}) < len(outputs):
+            raise UsageError(f"two outputs have the one name {next(iter(outputs.values()))}; give each its own")
+        if writes is not None and not values["force"]:
+            for name, path in outputs.items():
+                _check_kind(path, "svg" if name == "out_figure" else writes)
         return callback(**values)
 
     return checked
@@ -58,6 +75,51 @@ def check_out(path: PathLike, inputs: Iterable[str] = ()) -> None:
     if os.path.exists(path) and any(os.path.exists(one) and os.path.samefile(one, path) for one in inputs):
         raise UsageError(f"--out {path} is an input, too, and would be lost; name another file")
     check_target(path)
+
+
+def would_lose(path: PathLike, what: str) -> UsageError:
+    """Return the error of an output that is there and would be lost; ``what`` says what it is, or is not."""
+    return UsageError(f"{path} is there, and {what}; name another file, or replace it with --force")
+
+
+def first_bytes(path: PathLike) -> bytes:
+    """Return the first bytes of a file that would be replaced; none of one that is not there, or empty.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read.
+    """
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(_FIRST_BYTES)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise would_lose(path, f"cannot be read ({error.strerror})") from None
+
+
+def _check_kind(path: PathLike, writes: str) -> None:
+    """Check that an output replaces nothing of another kind."""
+    first = first_bytes(path)
+    if not first:
+        return
+    if writes in SIGNS:
+        title, is_one = SIGNS[writes]
+        if not is_one(first):
+            raise would_lose(path, f"is not {title}, which this command writes")
+        return
+    kind = None
+    if first.startswith(_HDF5):
+        from gpukit.artifacts import read_header
+
+        try:
+            kind = read_header(Path(path)).kind
+        except InputError as error:
+            raise would_lose(path, f"cannot be told to be an artifact of kind {writes} ({error})") from None
+    if kind != writes:
+        found = "is no artifact" if kind is None else f"an artifact of kind {kind}"
+        raise would_lose(path, f"{found}, where this command writes one of kind {writes}")
 
 
 def _words(values: Mapping[str, Any]) -> Iterator[str]:

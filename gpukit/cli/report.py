@@ -31,7 +31,7 @@ GraphOption = Annotated[str, option("--graph", "The graph to draw.")]
 
 
 @app.command("table")
-@with_run()
+@with_run(writes="tsv")
 def table(
     run: Run,
     kind: Annotated[Kind, argument(None, "What to collect.")],
@@ -60,7 +60,7 @@ def table(
 
 
 @plot.command("spread")
-@with_run()
+@with_run(writes="svg")
 def plot_spread(
     run: Run,
     table: Annotated[str, argument("SPREAD.tsv", "A table of kind spread.")],
@@ -74,7 +74,7 @@ def plot_spread(
 
 
 @plot.command("runtime")
-@with_run()
+@with_run(writes="svg")
 def plot_runtime(
     run: Run, table: Annotated[str, argument("RUNS.tsv", "A table of kind runs.")], out: OutOption
 ) -> None:
@@ -84,7 +84,7 @@ def plot_runtime(
 
 
 @plot.command("imgpu")
-@with_run()
+@with_run(writes="svg")
 def plot_imgpu(
     run: Run,
     table: Annotated[str, argument("TABLE.tsv", "Of kind imgpu-times, or imgpu-VIEW.")],
@@ -98,7 +98,7 @@ def plot_imgpu(
 
 
 @plot.command("merit")
-@with_run()
+@with_run(writes="svg")
 def plot_merit(
     run: Run,
     table: Annotated[str, argument("CAMPAIGNS.tsv", "A table of kind merit-campaigns.")],
@@ -113,7 +113,7 @@ def plot_merit(
 
 
 @plot.command("kpar")
-@with_run()
+@with_run(writes="svg")
 def plot_kpar(
     run: Run,
     table: Annotated[str, argument("TABLE.tsv", "Of kind kpar-queries (time) or kpar-quality.")],
@@ -127,7 +127,7 @@ def plot_kpar(
 
 
 @plot.command("arrivals")
-@with_run()
+@with_run(writes="svg")
 def plot_arrivals(
     run: Run, table: Annotated[str, argument("ARRIVALS.tsv", "A table of kind kpar-arrivals.")], out: OutOption
 ) -> None:
@@ -137,7 +137,7 @@ def plot_arrivals(
 
 
 @plot.command("scores")
-@with_run()
+@with_run(writes="svg")
 def plot_scores(
     run: Run, table: Annotated[str, argument("TOP.tsv", "A table of kind diversity-top.")], out: OutOption
 ) -> None:
@@ -147,7 +147,7 @@ def plot_scores(
 
 
 @plot.command("diversity-time")
-@with_run()
+@with_run(writes="svg")
 def plot_diversity_time(
     run: Run, table: Annotated[str, argument("RUNS.tsv", "A table of kind diversity-runs.")], out: OutOption
 ) -> None:
@@ -157,7 +157,7 @@ def plot_diversity_time(
 
 
 @plot.command("ego")
-@with_run()
+@with_run(writes="svg")
 def plot_ego(
     run: Run,
     egos: Annotated[str, argument("E.h5", "Ego-networks by `diversity egos`.")],
@@ -193,7 +193,7 @@ def figures(
 
 
 @app.command("page")
-@with_run()
+@with_run(writes="html")
 def page(
     run: Run,
     table: Annotated[list[str], option("--table KIND=FILE", "A table; repeat it.")],
@@ -208,7 +208,7 @@ def page(
 
 
 @app.command("paper")
-@with_run()
+@with_run(writes="tsv")
 def paper(
     run: Run,
     name: Annotated[

@@ -32,7 +32,7 @@ def command(folder: Path, line: str) -> None:
 
 def same_file(folder: Path, answer: gk.Graph | gk.Seeds, line: str) -> None:
     """Compare what an answer saves with what a command writes."""
-    command(folder, f"{line} --out command.h5")
+    command(folder, f"{line} --out command.h5 --force")
     answer.save(folder / "api.h5")
     assert (folder / "api.h5").read_bytes() == (folder / "command.h5").read_bytes()
 
@@ -246,14 +246,14 @@ def test_a_real_campaign_in_three_rounds(folder: Path, graph: gk.Graph) -> None:
 # --- options ---------------------------------------------------------------------------------------------------------
 
 PAIRS = [
-    ("graph import", gk.read_edges, {"edges", "out", "columns", "compress", "json", "verbose"}),
-    ("gim run", gk.influence_maximization, {"out", "json", "verbose", "block", "grid"}),
-    ("imgpu run", gk.simulated_seeds, {"out", "json", "verbose", "combine", "reorder", "unroll", "by_level"}),
-    ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "ids"}),
-    ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "rank", "compress"}),
-    ("diversity search", gk.structural_diversity, {"out", "json", "verbose", "part", "balance"}),
-    ("merit run", gk.seed_minimization, {"out", "json", "verbose"}),
-    ("merit start", gk.Campaign, {"out", "json", "verbose"}),
+    ("graph import", gk.read_edges, {"edges", "out", "columns", "compress", "json", "verbose", "force"}),
+    ("gim run", gk.influence_maximization, {"out", "json", "verbose", "force", "block", "grid"}),
+    ("imgpu run", gk.simulated_seeds, {"out", "json", "verbose", "force", "combine", "reorder", "unroll", "by_level"}),
+    ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "ids"}),
+    ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "force", "rank", "compress"}),
+    ("diversity search", gk.structural_diversity, {"out", "json", "verbose", "force", "part", "balance"}),
+    ("merit run", gk.seed_minimization, {"out", "json", "verbose", "force"}),
+    ("merit start", gk.Campaign, {"out", "json", "verbose", "force"}),
 ]
 
 

@@ -272,7 +272,7 @@ def test_what_loads_and_what_does_not(star: gk.Graph, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is of kind egonets, which has no class"):
         friends = gk.from_edges([1], [2], undirected=True)
         friends.save(tmp_path / "G.h5")
-        assert main(["diversity", "egos", str(tmp_path / "G.h5"), "--out", str(file)]) == 0
+        assert main(["diversity", "egos", str(tmp_path / "G.h5"), "--out", str(file), "--force"]) == 0
         gk.load(file)
     gk.PageRankIndex(star).save(file)
     with pytest.raises(UsageError, match="an index, which needs its graph"):

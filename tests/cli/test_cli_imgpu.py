@@ -150,7 +150,7 @@ def test_summary_for_people(good, folder):
     found = json.loads(good("run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 2, "--json"))
     said = f"{found['spread_estimate']:,.2f} ± {2 * found['stderr']:.2g} (two standard errors; 2 independent worlds)"
     assert lines[1].removeprefix("spread").strip() == said
-    assert "mean" in good("reach", "G.h5", "--out", "S.h5", "--worlds", 2)
+    assert "mean" in good("reach", "G.h5", "--out", "M.h5", "--worlds", 2)
 
 
 @pytest.mark.parametrize(

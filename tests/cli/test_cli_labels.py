@@ -142,10 +142,10 @@ def test_kpar(folder, both, good, record):
     both(*query, "p2.h5", "--sources", "sources", "--part", "2/2", **lines)
     both("kpar", "gather", "p1.h5", "p2.h5", "--out", "whole.h5")
     assert (folder / "names-whole.h5").read_bytes() == (folder / "names-a.h5").read_bytes()
-    both("kpar", "truth", "G.h5", "-k", 5, "--out", "t.h5", "--source", [3])
+    both("kpar", "truth", "G.h5", "-k", 5, "--out", "truth.h5", "--source", [3])
     both("kpar", "baseline", "G.h5", "-k", 5, "--out", "m.h5", "--source", [3], *CPU)
     both("evaluate", "ppr", "G.h5", "--answers", "a.h5")
-    good("verify", folder / "names-a.h5", folder / "names-t.h5")
+    good("verify", folder / "names-a.h5", folder / "names-truth.h5")
 
 
 def test_what_is_a_name_as_it_stands_has_no_weight(folder, record, run):
@@ -220,7 +220,7 @@ def test_a_line_is_a_name_with_its_blanks_and_commas(folder, record):
     egos = ("diversity", "egos", folder / "names.h5", "--out", folder / "l.h5", *CPU, "--vertices")
     assert record(*egos, folder / "lines.txt")["egos"] == 4
     (folder / "numbers.txt").write_text('New York, NY,3\nx y\t4\n"the ""one""" 5\n42;6\n')
-    gim = ("gim", "run", folder / "names.h5", "--out", folder / "l.h5", *CPU, "-k", 1, "--min-sets", 10)
+    gim = ("gim", "run", folder / "names.h5", "--out", folder / "s.h5", *CPU, "-k", 1, "--min-sets", 10)
     record(*gim, "--targets", folder / "numbers.txt")
 
 

@@ -70,8 +70,8 @@ def test_the_summary_says_where_it_stops(good, record, folder):
 
 
 def test_records_hold_what_the_docs_promise(record, promised, folder):
-    words = ["G.h5", "--out", "C.h5", "--eta", 12]
-    whole, once, step = (record(command, *words) for command in ("run", "once", "start"))
+    outputs = {"run": "C.h5", "once": "S.h5", "start": "C.h5"}
+    whole, once, step = (record(command, "G.h5", "--out", out, "--eta", 12) for command, out in outputs.items())
     held = whole.keys() | whole["rounds"][0].keys() | whole["campaigns"][0].keys()
     assert promised("merit run") == held - COMMON | {"time_s"}
     for found in (step, record("next", "G.h5", "C.h5", "--observed", "")):

@@ -119,3 +119,79 @@ def test_the_state_of_a_campaign_is_checked_as_an_output(run, tmp_path):
     (tmp_path / "state").symlink_to(tmp_path / "elsewhere")
     code, _, err = run("merit", "next", tmp_path / "g.h5", tmp_path / "state", "--observed", "")
     assert code == 3 and "it is a symbolic link" in err
+
+
+WRITTEN = {
+    "data": b"\x1f\x8b\x08",
+    "html": b"<!doctype html>\n",
+    "record": b'{\n "benchmark": "gim"}',
+    "svg": b'<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "">',
+    "tsv": b"a\tb\n1\t2\n",
+}
+
+
+def foreign(command, output):
+    """Return a file of each kind that a command does not write by that option."""
+    own = "svg" if output == "out_figure" else command.callback.writes
+    others = {name: content for name, content in WRITTEN.items() if name != own}
+    return others | {"text": b"friends\n", "broken": b"\x89HDF\r\n\x1a\n"}
+
+
+@pytest.mark.parametrize(("words", "command"), WRITERS, ids=ids(WRITERS))
+def test_no_command_replaces_a_file_of_another_kind(run, tmp_path, words, command):
+    assert "force" in {one.name for one in command.params}
+    if words == ["export"]:
+        return  # below: it must have read the artifact to know
+    outputs = [one.name for one in command.params if is_output(one.name)]
+    for output in outputs:
+        for name, content in foreign(command, output).items():
+            target = tmp_path / name
+            target.write_bytes(content)
+            given = {one: tmp_path / one for one in outputs} | {output: target}
+            code, out, err = run(*complete(words, command, given))
+            assert (code, out) == (2, "") and err.count("\n") == 1, err
+            assert f"error: {target} is there, and " in err and "replace it with --force" in err
+            assert target.read_bytes() == content
+
+
+def test_a_kind_is_told_by_what_commands_write(good, run, tmp_path):
+    """One of each kind is replaced by itself, by another kind of artifact with --force only, and never an input."""
+    edges, graph, seeds = (tmp_path / name for name in ("edges.csv", "G.h5", "S.h5"))
+    edges.write_text("a,b\nb,c\n")
+    for _ in range(2):
+        good("graph", "import", edges, "--ids", "text", "--out", graph)
+        good("gim", "baseline", graph, "-k", 1, "--method", "degree", "--out", seeds)
+    bytes_before = graph.read_bytes()
+    words = ("gim", "baseline", graph, "-k", 1, "--method", "degree", "--out")
+    other = tmp_path / "other.h5"
+    other.write_bytes(bytes_before)
+    code, _, err = run(*words, other)
+    assert code == 2 and "an artifact of kind graph, where this command writes one of kind seeds" in err
+    assert other.read_bytes() == bytes_before
+    good(*words, other, "--force")
+    assert other.read_bytes() == seeds.read_bytes()
+    code, _, err = run(*words, graph, "--force")
+    assert code == 2 and "is an input, too" in err and graph.read_bytes() == bytes_before
+    (tmp_path / "empty.h5").touch()
+    good(*words, tmp_path / "empty.h5")
+    for _ in range(2):
+        good("report", "table", "artifacts", seeds, "--out", tmp_path / "t.tsv")
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "json", "parquet"])
+def test_export_replaces_its_own_tables(good, run, tmp_path, form):
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    edges, graph, seeds, out = (tmp_path / name for name in ("edges.csv", "G.h5", "S.h5", f"T.{form}"))
+    edges.write_text("a,b\nb,c\n")
+    good("graph", "import", edges, "--ids", "text", "--out", graph)
+    good("gim", "baseline", graph, "-k", 1, "--method", "degree", "--out", seeds)
+    for more in ((), ("--graph", graph)):
+        good("export", seeds, *more, "--out", out)
+    table = out.read_bytes()
+    for content in (table, b"from,to\nann,bob\n", b"PAR1", b'{"kind": "seed'):
+        out.write_bytes(content)
+        code, _, err = run("export", graph, "--out", out)
+        assert code == 2 and err.count("\n") == 1 and f"is no .{form} table of graph" in err
+        assert out.read_bytes() == content
+        good("export", graph, "--out", out, "--force")

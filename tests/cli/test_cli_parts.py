@@ -48,7 +48,7 @@ def test_records_hold_what_the_docs_promise(record, promised):
     queries = record("kpar", "gather", "q.h5", "--out", "joined.h5")
     assert promised("kpar gather") == queries.keys() - {"params", "seed", "time_s"}
     record(*search("-t", 3, "--part", "1/1", "--out", "d.h5"))
-    best = record("diversity", "gather", "d.h5", "--out", "joined.h5")
+    best = record("diversity", "gather", "d.h5", "--out", "best.h5")
     assert promised("diversity gather") == (best.keys() | best["top"][0].keys()) - {"params", "time_s"}
 
 
@@ -68,15 +68,15 @@ def test_queries_of_sets_keep_their_sources(good, folder):
 def test_ranges_of_vertices_are_the_whole(good, folder, model, k, parts, t):
     """Also where an answer holds vertices without circles, and a range fewer vertices than t."""
     command = ["diversity", "search", "G.h5", "--model", model, "-k", k, "-t", t, "--device", "cpu"]
-    good(*command, "--out", "whole.h5")
+    good(*command, "--out", "best.h5")
     files = [f"d{i}.h5" for i in range(1, parts + 1)]
     for i, file in enumerate(files, start=1):
         good(*command, "--part", f"{i}/{parts}", "--out", file)
         inside = read(file, "diversity").arrays["internal"]
         n = read(file).attributes["n"]
         assert ((n * (i - 1) // parts <= inside) & (inside < n * i // parts)).all()
-    found = json.loads(good("diversity", "gather", *reversed(files), "--out", "joined.h5", "--json"))
-    assert (folder / "joined.h5").read_bytes() == (folder / "whole.h5").read_bytes()
+    found = json.loads(good("diversity", "gather", *reversed(files), "--out", "best_joined.h5", "--json"))
+    assert (folder / "best_joined.h5").read_bytes() == (folder / "best.h5").read_bytes()
     assert len(found["top"]) == t
 
 

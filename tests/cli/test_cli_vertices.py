@@ -102,7 +102,7 @@ def test_costs_are_plain_decimal_numbers(run, graph, tmp_path, text):
         code, _, err = run(*commands(graph, tmp_path / "c.txt", tmp_path / "o.h5")[option])
         if text != "1 ":
             assert code == 3 and "c.txt, line 1: " in err and "is not a number in" in err
-    code, _, err = run("gim", "run", graph, "--budget", text, "--out", tmp_path / "o.h5")
+    code, _, err = run("gim", "run", graph, "--budget", text, "--out", tmp_path / "seeds.h5")
     assert code == 2 and "--budget" in err
 
 
