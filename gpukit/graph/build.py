@@ -137,8 +137,9 @@ def build_graph(
         facts["combined_from"] = str(weights)
         weights = Weights("file")
     graph = Graph(indptr, indices, original, weights, words, undirected=undirected, facts=facts, labels=labels)
+    graph = _with_in_edges(graph) if transpose else graph
     facts.update(_degree_facts(graph))
-    return _with_in_edges(graph) if transpose else graph
+    return graph
 
 
 def transpose(graph: Graph) -> Graph:

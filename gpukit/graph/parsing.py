@@ -1,21 +1,26 @@
 """From blocks of text to arrays of edges; :mod:`gpukit.graph.readers` cuts the blocks.
 
-A block is parsed by the C engine of pandas; of the columnar readers it is the one that takes runs of mixed whitespace
-(pyarrow and polars want one separator byte), and its memory stays at one block. A block that it refuses, or that could
-mean something else to it than to us, is parsed line by line in Python: that parser defines the format, and names the
-line at fault.
+A block of ids alone is parsed by a kernel, some blocks at a time. One with weights, or that the kernel leaves, goes to
+the C engine of pandas; of the columnar readers it is the one that takes runs of mixed whitespace (pyarrow and polars
+want one separator byte). A block that it refuses, too, or that could mean something else to it than to us, is parsed
+line by line in Python: that parser defines the format, and names the line at fault.
 """
 
 import io
+import itertools
 import re
 import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpukit.errors import InputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 MAX_ID = 2**63 - 1
 
@@ -25,6 +30,7 @@ COUNTS = sys.float_info.max
 
 _PLAIN = bytes(range(32, 127)) + b"\t\n"
 COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
+_EDGE = re.compile(rb"(?m)^[ \t]*[^#% \t\n].*$")
 _EMPTY_FIELD = re.compile(rb"(?m)^[ \t]*,|,[ \t]*(?:,|$)")
 PLAIN_SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -47,19 +53,66 @@ def parse_all(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int
     """Parse all blocks; return the chunks and the number of fields of the first edge."""
     chunks: list[Chunk] = []
     columns = 0
-    block: tuple[int, bytes] | None = first
-    while block is not None:
-        line, text = block
-        if b"#" in text or b"%" in text:
-            text = COMMENT.sub(b"", text)
-        if text.strip(b" \t\n"):
-            if not columns:
-                columns = len(
-                    PLAIN_SEPARATOR.split(text.lstrip(b" \t\n").split(b"\n", 1)[0].decode("latin-1").strip(" \t"))
-                )
-            chunks.append(_parse_fast(form, text) or _parse_lines(form, text, line))
-        block = next(blocks, None)
+    for line, text, found in _ahead(form, itertools.chain([first], blocks)):
+        if not columns and (edge := _EDGE.search(text)):
+            columns = len(PLAIN_SEPARATOR.split(edge[0].decode("latin-1").strip(" \t")))
+        if found is None:
+            if b"#" in text or b"%" in text:
+                text = COMMENT.sub(b"", text)
+            if not text.strip(b" \t\n"):
+                continue
+            found = _parse_fast(form, text) or _parse_lines(form, text, line)
+        chunks.append(found)
     return chunks, columns
+
+
+def _ahead(form: Format, blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes, Chunk | None]]:
+    """Yield the blocks in their order with what :func:`_parse_plain` made of each.
+
+    The threads parse some blocks while the next is read, digested and unpacked. What is wrong with a block is told
+    after what is wrong with those before it.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    import numba
+
+    threads = numba.get_num_threads()
+    waiting: deque[tuple[tuple[int, bytes], Future[Chunk | None]]] = deque()
+    failure, more = None, True
+    with ThreadPoolExecutor(threads) as pool:
+        while more or waiting:
+            try:
+                block = next(blocks, None) if more else None
+            except InputError as error:
+                block, failure = None, error
+            more = block is not None
+            if block is not None:
+                waiting.append((block, pool.submit(_parse_plain, form, block[1])))
+            if waiting and (len(waiting) > threads or not more):
+                (line, text), found = waiting.popleft()
+                yield line, text, found.result()
+    if failure is not None:
+        raise failure
+
+
+def _parse_plain(form: Format, text: bytes) -> Chunk | None:
+    """Parse a block of nothing but ids; None if weights are wanted, or it is not plainly well-formed."""
+    if form.weights:
+        return None
+    from gpukit.graph.parsing_cpu import TOO_WIDE, parse_ids
+
+    for kind in (np.int32, np.int64):
+        u, v = (np.empty(len(text) // 4 + 1, kind) for _ in range(2))  # the shortest line is "1 2" and its end
+        highest = min(int(np.iinfo(kind).max), form.highest)
+        count = parse_ids(np.frombuffer(text, np.uint8), u, v, highest)
+        if count != TOO_WIDE:
+            break
+    if count < 0:
+        return None
+    u, v = u[:count].copy(), v[:count].copy()
+    if form.lowest and count and min(u.min(), v.min()) < form.lowest:
+        return None
+    return u, v, None
 
 
 def _parse_fast(form: Format, text: bytes) -> Chunk | None:
