@@ -141,6 +141,10 @@ def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
         low, high = map(float, weights.removeprefix("uniform:").split(":"))
         if not 0 <= low <= high <= 1 or not high:
             raise InputError(f"weights is {weights}; 0 <= LO <= HI <= 1 with HI > 0 is needed, as uniform:0:0.1")
+    if entry["scale"] and weights != "file":
+        raise InputError(
+            f"scale makes probabilities of a third column, but weights is {weights}; say file, or no scale"
+        )
     if entry["generate"]:
         if weights == "file":
             raise InputError(

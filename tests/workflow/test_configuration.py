@@ -172,11 +172,13 @@ def test_warm_ups_and_papers_take_the_gpu_that_is_there(tmp_path, driver, paper)
 
 def test_a_file_replaces_the_list_of_graphs(tmp_path):
     (tmp_path / "e.txt").write_text("0 1\n")
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"graphs": [{"name": "mine", "edges": "e.txt"}]}))
+    (tmp_path / "mine.yaml").write_text(
+        yaml.safe_dump({"graphs": [{"name": "mine", "edges": "e.txt", "weights": "file", "scale": "max"}]})
+    )
     done = dry_run(tmp_path, "--configfile", str(tmp_path / "mine.yaml"))
     assert done.returncode == 0, done.stdout
     text = done.stdout
-    assert "graph import e.txt --out results/graphs/mine.h5 --weights wc" in text
+    assert "graph import e.txt --out results/graphs/mine.h5 --weights file --scale max" in text
     assert "wiki-Vote" not in text
 
 

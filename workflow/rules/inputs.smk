@@ -13,7 +13,8 @@ def import_options(wildcards):
     """Return the options that `graph import` needs for a graph; the catalogue knows those of what it fetches."""
     entry = GRAPHS[wildcards.graph]
     fetched = ["--dataset", entry["fetch"]] if entry["fetch"] else []
-    return ["--weights", entry["weights"], *fetched, *["--undirected"] * entry["undirected"]]
+    scaled = ["--scale", entry["scale"]] if entry["scale"] else []
+    return ["--weights", entry["weights"], *scaled, *fetched, *["--undirected"] * entry["undirected"]]
 
 
 def seeds(wildcards):

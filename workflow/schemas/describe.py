@@ -51,6 +51,11 @@ class GraphEntry(Section):
         description="Edge probabilities: `wc` (weighted cascade), `const:P`, `trivalency`, `uniform:LO:HI`, `file` or "
         "`none`.",
     )
+    scale: Literal["", "max", "in-sum"] = Field(
+        default="",
+        description="With weights `file`: makes probabilities of counts, w / largest w, or w / sum of those into the "
+        "same vertex.",
+    )
     systems: list[Literal["gim", "imgpu", "kpar", "merit", "diversity"]] = Field(
         default=["gim", "imgpu", "kpar", "merit", "diversity"],
         min_length=1,
