@@ -1,11 +1,18 @@
 """PageRank by the power method, as NetworkX has it."""
 
+from collections import deque
 from collections.abc import Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import networkx as nx
+import numba
 import numpy as np
 
 from gpukit.nx.graph import NodeRows
+
+_EDGES_OF_A_THREAD = 1 << 18
+"""Edges that are worth a thread of their own."""
 
 
 def pagerank(
@@ -37,12 +44,18 @@ def pagerank(
     part = np.divide(1.0, sums, out=np.zeros(n), where=sums != 0)
     x, p = _shares(G, nstart), _shares(G, personalization, sum_may_be_zero=False)
     to = p if dangling is None else _shares(G, dangling)
-    for _ in range(max_iter):
-        last, x = x, np.empty(n)
-        given = last[is_dangling].sum()
-        step(in_indptr, in_indices, carried, last * part, (1 - alpha) * p + alpha * given * to, float(alpha), x)
-        if np.absolute(x - last).sum() < n * tol:
-            return dict(zip(G.nodes, x.tolist(), strict=True))
+    workers = max(1, min(numba.get_num_threads(), len(in_indices) // _EDGES_OF_A_THREAD))
+    starts = np.searchsorted(in_indptr, np.arange(workers + 1) * len(in_indices) // workers)
+    starts[0], starts[-1] = 0, n
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in range(max_iter):
+            last, x = x, np.empty(n)
+            given = last[is_dangling].sum()
+            base = (1 - alpha) * p + alpha * given * to
+            work = partial(step, in_indptr, in_indices, carried, last * part, base, float(alpha), x)
+            deque((pool.map if workers > 1 else map)(work, starts[:-1], starts[1:]), maxlen=0)
+            if np.absolute(x - last).sum() < n * tol:
+                return dict(zip(G.nodes, x.tolist(), strict=True))
     raise nx.PowerIterationFailedConvergence(max_iter)
 
 
