@@ -126,10 +126,11 @@ $(VENV)/.stamp-dev: pyproject.toml requirements.lock | $(BIN)/python
 	@touch $@ $(VENV)/.stamp-demo
 
 $(VENV)/.stamp-gpu: pyproject.toml requirements.lock | $(BIN)/python
-	$(PIP) -e '.[dev,$(CUDA)]'
+	sed $(if $(filter cuda12,$(CUDA)),'/^cuda-bindings\|^cuda-toolkit\|^nvidia-/d','') requirements.lock > $(VENV)/gpu.lock
+	$(PIP:requirements.lock=$(VENV)/gpu.lock) -e '.[tests,$(CUDA)]'
 	@touch $@ $(VENV)/.stamp-dev $(VENV)/.stamp-demo
 
-# The CUDA extra that gpu-test installs: cuda13 (drivers from 580 on) or cuda12.
+# The CUDA extra that gpu-test installs: cuda13 (drivers from 580 on) or cuda12, of which the lock knows no versions.
 CUDA ?= cuda13
 
 $(BIN)/python:

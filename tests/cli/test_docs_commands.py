@@ -41,9 +41,18 @@ MAY_END = {"gpukit diff": (1,), "gpukit bench": (0, 1)}
 
 def commands(page: Path) -> list[str]:
     """Return the lines of the code blocks of a page that are commands of gpukit, continued lines as one."""
-    blocks = re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    blocks = re.findall(r"^```([^`\n]*)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    shell = (text for language, text in blocks if language in ("", "sh", "bash", "console"))
+    lines = "".join(shell).replace("\\\n", " ").splitlines()
     return [line for line in lines if line.startswith("gpukit ")]
+
+
+def test_commands_are_those_of_shell_blocks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```pycon\n>>> 1\n```\ngpukit in prose\n```sh\ngpukit a \\\n  b\nls\n```\n```json\ngpukit no\n```\n"
+    )
+    assert commands(page) == ["gpukit a    b"]
 
 
 UNDERSTOOD = [(page.stem, line) for page in PAGES for line in commands(page)]
