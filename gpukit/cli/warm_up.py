@@ -43,7 +43,7 @@ imgpu reach C.h5 --worlds 20 --out R.h5 DEVICE
 imgpu shape C.h5 --worlds 20
 kpar rank G.h5 --out PR.h5 DEVICE
 kpar index G.h5 --rank PR.h5 --out I.h5 DEVICE
-kpar query G.h5 --index I.h5 --random 4 -k 5 --out T.h5 DEVICE
+kpar query G.h5 --index I.h5 --random 4 -k 5 --out A.h5 DEVICE
 kpar query G.h5 --index I.h5 --source 10:2,11 -k 5 DEVICE
 kpar truth G.h5 --random 2 -k 5
 merit run G.h5 --eta 8 --batch 2 --out M1.h5 DEVICE
@@ -58,7 +58,7 @@ diversity egos U.h5 --out E.h5 DEVICE
 diversity decompose U.h5 --egos --out X.h5 DEVICE
 evaluate spread G.h5 --ids 10,11 --prefixes 1,2 --runs 100 DEVICE
 evaluate spread G.h5 --ids 10,11 --model lt --runs 100 DEVICE
-evaluate ppr G.h5 --answers T.h5
+evaluate ppr G.h5 --answers A.h5
 evaluate diversity U.h5 --answers D.h5
 verify G.h5
 doctor

@@ -5,9 +5,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from test_cli_core import check_understood
+from test_cli_core import check_understood, understood
 
 import gpukit
 from gpukit.cli import app, warm_up
@@ -25,8 +26,24 @@ merit run G.h5 --eta 200 --out C.h5
 
 @pytest.mark.parametrize("line", LINES)
 def test_commands_are_understood(line: str) -> None:
+    command(line)
+
+
+def test_a_name_is_of_one_kind_of_file() -> None:
+    """A command replaces files of its own kind alone."""
+    kinds: dict[str, set[str]] = {}
+    for line in LINES:
+        _, rest = line.partition("--out ")[::2]
+        if rest:
+            kinds.setdefault(rest.split()[0], set()).add(command(line).callback.writes)
+    assert len(kinds) > 20 and all(len(kind) == 1 for kind in kinds.values()), kinds
+
+
+def command(line: str) -> Any:
+    """Return the command that a line calls, once it has understood its words."""
     words = line.replace("DEVICE", "--device cpu").split()
     check_understood(words)
+    return understood(words).command
 
 
 def test_progress_record_and_devices(monkeypatch, capsys) -> None:
