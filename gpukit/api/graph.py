@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpukit.graph import csr
 
 Parallel = Literal["merge", "combine"]
+Scale = Literal["max", "in-sum"]
 
 
 class Graph(Content):
@@ -212,7 +213,7 @@ def read_edges(
     undirected: bool = False,
     weights: str | None = None,
     parallel_edges: Parallel = "merge",
-    scale: Literal["max", "in-sum"] | None = None,
+    scale: Scale | None = None,
     vertices: int | None = None,
     dataset: str | None = None,
     transpose: bool = True,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.edges import build, need_edges, seed_of
-from gpukit.api.graph import Graph, Parallel
+from gpukit.api.graph import Graph, Parallel, Scale
 from gpukit.api.results import Label
 from gpukit.api.session import Session, whole
 from gpukit.errors import InputError, UsageError, WrongType
@@ -70,6 +70,7 @@ def from_networkx(
     weight: str | None = None,
     weights: str | None = None,
     parallel_edges: Parallel = "merge",
+    scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
     """Make a graph of one of NetworkX; its nodes are whole numbers or texts, all of one kind.
@@ -80,7 +81,7 @@ def from_networkx(
         Directed or not, with parallel edges or without.
     weight : str, optional
         The attribute of edges that is their probability; none counts by default.
-    weights, parallel_edges, seed
+    weights, parallel_edges, scale, seed
         As in :func:`read_edges`.
 
     Raises
@@ -104,8 +105,10 @@ def from_networkx(
     nodes = list(graph)
     values = np.empty(len(nodes), object)
     values[:] = nodes
-    found = found_in_network("the graph", "NetworkX", graph, _one_kind("the graph", values), weight, _nothing_said())
-    return _made(found, scheme, parallel_edges, False, seed)
+    found = found_in_network(
+        "the graph", "NetworkX", graph, _one_kind("the graph", values), weight, _nothing_said(), _highest(scale)
+    )
+    return _made(found, scheme, parallel_edges, False, seed, scale)
 
 
 def from_scipy(
@@ -114,6 +117,7 @@ def from_scipy(
     weights: str = "wc",
     undirected: bool = False,
     parallel_edges: Parallel = "merge",
+    scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
     """Make a graph of a sparse matrix of SciPy: entry (i, j) is the edge i → j, vertices are 0 … n-1.
@@ -122,7 +126,7 @@ def from_scipy(
     ----------
     matrix : sparse array or matrix
         Square; values count with ``weights="file"`` alone, as probabilities.
-    weights, undirected, parallel_edges, seed
+    weights, undirected, parallel_edges, scale, seed
         As in :func:`read_edges`.
 
     Raises
@@ -141,8 +145,8 @@ def from_scipy(
         raise WrongType(f"a {type(matrix).__name__} is no sparse matrix of SciPy")
     from gpukit.graph.foreign import found_in_matrix
 
-    found = found_in_matrix("the matrix", "SciPy", matrix, weights == "file")
-    return _made(found, weights, parallel_edges, undirected, seed)
+    found = found_in_matrix("the matrix", "SciPy", matrix, _highest(scale) if weights == "file" else 0)
+    return _made(found, weights, parallel_edges, undirected, seed, scale)
 
 
 def from_pandas(
@@ -154,6 +158,7 @@ def from_pandas(
     weights: str | None = None,
     undirected: bool = False,
     parallel_edges: Parallel = "merge",
+    scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
     """Make a graph of a DataFrame with an edge a row.
@@ -162,8 +167,9 @@ def from_pandas(
     ----------
     frame : pandas.DataFrame
     source, target, weight : column names, optional
-        The ends of edges; columns called so, or the first two, by default. Weights are probabilities.
-    weights, undirected, parallel_edges, seed
+        The ends of edges; columns called so, or the first two, by default. Weights are probabilities, or
+        counts with ``scale``.
+    weights, undirected, parallel_edges, scale, seed
         As in :func:`read_edges`.
 
     Raises
@@ -188,7 +194,7 @@ def from_pandas(
         if missing := int(column.isna().sum()):
             raise InputError(f"the frame, column {title!r}: {missing} rows have no vertex; every row needs two")
     u, v, *w = (column.to_numpy() for column in columns)
-    return _from_arrays("the frame", u, v, w[0] if w else None, scheme, undirected, None, parallel_edges, seed)
+    return _from_arrays("the frame", u, v, w[0] if w else None, scheme, undirected, None, parallel_edges, seed, scale)
 
 
 def from_arrow(
@@ -200,6 +206,7 @@ def from_arrow(
     weights: str | None = None,
     undirected: bool = False,
     parallel_edges: Parallel = "merge",
+    scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
     """Make a graph of a table of Arrow with an edge a row; parameters and errors are those of :func:`from_pandas`.
@@ -217,8 +224,8 @@ def from_arrow(
 
     scheme = _scheme(weights, weight is not None, "weight")
     wanted = _columns("the table", list(table.column_names), source, target, weight)
-    found = found_in_table("the table", "Arrow", table.select(wanted), wanted, _nothing_said())
-    return _made(found, scheme, parallel_edges, undirected, seed)
+    found = found_in_table("the table", "Arrow", table.select(wanted), wanted, _nothing_said(), _highest(scale))
+    return _made(found, scheme, parallel_edges, undirected, seed, scale)
 
 
 def from_edges(
@@ -230,6 +237,7 @@ def from_edges(
     undirected: bool = False,
     vertices: int | None = None,
     parallel_edges: Parallel = "merge",
+    scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
     """Make a graph of edges ``u[i] → v[i]``.
@@ -242,7 +250,7 @@ def from_edges(
         Probabilities.
     vertices : int, optional
         The ids are 0 … N-1, also those without edges.
-    weights, undirected, parallel_edges, seed
+    weights, undirected, parallel_edges, scale, seed
         As in :func:`read_edges`; ``file`` stands for ``w``, and is the default with it.
 
     Raises
@@ -259,7 +267,7 @@ def from_edges(
     [7, 9, 12]
     """
     scheme = _scheme(weights, w is not None, "w")
-    return _from_arrays("the edges", u, v, w, scheme, undirected, vertices, parallel_edges, seed)
+    return _from_arrays("the edges", u, v, w, scheme, undirected, vertices, parallel_edges, seed, scale)
 
 
 def _from_arrays(
@@ -272,6 +280,7 @@ def _from_arrays(
     vertices: int | None,
     parallel: Parallel,
     seed: int,
+    scale: Scale | None,
 ) -> Graph:
     """Make a graph of arrays or lists; ``name`` is what messages call it."""
     import numpy as np
@@ -289,14 +298,14 @@ def _from_arrays(
         except (TypeError, ValueError):
             raise WrongType(f"the weights of {name} are not numbers; give probabilities") from None
     both = _one_kind(name, np.concatenate(ends))
-    found = found_in_arrays(name, both[: lengths[0]], both[lengths[0] :], values, _nothing_said())
+    found = found_in_arrays(name, both[: lengths[0]], both[lengths[0] :], values, _nothing_said(), _highest(scale))
     if vertices is not None:
         if found.labels is not None:
             raise UsageError("--vertices goes with whole numbers, and the ids of this file are names; leave it out")
         if whole("vertices", vertices) < 1:
             raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
         found = replace(found, n=int(vertices))
-    return _made(found, weights, parallel, undirected, seed)
+    return _made(found, weights, parallel, undirected, seed, scale)
 
 
 def _array(name: str, values: Any) -> "np.ndarray":
@@ -364,20 +373,30 @@ def _nothing_said() -> Any:
     return Asked()
 
 
-def _made(found: "Found", weights: str, parallel: Parallel, undirected: bool, seed: int) -> Graph:
+def _highest(scale: Scale | None) -> float:
+    """Return the highest weight that may come: that of a probability, or where they are to be scaled, of a count."""
+    from gpukit.graph.parsing import COUNTS, PROBABILITIES
+
+    return COUNTS if scale else PROBABILITIES
+
+
+def _made(found: "Found", weights: str, parallel: Parallel, undirected: bool, seed: int, scale: Scale | None) -> Graph:
     """Build the graph of what was found in memory, as an import of the same edges does."""
     from gpukit.graph.probabilities import parse_weights
     from gpukit.graph.readers import EdgeList
 
     with Session(seed=seed) as session:
         session.params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel, "vertices": found.n}
+        session.params |= {"scale": scale} if scale is not None else {}
         parse_weights(weights, seed)
+        if scale is not None and weights != "file":
+            raise UsageError(f"scale makes probabilities of weights, but weights is {weights}; give those of the edges")
         if not len(found.u):
             raise InputError("the graph has no edges; a graph needs at least one")
         session.use_device()
         listed = EdgeList(
             found.u, found.v, found.w, labels=found.labels, ids=found.ids, n=found.n, undirected=found.undirected
         )
-        graph = build(session, listed, parallel, undirected=undirected, facts={})
+        graph = build(session, listed, parallel, undirected=undirected, facts={}, scale=scale)
         need_edges(graph)
         return Graph(graph, params=session.params, seed=seed_of(session))

@@ -404,3 +404,32 @@ def test_types(tmp_path: Path) -> None:
     done = subprocess.run([*check, str(wrong)], cwd=ROOT, capture_output=True, text=True)
     assert "arg-type" in done.stdout and "attr-defined" in done.stdout
     assert (ROOT / "gpukit" / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("scale", ["max", "in-sum"])
+def test_counts_in_memory_are_scaled_as_in_a_file(tmp_path, scale):
+    u, v, w = ["ann", "bob", "ann", "cy"], ["bob", "cy", "cy", "ann"], [4, 2, 10, 1]
+    frame = pd.DataFrame({"from": u, "to": v, "mails": w})
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    network = nx.DiGraph()
+    network.add_weighted_edges_from(zip(u, v, w, strict=True), weight="mails")
+    read = gk.read_edges(tmp_path / "e.csv", source="from", target="to", weight="mails", scale=scale)
+    made = [
+        gk.from_pandas(frame, "from", "to", "mails", scale=scale),
+        gk.from_edges(u, v, w, scale=scale),
+        gk.from_networkx(network, weight="mails", scale=scale),
+    ]
+    # The text that was read is among the facts of its graph, so that the edges are compared.
+    for one in made:
+        assert one.vertices == read.vertices
+        assert one.csr.probabilities.tolist() == read.csr.probabilities.tolist()
+    numbers = {name: place for place, name in enumerate(sorted({*u, *v}))}
+    matrix = sp.coo_array((w, ([numbers[one] for one in u], [numbers[one] for one in v])))
+    scaled = gk.from_scipy(matrix, weights="file", scale=scale)
+    assert scaled.csr.probabilities.tolist() == read.csr.probabilities.tolist()
+    with pytest.raises(InputError, match="is not a probability"):
+        gk.from_pandas(frame, "from", "to", "mails")
+    with pytest.raises(UsageError, match="scale makes probabilities of weights, but weights is wc"):
+        gk.from_edges(u, v, scale=scale)
+    with pytest.raises(UsageError, match="max and in-sum are allowed"):
+        gk.from_edges(u, v, w, scale="half")
