@@ -13,6 +13,7 @@ from numba import int64, uint8, uint32, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4, join64, philox4x32
+from gpukit.worlds.ending_cpu import Early, begin, drop, meet, next_group
 from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, draw_root, is_kept, live_edges, lt_choice
 from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE
 
@@ -149,10 +150,6 @@ class _Starts(namedtuple("_Starts", "roots ids limits loud")):
 
 class _More(namedtuple("_More", "row item")):
     """Vertices of a group with further rows: the next row, and the place in the group."""
-
-
-class _Early(namedtuple("_Early", "met sizes over")):
-    """Of each set of a batch whose sets may end early: marks of its members, their number, and whether it ended."""
 
 
 def make_scratch(rounds: int) -> Scratch:
@@ -389,7 +386,7 @@ def _follow(tables, samples, children, kids, elements, owners, used, table, earl
                     elements[used] = child[c]
                     owners[used] = owner[c]
                     used += 1
-                    _meet(samples, child[c], owner[c], early)
+                    meet(samples, child[c], owner[c], early)
         return used
     for c in range(kids):
         if _insert(table, uint64(owner[c]) << uint64(32) | uint64(child[c] + 1)):
@@ -397,53 +394,6 @@ def _follow(tables, samples, children, kids, elements, owners, used, table, earl
             owners[used] = owner[c]
             used += 1
     return used
-
-
-@njit
-def _meet(samples, vertex, owner, early):
-    """Note that a set has a vertex, and whether that ends it."""
-    early.met[owner] |= samples.marks[vertex]
-    early.sizes[owner] += 1
-    if early.met[owner] == samples.all_marks or early.sizes[owner] > samples.limit:
-        early.over[owner] = True
-
-
-# Afterwards none of the sets of a batch has more than its root.
-@njit
-def _begin(samples, elements, owners, used, early):
-    early.met[:], early.sizes[:], early.over[:] = 0, 0, False
-    for j in range(used):
-        _meet(samples, elements[j], owners[j], early)
-
-
-# Afterwards the next pairs of sets that go on, a group at most, follow the ``head`` pairs that were expanded. Returns
-# how many these are, and how far the queue was read.
-@njit
-def _next_group(elements, owners, head, read, used, over):
-    size = 0
-    while size < GROUP and read < used:
-        if not over[owners[read]]:
-            elements[head + size], owners[head + size] = elements[read], owners[read]
-            size += 1
-        read += 1
-    return size, read
-
-
-# Afterwards sets that ended early have only the member that stands for them. Returns the pairs that there are then.
-@njit
-def _drop(samples, elements, owners, used, batch, over):
-    left = 0
-    for j in range(used):
-        if not over[owners[j]]:
-            elements[left], owners[left] = elements[j], owners[j]
-            left += 1
-    if samples.stand >= 0:
-        # There is room: these sets had a pair at least, their root's.
-        for i in range(batch):
-            if over[i]:
-                elements[left], owners[left] = samples.stand, i
-                left += 1
-    return left
 
 
 # Algorithm 6, lines 3 to 11, and algorithm 3, line 13. Afterwards the sets of a batch lie end to end after ``total``.
@@ -499,7 +449,7 @@ def sample(tables, samples, counts, scratch):
     )  # fmt: skip
     ids = starts.ids
     may_end = len(samples.marks) > 0
-    early = _Early(np.empty(BATCH, np.uint8), np.empty(BATCH, np.int64), np.zeros(BATCH, np.bool_))
+    early = Early(np.empty(BATCH, np.uint8), np.empty(BATCH, np.int64), np.zeros(BATCH, np.bool_))
     low = sets = coming = 0
     while low < samples.size or coming > 0:
         table[:] = 0
@@ -508,10 +458,10 @@ def sample(tables, samples, counts, scratch):
         )
         head = read = 0
         if may_end:
-            _begin(samples, elements, owners, used, early)
+            begin(samples, elements, owners, used, early)
         while read < used:
             if may_end:
-                size, read = _next_group(elements, owners, head, read, used, early.over)
+                size, read = next_group(elements, owners, head, read, used, early.over, GROUP)
             else:
                 size = min(GROUP, used - head)
                 read += size
@@ -532,7 +482,7 @@ def sample(tables, samples, counts, scratch):
                 )
             head += size
         if may_end:
-            used = _drop(samples, elements, owners, head, batch, early.over)
+            used = drop(samples, elements, owners, head, batch, early.over)
         while total + used > len(packed):
             packed = _grown(packed, total)
         while sets + batch >= len(offsets):

@@ -21,9 +21,6 @@ MOST_ARGUMENTS = 14
 MOST_FILE_LINES = 500
 """Lines of a file, of the package or of its tests; a longer one has two purposes."""
 
-LONGER = {"sample_cpu.py": 560}
-"""Files with one purpose that is longer: the sampler's steps stand beside each other, also those with sentinels."""
-
 ONE_FIELD_EACH = {"seeds_artifact"}
 """Functions that take the fields of an artifact one by one."""
 
@@ -74,7 +71,7 @@ def test_functions_are_a_screen_or_two(path):
 
 def test_files_have_one_purpose():
     files = (*FILES, *(ROOT.parent / "tests").rglob("*.py"))
-    long = [path.name for path in files if lines_of(path) > LONGER.get(path.name, MOST_FILE_LINES)]
+    long = [path.name for path in files if lines_of(path) > MOST_FILE_LINES]
     assert long == []
 
 
