@@ -21,11 +21,11 @@ SLACK = 1 << 30
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _LIMITS = (
     (resource.RLIMIT_AS, "VmSize", "ulimit -v", 192 << 20, 768 << 20, 144 << 20),
-    (resource.RLIMIT_DATA, "VmData", "ulimit -d", 72 << 20, 320 << 20, 16 << 20),
+    (resource.RLIMIT_DATA, "VmData", "ulimit -d", 96 << 20, 320 << 20, 16 << 20),
 )
 """Limits of a process: what counts for them, how they are set, and what a command takes of them beside its data:
 without compiled code, with it, and for each thread. A thread reserves stacks and heaps for OpenMP
-and Python (measured with two threads: 205 and 600 to 940 MB, 73 and 160 to 330 MB)."""
+and Python (measured with two threads: 205 and 600 to 940 MB, 82 and 160 to 330 MB)."""
 
 
 def readable(size: float) -> str:
