@@ -110,6 +110,7 @@ def test_a_pipe_can_be_read():
         ("e.gz", gzip.compress(b"1 2\n" * 9) + bytes(20)),
         ("e.mtx", b"%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"),
     ],
+    ids=["text", "two gzip members", "gzip and zeros", "MatrixMarket"],  # contents of gzip tell the time
 )
 def test_the_digest_is_of_the_bytes_that_were_read(edge_file, monkeypatch, name, content):
     """Whatever becomes of the file meanwhile."""
