@@ -28,23 +28,25 @@ SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
 def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command's function with a check of its outputs before it.
 
-    Outputs are the parameters ``out`` and ``out_…``; what else names a file is an input. Raises like
-    :func:`check_out`, and UsageError where two outputs are one file, or one is there and of another kind than what the
-    command writes. A command that can write to standard output takes its output as a text, and ``-`` is no file then.
+    Outputs are the parameters ``out`` and ``out_…``, one file or a list of ``NAME=FILE``; what else names a file is an
+    input. Raises like :func:`check_out`, and UsageError where two outputs are one file, or one is there and of another
+    kind than what the command writes. A command that can write to standard output takes its output as a text, and ``-``
+    is no file then.
     """
     writes = getattr(callback, "writes", None)
 
     @wraps(callback)
     def checked(**values: Any) -> Any:
-        outputs = {name: value for name, value in values.items() if value not in (None, "-") and is_output(name)}
+        outputs = [(name, path) for name, value in values.items() if is_output(name) for path in _files(value)]
         inputs = {name: value for name, value in values.items() if not is_output(name) and name not in _NO_INPUTS}
-        for path in outputs.values():
+        for _, path in outputs:
             check_out(path, _words(inputs))
-        if len({os.path.realpath(path) for path in outputs.values()}) < len(outputs):
-            raise UsageError(f"two outputs have the one name {next(iter(outputs.values()))}; give each its own")
+        real = [os.path.realpath(path) for _, path in outputs]
+        if twice := [path for place, (_, path) in zip(real, outputs, strict=True) if real.count(place) > 1]:
+            raise UsageError(f"two outputs have the one name {twice[0]}; give each its own")
         if writes is not None and not values["force"]:
-            for name, path in outputs.items():
-                _check_kind(path, "svg" if name == "out_figure" else writes)
+            for name, path in outputs:
+                _check_kind(path, "svg" if name.startswith("out_figure") else writes)
         return callback(**values)
 
     return checked
@@ -53,6 +55,13 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
 def is_output(name: str) -> bool:
     """Say whether the parameter of a command names a file that it writes."""
     return name == "out" or name.startswith("out_")
+
+
+def _files(value: Any) -> Iterator[PathLike]:
+    """Yield the files that the value of an output names."""
+    for one in value if isinstance(value, list) else [value]:
+        if one not in (None, "-"):
+            yield one.partition("=")[2] if isinstance(value, list) else one
 
 
 def check_out(path: PathLike, inputs: Iterable[str] = ()) -> None:

@@ -25,7 +25,7 @@ def complete(words, command, given):
     """Return the words of a call with every parameter that the command needs, and some that are given."""
     for one in command.params:
         if one.name in given:
-            words = [*words, one.opts[0], str(given[one.name])]
+            words = [*words, one.opts[0], f"{'a=' if one.multiple else ''}{given[one.name]}"]
         elif one.required:
             listed = one.type_descriptor.choices
             value = listed[0] if listed else WORDS.get(one.name, "1")
@@ -132,7 +132,7 @@ WRITTEN = {
 
 def foreign(command, output):
     """Return a file of each kind that a command does not write by that option."""
-    own = "svg" if output == "out_figure" else command.callback.writes
+    own = "svg" if output.startswith("out_figure") else command.callback.writes
     others = {name: content for name, content in WRITTEN.items() if name != own}
     return others | {"text": b"friends\n", "broken": b"\x89HDF\r\n\x1a\n"}
 

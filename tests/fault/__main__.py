@@ -30,7 +30,7 @@ WORKFLOW_EVERY = 50
 def needed(asked: argparse.Namespace) -> list[Command]:
     """Return the commands that the faults asked for strike, and those that make their inputs, in order."""
     struck = {choose(asked.seed, number)[1] for number in range(asked.first, asked.first + asked.count)}
-    wanted = {"gim.h5"}  # lies where an older output is wanted
+    wanted: set[str] = set()
     found = []
     for command in reversed(commands()):
         if command in struck or wanted & {command.out, command.kept} and command.out not in command.inputs:

@@ -59,7 +59,7 @@ evaluate spread G.h5 --seeds gim.h5 --prefixes 1,3 --runs 300 --out spread.h5
 evaluate spread G.h5 --ids 100,101 --model lt --runs 300
 evaluate ppr G.h5 --answers near.h5 --out quality.h5 --json > quality.json
 evaluate diversity U.h5 --answers circles.h5 --json > checks.json
-bench gim-quality G.h5 -k 2 --weights wc --methods gim,degree --error 0.1 --out quality.json
+bench gim-quality G.h5 -k 2 --weights wc --methods gim,degree --error 0.1 --out bench-gim-quality.json
 bench gim G.h5 -k 2 --models ic --bounds opim --min-sets 500 --repeat 2 --out bench-gim.json
 bench imgpu U.h5 -k 2 --modes fixed --worlds 30 --repeat 2 --switches --out bench-imgpu.json
 bench kpar G.h5 -k 5 --queries 4 --batch 4 --out bench-kpar.json
@@ -87,6 +87,8 @@ report plot merit campaigns.tsv --graph toy --view cost --model ic --out cost.sv
 report plot kpar queries.tsv --graph toy --quantity time --out time.svg
 report plot arrivals arrivals.tsv --out arrivals.svg
 report plot diversity-time searches.tsv --out searches.svg
+report figures --table=spread=spread.tsv --table=runs=runs.tsv --figure=spread/toy/ic=figure-1.svg \
+ --figure=runtime=figure-2.svg
 report page --table=artifacts=artifacts.tsv --table=runs=runs.tsv --table=seeds=seeds.tsv --table=spread=spread.tsv \
  --figure=spread/toy/ic=spread.svg --figure=runtime=runtime.svg --out page.html
 inspect G.h5 gim.h5 near.h5

@@ -48,12 +48,14 @@ class Stage:
     folder: Path
 
     def scene(self, command: Command, draw: Random, name: str, small: bool = False) -> Scene:
-        """Set a folder up for a command; half of the times an older output lies there."""
+        """Set a folder up for a command; half of the times an older output of its kind lies there, of other bytes."""
         folder = (self.small_disk() if small else self.folder) / name
         folder.mkdir(parents=True)
         provide(command, self.pool, folder)
         if command.out and command.out not in command.inputs and draw.random() < 0.5:
-            shutil.copyfile(self.pool / "gim.h5", folder / command.out)
+            older = self.answers[command].out
+            assert older is not None
+            (folder / command.out).write_bytes(older + b"\n")
         return Scene.set(folder, command)
 
     def small_disk(self) -> Path:

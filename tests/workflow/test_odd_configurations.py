@@ -87,7 +87,7 @@ def cells(**changes):
 
 # What is said of it, or None where it serves.
 VALUES = [
-    ({"1": 2}, "'1' was unexpected"),
+    ({"1": 2}, "there is no key '1'"),
     ({1: 2}, "the key 1 is no text"),
     ({None: 2}, "the key None is no text"),
     ({"gim": {True: 2}}, "the key True is no text"),

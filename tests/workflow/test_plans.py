@@ -25,7 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
 
 DEMO = {
-    "graphs": [{"name": "tiny", "edges": "tiny.txt", "undirected": True, "models": ["ic", "lt"]}],
+    "graphs": [
+        {"name": "tiny", "edges": "tiny.txt", "undirected": True, "weights": "file", "models": ["ic", "lt"]},
+    ],
     "gim": {"k": 3},
     "baselines": ["degree", "random"],
     "evaluate": {"prefixes": [1, 3]},
@@ -94,6 +96,7 @@ EXPECTED = {
     "GraphEntry.fetch": ("demo", "graphs.0", {"name": "tiny", "fetch": "com-Orkut"}, {"fetch_graph"}),
     "GraphEntry.undirected": ("demo", "graphs.0.undirected", False, {"import_graph"}),
     "GraphEntry.weights": ("demo", "graphs.0.weights", "const:0.1", {"import_graph"}),
+    "GraphEntry.scale": ("demo", "graphs.0.scale", "max", {"import_graph"}),
     "GraphEntry.systems": ("demo", "graphs.0.systems", ["kpar"], {"figures", "table_artifacts"}),
     "GraphEntry.models": ("demo", "graphs.0.models", ["ic"], SHORTER),
     "Gim.k": ("demo", "gim.k", 4, {"gim_baseline", "gim_run", "gim_select", "imgpu_baseline", "imgpu_run"}),
