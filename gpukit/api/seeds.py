@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
@@ -27,6 +28,9 @@ _log = logging.getLogger("gpukit")
 
 MEMBERS_PER_SET = 20
 """A guess for the choice of the device."""
+
+PATIENCE_S = 1.0
+"""After so many seconds a run that `auto` left to the CPU goes to a GPU if there is one: it takes as long to start."""
 
 VISITS = 10
 """Vertex and edge visits a live arc costs in a world; for the choice of the device."""
@@ -72,14 +76,13 @@ def maximise(session: Session, params: "Params", *, decimals: int = 0, scan: Any
         Returns the launch shape of the scan sampler on a kind of device.
     """
     device = session.use_device(work=_work(session.graph, params))
-    session.load(lambda: _load(session.graph, params, device))
-    from gpukit.gim.paper import maximise
-
-    shape = None if scan is None else scan(device.kind)
-    with session.progress("RR sets") as update:
-        found = maximise(
-            session.graph, params, device, tables=session.tables, shape=shape, timer=session.timer, progress=update
-        )
+    try:
+        found = _maximise(session, params, device, scan, PATIENCE_S)
+    except _Slow:
+        # The seeds are the same anywhere, so nothing but time is lost. How long that is, no estimate told: it depends
+        # on how large sets are, and on when the choice converges.
+        device = session.use_device(reason=f"auto: the CPU has taken over {PATIENCE_S:g} s, and a GPU is here")
+        found = _maximise(session, params, device, scan, math.inf)
     found = _in_weights(found, decimals)
     if not found.converged:
         assert found.optimism is not None
@@ -89,6 +92,29 @@ def maximise(session: Session, params: "Params", *, decimals: int = 0, scan: Any
         )
     with session.phase("write"):
         return session.seeds_artifact(found.seeds, f"gim {params.bound}", **known_of(found)), found
+
+
+class _Slow(Exception):
+    """The CPU takes long, and there is a GPU."""
+
+
+def _maximise(session: Session, params: "Params", device: "Device", scan: Any, patience: float) -> "Result":
+    """Return the seeds that gIM finds on a device; raises _Slow at the first size after the patience, in seconds."""
+    session.load(lambda: _load(session.graph, params, device))
+    from gpukit.gim.paper import maximise
+
+    shape = None if scan is None else scan(device.kind)
+    end = perf_counter() + patience
+    with session.progress("RR sets") as update:
+
+        def watch(done: int, total: int) -> None:
+            update(done, total)
+            if perf_counter() > end and session.has_faster():
+                raise _Slow
+
+        return maximise(
+            session.graph, params, device, tables=session.tables, shape=shape, timer=session.timer, progress=watch
+        )
 
 
 def known_of(result: "Result") -> dict[str, Any]:
@@ -182,7 +208,9 @@ def _in_weights(result: "Result", decimals: int) -> "Result":
 
 
 def _work(graph: "Graph", params: "Params") -> float:
-    """Estimate the vertex and edge visits of a run, for the choice of the device only: 20 members a set.
+    """Estimate the least vertex and edge visits of a run, for the choice of the device only: 20 members a set.
+
+    All edges are visited when the graph is made ready.
 
     OPIM-C stops after about 16 · (0.05/ε)² times its first size; IMM needs about what an optimum of 0.15 n asks for.
     """
@@ -191,7 +219,7 @@ def _work(graph: "Graph", params: "Params") -> float:
     first = 2 * (0.64 * math.sqrt(math.log(6 * n)) + math.sqrt(0.64 * (log_sets + math.log(6 * n)))) ** 2
     sets = first / (0.15 * epsilon**2) if params.bound == "imm" else 2 * first * max(1.0, 16 * (0.05 / epsilon) ** 2)
     scanned = graph.m / n if params.sampler == "scan" else 1.0
-    return max(sets, params.min_sets or 0) * MEMBERS_PER_SET * scanned * params.rounds
+    return graph.m + max(sets, params.min_sets or 0) * MEMBERS_PER_SET * scanned * params.rounds
 
 
 # For Python

@@ -119,19 +119,19 @@ class Session:
             raise KeyboardInterrupt from error
 
     def use_device(
-        self, requested: str | None = None, *, threads: int | None = None, work: float | None = None
+        self, requested: str | None = None, *, threads: int | None = None, work: float | None = None, reason: str = ""
     ) -> Device:
         """Choose the device, lease its GPUs, set the threads, and say what and why.
 
-        ``requested`` and ``threads`` take the place of what was asked for, where the caller knows better; ``work`` and
-        the errors are those of :func:`gpukit.device.select.choose`, but who requests nothing knows the CPU alone. The
-        GPUs of the first call are those of the process.
+        ``requested`` and ``threads`` take the place of what was asked for, and ``reason`` that of the reason, where the
+        caller knows better; ``work`` and the errors are those of :func:`gpukit.device.select.choose`, but who requests
+        nothing knows the CPU alone. The GPUs of the first call are those of the process.
         """
         requested = requested or self.requested
         threads = self.threads if threads is None else threads
         device = _leased(choose(requested or "cpu", self.gpus, threads, work=work))
-        if requested is None:
-            device = replace(device, reason="this command runs on the CPU")
+        reason = reason or ("this command runs on the CPU" if requested is None else device.reason)
+        device = replace(device, reason=reason)
         if device.pool:
             start_contexts(len(device.gpus))
         check_compiler(device.threads)
@@ -145,6 +145,11 @@ class Session:
         )
         _log.info("device %s: %s (%s)", device.kind, where, device.reason)
         return device
+
+    def has_faster(self) -> bool:
+        """Say whether ``auto`` left the work to the CPU, as small, and there are GPUs that could do it."""
+        asked = self.requested == "auto" and self.device is not None and self.device.kind == "cpu"
+        return asked and choose("auto", self.gpus, self.threads).kind == "cuda"
 
     def _set_threads(self, device: Device) -> int:
         """Let numba use the threads of a device, no more than it started with; return how many these are."""

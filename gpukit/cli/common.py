@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session
 from gpukit.api.vertices import quoted
-from gpukit.device.memory import limit_data
+from gpukit.device.memory import limit_data, unlimit_data
 from gpukit.device.select import Device
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ class Run(Session):
         """Let numba use the threads of a device, and return how many it does; what it cannot hold fails from now on."""
         if device.kind == "cpu":
             limit_data(device.threads)
+        else:
+            unlimit_data()
         return set_threads(device.threads)
 
     def save(

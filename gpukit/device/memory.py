@@ -18,6 +18,9 @@ START_BYTES, THREAD_BYTES = 256 << 20, 1 << 20
 SLACK = 1 << 30
 """What :func:`limit_data` leaves above what is free, for memory that is reserved and not used."""
 
+_before: list[int] = []
+"""Limits of the data, in bytes, before :func:`limit_data` set others."""
+
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _LIMITS = (
     (resource.RLIMIT_AS, "VmSize", "ulimit -v", 192 << 20, 768 << 20, 144 << 20),
@@ -108,6 +111,14 @@ def limit_data(threads: int) -> None:
         limit = held + host_free_bytes() + SLACK + threads * _LIMITS[1][-1]
         if soft == resource.RLIM_INFINITY or limit < soft:
             resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+            _before.append(soft)
+
+
+def unlimit_data() -> None:
+    """Take back what :func:`limit_data` did, for a process that goes on with a GPU."""
+    if _before:
+        resource.setrlimit(resource.RLIMIT_DATA, (_before[0], resource.getrlimit(resource.RLIMIT_DATA)[1]))
+        _before.clear()
 
 
 def free_bytes(device: Device) -> int:

@@ -1,6 +1,7 @@
 """The memory budget."""
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpukit
-from gpukit.device.memory import check_budget, free_bytes, host_free_bytes, readable
+from gpukit.device.memory import check_budget, free_bytes, host_free_bytes, limit_data, readable, unlimit_data
 from gpukit.device.select import Device
 from gpukit.errors import DeviceError
 
@@ -34,6 +35,17 @@ def test_free_memory_of_the_host(tmp_path: Path) -> None:
     (tmp_path / "proc/meminfo").write_text("MemTotal: 9 kB\nMemAvailable:     800 kB\n")
     assert host_free_bytes(tmp_path) == 800 * 1024
     assert free_bytes(Device("cpu", "x", (), 1, "")) > 1 << 20
+
+
+def test_a_limit_is_taken_back() -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limit_data(1)
+    limited = resource.getrlimit(resource.RLIMIT_DATA)
+    limit_data(1)
+    unlimit_data()
+    assert limited[0] != before[0] and resource.getrlimit(resource.RLIMIT_DATA) == before
+    unlimit_data()
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
