@@ -13,11 +13,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gpukit.artifacts.precheck import check_file
-
 from fault import damage
 from fault.commands import commands, provide, write_sources
 from fault.judge import run_undisturbed
+from gpukit.artifacts.precheck import check_file
 
 KINDS = (
     "G.h5",
