@@ -36,7 +36,7 @@ class Edges(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What a thread needs for itself to score ego-networks: int32 arrays, but for ``state`` (int8)."""
+    """What a thread needs for itself to score ego-networks: int32 arrays, but for ``state`` (int8) and ``hubs``."""
 
     mark: np.ndarray  # (n,): zeros between two ego-networks
     kept: np.ndarray  # of local vertices, as the next six: rank
@@ -46,6 +46,7 @@ class Space(NamedTuple):
     side_b: np.ndarray
     root: np.ndarray  # lowest member of the part
     sizes: np.ndarray  # size of the part, at its root
+    hubs: np.ndarray  # of local vertices, uint64: which of the last 64 are neighbours
     state: np.ndarray  # of edges: 1 waits, 0 lives, -1 is dead
     stack: np.ndarray  # of edges: those that wait
     edges: Edges  # of the ego-network
@@ -57,7 +58,8 @@ def make_space(n: int, widest: int, edges: int) -> Space:
     tails, heads, stack = np.empty((3, edges + 1), np.int32)
     rows = Edges(tails, heads, begin, *np.empty((2, 2 * edges + 1), np.int32))
     state = np.empty(edges + 1, np.int8)
-    return Space(np.zeros(n, np.int32), kept, degree, queue, side_a, side_b, root, sizes, state, stack, rows)
+    hubs = np.empty(widest + 2, np.uint64)
+    return Space(np.zeros(n, np.int32), kept, degree, queue, side_a, side_b, root, sizes, hubs, state, stack, rows)
 
 
 @njit
@@ -264,33 +266,74 @@ def next_common(other, p, p_end, q, q_end):
 
 
 @njit
-def _lazy_truss(count, needed, space):
+def _last_common(other, p_begin, p, q_begin, q):
+    """Return the places in two rows, from p and q down, of the last neighbour that they share; p_begin - 1 if none."""
+    skewed = q - q_begin > SKEW * (p - p_begin)
+    while p >= p_begin and q >= q_begin:
+        x, y = other[p], other[q]
+        if x == y:
+            return p, q
+        p -= x > y
+        if y > x and skewed:
+            q = lower_bound(other, q_begin, q, x)
+            q -= other[q] > x
+        else:
+            q -= y > x
+    return p_begin - 1, q_begin - 1
+
+
+@njit
+def _fill_hubs(size, count, edges, state, hubs):
+    """Write, as bits, which of the 64 vertices of the highest ranks are neighbours of each vertex by living edges."""
+    first = size - 64
+    hubs[:size] = 0
+    for e in range(count):
+        a, b = edges.tails[e], edges.heads[e]
+        if b >= first and state[e] >= 0:
+            hubs[a] |= np.uint64(1) << np.uint64(b - first)
+            if a >= first:
+                hubs[b] |= np.uint64(1) << np.uint64(a - first)
+
+
+@njit
+def _lazy_truss(size, count, needed, space):
     """Remove edges in fewer than ``needed`` living triangles until none is left; return how many are left.
 
-    An edge's count stops at ``needed``. One that fails has seen all its living triangles: it dies, and the other two
-    edges of each (kept in ``side_a`` and ``side_b``) are looked at again. ``state``: 1 waits, 0 passed, -1 dead.
+    An edge's count stops at ``needed``; rows are read from their ends, where the hubs are that most triangles have. One
+    that fails has seen all its living triangles: it dies, and the other two edges of each (kept in ``side_a`` and
+    ``side_b``) are looked at again. ``state``, of which 0 and -1 are given: 1 waits, 0 passed, -1 dead.
     """
     edges, state, stack, side_a, side_b = space.edges, space.state, space.stack, space.side_a, space.side_b
-    other, edge_of = edges.other, edges.edge_of
+    other, edge_of, tails, heads, hubs = edges.other, edges.edge_of, edges.tails, edges.heads, space.hubs
+    _fill_hubs(size, count, edges, state, hubs)
+    waiting = 0
     for e in range(count):
-        state[e] = 1
-        stack[e] = count - 1 - e
-    waiting = count
+        if state[e] < 0:
+            continue
+        # Nearly all edges are in as many triangles with hubs.
+        common = hubs[tails[e]] & hubs[heads[e]]
+        for _ in range(needed - 1):
+            common &= common - np.uint64(1)  # without its lowest bit; none stays none
+        if not common:
+            state[e] = 1
+            stack[waiting] = e
+            waiting += 1
     while waiting > 0:
         waiting -= 1
         e = stack[waiting]
         state[e] = 0
-        p, p_end, q, q_end = shorter_first(e, edges)
+        p_begin, p_end, q_begin, q_end = shorter_first(e, edges)
+        p, q = p_end - 1, q_end - 1
         found = 0
         while found < needed:
-            p, q = next_common(other, p, p_end, q, q_end)
-            if p == p_end:
+            p, q = _last_common(other, p_begin, p, q_begin, q)
+            if p < p_begin:
                 break
             if state[edge_of[p]] >= 0 and state[edge_of[q]] >= 0:
                 side_a[found], side_b[found] = edge_of[p], edge_of[q]
                 found += 1
-            p += 1
-            q += 1
+            p -= 1
+            q -= 1
         if found < needed:
             state[e] = -1
             for i in range(found):
@@ -345,18 +388,23 @@ def _contexts(v, model, k, rows, space):
     if model != COMP:
         # Algorithm 4, for one k. A k-truss is in a (k - 1)-core, which is cheap to find; often nobody has to go.
         count_degrees(size, count, edges, degree)
-        if degree[:size].min() < least:
-            fill_rows(size, count, degree, edges)
-            if size - _peel_core(size, least, degree, edges, space.queue) < smallest:
-                return 0, 0
-            for e in range(count):
-                state[e] = 0 if min(degree[edges.tails[e]], degree[edges.heads[e]]) >= least else -1
+        fill_rows(size, count, degree, edges)
+        gone = _peel_core(size, least, degree, edges, space.queue)
+        if size - gone < smallest:
+            return 0, 0
+        for e in range(count):
+            state[e] = 0 if min(degree[edges.tails[e]], degree[edges.heads[e]]) >= least else -1
+        # What was peeled stays in the rows, dead, unless it is the larger part.
+        lazy, sparse = model == TRUSS and k > 2, 2 * gone > size
+        if not lazy or sparse:
             count = keep(count, edges, state, 0)
-            count_degrees(size, count, edges, degree)
         # Algorithms 5 to 7, for one k.
-        if model == TRUSS and k > 2:
+        if lazy and sparse:
+            count_degrees(size, count, edges, degree)
             fill_rows(size, count, degree, edges)
-            count = _lazy_truss(count, k - 2, space)
+            state[:count] = 0
+        if lazy:
+            count = _lazy_truss(size, count, k - 2, space)
     # Algorithm 3.
     return count_contexts(size, count, smallest, space), size
 

@@ -53,6 +53,22 @@ def check_all(graph, model, k, threads=1):
     return found
 
 
+@pytest.mark.parametrize("density", [0.04, 0.08, 0.2, 0.5])
+@pytest.mark.parametrize("k", [3, 4, 6])
+def test_an_ego_network_of_more_vertices_than_bits_in_a_word(density, k):
+    """Triangles with the 64 last vertices are looked at first; some edges have none, some vertices are peeled."""
+    generator = np.random.default_rng(k)
+    edges = [(0, v) for v in range(1, 110)]
+    # Those beyond 110 make triangles that are not in the ego-network.
+    edges += [(a, b) for a in range(1, 220) for b in range(1, a) if generator.random() < density]
+    graph = undirected(edges, 220)
+    network, params = build_network(graph), Params("truss", k)
+    found = network.scores(np.arange(1), params)
+    contexts = oracle.contexts(oracle.as_networkx(graph), 0, "truss", k)
+    assert found.tolist() == [len(contexts)]
+    assert [part.tolist() for part in network.contexts(np.arange(1), found, params).of(0)] == contexts
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
 def test_random_graphs(model, k):
