@@ -316,7 +316,7 @@ def _expand(tables, samples, ids, elements, owners, head, size, group, children,
             else:
                 chosen = lt_choice(
                     lt_kind, int64(length), start, tables.lt_constant, lt_prefix, seed,
-                    samples.tag + (elements[head + j] // n << 8), first + ids[owners[head + j]], vertex[j], 0,
+                    samples.tag + (elements[head + j] // n << 8), first + ids[owners[head + j]], int64(vertex[j]), 0,
                 )  # fmt: skip
                 edge[kids] = start + chosen
                 kids += int64(chosen >= 0)
@@ -325,7 +325,7 @@ def _expand(tables, samples, ids, elements, owners, head, size, group, children,
             if found < 0:
                 found = live_edges(
                     length, metas[j], start, 0, accept, thresholds, seed,
-                    samples.tag + (elements[head + j] // n << 8), first + ids[owners[head + j]], vertex[j],
+                    samples.tag + (elements[head + j] // n << 8), first + ids[owners[head + j]], int64(vertex[j]),
                     (w0[j], w1[j], w2[j], w3[j]), live,
                 )  # fmt: skip
                 for c in range(found):
@@ -358,7 +358,7 @@ def _expand_further(tables, samples, ids, elements, owners, head, waiting, base,
         draws = draw4(samples.seed, round_tag, sample_id, vertex[j], base)
         found = live_edges(
             rows[row, 1], rows[row, 2], start, base, accept, thresholds,
-            samples.seed, round_tag, sample_id, vertex[j], draws, live,
+            samples.seed, round_tag, sample_id, int64(vertex[j]), draws, live,
         )  # fmt: skip
         for c in range(found):
             edge[kids] = start + int64(live[c])
@@ -386,7 +386,7 @@ def _follow(tables, samples, children, kids, elements, owners, used, table, earl
                     elements[used] = child[c]
                     owners[used] = owner[c]
                     used += 1
-                    meet(samples, child[c], owner[c], early)
+                    meet(samples, elements[used - 1], owner[c], early)
         return used
     for c in range(kids):
         if _insert(table, uint64(owner[c]) << uint64(32) | uint64(child[c] + 1)):

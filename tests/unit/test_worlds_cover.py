@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from oracles.coverage import covered, greedy_rounds
 
+from gpukit.worlds import cover_cpu
 from gpukit.worlds.cover_cpu import PLAIN, Worth, coverage, greedy
 
 NONE = np.empty(0, np.int32)
@@ -103,3 +106,15 @@ def test_coverage_counts_prefixes():
     position = np.full(50, 4, np.int32)
     position[seeds] = np.arange(4)
     assert coverage(offsets, members, position, 4).tolist() == [covered(sets, seeds[:i].tolist()) for i in range(5)]
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(st.lists(st.integers(-3, 9), min_size=1, max_size=40), st.data())
+def test_values_are_parted_as_numpy_does(values, data):
+    size = data.draw(st.integers(1, len(values)))
+    place = data.draw(st.integers(0, size - 1))
+    parted = np.array(values)
+    cover_cpu._part(parted, size, place)
+    assert list(parted[size:]) == values[size:] and sorted(parted[:size]) == sorted(values[:size])
+    assert parted[place] == np.partition(values[:size], place)[place]
+    assert (parted[:place] <= parted[place]).all() and (parted[place:size] >= parted[place]).all()
