@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import DRAWN, EXPLICIT, MAX_EDGES, MAX_VERTICES, Graph, Weights
-from gpukit.graph.kernels import combine_groups, transpose_rows
+from gpukit.graph.kernels import combine_groups, pack_keys, transpose_rows
 from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.probabilities import (
@@ -180,6 +180,9 @@ def _keys(
     keys = np.empty(2 * len(u) if undirected else len(u), np.int64)
     halves = [keys[: len(u)], keys[len(u) :]] if undirected else [keys]
     for half, tails, heads in zip(halves, (u, v), (v, u), strict=False):
+        if isinstance(rank, np.ndarray):
+            pack_keys(tails, heads, rank, half)
+            continue
         half[:] = tails if rank is None else rank(tails)
         half <<= 32
         half |= heads if rank is None else rank(heads)
@@ -188,8 +191,8 @@ def _keys(
 
 def _compact(
     u: np.ndarray, v: np.ndarray, high: int
-) -> tuple[np.ndarray | None, Callable[[np.ndarray], np.ndarray] | None]:
-    """Return the ascending distinct ids and the map from ids to positions; (None, None) if they are 0 … high."""
+) -> tuple[np.ndarray | None, np.ndarray | Callable[[np.ndarray], np.ndarray] | None]:
+    """Return the ascending distinct ids and their positions, a table or a function; None both if they are 0 … high."""
     if high < 4 * len(u) + (1 << 20):
         present = np.zeros(high + 1, bool)
         present[u] = True
@@ -198,7 +201,7 @@ def _compact(
             return None, None
         rank = np.cumsum(present, dtype=np.int32)
         rank -= 1
-        return np.flatnonzero(present), rank.__getitem__
+        return np.flatnonzero(present), rank
     import pandas as pd
 
     original = np.union1d(_distinct(u), _distinct(v)).astype(np.int64)

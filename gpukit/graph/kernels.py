@@ -63,6 +63,13 @@ def _scatter(indptr, indices, payload, first_rows, counts):
 
 
 @njit
+def pack_keys(tails, heads, rank, keys):
+    """Write rank of the tail << 32 | rank of the head of each edge to ``keys`` (int64), in one pass without copies."""
+    for i in range(len(keys)):
+        keys[i] = np.int64(rank[tails[i]]) << 32 | np.int64(rank[heads[i]])
+
+
+@njit
 def combine_groups(starts, words):
     """Return the stored word of 1 - ∏(1 - p) over each group of edges, by multiplication in ascending order of p.
 

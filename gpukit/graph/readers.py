@@ -28,7 +28,9 @@ from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.parsing import Format, join, parse_all, shown
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 20
+"""What is read at a time: a block, its edges and what is next stay in a core's cache."""
+
 LONGEST_LINE = 1 << 20
 
 _REFUSED = {b"PK\x03\x04": "a zip archive", b"\x89HDF": "an HDF5 file"}
