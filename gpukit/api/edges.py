@@ -51,8 +51,13 @@ class Import:
     text: dict[str, Any] = field(default_factory=dict)
 
 
-def import_edges(session: Session, edges: Path, asked: Import) -> "tuple[Graph, dict[str, Any]]":
-    """Return the graph of a file of edges, and what was understood of its text."""
+def import_edges(
+    session: Session, edges: Path, asked: Import, limit: int | None = None
+) -> "tuple[Graph, dict[str, Any], float]":
+    """Return the graph of a file of edges, what was understood of its text, and the part of the file that was read.
+
+    ``limit`` is that of :func:`gpukit.graph.readers.read_edges`: blocks of a text, all by default.
+    """
     known, undirected, vertices = None, asked.undirected, asked.vertices
     if asked.dataset is not None:
         from gpukit.datasets import find_dataset
@@ -79,7 +84,7 @@ def import_edges(session: Session, edges: Path, asked: Import) -> "tuple[Graph, 
     if vertices is not None and vertices < 1:
         raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
     with session.phase("read"), session.progress("read") as update:
-        listed = read_edges(edges, highest, update, text)
+        listed = read_edges(edges, highest, update, text, limit)
         session.inputs = {} if listed.digest is None else {"edges": listed.digest}
     understood = _told(listed, highest > 0)
     if (listed.ids is not None or listed.n is not None) and vertices is not None:
@@ -99,11 +104,11 @@ def import_edges(session: Session, edges: Path, asked: Import) -> "tuple[Graph, 
         transpose=asked.transpose,
         scale=asked.scale,
     )
-    if known is not None:
+    if known is not None and limit is None:
         known.check_sizes(edges, graph.n, lines)
         if known.approximate:
             _log.info("the sizes of %s are known roughly only, and not compared", known.name)
-    return graph, understood
+    return graph, understood, listed.share
 
 
 def seed_of(session: Session) -> int | None:

@@ -275,6 +275,6 @@ def read_edges(
     text = {"sep": sep, "header": header, "columns": columns, "ids": ids}
     asked = Import(undirected, weights, parallel_edges, scale, vertices, dataset, transpose, text)
     with Session(threads=threads, seed=seed, progress=progress) as session:
-        graph, _ = import_edges(session, path_of(path), asked)
+        graph, _, _ = import_edges(session, path_of(path), asked)
         need_edges(graph)
         return Graph(graph, params=session.params, inputs=session.inputs, seed=seed_of(session))

@@ -10,7 +10,7 @@ from gpukit.api.edges import Import, import_edges, seed_of
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run, print_json
 from gpukit.cli.generate import generate
-from gpukit.cli.graph_common import graph_facts, shown, write_graph_file
+from gpukit.cli.graph_common import graph_facts, show_estimate, shown, write_graph_file
 from gpukit.cli.options import BothWaysOption, CompressOption, TransposeOption, WeightsOption, argument, option
 
 app = typer.Typer(help="Import, generate and describe graphs.", no_args_is_help=True, add_completion=False)
@@ -63,13 +63,21 @@ def import_graph(
     transpose: TransposeOption = True,
     text: TextOptions,
     compress: CompressOption = False,
+    estimate: Annotated[
+        bool, option("--estimate", "Say what memory and time it will take, by the start of the text; write nothing.")
+    ] = False,
 ) -> None:
     """Import an edge list: drop self-loops, merge parallel edges, sort, keep the original ids.
 
     With --dataset NAME the options of the catalogue apply, and the file must have as many vertices and edge lines.
     """
     asked = Import(undirected, weights, parallel, scale, vertices, dataset, transpose, vars(text))
-    graph, understood = import_edges(run, edges, asked)
+    if estimate:
+        from gpukit.api.estimate import estimate_import
+
+        show_estimate(run, estimate_import(run, edges, asked))
+        return
+    graph, understood, _ = import_edges(run, edges, asked)
     write_graph_file(run, graph, compress, seed_of(run), {"text": understood} if understood else {})
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.api.edges import need_edges
 from gpukit.cli.common import Run
+from gpukit.device.memory import host_free_bytes, readable
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -31,6 +32,19 @@ def write_graph_file(
         write_graph(run.target, graph, tables, compress=compress, inputs=run.inputs, params=run.params, seed=seed)
     record = graph_facts(run.target)
     run.finish(record | (more or {}), {name: shown(value) for name, value in record.items() if name not in ("n", "m")})
+
+
+def show_estimate(run: Run, found: dict[str, Any]) -> None:
+    """Print what an import will take; nothing was written."""
+    free = host_free_bytes()
+    run.out = None
+    summary = {
+        "graph": f"about {found['vertices']:,} vertices, {found['edges']:,} edges",
+        "memory": f"about {readable(found['memory_bytes'])} of the {readable(free)} that are free",
+        "expected": f"about {found['time_s']:.1f} s, and a file of {readable(found['graph_bytes'])}",
+        "judged by": f"{found['share']:.1%} of the file; nothing was written",
+    }
+    run.finish({"estimate": found, "free_bytes": free}, summary)
 
 
 def graph_facts(path: Path) -> dict[str, Any]:

@@ -67,6 +67,8 @@ class EdgeList:
         Whether the file says that each edge stands for both directions (Matrix Market ``symmetric``).
     digest : str or None
         SHA-256 of the file as it is stored, of the very bytes that the edges came from; None for a pipe.
+    share : float
+        The part of the file that was read, by its bytes.
     """
 
     u: np.ndarray
@@ -81,6 +83,7 @@ class EdgeList:
     undirected: bool = False
     digest: str | None = None
     said: dict[str, Any] = field(default_factory=dict)
+    share: float = 1.0
 
 
 class _Digested(io.FileIO):
@@ -116,6 +119,7 @@ def read_edges(
     weights: float = 0,
     progress: Callable[[int, int], object] | None = None,
     asked: Asked | None = None,
+    limit: int | None = None,
 ) -> EdgeList:
     """Read an edge list, plain or compressed (recognised by content): text or Matrix Market.
 
@@ -135,6 +139,8 @@ def read_edges(
         ``progress(bytes read, size)`` of the file as it is stored; not called for a pipe.
     asked : Asked, optional
         What is said of a text; nothing by default.
+    limit : int, optional
+        Blocks of a text in a file to read from its start, which then has no digest; all by default.
 
     Returns
     -------
@@ -158,25 +164,35 @@ def read_edges(
             raise InputError(f"{name}: {error.strerror or error}; give a readable edge list") from None
         foreign = kind_of(name, stream, bool(kind))
         if foreign is not None:
+            _need_all(name, foreign, limit)
             found = read_foreign(name, foreign, stream, asked, weights)
             return _listed(name, found, file.digest())
-        blocks = _numbered(_blocks(name, kind, stream))
+        blocks: Iterator[tuple[int, bytes]] = itertools.islice(_numbered(_blocks(name, kind, stream)), limit)
         if progress is not None:
             blocks = _watched(blocks, raw, progress)
         first = next(blocks, None)
         if first is None:
             raise InputError(f"{name} is empty; an edge list has one 'u v' line an edge")
         if first[1].startswith(b"%%MatrixMarket"):
+            _need_all(name, "Matrix Market", limit)
             if asked != Asked():
                 raise UsageError(f"{name} is a Matrix Market file, which says how to read it; leave the options out")
             return replace(_read_matrix_market(name, first[1], blocks, weights), digest=file.digest())
         if re.sub(r"\.(gz|bz2|xz|zst)$", "", name).endswith(".mtx"):
             raise InputError(f"{name}, line 1: no '%%MatrixMarket' header; add it, or name the file .txt")
         listed = _read_text(Format(name, weights), first, blocks, asked)
+        if limit is not None:
+            return replace(listed, share=raw.tell() / os.fstat(raw.fileno()).st_size)
         digest = file.digest()
     if not len(listed.u):
         raise InputError(f"{name} has no edges, only comments or blank lines; it needs one 'u v' line an edge")
     return replace(listed, digest=digest)
+
+
+def _need_all(name: str, kind: str, limit: int | None) -> None:
+    """Refuse to read only the start of what is no text; raises UsageError."""
+    if limit is not None:
+        raise UsageError(f"{name} is a {kind} file, and --estimate reads the start of a text; leave it out")
 
 
 def _listed(name: str, found: Found, digest: str | None) -> EdgeList:

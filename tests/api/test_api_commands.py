@@ -246,7 +246,7 @@ def test_a_real_campaign_in_three_rounds(folder: Path, graph: gk.Graph) -> None:
 # --- options ---------------------------------------------------------------------------------------------------------
 
 PAIRS = [
-    ("graph import", gk.read_edges, {"edges", "out", "columns", "compress", "json", "verbose", "force"}),
+    ("graph import", gk.read_edges, {"edges", "out", "columns", "compress", "estimate", "json", "verbose", "force"}),
     ("gim run", gk.influence_maximization, {"out", "json", "verbose", "force", "block", "grid"}),
     ("imgpu run", gk.simulated_seeds, {"out", "json", "verbose", "force", "combine", "reorder", "unroll", "by_level"}),
     ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "ids"}),

@@ -1,0 +1,90 @@
+"""What an import will take, from the start of the text: ``graph import --estimate``."""
+
+import logging
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpukit.api.edges import Import, import_edges
+from gpukit.api.session import Session
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.memory import EDGE_BYTES, UNEQUAL_BYTES, VERTEX_BYTES
+
+if TYPE_CHECKING:
+    from gpukit.graph.csr import Graph
+
+BLOCKS = 32
+"""Blocks of the text that are read: 32 MiB."""
+
+START_BYTES, START_S = 150 << 20, 0.4
+"""What the process takes beside its data: Python and compiled code (measured)."""
+
+WRITTEN_BYTES_A_S = 400 << 20
+"""What is digested, written and synced in a second (measured, on a virtual disk)."""
+
+_log = logging.getLogger("gpukit")
+
+
+def estimate_import(session: Session, edges: Path, asked: Import) -> dict[str, Any]:
+    """Return what an import will take; the start of the text is imported, and nothing is written.
+
+    Edges and time grow with the bytes of the file. Vertices follow Heaps' law: k edges have about c · k^b distinct
+    ends, with c and b by the start of the text and its first half (H. S. Heaps, "Information retrieval", 1978).
+
+    Parameters
+    ----------
+    session, edges, asked
+        As for :func:`gpukit.api.edges.import_edges`.
+
+    Returns
+    -------
+    dict
+        ``vertices``, ``edges`` (directed), ``graph_bytes`` (of the file, with in-edges), ``memory_bytes``, ``time_s``,
+        ``share`` (of the file that was read for this).
+
+    Raises
+    ------
+    UsageError
+        If it is no text in a file.
+    InputError
+        If the start of it cannot be imported.
+    """
+    if edges.exists() and not edges.is_file() or str(edges) == "-":
+        raise UsageError(f"{edges} is no file, and its size is not known before it is read; leave --estimate out")
+    half, _, _ = import_edges(session, edges, asked, BLOCKS // 2)
+    level = _log.level
+    _log.setLevel(logging.WARNING)  # what was understood is said once
+    try:
+        start = time.perf_counter()
+        graph, _, share = import_edges(session, edges, asked, BLOCKS)
+        seconds = time.perf_counter() - start
+    finally:
+        _log.setLevel(level)
+    if not graph.m:
+        raise InputError(f"{edges}: the start of the text has no edges to judge by; leave --estimate out")
+    n, m = _vertices(half, graph, share), round(graph.m / share)
+    listed = round(graph.facts["lines"] * (2 if graph.undirected else 1) / share)
+    unequal = graph.probabilities is not None
+    graph_bytes = (2 if asked.transpose else 1) * (8 * n + (8 if unequal else 4) * m) + 24 * n
+    return {
+        "vertices": n,
+        "edges": m,
+        "graph_bytes": graph_bytes,
+        "memory_bytes": START_BYTES + listed * (UNEQUAL_BYTES if unequal else EDGE_BYTES) + n * VERTEX_BYTES,
+        "time_s": round(START_S + seconds / share + graph_bytes / WRITTEN_BYTES_A_S, 2),
+        "share": share,
+    }
+
+
+def _vertices(half: "Graph", whole: "Graph", share: float) -> int:
+    """Return the vertices of a text, by the graphs of a share of it and of half of that."""
+    if share == 1 or whole.m <= half.m:
+        return whole.n
+    power = min(1.0, math.log(whole.n / half.n) / math.log(whole.m / half.m))
+    expected = round(whole.n * share**-power)
+    if whole.labels is not None:
+        return expected
+    before, now = (one.n - 1 if one.ids is None else int(one.ids[-1]) for one in (half, whole))
+    # Where the highest id has been met, there are no more vertices than that.
+    return min(expected, now + 1) if now <= 1.01 * before else expected
