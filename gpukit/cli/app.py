@@ -270,6 +270,9 @@ def explain(error: BaseException) -> tuple[int, str]:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "gpukit"
         message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
+        said = getattr(getattr(error, "param", None), "help", None)
+        if message.startswith("Missing option") and said:
+            message += f": {said[0].lower()}{said[1:].rstrip('.')}"
         return 2, f"error: {message}; see `{path} --help`"
     if "no locator available" in text:  # of numba's cache
         return 3, (
