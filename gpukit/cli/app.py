@@ -41,6 +41,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("export", "gpukit.cli.export:export", "Write an artifact as a table: CSV, TSV, JSON, Parquet."),
     ("demo", "gpukit.cli.demo:demo", "Run every system on real graphs, or on yours, and write a report."),
     ("workflow", "gpukit.cli.workflow:app", "The Snakemake workflow, in a folder of your own."),
+    ("batch", "gpukit.cli.batch:batch", "Run several commands in one process."),
     ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the code of all commands ahead, as for an image."),
 )
 

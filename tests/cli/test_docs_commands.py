@@ -19,6 +19,7 @@ RUN = ("command-line", "imgpu", "tutorial", *HOW_TO, "README")
 """Pages whose commands need nothing but what those before them made."""
 
 FILES = {
+    "commands.txt": "graph import calls.csv --out again.h5\n",
     "calls.csv": "caller;callee\nann@example.org;bob@example.org\nbob@example.org;cy@example.org\n",
     "trust.csv": "row,from,to,strength\n0,ann,bob,0.5\n1,bob,cy,0.25\n",
 }

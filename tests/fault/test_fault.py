@@ -27,7 +27,7 @@ def test_a_hundred_faults(tmp_path: Path) -> None:
 
 def test_every_command_is_struck() -> None:
     """But for `bench counters`, which needs a GPU and NVIDIA's profiler, `report paper`, part of the workflow, what
-    writes the workflow, and `demo` and `warm-up`, which start the others.
+    writes the workflow, and `batch`, `demo` and `warm-up`, which run the others.
     """
     from gpukit.cli.app import COMMANDS, _load
 
@@ -38,7 +38,7 @@ def test_every_command_is_struck() -> None:
     known = [name for word, _, _ in COMMANDS for name in names(_load(word), word)]
     lines = TABLE.strip().splitlines()
     missing = [name for name in known if not any(line == name or line.startswith(f"{name} ") for line in lines)]
-    assert set(missing) <= {"bench counters", "demo", "report paper", "warm-up", "workflow init"}, missing
+    assert set(missing) <= {"batch", "bench counters", "demo", "report paper", "warm-up", "workflow init"}, missing
 
 
 def test_the_page_shows_the_counts() -> None:

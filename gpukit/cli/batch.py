@@ -1,0 +1,60 @@
+"""``gpukit batch``: several commands in one process, whose start costs more than many a command."""
+
+import io
+import shlex
+import sys
+from contextlib import redirect_stdout
+from typing import Annotated
+
+from gpukit import pending
+from gpukit.cli.command import with_run
+from gpukit.cli.common import Run
+from gpukit.cli.options import argument
+from gpukit.errors import UsageError
+from gpukit.files import read_lines, write_text
+
+
+@with_run()
+def batch(
+    run: Run,
+    commands: Annotated[str, argument("FILE|-", "The commands, one a line, without `gpukit`; - is standard input.")],
+    more: Annotated[list[str] | None, argument("[-- OPTION...]", "Options that every command gets, too.")] = None,
+) -> None:
+    """Run commands in one process, one after another until one fails; `> FILE` ends a line that prints to a file.
+
+    An empty line, or one that begins with #, is passed over. The exit code is that of the command that failed.
+    """
+    lines = sys.stdin.read().splitlines() if commands == "-" else read_lines(commands)
+    asked = [_split(number, line) for number, line in enumerate(lines, start=1) if line.strip()[:1] not in ("", "#")]
+    for words, target in asked:
+        _run([*words, *(more or [])], target)
+    run.finish({"commands": len(asked)})
+
+
+def _split(number: int, line: str) -> tuple[list[str], str | None]:
+    """Return the words of a line, and the file for what it prints."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"line {number}: {line[:80]!r}: {str(error).lower()}") from None
+    if words[:1] == ["batch"]:
+        raise UsageError(f"line {number}: a batch cannot be in a batch; write its lines here")
+    if ">" not in words:
+        return words, None
+    if words.index(">") != len(words) - 2:
+        raise UsageError(f"line {number}: {line[:80]!r}: one file, and nothing else, can follow >")
+    return words[:-2], words[-1]
+
+
+def _run(words: list[str], target: str | None) -> None:
+    """Run a command; raises what it raises, and writes nothing then."""
+    import typer
+
+    from gpukit.cli.app import app
+
+    printed = io.StringIO()
+    with redirect_stdout(printed if target else sys.stdout), pending.beside():
+        with typer.main.get_command(app).make_context("gpukit", [*words], obj=tuple(words)) as context:
+            context.command.invoke(context)
+    if target:
+        write_text(target, printed.getvalue())
