@@ -13,6 +13,7 @@ from gpukit.api.session import Session
 from gpukit.api.vertices import quoted
 from gpukit.device.memory import limit_data, unlimit_data
 from gpukit.device.select import Device
+from gpukit.files import write_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,25 +135,35 @@ class Run(Session):
             What people read, by title; ``record`` by default.
         """
         graph = self.graph
-        seconds = {name: round(value, 6) for name, value in self.timer.seconds().items()}
         record = dict(record or {})
         if self.as_json:
-            whole: dict[str, Any] = {"params": self.params}
-            if graph is not None:
-                whole["graph"] = {"n": graph.n, "m": graph.m}
-            if self.device is not None:
-                whole["device"] = self.device.record()
-            if self.seed is not None:
-                whole["seed"] = self.seed
-            print_json({**whole, "time_s": seconds, **record})
+            print_json(self._record(record))
             return
         lines = dict(summary if summary is not None else record)
         if graph is not None:
             lines["graph"] = f"{graph.n:,} vertices, {graph.m:,} edges"
-        lines["time"] = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
+        lines["time"] = ", ".join(f"{name} {value:.3f} s" for name, value in self._seconds().items())
         if self.out is not None:
             lines["written"] = self.out
         print_table(lines)
+
+    def write_record(self, path: Path, record: Mapping[str, Any]) -> None:
+        """Write a file that holds what :meth:`finish` prints with ``--json``."""
+        write_text(path, f"{json_of(self._record(record))}\n")
+
+    def _record(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the keys of a command behind those that every record has."""
+        whole: dict[str, Any] = {"params": self.params}
+        if self.graph is not None:
+            whole["graph"] = {"n": self.graph.n, "m": self.graph.m}
+        if self.device is not None:
+            whole["device"] = self.device.record()
+        if self.seed is not None:
+            whole["seed"] = self.seed
+        return {**whole, "time_s": self._seconds(), **record}
+
+    def _seconds(self) -> dict[str, float]:
+        return {name: round(value, 6) for name, value in self.timer.seconds().items()}
 
 
 def set_threads(threads: int) -> int:
@@ -171,8 +182,13 @@ def set_threads(threads: int) -> int:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON object on standard output: NumPy values as numbers and lists, what JSON lacks (NaN) as null."""
-    print(json.dumps(_plain(value), allow_nan=False))
+    """Print one JSON object on standard output."""
+    print(json_of(value))
+
+
+def json_of(value: Any) -> str:
+    """Return a value as JSON: NumPy values as numbers and lists, what JSON lacks (NaN) as null."""
+    return json.dumps(_plain(value), allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

@@ -77,48 +77,114 @@ def spread(
 def ppr(
     run: Run,
     graph_file: GraphArgument,
-    answers_file: Annotated[Path, option("--answers T.h5", "Answers by `kpar query`.")],
+    answers_file: Annotated[
+        list[Path],
+        option("--answers T.h5", "Answers by `kpar query`; repeat it for others to the same queries."),
+    ],
     k: Annotated[int | None, option("-k --k K", "Judge the first K places; those of the answers by default.")] = None,
     epsilon: Annotated[float | None, option("--epsilon E", "Of Definition 1; that of the answers by default.")] = None,
     delta: Annotated[float | None, option("--delta D", "Of Definition 1; 16 / n by default, at most 0.01.")] = None,
+    out_record: Annotated[
+        list[Path] | None, option("--record FILE", "A file for the record of one --answers, in their order; repeat it.")
+    ] = None,
     out: MetricsOption = None,
 ) -> None:
-    """Judge top-k personalised PageRank by the power method: precision, NDCG, and Definition 1 of the kPAR paper."""
+    """Judge top-k personalised PageRank by the power method: precision, NDCG, and Definition 1 of the kPAR paper.
+
+    Of several answers to the same queries all are judged by one truth, and each record has a file.
+    """
+    several = len(answers_file) > 1
+    if out_record is None and several:
+        raise UsageError(f"--answers is given {len(answers_file)} times; name a --record for each")
+    if out_record is not None and (len(out_record) != len(answers_file) or out is not None or run.as_json):
+        raise UsageError(
+            f"--record is given {len(out_record)} times for {len(answers_file)} answers; give one for each, and "
+            "neither --out nor --json"
+        )
     with run.phase("read"):
-        from gpukit.artifacts import read_topk
-
         graph, _ = run.read_graph(graph_file, transpose=False)
-        found = read_topk(answers_file)
-    a, arrays = found.attributes, found.arrays
-    run.inputs["answers"] = found.payload
-    if a["graph"] != run.inputs["graph"]:
-        raise InputError(f"{answers_file} answers queries on another graph; give the graph it was made on")
-    k = a["k"] if k is None else k
-    epsilon = a.get("epsilon", 0.5) if epsilon is None else epsilon
-    if delta is None:
-        from gpukit.kpar.problem import Constants, Params
-
-        delta = float(Constants.of(graph.n, graph.m, Params()).delta_min)
-    if not 1 <= k <= a["k"]:
-        raise UsageError(f"-k is {k}; 1 to {a['k']} (the length of the answers) are allowed")
-    if not (0 < epsilon < 1 and delta >= 0):
-        raise UsageError(f"epsilon {epsilon} and delta {delta}: epsilon in (0, 1) and delta at least 0 are allowed")
-    run.params |= {"k": k, "epsilon": epsilon, "delta": delta, "alpha": a["alpha"], "method": a["method"]}
+        every = [_Asked(path, graph, run.inputs["graph"], k, epsilon, delta) for path in answers_file]
+    for one in every:
+        one.check_same(every[0])
+    run.inputs["answers"] = every[0].found.payload
+    run.params |= every[0].params()
     with run.phase("judge"), run.progress("queries") as update:
-        from gpukit.evaluate.ppr import judge, power_method
+        from gpukit.evaluate.ppr import Answers, judge_all, power_method
 
         unit = 2.0**-62
+        a, arrays = every[0].found.attributes, every[0].found.arrays
         starts = (arrays["source_offsets"], arrays["sources"], arrays["source_mass"] * unit)
         truths = power_method(graph, *starts, a["alpha"], weighted=a.get("weighted", False), progress=update)
-        answers = (arrays["offsets"], arrays["internal"], arrays["scores"] * unit)
-        quality = judge(truths, *answers, k, epsilon=epsilon, delta=delta)
-    columns = dict(zip(("precision", "ndcg", "violations"), zip(*quality.each, strict=True), strict=True))
+        answers = [
+            Answers(
+                one.found.arrays["offsets"], one.found.arrays["internal"], one.found.arrays["scores"] * unit,
+                one.k, one.epsilon, one.delta,
+            )
+            for one in every
+        ]  # fmt: skip
+        judged = judge_all(truths, answers)
+    columns = dict(zip(("precision", "ndcg", "violations"), zip(*judged[0].each, strict=True), strict=True))
     run.save_metrics(columns, {"method": a["method"]})
-    record = {name: value for name, value in vars(quality).items() if name != "each"}
-    shown = {"precision": f"{quality.precision:.4f}", "NDCG": f"{quality.ndcg:.6f}"}
-    shown["Definition 1 broken"] = f"{quality.violations} of {quality.positions} positions above {delta:.3g}"
-    shown["queries"] = str(quality.queries)
-    run.finish(record, shown)
+    records = [{name: value for name, value in vars(quality).items() if name != "each"} for quality in judged]
+    shown: dict[str, Any] = {}
+    for one, quality in zip(every, judged, strict=True):
+        of = f"{one.path}: " if several else ""
+        shown[f"{of}precision"] = f"{quality.precision:.4f}"
+        shown[f"{of}NDCG"] = f"{quality.ndcg:.6f}"
+        shown[f"{of}Definition 1 broken"] = (
+            f"{quality.violations} of {quality.positions} positions above {one.delta:.3g}"
+        )
+    shown["queries"] = str(judged[0].queries)
+    for path, one, record in zip(out_record or [], every, records, strict=False):
+        run.params |= one.params()
+        run.inputs["answers"] = one.found.payload
+        run.write_record(path, record)
+    run.finish(records[0], shown)
+
+
+class _Asked:
+    """Answers that are to be judged, and what is asked of them; defaults are those of the answers and their graph."""
+
+    def __init__(
+        self, path: Path, graph: "Graph", digest: str, k: int | None, epsilon: float | None, delta: float | None
+    ) -> None:
+        from gpukit.artifacts import read_topk
+
+        self.path, self.found = path, read_topk(path)
+        a = self.found.attributes
+        if a["graph"] != digest:
+            raise InputError(f"{path} answers queries on another graph; give the graph it was made on")
+        self.k: int = a["k"] if k is None else k
+        self.epsilon: float = a.get("epsilon", 0.5) if epsilon is None else epsilon
+        if delta is None:
+            from gpukit.kpar.problem import Constants, Params
+
+            delta = float(Constants.of(graph.n, graph.m, Params()).delta_min)
+        self.delta = delta
+        if not 1 <= self.k <= a["k"]:
+            raise UsageError(f"-k is {self.k}; 1 to {a['k']} (the length of the answers) are allowed")
+        if not (0 < self.epsilon < 1 and delta >= 0):
+            raise UsageError(
+                f"epsilon {self.epsilon} and delta {delta}: epsilon in (0, 1) and delta at least 0 are allowed"
+            )
+
+    def params(self) -> dict[str, Any]:
+        """Return what decides the judgement."""
+        a = self.found.attributes
+        asked = {"k": self.k, "epsilon": self.epsilon, "delta": self.delta}
+        return asked | {"alpha": a["alpha"], "method": a["method"]}
+
+    def check_same(self, first: "_Asked") -> None:
+        """Check that these are answers to the queries of the first file."""
+        import numpy as np
+
+        ways = [(one.found.attributes["alpha"], one.found.attributes.get("weighted", False)) for one in (self, first)]
+        sources = ("source_offsets", "sources", "source_mass")
+        same = all(np.array_equal(self.found.arrays[one], first.found.arrays[one]) for one in sources)
+        if ways[0] != ways[1] or not same:
+            raise InputError(
+                f"{self.path} and {first.path} answer other queries, or with another alpha; judge them apart"
+            )
 
 
 @app.command("diversity")

@@ -18,6 +18,7 @@ _HDF5 = b"\x89HDF"
 SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "data": ("a data set packed by gzip", lambda first: first.startswith(b"\x1f\x8b")),
     "html": ("an HTML page", lambda first: first[:15].lower() == b"<!doctype html>"),
+    "json": ("a JSON object", lambda first: first.startswith(b"{")),
     "record": ("the record of a benchmark", lambda first: first.startswith(b'{\n "benchmark": "')),
     "svg": ("an SVG figure", lambda first: first.startswith(b"<?xml") and b"<!DOCTYPE svg" in first),
     "tsv": ("a table with tabs", lambda first: b"\t" in first.partition(b"\n")[0] and b"\0" not in first),
@@ -46,7 +47,7 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
             raise UsageError(f"two outputs have the one name {twice[0]}; give each its own")
         if writes is not None and not values["force"]:
             for name, path in outputs:
-                _check_kind(path, "svg" if name.startswith("out_figure") else writes)
+                _check_kind(path, {"out_figure": "svg", "out_record": "json"}.get(name.removesuffix("s"), writes))
         return callback(**values)
 
     return checked
@@ -59,9 +60,10 @@ def is_output(name: str) -> bool:
 
 def _files(value: Any) -> Iterator[PathLike]:
     """Yield the files that the value of an output names."""
-    for one in value if isinstance(value, list) else [value]:
+    several = isinstance(value, list | tuple)
+    for one in value if several else [value]:
         if one not in (None, "-"):
-            yield one.partition("=")[2] if isinstance(value, list) else one
+            yield one.partition("=")[2] if several and isinstance(one, str) else one
 
 
 def check_out(path: PathLike, inputs: Iterable[str] = ()) -> None:

@@ -4,8 +4,9 @@ Floating point and SciPy; nothing here is shared with what finds the answers.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -121,6 +122,28 @@ def top(values: np.ndarray, k: int) -> np.ndarray:
     return order[np.argsort(-values[order], kind="stable")][:k]
 
 
+@dataclass(frozen=True)
+class Answers:
+    """Answers to a batch of queries, and how they are to be judged.
+
+    Attributes
+    ----------
+    offsets, nodes, scores : int64, integer and float64 arrays
+        Answers end to end: internal ids and π̂, best first.
+    k : int
+        Length of an answer; a place that an answer leaves empty counts as score 0.
+    epsilon, delta : float
+        Of Definition 1: only places with π(v*_i) > delta are judged by it.
+    """
+
+    offsets: np.ndarray
+    nodes: np.ndarray
+    scores: np.ndarray
+    k: int
+    epsilon: float
+    delta: float
+
+
 def judge(
     truths: Iterator[np.ndarray],
     offsets: np.ndarray,
@@ -131,59 +154,78 @@ def judge(
     epsilon: float,
     delta: float,
 ) -> Quality:
-    """Compare answers with the truth.
+    """Compare answers with the truth; arguments and errors are those of :class:`Answers` and :func:`judge_all`."""
+    return judge_all(truths, [Answers(offsets, nodes, scores, k, epsilon, delta)])[0]
+
+
+def judge_all(truths: Iterator[np.ndarray], every: Sequence[Answers]) -> list[Quality]:
+    """Compare several answers to the same queries with the truth, which is computed once.
 
     Parameters
     ----------
     truths : iterator of float64 array, shape (n,)
         π of each query, in order.
-    offsets, nodes, scores : int64, integer and float64 arrays
-        Answers end to end: internal ids and π̂, best first.
-    k : int
-        Length of an answer; a place that an answer leaves empty counts as score 0.
-    epsilon, delta : float
-        Of Definition 1: only places with π(v*_i) > delta are judged by it.
+    every : sequence of Answers
 
     Returns
     -------
-    Quality
+    list of Quality
 
     Raises
     ------
     UsageError
         If there is no query.
     """
-    if len(offsets) < 2:
+    if any(len(answers.offsets) < 2 for answers in every):
         raise UsageError("there are no answers to judge; give at least one query")
-    each, positions, worst = [], 0, 0.0
-    for q, truth in enumerate(truths):
-        part = slice(offsets[q], offsets[q + 1])
-        found, estimate = nodes[part][:k].astype(np.int64), scores[part][:k]
-        best = truth[top(truth, k)]
-        reach = len(best)
-        actual = np.zeros(reach)
-        actual[: min(len(found), reach)] = truth[found[:reach]]
-        claimed = np.zeros(reach)
-        claimed[: min(len(found), reach)] = estimate[:reach]
-        hits = int(np.count_nonzero(truth[found[:reach]] >= best[-1] * (1 - TIE))) if reach else 0
-        discount = 1 / np.log2(np.arange(2, reach + 2))
-        judged = best > delta
-        broken = (np.abs(claimed - actual) > epsilon * actual) | (actual < (1 - epsilon) * best) | (actual == 0)
-        each.append(
-            (hits / reach, math.fsum(actual * discount) / math.fsum(best * discount), int((broken & judged).sum()))
-        )
-        positions += int(judged.sum())
-        if len(found):
-            worst = max(worst, float(np.abs(estimate - truth[found]).max()))
-    violations = [one[2] for one in each]
+    judged = [[_judge_one(truth, answers, q) for answers in every] for q, truth in enumerate(truths)]
+    return [_summary(answers.k, each) for answers, each in zip(every, zip(*judged, strict=True), strict=True)]
+
+
+class _Judged(NamedTuple):
+    """How good the answer to one query is; as in :class:`Quality`."""
+
+    precision: float
+    ndcg: float
+    violations: int
+    positions: int
+    error: float
+
+
+def _judge_one(truth: np.ndarray, answers: Answers, q: int) -> _Judged:
+    """Compare the answer to one query with its truth."""
+    part = slice(answers.offsets[q], answers.offsets[q + 1])
+    k, epsilon = answers.k, answers.epsilon
+    found, estimate = answers.nodes[part][:k].astype(np.int64), answers.scores[part][:k]
+    best = truth[top(truth, k)]
+    reach = len(best)
+    actual = np.zeros(reach)
+    actual[: min(len(found), reach)] = truth[found[:reach]]
+    claimed = np.zeros(reach)
+    claimed[: min(len(found), reach)] = estimate[:reach]
+    hits = int(np.count_nonzero(truth[found[:reach]] >= best[-1] * (1 - TIE))) if reach else 0
+    discount = 1 / np.log2(np.arange(2, reach + 2))
+    judged = best > answers.delta
+    broken = (np.abs(claimed - actual) > epsilon * actual) | (actual < (1 - epsilon) * best) | (actual == 0)
+    return _Judged(
+        hits / reach,
+        math.fsum(actual * discount) / math.fsum(best * discount),
+        int((broken & judged).sum()),
+        int(judged.sum()),
+        float(np.abs(estimate - truth[found]).max()) if len(found) else 0.0,
+    )
+
+
+def _summary(k: int, each: Sequence[_Judged]) -> Quality:
+    """Return what the queries say together."""
     return Quality(
         len(each),
         k,
-        math.fsum(one[0] for one in each) / len(each),
-        math.fsum(one[1] for one in each) / len(each),
-        sum(violations),
-        positions,
-        sum(1 for count in violations if count),
-        worst,
-        each,
+        math.fsum(one.precision for one in each) / len(each),
+        math.fsum(one.ndcg for one in each) / len(each),
+        sum(one.violations for one in each),
+        sum(one.positions for one in each),
+        sum(1 for one in each if one.violations),
+        max(one.error for one in each),
+        [one[:3] for one in each],
     )

@@ -1,6 +1,7 @@
 """``gpukit kpar`` and ``gpukit evaluate ppr``: records, artifacts, exit codes."""
 
 import importlib
+import json
 
 import h5py
 import numpy as np
@@ -269,3 +270,24 @@ def test_weighted_edges(run, record, tmp_path):
         found = run("kpar", *words)
         assert (found[0], found[1]) == (code, "") and says in found[2] and found[2].count("error:") == 1
     assert not (tmp_path / "X.h5").exists()
+
+
+def test_several_answers_are_judged_by_one_truth(record, good, folder, tmp_path):
+    """Each record is the one that its answers have alone."""
+    asked = [folder / "G.h5", "--random", 6, "--seed", 3]
+    good("kpar", "query", *asked, "--index", folder / "I.h5", "-k", 5, "--out", tmp_path / "a.h5")
+    good("kpar", "baseline", *asked, "-k", 9, "--out", tmp_path / "b.h5")
+    files = [tmp_path / "a.h5", tmp_path / "b.h5"]
+    given = [word for file in files for word in ("--answers", file)]
+    words = ["evaluate", "ppr", folder / "G.h5", *given]
+    records = [word for file in files for word in ("--record", file.with_suffix(".json"))]
+    shown = good(*words, *records)
+    assert shown.count("NDCG") == 2
+    for file in files:
+        alone = record("evaluate", "ppr", folder / "G.h5", "--answers", file)
+        found = json.loads(file.with_suffix(".json").read_text())
+        assert {**found, "time_s": 0} == {**alone, "time_s": 0}
+    assert main([str(word) for word in [*words, "--record", tmp_path / "one.json"]]) == 2
+    assert main([str(word) for word in words]) == 2
+    good("kpar", "truth", folder / "G.h5", "--random", 6, "--seed", 4, "-k", 5, "--out", tmp_path / "b.h5")
+    assert main([str(word) for word in [*words, *records, "--force"]]) == 3, "other sources"
