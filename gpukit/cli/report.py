@@ -1,5 +1,6 @@
 """``gpukit report``: tables, figures and the page of the workflow."""
 
+import json
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from gpukit.cli.command import group, with_run
@@ -201,11 +202,18 @@ def page(
     table: Annotated[list[str], option("--table KIND=FILE", "A table; repeat it.")],
     figure: Annotated[list[str], option("--figure NAME=FILE", "A figure, as spread/GRAPH/MODEL; repeat it.")],
     out: Annotated[str, option("--out", "The HTML file to write.")],
+    configuration: Annotated[
+        str | None, option("--configuration JSON", "What was asked for, an object, to be shown as it is.")
+    ] = None,
 ) -> None:
     """Write one self-contained HTML page about every system whose tables are given."""
     from gpukit.report.page import write_page
 
-    write_page(out, _read(table), dict(_labelled(figure)))
+    try:
+        shown = None if configuration is None else dict(json.loads(configuration))
+    except (ValueError, TypeError, RecursionError):
+        raise UsageError(f"--configuration is {configuration!r:.80}; a JSON object is needed") from None
+    write_page(out, _read(table), dict(_labelled(figure)), shown)
     run.finish()
 
 

@@ -1,5 +1,6 @@
 """One self-contained HTML page: answers by graph, then evidence, then time and provenance; no network."""
 
+import json
 import math
 import platform
 from collections.abc import Mapping
@@ -56,7 +57,12 @@ SECTIONS = (
 )  # fmt: skip
 
 
-def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str, str]) -> None:
+def write_page(
+    path: str,
+    tables: Mapping[str, list[Row]],
+    figures: Mapping[str, str],
+    configuration: Mapping[str, Any] | None = None,
+) -> None:
     """Write the page: a section for each system whose tables are there, and the provenance.
 
     Parameters
@@ -70,6 +76,8 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
         ``merit-VIEW/GRAPH/MODEL`` with the views of these modules; ``kpar-time/GRAPH``, ``kpar-precision/GRAPH``,
         ``kpar-ndcg/GRAPH`` and ``arrivals``; ``ego/GRAPH/MODEL``, ``scores`` and ``diversity-time``;
         ``item/ITEM`` of a paper.
+    configuration : mapping, optional
+        What the results were asked for by, for the provenance.
 
     Raises
     ------
@@ -110,6 +118,7 @@ def write_page(path: str, tables: Mapping[str, list[Row]], figures: Mapping[str,
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
+        configuration=json.dumps(configuration, indent=2) if configuration else "",
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)

@@ -1,5 +1,6 @@
 """Tidy tables: one row an observation, units in the column names, tabs between columns."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
@@ -18,6 +19,7 @@ def _artifact(path: str) -> list[Row]:
             "file": path,
             "kind": header.kind,
             "seed": "" if header.seed is None else header.seed,
+            "params": json.dumps(header.params, sort_keys=True),
             "payload_sha256": header.payload,
         }
     ]
@@ -25,7 +27,7 @@ def _artifact(path: str) -> list[Row]:
 
 KINDS: dict[str, Kind] = {
     **{name: kind for one in (gim, imgpu, kpar, merit, diversity, paper) for name, kind in one.KINDS.items()},
-    "artifacts": Kind({}, dict.fromkeys(("file", "kind", "seed", "payload_sha256"), str), _artifact),
+    "artifacts": Kind({}, dict.fromkeys(("file", "kind", "seed", "params", "payload_sha256"), str), _artifact),
 }
 """The kinds of tables by name."""
 

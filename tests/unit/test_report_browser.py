@@ -129,10 +129,15 @@ def test_a_click_folds_and_a_link_opens(browser):
 
 
 def test_tables_and_figures_come_down(browser, tmp_path):
+    # A spreadsheet would compute what a label begins with; a number stays one.
+    for row, cell, text in ((0, 1, "=1+1"), (1, 1, "@ann"), (0, 2, "-7")):
+        browser.run(f"{SEEDS}.tBodies[0].rows[{row}].cells[{cell}].textContent = '{text}'")
     browser.click(f"{SEEDS}.parentElement.querySelector('.tools button')")
     lines = downloaded(tmp_path / "down", "csv").splitlines()
     wanted = browser.run(f"{SEEDS}.tBodies[0].rows.length")
     assert lines[0] == '"rank","vertex","degree","gain","reached"' and len(lines) == wanted + 1
+    cells = [line.split(",") for line in lines[1:3]]
+    assert [cells[0][1], cells[1][1], cells[0][2]] == ['"\'=1+1"', '"\'@ann"', '"-7"']
     browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
     browser.click("document.querySelector('figure .tools button')")
     text = downloaded(tmp_path / "down", "svg")

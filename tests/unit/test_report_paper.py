@@ -371,7 +371,7 @@ def test_page_shows_ours_beside_the_paper(tmp_path):
     plot_item("gim", "table-2", rows, str(tmp_path / "x.svg"))
     items = make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
     assert [row["ours"] for row in items] == [row["ours"] for row in rows]
-    artifacts = [{"file": "x.h5", "kind": "graph", "seed": "1", "payload_sha256": "0" * 64}]
+    artifacts = [{"file": "x.h5", "kind": "graph", "seed": "1", "params": "{}", "payload_sha256": "0" * 64}]
     out = tmp_path / "page.html"
     write_page(str(out), {"items": items, "artifacts": artifacts}, {"item/table-2": str(tmp_path / "x.svg")})
     text = " ".join(out.read_text().split())

@@ -37,13 +37,16 @@ function sort(table, head, place) {
   table.tBodies[0].append(...rows);
 }
 
+// A spreadsheet computes what begins with = + - or @, and a name on this page may be anything: an apostrophe makes it text.
+const harmless = (text) => /^[=+\-@\t\r]/.test(text) && !/^[+-]?[\d.,]+(e[+-]?\d+)?$/i.test(text) ? `'${text}` : text;
+
 for (const table of document.querySelectorAll("main table")) {
   const name = words(table.caption) || table.parentElement.getAttribute("aria-label") || "table";
   [...table.tHead.rows[0].cells].forEach((head, place) => {
     const title = words(head);
     head.replaceChildren(button(title, `Sort by ${title}`, () => sort(table, head, place)));
   });
-  const csv = () => [...table.rows].map((row) => [...row.cells].map((cell) => `"${words(cell).replace(/"/g, '""')}"`).join(",")).join("\r\n") + "\r\n";
+  const csv = () => [...table.rows].map((row) => [...row.cells].map((cell) => `"${harmless(words(cell)).replace(/"/g, '""')}"`).join(",")).join("\r\n") + "\r\n";
   const tools = document.createElement("div");
   tools.className = "tools";
   tools.append(button("CSV", `Download as CSV: ${name}`, () => save(`${table.id || name.slice(0, 60)}.csv`, "text/csv", csv())));
