@@ -49,7 +49,7 @@ def demo(
     own = None if graph_file is None else own_configuration(run, graph_file, undirected)
     if not (folder / "Snakefile").is_file():
         write_workflow(folder)
-    elif (folder / "Snakefile").read_bytes() != source_of("Snakefile").read_bytes():
+    elif any(_differs(folder, part) for part in ("Snakefile", "workflow/Snakefile")):
         raise UsageError(f"{folder} holds another workflow, or that of another version; name a new folder")
     words = ["--cores", str(run.threads or available_threads())]
     if own is not None:
@@ -62,6 +62,11 @@ def demo(
     run.finish({"folder": str(folder), "jobs": jobs, "report": str(report)}, {"jobs": jobs})
     if not run.as_json:
         print(f"The report: {report}")
+
+
+def _differs(folder: Path, part: str) -> bool:
+    """Return whether a file of a workflow is not the one of this version."""
+    return not (folder / part).is_file() or (folder / part).read_bytes() != source_of(part).read_bytes()
 
 
 def own_configuration(run: Run, path: Path, undirected: bool) -> dict[str, Any]:

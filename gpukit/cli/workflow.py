@@ -22,6 +22,7 @@ PARTS = (
     "workflow/report",
     "workflow/rules",
     "workflow/schemas/config.schema.json",
+    "workflow/Snakefile",
     "Snakefile",
 )
 """Files and folders of the workflow; the Snakefile last, so that a folder that has it has all."""

@@ -143,12 +143,12 @@ def test_gpus_are_used_when_they_are_granted(tmp_path, options, expected):
     wanted = ("gim run", "evaluate spread", "kpar rank", "kpar index", "kpar query", "diversity search")
     single = ("imgpu run", "imgpu reach", "merit run")
     commands = [line for line in done.stdout.splitlines() if any(one in line for one in wanted)]
-    # The runs and the evaluations of gIM; rank, index and queries of kPAR; the searches; and a warm-up of each system.
-    assert len(commands) == 7 + 31 + 2 * (1 + 1 + 3) + 9 + 3
+    # The runs of gIM, what seeds reach by graph and model; rank, index and queries of kPAR; the searches; the warm-ups.
+    assert len(commands) == 7 + 7 + 2 * (1 + 1 + 3) + 9 + 4
     assert all(expected in line for line in commands)
     commands = [line for line in done.stdout.splitlines() if any(one in line for one in single)]
-    # IMGPU with fixed and fresh worlds and its reach; MERIT for two models, three targets and two ways; the warm-ups.
-    assert len(commands) == 3 + 12 + 2
+    # IMGPU with fixed and fresh worlds and its reach; MERIT for two models and two ways; the warm-ups.
+    assert len(commands) == 3 + 4 + 2
     assert all(expected.replace("--gpus 2", "--gpus 1") in line for line in commands), "these know one GPU"
 
 
@@ -165,7 +165,7 @@ def test_warm_ups_and_papers_take_the_gpu_that_is_there(tmp_path, driver, paper)
     lines = [line for line in done.stdout.splitlines() if "--device" in line and "--device cpu" not in line]
     warm = [line for line in lines if "warm-up" in line]
     others = [line for line in lines if "warm-up" not in line]
-    assert len(warm) == (1 if paper else 5) and len(others) > 10
+    assert len(warm) == (1 if paper else 6) and len(others) > 10
     assert all("--device cuda" in line for line in warm)
     assert all(("--device cuda" if paper else "--device auto") in line for line in others)
 

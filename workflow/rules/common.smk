@@ -1,6 +1,9 @@
 # What the rules share: the instances of the configuration, the device, and how commands are found.
+import json
 import os
 import shlex
+
+from snakemake.exceptions import WorkflowError
 
 from gpukit.device.select import detect, package_problem
 
@@ -49,6 +52,9 @@ DEVICE = GPU_DEVICE if PAPER else ASKED
 GPUS = config["gpus"] if ON_GPU else 0
 ONE_GPU = min(GPUS, 1)  # of systems that know no more
 THREADS = 0 if ON_GPU else config["threads"]
+# Some rules run several commands in one process, whose start costs more than what it is to do.
+BATCH = "printf '%s\\n' {params.commands:q} | python -m gpukit batch -"
+WHERE = "-- --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}"
 CPU_ENV = "../../envs/cpu.yaml"
 DEVICE_ENV = f"../../envs/{config['cuda_env']}.yaml" if ON_GPU else CPU_ENV
 
@@ -78,6 +84,21 @@ wildcard_constraints:
 def workers(wildcards, threads):
     """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
     return threads or config["threads"]
+
+
+def lines(commands, records=()):
+    """Return commands (lists of words) as lines for `gpukit batch`, each with the file that it prints to, if any.
+
+    They name files, so Snakemake does not look at them for changes; what a configuration says in them is a parameter, too.
+    """
+    ends = [f" > {shlex.quote(path)}" for path in records] or [""] * len(commands)
+    return [f"{shlex.join(map(str, words))}{end}" for words, end in zip(commands, ends, strict=True)]
+
+
+def check_made(workflow):
+    """Raise WorkflowError where something is not made: Snakemake is content when the jobs that it planned are done."""
+    if left := unmade(workflow):
+        raise WorkflowError(f"{left}, though all planned jobs are done; run snakemake again")
 
 
 def unmade(workflow):

@@ -11,8 +11,9 @@ if CIRCLES:
 
 # As for gIM: the runs that count should not be those that compile.
 rule diversity_warm_up:
+    input:
+        graph="<results>/warm-up/graph.h5",
     output:
-        graph="<results>/warm-up/diversity-graph.h5",
         answer="<results>/warm-up/diversity.h5",
     log:
         "<logs>/diversity/warm-up.log",
@@ -27,13 +28,18 @@ rule diversity_warm_up:
         workers=workers,
         mem_mb=2000,
         runtime="10m",
+    params:
+        commands=lambda wildcards, input, output: lines(
+            [
+                shlex.split(f"diversity search --undirected --model {circle} -k 3 -t 8")
+                + [input.graph, "--out", output.answer]
+                for circle in ("comp", "core", "truss")
+            ]
+        ),
     message:
         "Compiling the kernels of structural diversity"
     shell:
-        "(python -m gpukit graph generate er --vertices 64 --edges 512 --out {output.graph:q};"
-        " for model in comp core truss; do python -m gpukit diversity search {output.graph:q} --undirected --out {output.answer:q}"
-        " --model $model -k 3 -t 8 --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}; done)"
-        " > {log:q} 2>&1"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
 rule diversity_search:

@@ -1,14 +1,20 @@
+SPREAD_OPTIONS = ["--prefixes", ",".join(map(str, config["evaluate"]["prefixes"])), *until(), "--seed", config["seed"]]
+CHECK_OPTIONS = ["--sample", config["diversity"]["check"], "--seed", config["seed"]]
+
+
+# All seeds of a graph under a model in one process, and apart from them those of IMGPU and what it is compared with.
 rule evaluate_spread:
     input:
         graph="<results>/graphs/{graph}.h5",
-        seeds=seeds,
+        seeds=lambda wildcards: [seeds(wildcards, method) for method in METHODS],
+        warm="<results>/warm-up/metrics.h5",
     output:
-        metrics="<results>/spread/{graph}/{model}/{method}.h5",
-        record="<results>/spread/{graph}/{model}/{method}.json",
+        metrics=[f"<results>/spread/{{graph}}/{{model}}/{method}.h5" for method in METHODS],
+        records=[f"<results>/spread/{{graph}}/{{model}}/{method}.json" for method in METHODS],
     log:
-        "<logs>/spread/{graph}-{model}-{method}.log",
+        "<logs>/spread/{graph}-{model}.log",
     benchmark:
-        "<benchmarks>/spread/{graph}-{model}-{method}.tsv"
+        "<benchmarks>/spread/{graph}-{model}.tsv"
     conda:
         DEVICE_ENV
     threads: THREADS
@@ -17,62 +23,129 @@ rule evaluate_spread:
         gpu=GPUS,
         workers=workers,
         mem_mb=4000,
-        runtime="1h",
+        runtime="4h",
     params:
-        prefixes=",".join(map(str, config["evaluate"]["prefixes"])),
-        runs=simulated,
-        seed=config["seed"],
+        asked=SPREAD_OPTIONS,
+        commands=spread_commands,
     message:
-        "Spread of {wildcards.method}'s seeds on {wildcards.graph} under {wildcards.model}"
+        "Spread of all seeds on {wildcards.graph} under {wildcards.model}"
     shell:
-        "python -m gpukit evaluate spread {input.graph:q} --seeds {input.seeds:q} --model {wildcards.model}"
-        " --prefixes {params.prefixes} {params.runs} --seed {params.seed} --out {output.metrics:q}"
-        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
+use rule evaluate_spread as evaluate_worlds with:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        seeds=lambda wildcards: [seeds(wildcards, method, "ic") for method in SIMULATORS],
+        warm="<results>/warm-up/metrics.h5",
+    output:
+        metrics=[f"<results>/spread/{{graph}}/worlds/{method}.h5" for method in SIMULATORS],
+        records=[f"<results>/spread/{{graph}}/worlds/{method}.json" for method in SIMULATORS],
+    log:
+        "<logs>/spread/{graph}-worlds.log",
+    benchmark:
+        "<benchmarks>/spread/{graph}-worlds.tsv"
+    message:
+        "Spread of all seeds on {wildcards.graph} under independent cascade"
+
+
+rule evaluate_warm_up:
+    input:
+        graph="<results>/warm-up/graph.h5",
+    output:
+        metrics="<results>/warm-up/metrics.h5",
+    log:
+        "<logs>/spread/warm-up.log",
+    benchmark:
+        "<benchmarks>/spread/warm-up.tsv"
+    conda:
+        DEVICE_ENV
+    threads: THREADS
+    resources:
+        device=GPU_DEVICE,
+        gpu=GPUS,
+        workers=workers,
+        mem_mb=2000,
+        runtime="10m",
+    params:
+        commands=lambda wildcards, input, output: lines(
+            [
+                [
+                    "evaluate",
+                    "spread",
+                    input.graph,
+                    "--ids",
+                    "0,1",
+                    "--model",
+                    model,
+                    "--runs",
+                    "64",
+                    "--out",
+                    output.metrics,
+                ]
+                for model in ("ic", "lt")
+            ]
+        ),
+    message:
+        "Compiling the simulation of cascades"
+    shell:
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
+
+
+# The truth is computed once for the answers of all methods and lengths.
 rule evaluate_ppr:
     input:
         graph="<results>/graphs/{graph}.h5",
-        answers="<results>/kpar/{graph}/{ranking}-{k}.h5",
+        answers=[f"<results>/kpar/{{graph}}/{ranking}-{k}.h5" for ranking in RANKINGS for k in config["kpar"]["k"]],
     output:
-        record="<results>/kpar/{graph}/{ranking}-{k}.quality.json",
+        records=[
+            f"<results>/kpar/{{graph}}/{ranking}-{k}.quality.json" for ranking in RANKINGS for k in config["kpar"]["k"]
+        ],
     log:
-        "<logs>/kpar/{graph}-{ranking}-{k}-quality.log",
+        "<logs>/kpar/{graph}-quality.log",
     benchmark:
-        "<benchmarks>/kpar/{graph}-{ranking}-{k}-quality.tsv"
+        "<benchmarks>/kpar/{graph}-quality.tsv"
     conda:
         CPU_ENV
     threads: 1
     resources:
         mem_mb=4000,
         runtime="2h",
+    params:
+        answers=lambda wildcards, input: [f"--answers={path}" for path in input.answers],
+        records=lambda wildcards, output: [f"--record={path}" for path in output.records],
     message:
-        "Quality of {wildcards.ranking}'s top {wildcards.k} on {wildcards.graph}"
+        "Quality of the answers on {wildcards.graph}"
     shell:
-        "python -m gpukit evaluate ppr {input.graph:q} --answers {input.answers:q} --json > {output.record:q} 2> {log:q}"
+        "python -m gpukit evaluate ppr {input.graph:q} {params.answers:q} {params.records:q} > {log:q} 2>&1"
 
 
 rule evaluate_diversity:
     input:
         graph="<results>/graphs/{graph}.h5",
-        answers="<results>/diversity/{graph}/{circle}.h5",
+        answers=[f"<results>/diversity/{{graph}}/{circle}.h5" for circle in config["diversity"]["models"]],
     output:
-        record="<results>/diversity/{graph}/{circle}.check.json",
+        records=[f"<results>/diversity/{{graph}}/{circle}.check.json" for circle in config["diversity"]["models"]],
     log:
-        "<logs>/diversity/{graph}-{circle}-check.log",
+        "<logs>/diversity/{graph}-check.log",
     benchmark:
-        "<benchmarks>/diversity/{graph}-{circle}-check.tsv"
+        "<benchmarks>/diversity/{graph}-check.tsv"
     conda:
         CPU_ENV
     threads: 1
     resources:
         mem_mb=4000,
-        runtime="2h",
+        runtime="4h",
     params:
-        sample=config["diversity"]["check"],
-        seed=config["seed"],
+        asked=CHECK_OPTIONS,
+        commands=lambda wildcards, input, output: lines(
+            [
+                ["evaluate", "diversity", input.graph, "--answers", found, *CHECK_OPTIONS, "--json"]
+                for found in input.answers
+            ],
+            output.records,
+        ),
     message:
-        "Checking the {wildcards.circle} contexts found on {wildcards.graph}"
+        "Checking the contexts found on {wildcards.graph}"
     shell:
-        "python -m gpukit evaluate diversity {input.graph:q} --answers {input.answers:q} --sample {params.sample}"
-        " --seed {params.seed} --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} > {{log:q}} 2>&1"

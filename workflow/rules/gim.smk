@@ -1,3 +1,11 @@
+SIMPLE = [
+    method
+    for method in dict.fromkeys([*config["baselines"], *config["imgpu"]["baselines"]])
+    if method in ("degree", "degree-discount", "random")
+]
+
+BASELINE_OPTIONS = ["-k", config["gim"]["k"], "--seed", config["seed"]]
+
 if INSTANCES:
     TABLES["runs"] = by_label("<results>/runs/{}/gim-{}.json", INSTANCES)
     TABLES["seeds"] = by_label("<results>/seeds/{}/gim-{}.h5", INSTANCES)
@@ -14,8 +22,9 @@ if INSTANCES:
 # The first run after an installation compiles the kernels: better a run that nobody times. Whatever the configuration
 # chooses from is run, so that a change of it does not outdate a warm-up, and with it all that comes after.
 rule warm_up:
-    output:
+    input:
         graph="<results>/warm-up/graph.h5",
+    output:
         seeds="<results>/warm-up/seeds.h5",
     log:
         "<logs>/gim/warm-up.log",
@@ -30,14 +39,19 @@ rule warm_up:
         workers=workers,
         mem_mb=2000,
         runtime="10m",
+    params:
+        commands=lambda wildcards, input, output: lines(
+            [
+                shlex.split(f"gim run -k 2 --min-sets 100 --model {model} --bound {way}")
+                + [input.graph, "--out", output.seeds]
+                for model in ("ic", "lt")
+                for way in ("opim --sampler skip", "imm --sampler scan")
+            ]
+        ),
     message:
         "Compiling the kernels of gIM"
     shell:
-        "(python -m gpukit graph generate er --vertices 64 --edges 256 --out {output.graph:q};"
-        " for model in ic lt; do for way in 'opim --sampler skip' 'imm --sampler scan'; do"
-        " python -m gpukit gim run {output.graph:q} --out {output.seeds:q} -k 2 --min-sets 100 --model $model --bound $way"
-        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}; done; done)"
-        " > {log:q} 2>&1"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
 rule gim_run:
@@ -76,31 +90,35 @@ rule gim_run:
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
-rule gim_baseline:
-    input:
-        graph="<results>/graphs/{graph}.h5",
-    output:
-        seeds="<results>/seeds/{graph}/{method}.h5",
-    log:
-        "<logs>/baseline/{graph}-{method}.log",
-    benchmark:
-        "<benchmarks>/baseline/{graph}-{method}.tsv"
-    wildcard_constraints:
-        method="degree|degree-discount|random",
-    conda:
-        CPU_ENV
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="30m",
-    params:
-        k=config["gim"]["k"],
-        seed=config["seed"],
-    message:
-        "{wildcards.method}: {params.k} seeds of {wildcards.graph}"
-    shell:
-        "python -m gpukit gim baseline {input.graph:q} --method {wildcards.method} -k {params.k} --seed {params.seed}"
-        " --out {output.seeds:q} > {log:q} 2>&1"
+if SIMPLE:
+
+    rule gim_baseline:
+        input:
+            graph="<results>/graphs/{graph}.h5",
+        output:
+            seeds=[f"<results>/seeds/{{graph}}/{method}.h5" for method in SIMPLE],
+        log:
+            "<logs>/baseline/{graph}.log",
+        benchmark:
+            "<benchmarks>/baseline/{graph}.tsv"
+        conda:
+            CPU_ENV
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime="30m",
+        params:
+            asked=BASELINE_OPTIONS,
+            commands=lambda wildcards, input, output: lines(
+                [
+                    ["gim", "baseline", input.graph, "--method", method, *BASELINE_OPTIONS, "--out", out]
+                    for method, out in zip(SIMPLE, output.seeds, strict=True)
+                ]
+            ),
+        message:
+            "Simple rules: seeds of {wildcards.graph}"
+        shell:
+            f"{BATCH} > {{log:q}} 2>&1"
 
 
 # One collection of RR sets in several files, each a range of sample ids: what a cluster does with many nodes. One file

@@ -56,6 +56,26 @@ rule generate_graph:
         " --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 
+# What the warm-ups of all systems run on.
+rule warm_up_graph:
+    output:
+        graph="<results>/warm-up/graph.h5",
+    log:
+        "<logs>/graphs/warm-up.log",
+    benchmark:
+        "<benchmarks>/graphs/warm-up.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    message:
+        "A small graph to compile on"
+    shell:
+        "python -m gpukit graph generate er --vertices 64 --edges 512 --threads {threads} --out {output.graph:q} > {log:q} 2>&1"
+
+
 rule fetch_graph:
     output:
         edges="<results>/fetched/{dataset}.gz",

@@ -13,7 +13,7 @@ if SIMULATED:
         [one for one in chosen_by if one[1] not in ("gim", "degree", "degree-discount", "random")],
     )
     TABLES["imgpu-runs"] = TABLES["imgpu-times"] = {label: f"{path}.json" for label, path in CHOICES.items()}
-    TABLES["imgpu-spread"] = by_label("<results>/spread/{}/ic/{}.h5", chosen_by)
+    TABLES["imgpu-spread"] = by_label("<results>/spread/{}/worlds/{}.h5", chosen_by)
     TABLES["imgpu-levels"] = {graph: f"<results>/imgpu/{graph}/reach.json" for graph in SIMULATED}
     TABLES["imgpu-switches"] = {graph: f"<results>/imgpu/{graph}/switches.json" for graph in SIMULATED}
     FIGURES |= {
@@ -27,8 +27,9 @@ if SIMULATED:
 
 # As for gIM: the runs that count should not be those that compile.
 rule imgpu_warm_up:
+    input:
+        graph="<results>/warm-up/graph.h5",
     output:
-        graph="<results>/warm-up/imgpu-graph.h5",
         reach="<results>/warm-up/imgpu-reach.h5",
         seeds="<results>/warm-up/imgpu.h5",
     log:
@@ -44,17 +45,39 @@ rule imgpu_warm_up:
         workers=workers,
         mem_mb=2000,
         runtime="10m",
+    params:
+        commands=lambda wildcards, input, output: lines(
+            [
+                ["imgpu", "reach", input.graph, "--worlds", "4", "--out", output.reach],
+                *(
+                    ["imgpu", "run", input.graph, f"--{mode}", "-k", "2", "--worlds", "4", "--out", output.seeds]
+                    for mode in ("fixed", "fresh")
+                ),
+            ]
+        ),
+        # These know the CPU alone.
+        baselines=lambda wildcards, input, output: lines(
+            [
+                [
+                    "imgpu",
+                    "baseline",
+                    input.graph,
+                    "--method",
+                    method,
+                    "-k",
+                    "2",
+                    "--worlds",
+                    "4",
+                    "--out",
+                    output.seeds,
+                ]
+                for method in ("celf", "mixgreedy", "newgreedy", "esmce", "pmia")
+            ]
+        ),
     message:
         "Compiling the kernels of IMGPU"
     shell:
-        '(where="--device {resources.device} --gpus {resources.gpu} --threads {resources.workers}";'
-        " python -m gpukit graph generate er --vertices 64 --edges 256 --out {output.graph:q};"
-        " python -m gpukit imgpu reach {output.graph:q} --worlds 4 --out {output.reach:q} $where;"
-        " for method in celf mixgreedy newgreedy esmce pmia; do python -m gpukit imgpu baseline {output.graph:q} --method $method"
-        " -k 2 --worlds 4 --out {output.seeds:q}; done;"
-        " for mode in fixed fresh; do python -m gpukit imgpu run {output.graph:q} --$mode -k 2 --worlds 4"
-        " --out {output.seeds:q} $where; done)"
-        " > {log:q} 2>&1"
+        f"({BATCH} {WHERE};" " printf '%s\\n' {params.baselines:q} | python -m gpukit batch -) > {log:q} 2>&1"
 
 
 rule imgpu_run:
@@ -173,5 +196,5 @@ rule imgpu_switches:
     message:
         "The optimisations of IMGPU on {wildcards.graph}"
     shell:
-        "python -m gpukit bench imgpu {input.graph:q} --modes fixed -k 1 --switches --worlds {params.worlds} --repeat 3"
+        "python -m gpukit bench imgpu {input.graph:q} --modes fixed -k 1 --switches --worlds {params.worlds} --repeat 1"
         " --seed {params.seed} --device {resources.device} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"

@@ -17,18 +17,40 @@ def import_options(wildcards):
     return ["--weights", entry["weights"], *scaled, *fetched, *["--undirected"] * entry["undirected"]]
 
 
-def seeds(wildcards):
-    """Return the seed set that a method, of a paper a measure, chose; gIM's choice depends on the diffusion model."""
-    if PAPER:
-        return f"<results>/measures/{wildcards.graph}/{wildcards.method}.h5"
-    suffix = f"-{wildcards.model}" if wildcards.method == "gim" else ""
-    return f"<results>/seeds/{wildcards.graph}/{wildcards.method}{suffix}.h5"
+def seeds(wildcards, method, model=""):
+    """Return the seed set that a method chose; gIM's choice depends on the diffusion model."""
+    suffix = f"-{model or wildcards.model}" if method == "gim" else ""
+    return f"<results>/seeds/{wildcards.graph}/{method}{suffix}.h5"
 
 
-def simulated(wildcards):
+def until():
     """Return the options that say when a simulation ends: with a small error, or after so many runs."""
     error, runs = config["evaluate"]["error"], config["evaluate"]["runs"]
-    return f"--error {error} --max-runs {runs}" if error else f"--runs {runs}"
+    return ["--error", error, "--max-runs", runs] if error else ["--runs", runs]
+
+
+def spread_commands(wildcards, input, output):
+    """Return the lines that simulate what each set of seeds reaches."""
+    model = wildcards.get("model", "ic")
+    return lines(
+        [
+            [
+                "evaluate",
+                "spread",
+                input.graph,
+                "--seeds",
+                chosen,
+                "--model",
+                model,
+                *SPREAD_OPTIONS,
+                "--out",
+                out,
+                "--json",
+            ]
+            for chosen, out in zip(input.seeds, output.metrics, strict=True)
+        ],
+        output.records,
+    )
 
 
 def directions(wildcards):

@@ -1,3 +1,8 @@
+RANKING_OPTIONS = [
+    *("--random", config["kpar"]["sources"], "--alpha", config["kpar"]["alpha"]),
+    *("--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"]),
+]
+
 if RANKED:
     MOST = max(config["kpar"]["k"])
     ANSWERS = {
@@ -32,8 +37,9 @@ if RANKED:
 
 # As for gIM: the runs that count should not be those that compile.
 rule kpar_warm_up:
+    input:
+        graph="<results>/warm-up/graph.h5",
     output:
-        graph="<results>/warm-up/kpar-graph.h5",
         rank="<results>/warm-up/kpar-rank.h5",
         index="<results>/warm-up/kpar-index.h5",
         answers="<results>/warm-up/kpar.h5",
@@ -50,17 +56,34 @@ rule kpar_warm_up:
         workers=workers,
         mem_mb=2000,
         runtime="10m",
+    params:
+        commands=lambda wildcards, input, output: lines(
+            [
+                ["kpar", "rank", input.graph, "--out", output.rank],
+                ["kpar", "index", input.graph, "--rank", output.rank, "--out", output.index],
+                *(
+                    ["kpar", "baseline", input.graph, "--method", method, "--random", "2", "-k", "2"]
+                    for method in ("fora", "monte-carlo")
+                ),
+                [
+                    "kpar",
+                    "query",
+                    input.graph,
+                    "--index",
+                    output.index,
+                    "--random",
+                    "2",
+                    "-k",
+                    "2",
+                    "--out",
+                    output.answers,
+                ],
+            ]
+        ),
     message:
         "Compiling the kernels of kPAR"
     shell:
-        '(where="--device {resources.device} --gpus {resources.gpu} --threads {resources.workers}";'
-        " python -m gpukit graph generate er --vertices 64 --edges 256 --out {output.graph:q};"
-        " python -m gpukit kpar rank {output.graph:q} --out {output.rank:q} $where;"
-        " python -m gpukit kpar index {output.graph:q} --rank {output.rank:q} --out {output.index:q} $where;"
-        " for method in fora monte-carlo; do"
-        " python -m gpukit kpar baseline {output.graph:q} --method $method --random 2 -k 2 $where; done;"
-        " python -m gpukit kpar query {output.graph:q} --index {output.index:q} --random 2 -k 2 --out {output.answers:q} $where)"
-        " > {log:q} 2>&1"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
 rule kpar_rank:
@@ -162,12 +185,12 @@ rule kpar_baseline:
         graph="<results>/graphs/{graph}.h5",
         warm="<results>/warm-up/kpar.h5",
     output:
-        answers="<results>/kpar/{graph}/{ranking}-{k}.h5",
-        record="<results>/kpar/{graph}/{ranking}-{k}.json",
+        answers=[f"<results>/kpar/{{graph}}/{{ranking}}-{k}.h5" for k in config["kpar"]["k"]],
+        records=[f"<results>/kpar/{{graph}}/{{ranking}}-{k}.json" for k in config["kpar"]["k"]],
     log:
-        "<logs>/kpar/{graph}-{ranking}-{k}.log",
+        "<logs>/kpar/{graph}-{ranking}.log",
     benchmark:
-        "<benchmarks>/kpar/{graph}-{ranking}-{k}.tsv"
+        "<benchmarks>/kpar/{graph}-{ranking}.tsv"
     wildcard_constraints:
         ranking="fora|monte-carlo",
     conda:
@@ -178,17 +201,21 @@ rule kpar_baseline:
         gpu=GPUS,
         workers=workers,
         mem_mb=8000,
-        runtime="1h",
+        runtime="2h",
     params:
-        options=f"--alpha {config['kpar']['alpha']} --epsilon {config['kpar']['epsilon']}",
-        sources=config["kpar"]["sources"],
-        seed=config["seed"],
+        asked=RANKING_OPTIONS,
+        commands=lambda wildcards, input, output: lines(
+            [
+                ["kpar", "baseline", input.graph, "--method", wildcards.ranking, "-k", k, "--out", out]
+                + [*RANKING_OPTIONS, "--json"]
+                for k, out in zip(config["kpar"]["k"], output.answers, strict=True)
+            ],
+            output.records,
+        ),
     message:
-        "{wildcards.ranking}: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
+        "{wildcards.ranking} on {wildcards.graph} from the sources of kPAR"
     shell:
-        "python -m gpukit kpar baseline {input.graph:q} --method {wildcards.ranking} --random {params.sources}"
-        " -k {wildcards.k} {params.options} --seed {params.seed} --out {output.answers:q}"
-        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
 rule kpar_truth:

@@ -1,12 +1,17 @@
 MERIT_VIEWS = ("cost", "time", "phases")
-UPDATES = {"coupled": "coupled", "regenerate": "regenerate", "anew": "regenerate --fresh-ids"}
+ETAS = sorted(config["merit"]["eta"])
+UPDATES = {"coupled": ["coupled"], "regenerate": ["regenerate"], "anew": ["regenerate", "--fresh-ids"]}
+MERIT_OPTIONS = [
+    *("--batch", config["merit"]["batch"], "--epsilon", config["merit"]["epsilon"]),
+    *("--worlds", config["merit"]["worlds"], "--seed", config["seed"]),
+]
 
 if CAMPAIGNS:
     RUNS = {
         f"{graph}/{model}/{policy}/{eta}": f"<results>/merit/{graph}/{model}/{policy}-{eta}"
         for graph, model in CAMPAIGNS
         for policy in config["merit"]["policies"]
-        for eta in sorted(config["merit"]["eta"])
+        for eta in ETAS
     }
     TABLES["merit-campaigns"] = {label: f"{path}.json" for label, path in RUNS.items()}
     FIGURES |= {
@@ -19,8 +24,9 @@ if CAMPAIGNS:
 
 # As for gIM: the runs that count should not be those that compile.
 rule merit_warm_up:
+    input:
+        graph="<results>/warm-up/graph.h5",
     output:
-        graph="<results>/warm-up/merit-graph.h5",
         campaign="<results>/warm-up/merit.h5",
     log:
         "<logs>/merit/warm-up.log",
@@ -35,14 +41,19 @@ rule merit_warm_up:
         workers=workers,
         mem_mb=2000,
         runtime="10m",
+    params:
+        commands=lambda wildcards, input, output: lines(
+            [
+                shlex.split(f"merit run --eta 20 --batch 4 --model {model} --update {update}")
+                + [input.graph, "--out", output.campaign]
+                for model in ("ic", "lt")
+                for update in ("coupled", "regenerate")
+            ]
+        ),
     message:
         "Compiling the kernels of MERIT"
     shell:
-        "(python -m gpukit graph generate er --vertices 64 --edges 256 --out {output.graph:q};"
-        " for model in ic lt; do for update in coupled regenerate; do"
-        " python -m gpukit merit run {output.graph:q} --eta 20 --batch 4 --model $model --update $update --out {output.campaign:q}"
-        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}; done; done)"
-        " > {log:q} 2>&1"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
 rule merit_run:
@@ -50,12 +61,12 @@ rule merit_run:
         graph="<results>/graphs/{graph}.h5",
         warm="<results>/warm-up/merit.h5",
     output:
-        campaigns="<results>/merit/{graph}/{model}/{policy}-{eta}.h5",
-        record="<results>/merit/{graph}/{model}/{policy}-{eta}.json",
+        campaigns=[f"<results>/merit/{{graph}}/{{model}}/{{policy}}-{eta}.h5" for eta in ETAS],
+        records=[f"<results>/merit/{{graph}}/{{model}}/{{policy}}-{eta}.json" for eta in ETAS],
     log:
-        "<logs>/merit/{graph}-{model}-{policy}-{eta}.log",
+        "<logs>/merit/{graph}-{model}-{policy}.log",
     benchmark:
-        "<benchmarks>/merit/{graph}-{model}-{policy}-{eta}.tsv"
+        "<benchmarks>/merit/{graph}-{model}-{policy}.tsv"
     conda:
         DEVICE_ENV
     threads: THREADS
@@ -64,15 +75,18 @@ rule merit_run:
         gpu=ONE_GPU,
         workers=workers,
         mem_mb=8000,
-        runtime="2h",
+        runtime="4h",
     params:
-        policy=lambda wildcards: UPDATES[wildcards.policy],
-        options=f"--batch {config['merit']['batch']} --epsilon {config['merit']['epsilon']}",
-        worlds=config["merit"]["worlds"],
-        seed=config["seed"],
+        asked=MERIT_OPTIONS,
+        commands=lambda wildcards, input, output: lines(
+            [
+                ["merit", "run", input.graph, "--out", out, "--eta", eta, "--model", wildcards.model, *MERIT_OPTIONS]
+                + ["--update", *UPDATES[wildcards.policy], "--json"]
+                for eta, out in zip(ETAS, output.campaigns, strict=True)
+            ],
+            output.records,
+        ),
     message:
-        "MERIT, {wildcards.policy}: campaigns for {wildcards.eta} vertices of {wildcards.graph} under {wildcards.model}"
+        "MERIT, {wildcards.policy}: campaigns on {wildcards.graph} under {wildcards.model}"
     shell:
-        "python -m gpukit merit run {input.graph:q} --out {output.campaigns:q} --eta {wildcards.eta} --model {wildcards.model}"
-        " --update {params.policy} {params.options} --worlds {params.worlds} --seed {params.seed}"
-        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"

@@ -53,6 +53,26 @@ use rule paper_measure as paper_run with:
         out=lambda wildcards, output: ["--out", output.artifact],
 
 
+# Seeds that a measure of IMGPU's paper chose are simulated one by one; their methods may have the demo's names.
+use rule evaluate_spread as paper_spread with:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        seeds=["<results>/measures/{graph}/{method}.h5"],
+        warm="<results>/warm-up/metrics.h5",
+    output:
+        metrics=["<results>/spread/{graph}/{model}/{method}.h5"],
+        records=["<results>/spread/{graph}/{model}/{method}.json"],
+    log:
+        "<logs>/spread/{graph}-{model}-{method}.log",
+    benchmark:
+        "<benchmarks>/spread/{graph}-{model}-{method}.tsv"
+    message:
+        "Spread of {wildcards.method}'s seeds on {wildcards.graph} under {wildcards.model}"
+
+
+ruleorder: paper_spread > evaluate_spread
+
+
 rule paper_cell:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -137,7 +157,7 @@ use rule kpar_query as paper_kpar_ablation with:
 rule paper_item:
     input:
         tables=lambda wildcards: [f"<results>/tables/{name}.tsv" for name in item_tables(wildcards).values()],
-        printed=f"{workflow.basedir}/workflow/paper/{PAPER}.tsv",
+        printed=f"{CHECKOUT}/workflow/paper/{PAPER}.tsv",
     output:
         table=report("<results>/items/{item}.tsv", caption="../report/item.rst", category="Paper"),
         figure=report("<results>/items/{item}.svg", caption="../report/item.rst", category="Paper"),

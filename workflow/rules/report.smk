@@ -137,7 +137,10 @@ rule report_page:
     params:
         tables=lambda wildcards, input: [f"--table={one}" for one in labelled(PAGE_TABLES, input.tables)],
         figures=lambda wildcards, input: [f"--figure={one}" for one in labelled(FIGURES, input.figures)],
+        # A function of the input is no reason to make the page again, as where the device alone is another one.
+        asked=lambda wildcards, input: json.dumps(config),
     message:
         "The report page"
     shell:
-        "python -m gpukit report page {params.tables:q} {params.figures:q} --out {output.page:q} > {log:q} 2>&1"
+        "python -m gpukit report page {params.tables:q} {params.figures:q} --configuration {params.asked:q}"
+        " --out {output.page:q} > {log:q} 2>&1"
