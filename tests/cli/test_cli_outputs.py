@@ -25,7 +25,7 @@ def complete(words, command, given):
     """Return the words of a call with every parameter that the command needs, and some that are given."""
     for one in command.params:
         if one.name in given:
-            words = [*words, one.opts[0], f"{'a=' if one.multiple else ''}{given[one.name]}"]
+            words = [*words, one.opts[0], f"{'a=' if one.name == 'out_figures' else ''}{given[one.name]}"]
         elif one.required:
             listed = one.type_descriptor.choices
             value = listed[0] if listed else WORDS.get(one.name, "1")
