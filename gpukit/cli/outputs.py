@@ -18,7 +18,7 @@ _HDF5 = b"\x89HDF"
 SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "data": ("a data set packed by gzip", lambda first: first.startswith(b"\x1f\x8b")),
     "html": ("an HTML page", lambda first: first[:15].lower() == b"<!doctype html>"),
-    "json": ("a JSON object", lambda first: first.startswith(b"{")),
+    "json": ("the record of a run", lambda first: first.startswith(b'{"params": ')),
     "record": ("the record of a benchmark", lambda first: first.startswith(b'{\n "benchmark": "')),
     "svg": ("an SVG figure", lambda first: first.startswith(b"<?xml") and b"<!DOCTYPE svg" in first),
     "tsv": ("a table with tabs", lambda first: b"\t" in first.partition(b"\n")[0] and b"\0" not in first),

@@ -124,6 +124,7 @@ def test_the_state_of_a_campaign_is_checked_as_an_output(run, tmp_path):
 WRITTEN = {
     "data": b"\x1f\x8b\x08",
     "html": b"<!doctype html>\n",
+    "json": b'{"params": {}}',
     "record": b'{\n "benchmark": "gim"}',
     "svg": b'<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "">',
     "tsv": b"a\tb\n1\t2\n",
@@ -132,7 +133,8 @@ WRITTEN = {
 
 def foreign(command, output):
     """Return a file of each kind that a command does not write by that option."""
-    own = "svg" if output.startswith("out_figure") else command.callback.writes
+    by_option = {"out_figure": "svg", "out_figures": "svg", "out_record": "json"}
+    own = by_option.get(output, command.callback.writes)
     others = {name: content for name, content in WRITTEN.items() if name != own}
     return others | {"text": b"friends\n", "broken": b"\x89HDF\r\n\x1a\n"}
 
