@@ -50,6 +50,7 @@ def check_configuration(
     for path in files:
         check_file(Path(path))
     check_size(config)
+    written = copy.deepcopy(config)  # the schema fills in defaults, which hide what was left out
     _check_schema(config, schema)
     paper = config["paper"]
     if paper and config["scale"] not in config["scales"]:
@@ -59,6 +60,7 @@ def check_configuration(
     scale = config["scales"][config["scale"]] if paper else {}
     where = f"scales.{config['scale']}.graphs" if paper else "graphs"
     graphs = scale.get("graphs", config["graphs"])
+    asked = written["scales"][config["scale"]]["graphs"] if paper else written.get("graphs", graphs)
     _check_numbers(config)
     names = [entry["name"] for entry in graphs]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -68,6 +70,7 @@ def check_configuration(
     for number, entry in enumerate(graphs):
         try:
             _check_origin(entry, places)
+            _take_directions(entry, asked[number].get("undirected"))
             _check_use(entry, config)
         except GpukitError as error:
             raise InputError(f"{where}[{number}] ({entry['name']}): {error}") from None
@@ -168,6 +171,20 @@ def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
             )
     elif places and not any((place / entry["edges"]).is_file() for place in places):
         raise InputError(f"there is no file {entry['edges']!r}; name an edge list that is there")
+
+
+def _take_directions(entry: dict[str, Any], asked: bool | None) -> None:
+    """Let the catalogue say whether edges of what is fetched go both ways; refuse a configuration that denies it."""
+    if not entry["fetch"]:
+        return
+    from gpukit.datasets.catalogue import find_dataset
+
+    dataset = find_dataset(entry["fetch"])
+    if dataset.undirected and asked is False:
+        raise InputError(
+            f"undirected is false, but each line of {dataset.name} is an edge in both directions; leave undirected out"
+        )
+    entry["undirected"] = dataset.undirected or bool(asked)
 
 
 def _check_generator(text: str) -> int:

@@ -172,6 +172,13 @@ VALUES = [
     (of(edges="", fetch="com-Orkut; touch PWNED"), "no data set"),
     (of(edges="", fetch="socfb-konect", systems=["diversity"]), "fetch: socfb-konect cannot be downloaded"),
     (of(edges="", fetch="com-Orkut"), None),
+    (of(edges="", fetch="com-Orkut", undirected=True), None),
+    (
+        of(edges="", fetch="com-Orkut", undirected=False),
+        "undirected is false, but each line of com-Orkut is an edge in both",
+    ),
+    (of(edges="", fetch="wiki-Vote", undirected=True), None),
+    (of(edges="", fetch="wiki-Vote", undirected=False), None),
     (made("er --vertices 9000 --edges 90000; touch PWNED"), "generate: 'touch' is no option; options begin with --"),
     (made("er --vertices 9000 --edges $(touch PWNED)"), "'PWNED)' is no option"),
     (made("er --vertices 9000 --edges 90000 --out x"), "generate: out is the workflow's to say"),
