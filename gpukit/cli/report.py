@@ -7,6 +7,7 @@ from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
 from gpukit.errors import UsageError
+from gpukit.report import claims as judging
 from gpukit.report import diversity, ego, gim, imgpu, kpar, merit, tables
 from gpukit.report import paper as papers
 
@@ -236,6 +237,23 @@ def paper(
     papers.plot_item(name, item, rows, out_figure)
     tables.write_rows(papers.COLUMNS, rows, out)
     run.finish()
+
+
+@app.command("claims")
+@with_run(writes="tsv")
+def claims(
+    run: Run,
+    table: Annotated[str, argument("CLAIMS.tsv", "What the paper claims, and the rules that decide.")],
+    items: Annotated[str, option("--items ITEMS.tsv", "The table of kind items of that paper.")],
+    scale: Annotated[
+        Literal["smoke", "small", "full"], option("--scale", "What it was built at; smoke decides about no speed.")
+    ],
+    out: Annotated[str, option("--out", "The TSV file to write.")],
+) -> None:
+    """Judge what a paper claims: reproduced, contradicted, or not decided and why."""
+    rows = judging.judge(judging.read_claims(table), tables.read_table("items", items), scale)
+    tables.write_table("claims", rows, out)
+    run.finish({"verdicts": judging.count(rows)}, judging.count(rows))
 
 
 def _read(given: list[str]) -> "dict[str, list[Row]]":

@@ -106,13 +106,18 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     rows = []
     for key, several in values.items():
         found = [one.value for one in several]
-        measured: Row = {"ours": f"{mean(found):.6g}", "ours_sd": f"{stdev(found):.3g}" if len(found) > 1 else NA}
+        measured: Row = {"ours": _digits(mean(found)), "ours_sd": f"{stdev(found):.3g}" if len(found) > 1 else NA}
         measured |= {"setting": several[0].setting, "data": data.get(key[0], SEVERAL), "repeats": len(found)}
         rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA)})
     # What the paper prints, and nothing here was measured of.
     absent: Row = {"ours": NA, "ours_sd": NA, "setting": "", "repeats": 0}
     rows += [_row(item, key) | absent | {"data": data.get(key[0], NA), "paper": value} for key, value in left.items()]
     return rows
+
+
+def _digits(value: float) -> str:
+    """Return a value with six digits, and whole numbers with all of theirs."""
+    return f"{value:.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
 
 
 def _item(paper: str, item: str) -> Item:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
 from gpukit.files import write_text
-from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
+from gpukit.report import claims, diversity, gim, imgpu, kpar, merit, paper
 from gpukit.report.records import Kind, Row, read_typed
 from gpukit.report.text import printable
 
@@ -26,7 +26,7 @@ def _artifact(path: str) -> list[Row]:
 
 
 KINDS: dict[str, Kind] = {
-    **{name: kind for one in (gim, imgpu, kpar, merit, diversity, paper) for name, kind in one.KINDS.items()},
+    **{name: kind for one in (gim, imgpu, kpar, merit, diversity, paper, claims) for name, kind in one.KINDS.items()},
     "artifacts": Kind({}, dict.fromkeys(("file", "kind", "seed", "params", "payload_sha256"), str), _artifact),
 }
 """The kinds of tables by name."""

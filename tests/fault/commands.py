@@ -4,6 +4,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpukit.report.claims import CLAIM
+from gpukit.report.paper import COLUMNS
+
 TABLE = """
 graph import edges.txt --weights wc --out G.h5 --json > graph.json
 graph import edges.txt --undirected --weights const:0.2 --out U.h5
@@ -89,6 +92,7 @@ report plot arrivals arrivals.tsv --out arrivals.svg
 report plot diversity-time searches.tsv --out searches.svg
 report figures --table=spread=spread.tsv --table=runs=runs.tsv --figure=spread/toy/ic=figure-1.svg \
  --figure=runtime=figure-2.svg
+report claims claims.tsv --items items.tsv --scale small --out verdicts.tsv
 report page --table=artifacts=artifacts.tsv --table=runs=runs.tsv --table=seeds=seeds.tsv --table=spread=spread.tsv \
  --figure=spread/toy/ic=spread.svg --figure=runtime=runtime.svg --out page.html
 inspect G.h5 gim.h5 near.h5
@@ -107,6 +111,8 @@ SOURCES = (
     "sources.txt",
     "weights.txt",
     "observed.txt",
+    "claims.tsv",
+    "items.tsv",
 )
 
 
@@ -162,6 +168,10 @@ def write_sources(folder: Path) -> None:
     (folder / "sources.txt").write_text("100\n101:2 102:1\n\n# none\n107\n")
     (folder / "weights.txt").write_text("".join(f"{100 + v} {v % 4}\n" for v in range(40)))
     (folder / "observed.txt").write_text("110\n111\n")
+    claim = ("c", "2", "It is quick", "3", "value", "table-1", "time", "toy", "", "gim", "", "each < 9", "0")
+    (folder / "claims.tsv").write_text("\t".join(CLAIM) + "\n" + "\t".join(claim) + "\n")
+    item = ("gim", "table-1", "toy", "real", "gim", "k 5", "", "time", "s", "5", "3", "0.1", "NA")
+    (folder / "items.tsv").write_text("\t".join(("publication", *COLUMNS)) + "\n" + "\t".join(item) + "\n")
 
 
 def provide(command: Command, pool: Path, folder: Path) -> None:
