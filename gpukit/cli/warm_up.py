@@ -49,8 +49,8 @@ kpar truth G.h5 --random 2 -k 5
 merit run G.h5 --eta 8 --batch 2 --out M1.h5 DEVICE
 merit run G.h5 --eta 8 --batch 2 --model lt --out M2.h5 DEVICE
 merit run aff.h5 --eta 100 --out M4.h5 DEVICE
-merit start G.h5 --eta 8 --batch 2 --costs numbers.txt --out M3.h5 DEVICE
-merit next G.h5 M3.h5 --observed 14,15 DEVICE
+merit start G.h5 --eta 8 --batch 2 --costs numbers.txt --out M-KIND.h5 DEVICE
+merit next G.h5 M-KIND.h5 --observed 14,15 DEVICE
 diversity search U.h5 --model comp -k 1 -t 3 --out D.h5 DEVICE
 diversity search U.h5 --model core -k 1 -t 3 --out D.h5 DEVICE
 diversity search U.h5 --model truss -k 2 -t 3 --out D.h5 DEVICE
@@ -63,7 +63,8 @@ evaluate diversity U.h5 --answers D.h5
 verify G.h5
 doctor
 """
-"""What commands run, each with the kinds of arguments that it can meet. Ablations and competitors are left out."""
+"""What commands run, each with the kinds of arguments that it can meet. Ablations and competitors are left out. KIND is
+the kind of the device: a campaign that has begun on one is not begun again on another."""
 
 
 @with_run("device")
@@ -72,7 +73,7 @@ def warm_up(run: Run) -> None:
     kinds = _kinds(str(run.requested))
     lines = COMMANDS.strip().split("\n")
     commands = [
-        line.replace("DEVICE", f"--device {kind}").split()
+        line.replace("DEVICE", "--device KIND").replace("KIND", kind).split()
         for kind in kinds
         for line in lines
         if kind == "cpu" or "DEVICE" in line  # the others know the CPU alone

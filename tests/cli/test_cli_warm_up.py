@@ -39,9 +39,15 @@ def test_a_name_is_of_one_kind_of_file() -> None:
     assert len(kinds) > 20 and all(len(kind) == 1 for kind in kinds.values()), kinds
 
 
+def test_a_second_device_meets_no_campaign_of_the_first() -> None:
+    """`merit start` refuses a file that holds a campaign under way."""
+    starts = [line.partition("--out ")[2].split()[0] for line in LINES if line.startswith("merit start")]
+    assert starts and all("KIND" in name for name in starts), starts
+
+
 def command(line: str) -> Any:
     """Return the command that a line calls, once it has understood its words."""
-    words = line.replace("DEVICE", "--device cpu").split()
+    words = line.replace("DEVICE", "--device cpu").replace("KIND", "cpu").split()
     check_understood(words)
     return understood(words).command
 
@@ -56,15 +62,15 @@ def test_progress_record_and_devices(monkeypatch, capsys) -> None:
 
 def test_a_gpu_is_warmed_up_where_there_is_one(monkeypatch, capsys) -> None:
     ran = []
-    monkeypatch.setattr(warm_up, "COMMANDS", "\nfirst\nsecond G.h5 DEVICE\n")
+    monkeypatch.setattr(warm_up, "COMMANDS", "\nfirst\nsecond G-KIND.h5 DEVICE\n")
     monkeypatch.setattr(warm_up, "_call", lambda command, folder: ran.append(" ".join(command)))
     monkeypatch.setattr(warm_up.select, "detect", lambda: (("one",), ""))
     monkeypatch.setattr(warm_up.select, "package_problem", lambda: "")
     assert app.main(["warm-up"]) == 0
-    assert ran == ["first", "second G.h5 --device cpu", "second G.h5 --device cuda"]
+    assert ran == ["first", "second G-cpu.h5 --device cpu", "second G-cuda.h5 --device cuda"]
     monkeypatch.setattr(warm_up.select, "detect", lambda: ((), "no NVIDIA driver"))
     ran.clear()
-    assert app.main(["warm-up"]) == 0 and ran == ["first", "second G.h5 --device cpu"]
+    assert app.main(["warm-up"]) == 0 and ran == ["first", "second G-cpu.h5 --device cpu"]
     capsys.readouterr()
     assert app.main(["warm-up", "--device", "cuda"]) == 4
     said = "gpukit: error: cannot compile for a GPU: no NVIDIA driver; use --device cpu or auto\n"
