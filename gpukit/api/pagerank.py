@@ -6,14 +6,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpukit import settings
+from gpukit.api.everybody import write_all
 from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
-from gpukit.api.results import Content, Label, TopK
+from gpukit.api.parts import part_of
+from gpukit.api.results import Content, Label, TopK, path_of
 from gpukit.api.session import DeviceName, Progress, Session, whole
 from gpukit.api.vertices import at_most, is_label, weights_of
 from gpukit.errors import InputError, UsageError, WrongType
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
 
     from gpukit.artifacts import Artifact
@@ -300,6 +304,48 @@ class PageRankIndex(Content):
             result = answer(session, where, prepared, together, length, depth=depth)
             artifact = answers_artifact(session, together, result, "kpar", epsilon=asked.epsilon)
             return TopK(artifact, {"steps": result.steps.tolist()}, graph)
+
+    def write_all(self, path: "str | os.PathLike[str]", k: int | None = None, *, part: str | None = None) -> int:
+        """Write the answers of all vertices as a Parquet table: ``gpukit kpar all``; needs the package pyarrow.
+
+        What was killed goes on where it stopped when it is called again.
+
+        Parameters
+        ----------
+        path : path
+            Of the table: ``source``, ``target`` and ``weight``; the targets of each source by falling weight.
+        k : int, optional
+            Length of an answer; 100, or n if smaller, by default.
+        part : str, optional
+            ``I/N``: the I-th of N ranges of vertices alone.
+
+        Returns
+        -------
+        int
+            The number of rows.
+
+        Examples
+        --------
+        >>> import gpukit as gk
+        >>> index = gk.PageRankIndex(gk.from_edges([1, 2], [2, 3], undirected=True))
+        >>> index.write_all("near.parquet", k=2)  # doctest: +SKIP
+        6
+        """
+        from gpukit.artifacts.batches import check_parquet
+        from gpukit.kpar.problem import check_k
+
+        check_parquet()
+        graph, asked = self._opened.csr, self._index.params
+        with Session(device=self._device, seed=0, **self._where) as session:
+            session.graph, session.labels = graph, graph.labels
+            length = at_most(None if k is None else whole("k", k), settings.KPAR_K, graph.n)
+            check_k(length, graph.n)
+            session.inputs = {"graph": self._opened.digest, "index": self.digest}
+            session.params = {"k": length, "alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
+            in_part, first, last = part_of(part, graph.n, "vertices")
+            session.params |= in_part
+            where, prepared = self._prepare(session, "auto", float(graph.m) * (last - first))
+            return write_all(session, where, prepared, path_of(path), length, first, last)[0]
 
     def _prepare(self, session: Session, depth: str, work: float) -> "tuple[Device, Any]":
         """Return the device, and graph and index there; they stay for the next query."""

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
 from gpukit.api.diversity import VISITS_PER_ARC, make_undirected, search
+from gpukit.api.parts import part_of
 from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.diversity_gather import found_lines, gather
 from gpukit.cli.options import CompressOption, GraphArgument, PartOption, TOption, UndirectedOption, ablation, option
-from gpukit.cli.parts import part_of
 from gpukit.cli.vertices import vertex_list
 from gpukit.errors import UsageError
 

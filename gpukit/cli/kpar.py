@@ -12,25 +12,24 @@ from gpukit.api.pagerank import (
     answer,
     check_memory,
     device_for,
-    index_of,
 )
 from gpukit.api.pagerank import index as make_index
 from gpukit.api.pagerank import rank as compute_rank
+from gpukit.api.parts import part_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import explained, finish, read_queries
+from gpukit.cli.kpar_all import everybody
+from gpukit.cli.kpar_common import check_fit, explained, finish, read_index, read_queries
 from gpukit.cli.kpar_gather import gather
 from gpukit.cli.kpar_reference import baseline, truth
 from gpukit.cli.options import ablation, option
-from gpukit.cli.parts import part_of
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from gpukit.device.select import Device
-    from gpukit.kpar.index import Index
 
 app = group("Top-k personalised PageRank.")
 
@@ -162,7 +161,7 @@ def _order(run: Run, device: "Device", params: Any, rank_file: Path | None) -> "
 
         found = read_pagerank(rank_file)
         run.inputs["rank"] = found.payload
-    _check_fit(rank_file, found.attributes, run.inputs["graph"], {"alpha": params.alpha}, "kpar rank")
+    check_fit(rank_file, found.attributes, run.inputs["graph"], {"alpha": params.alpha}, "kpar rank")
     kinds = {True: "with edge weights", False: "without edge weights"}
     made = kinds[found.attributes.get("weighted", False)]
     if made != kinds[params.weighted]:
@@ -170,32 +169,12 @@ def _order(run: Run, device: "Device", params: Any, rank_file: Path | None) -> "
     return found.arrays["order"]
 
 
-def _check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, float | None], maker: str) -> None:
-    """Check that an artifact belongs to the graph and to the wanted values; None wants nothing."""
-    if found["graph"] != graph:
-        raise InputError(f"{path} was made on another graph; make it again with `gpukit {maker}` on this one")
-    for name, value in wanted.items():
-        if value is not None and found[name] != value:
-            raise InputError(
-                f"{path} was made with {name} {found[name]}, not {value}; give --{name} {found[name]}, or make it again"
-            )
-
-
-def _read_index(path: Path, graph: str, alpha: float | None, epsilon: float | None) -> "tuple[Index, str]":
-    """Return an index that fits the graph and the parameters, and its digest."""
-    from gpukit.artifacts import read_irw
-
-    file = read_irw(path)
-    _check_fit(path, file.attributes, graph, {"alpha": alpha, "epsilon": epsilon}, "kpar index")
-    return index_of(file), file.payload
-
-
 @app.command("query")
 @with_run(*DEVICE, "seed", writes="topk")
 def query(
     run: Run,
     graph_file: options.GraphArgument,
-    index_file: Annotated[Path, option("--index IRW.h5", "The index by `kpar index`.")],
+    index_file: options.IndexOption,
     queries: options.Queries,
     *,
     out: options.AnswersOption = None,
@@ -213,7 +192,7 @@ def query(
         graph, sources, k = read_queries(run, graph_file, queries)
         in_part, first, last = part_of(part, len(sources), "queries")
         sources = sources.part(first, last)
-        found, run.inputs["index"] = _read_index(index_file, run.inputs["graph"], alpha, epsilon)
+        found, run.inputs["index"] = read_index(index_file, run.inputs["graph"], alpha, epsilon)
     asked = found.params
     run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted} | in_part
     check_k(k, graph.n)
@@ -247,6 +226,7 @@ def _shape(method: Method) -> Any:
     return Shape(collect=method.collect, **tiled)
 
 
+app.command("all")(everybody)
 app.command("truth")(truth)
 app.command("baseline")(baseline)
 app.command("gather")(gather)

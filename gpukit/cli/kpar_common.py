@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
-from gpukit.api.pagerank import answers_artifact
+from gpukit.api.pagerank import answers_artifact, index_of
 from gpukit.api.vertices import at_most
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.options import Queries
 from gpukit.cli.vertices import read_sources
+from gpukit.errors import InputError
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
+    from gpukit.kpar.index import Index
     from gpukit.kpar.problem import Result, Sources
 
 
@@ -24,6 +26,26 @@ def read_queries(run: Run, graph_file: Path, asked: Queries) -> "tuple[Graph, So
     graph, _ = run.read_graph(graph_file, transpose=False)
     k = run.params["k"] = at_most(asked.k, settings.KPAR_K, graph.n)
     return graph, read_sources(graph, asked, run.seed, k, run.inputs), k
+
+
+def check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, float | None], maker: str) -> None:
+    """Check that an artifact belongs to the graph and to the wanted values; None wants nothing."""
+    if found["graph"] != graph:
+        raise InputError(f"{path} was made on another graph; make it again with `gpukit {maker}` on this one")
+    for name, value in wanted.items():
+        if value is not None and found[name] != value:
+            raise InputError(
+                f"{path} was made with {name} {found[name]}, not {value}; give --{name} {found[name]}, or make it again"
+            )
+
+
+def read_index(path: Path, graph: str, alpha: float | None = None, epsilon: float | None = None) -> "tuple[Index, str]":
+    """Return an index that fits the graph and the parameters, and its digest."""
+    from gpukit.artifacts import read_irw
+
+    file = read_irw(path)
+    check_fit(path, file.attributes, graph, {"alpha": alpha, "epsilon": epsilon}, "kpar index")
+    return index_of(file), file.payload
 
 
 def explained(result: "Result") -> list[list[dict[str, Any]]]:

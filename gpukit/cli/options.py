@@ -106,6 +106,7 @@ WeightedOption = Annotated[
     bool, option("--weighted", "Take edges in proportion to their weights (--weights of the graph), on the CPU.")
 ]
 EpsilonOption = Annotated[float, option("--epsilon E", "Relative error, in (0, 0.5].")]
+IndexOption = Annotated[Path, option("--index IRW.h5", "The index by `kpar index`.")]
 AnswersOption = Annotated[Path | None, option("--out T.h5", "The answers to write.", callback=_is_artifact)]
 
 

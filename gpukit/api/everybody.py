@@ -1,0 +1,150 @@
+"""The answers of all vertices: a table of edges with personalised PageRank as weights, written batch by batch."""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from gpukit.api.session import Session
+    from gpukit.device.select import Device
+    from gpukit.graph.csr import Graph
+    from gpukit.kpar.problem import Result
+
+_log = logging.getLogger("gpukit")
+
+KIND, VERSION = "ppr-edges", 1
+ROWS = 1 << 20
+"""Rows of a batch at most, where k is no more: what a kill costs, and what a reader takes at once."""
+TOLD_S = 60.0
+"""Seconds from one line on the pace to the next."""
+
+
+def batch_of(k: int) -> int:
+    """Return how many vertices a batch has: the same on every device, since the bytes of the table follow it."""
+    return max(1, ROWS // k)
+
+
+def about_all(session: "Session", first: int, last: int) -> dict[str, Any]:
+    """Return what decides the table of the vertices first … last - 1, for its metadata."""
+    return {
+        "kind": KIND,
+        "version": VERSION,
+        "params": session.params,
+        "inputs": session.inputs,
+        "n": session.graph.n,
+        "first": first,
+        "last": last,
+    }
+
+
+def write_all(
+    session: "Session", device: "Device", prepared: Any, out: Path, k: int, first: int, last: int
+) -> tuple[int, int]:
+    """Answer every vertex first … last - 1 and write the table; go on where a run of the same stopped.
+
+    Parameters
+    ----------
+    session : Session
+        With its graph, parameters and digests of inputs.
+    device, prepared
+        What :func:`gpukit.kpar.run.prepare_on` takes and made.
+    out : path
+        The Parquet file, of columns ``source``, ``target`` (what people call them) and ``weight`` (float64, π̂); sources
+        in the order of internal ids, the targets of each by falling weight.
+    k : int
+    first, last : int
+
+    Returns
+    -------
+    rows, resumed
+        Of the table, and the vertices whose answers were there.
+
+    Raises
+    ------
+    UsageError, InputError
+        As :func:`gpukit.artifacts.batches.in_batches`.
+    """
+    from gpukit.artifacts.batches import in_batches
+    from gpukit.files import check_target
+    from gpukit.kpar.problem import Sources, check_k
+    from gpukit.kpar.run import query_on
+
+    check_target(out)
+    check_k(k, session.graph.n)
+    size, total = batch_of(k), last - first
+    count = -(-total // size)
+    session.load(lambda: query_on(device, prepared, Sources.single([0]), k))
+    with in_batches(out, about_all(session, first, last), count) as batches:
+        missing = batches.missing()
+        places = {number: (first + number * size, min(first + (number + 1) * size, last)) for number in missing}
+        done = resumed = total - sum(end - begin for begin, end in places.values())
+        if resumed:
+            _log.info("going on: %d of %d batches are in %s", count - len(missing), count, batches.folder)
+        with session.phase("query"), session.progress("vertices") as update, ThreadPoolExecutor(1) as writer:
+            pace = _Pace(done, total, update)
+            written: Future[None] | None = None
+            for number in missing:
+                begin, end = places[number]
+                sources = Sources.single(range(begin, end))
+                result = query_on(device, prepared, sources, k, progress=pace.of_batch(done))
+                if written is not None:
+                    written.result()
+                # While the next batch is answered.
+                written = writer.submit(_put, batches, number, session.graph, begin, result)
+                done += end - begin
+            if written is not None:
+                written.result()
+        with session.phase("write"), session.progress("batches") as update:
+            return batches.join(update), resumed
+
+
+def _put(batches: Any, number: int, graph: "Graph", begin: int, result: "Result") -> None:
+    batches.put(number, _table(graph, begin, result))
+
+
+def _table(graph: "Graph", begin: int, result: "Result") -> "pyarrow.Table":
+    """Return the answers of the vertices from ``begin`` on as a table."""
+    import numpy as np
+    import pyarrow
+
+    from gpukit.kpar.problem import ONE
+
+    lengths = np.diff(result.offsets)
+    sources = np.repeat(np.arange(begin, begin + len(lengths)), lengths)
+    weights = result.scores / float(ONE)
+    if graph.labels is None:
+        columns = [pyarrow.array(graph.numbers(vertices)) for vertices in (sources, result.nodes)]
+    else:
+        columns = []
+        for vertices in (sources, result.nodes):
+            distinct, where = np.unique(vertices, return_inverse=True)
+            names = pyarrow.array(graph.labels.texts(distinct), pyarrow.string())
+            columns.append(names.take(pyarrow.array(where)))
+    return pyarrow.table([*columns, pyarrow.array(weights)], names=["source", "target", "weight"])
+
+
+class _Pace:
+    """Tells the progress, and now and then the pace in a line, for logs that nobody looks at while they are written."""
+
+    def __init__(self, done: int, total: int, update: Callable[[int, int], None]) -> None:
+        self.began, self.at_first, self.total, self.update = time.monotonic(), done, total, update
+        self.told = self.began
+        update(done, total)
+
+    def of_batch(self, before: int) -> Callable[[int, int], None]:
+        """Return what is told of the progress in a batch, with so many vertices done before it."""
+        return lambda now, _: self._tell(before + now)
+
+    def _tell(self, done: int) -> None:
+        self.update(done, self.total)
+        now = time.monotonic()
+        if now - self.told >= TOLD_S and done > self.at_first:
+            self.told = now
+            a_second = (done - self.at_first) / (now - self.began)
+            left = (self.total - done) / a_second / 60
+            _log.info("%s of %s vertices, %.0f a second, %.0f min left", f"{done:,}", f"{self.total:,}", a_second, left)

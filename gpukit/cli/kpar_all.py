@@ -1,0 +1,58 @@
+"""``gpukit kpar all``: the answers of every vertex, as a table of edges."""
+
+from pathlib import Path
+from typing import Annotated
+
+from gpukit import settings
+from gpukit.api.everybody import KIND, write_all
+from gpukit.api.pagerank import device_for
+from gpukit.api.parts import part_of
+from gpukit.api.vertices import at_most
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.kpar_common import read_index
+from gpukit.cli.options import ForceOption, GraphArgument, IndexOption, PartOption, option
+from gpukit.cli.outputs import first_bytes, would_lose
+from gpukit.errors import UsageError
+
+
+@with_run(*DEVICE)
+def everybody(
+    run: Run,
+    graph_file: GraphArgument,
+    index_file: IndexOption,
+    out: Annotated[Path, option("--out P.parquet", "The table to write: source, target, weight.")],
+    k: Annotated[
+        int | None, option("-k --k K", f"Length of each answer; {settings.KPAR_K}, or n if smaller, by default.")
+    ] = None,
+    part: PartOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Find the k vertices with the largest personalised PageRank of every vertex; a killed run goes on when repeated.
+
+    The table is of edges, source to target, by falling weight: what PyTorch Geometric takes as edge_index and
+    edge_weight. Batches stay in a folder beside it until all are there.
+    """
+    from gpukit.artifacts.batches import check_parquet, kind_of
+
+    check_parquet()
+    if not force and first_bytes(out) and kind_of(out) != KIND:
+        raise would_lose(out, "is no table of `kpar all`, which this command writes")
+    if out.suffix.lower() != ".parquet":
+        raise UsageError(f"--out {out}: this command writes Parquet; give a name that ends in .parquet")
+    with run.phase("read"):
+        graph, _ = run.read_graph(graph_file, transpose=False)
+        found, run.inputs["index"] = read_index(index_file, run.inputs["graph"])
+        run.labels = graph.labels
+    asked = found.params
+    length = at_most(k, settings.KPAR_K, graph.n)
+    run.params = {"k": length, "alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
+    in_part, first, last = part_of(part, graph.n, "vertices")
+    run.params |= in_part
+    device = run.use_device(device_for(run.requested, asked.weighted), work=float(graph.m) * (last - first))
+    with run.phase("prepare"):
+        from gpukit.kpar.run import prepare_on
+
+        prepared = prepare_on(device, graph, found)
+    rows, resumed = write_all(run, device, prepared, out, length, first, last)
+    run.finish({"vertices": last - first, "rows": rows, "resumed": resumed})
