@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gpukit.cli.config_file import check_file, check_size
-from gpukit.errors import GpukitError, InputError
+from gpukit.errors import GpukitError, InputError, UsageError
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 FRESH_WORLDS = 2**47
@@ -71,7 +71,7 @@ def check_configuration(
         try:
             _check_origin(entry, places)
             _take_directions(entry, asked[number].get("undirected"))
-            _check_use(entry, config)
+            _check_use(entry, config, places)
         except GpukitError as error:
             raise InputError(f"{where}[{number}] ({entry['name']}): {error}") from None
     if paper:
@@ -200,7 +200,7 @@ def _check_generator(text: str) -> int:
     return int(n)
 
 
-def _check_use(entry: dict[str, Any], config: dict[str, Any]) -> None:
+def _check_use(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
     """Check what is to be done with a graph: that it has probabilities, and as many vertices as are asked for."""
     paper = config["paper"]
     systems = [paper] if paper else entry["systems"]
@@ -210,7 +210,6 @@ def _check_use(entry: dict[str, Any], config: dict[str, Any]) -> None:
             f"weights is none, but {spread[0]} needs edge probabilities; choose wc, const:P, "
             "trivalency, uniform:LO:HI or file"
         )
-    n = _vertices(entry)
     wanted = {
         "gim": {"gim.k": config["gim"]["k"]},
         "imgpu": {"gim.k": config["gim"]["k"]},
@@ -221,14 +220,17 @@ def _check_use(entry: dict[str, Any], config: dict[str, Any]) -> None:
     if paper:  # other papers are rebuilt by commands of their own
         runs = {f"experiments.{name}.k": max(one["k"]) for name, one in config["experiments"].items()}
         wanted = {"kpar": wanted["kpar"], "gim": runs}
-    for system in systems:
-        for key, value in wanted.get(system, {}).items():
-            if n is not None and value > n:
-                raise InputError(f"{key} is {value}, but the graph has {n} vertices; lower it")
+    sizes = {key: value for system in systems for key, value in wanted.get(system, {}).items()}
+    if not sizes:
+        return
+    n = _vertices(entry, max(sizes.values()), places)
+    for key, value in sizes.items():
+        if n is not None and value > n:
+            raise InputError(f"{key} is {value}, but the graph has {n} vertices; lower it")
 
 
-def _vertices(entry: dict[str, Any]) -> int | None:
-    """Return the most vertices that a graph can have, or None where that is not known before it is read."""
+def _vertices(entry: dict[str, Any], needed: int, places: Sequence[Path]) -> int | None:
+    """Return the most vertices that a graph can have, or None where it has ``needed``, or nothing is known yet."""
     if entry["generate"]:
         return _check_generator(entry["generate"])
     if entry["fetch"]:
@@ -236,7 +238,37 @@ def _vertices(entry: dict[str, Any]) -> int | None:
 
         dataset = find_dataset(entry["fetch"])
         return None if dataset.approximate else dataset.n
-    return _shipped().get(entry["edges"])
+    if entry["edges"] in _shipped():
+        return _shipped()[entry["edges"]]
+    path = next((place / entry["edges"] for place in places if (place / entry["edges"]).is_file()), None)
+    return None if path is None else _listed(path, needed)
+
+
+def _listed(path: Path, needed: int) -> int | None:
+    """Return how many vertices an edge list has, or None where it has at least ``needed``: then its start tells.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read as one.
+    """
+    import numpy as np
+
+    from gpukit.graph.readers import read_edges
+
+    n = 0
+    for limit in (1, None):
+        try:
+            listed = read_edges(path, limit=limit)
+        except UsageError:  # a file of another library tells nothing by its start
+            continue
+        ids = listed.n if listed.ids is None else len(listed.ids)
+        n = len(np.union1d(listed.u, listed.v)) if ids is None else ids
+        if n >= needed:
+            return None
+        if listed.share == 1:
+            break
+    return n
 
 
 @cache  # to read the catalogue takes longer than all other checks

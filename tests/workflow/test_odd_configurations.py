@@ -153,6 +153,15 @@ VALUES = [
     (of(weights="const:1.2.3"), "graphs[0].weights: 'const:1.2.3' does not match"),
     (of(weights="const:"), "graphs[0].weights: 'const:' does not match"),
     (of(weights="const:nan"), "graphs[0].weights: 'const:nan' does not match"),
+    (of(edges="few.txt", systems=["gim"]), "graphs[0] (x): gim.k is 50, but the graph has 3 vertices; lower it"),
+    (of(edges="few.txt", systems=["merit"]), "merit.eta is 200, but the graph has 3 vertices"),
+    (of(edges="few.txt", systems=["kpar"]), "kpar.k is 1000, but the graph has 3 vertices"),
+    (of(edges="few.txt", systems=["diversity"]), "diversity.t is 100, but the graph has 3 vertices"),
+    (of(edges="names.csv", systems=["imgpu"]), "gim.k is 50, but the graph has 49 vertices"),
+    (of(edges="few.mtx", systems=["gim"]), "gim.k is 50, but the graph has 49 vertices"),
+    (of(edges="late.txt", systems=["gim"]), "gim.k is 50, but the graph has 49 vertices"),
+    (of(edges="late.txt", systems=["gim"]) | {"gim": {"k": 49}, "evaluate": {"prefixes": [49]}}, None),
+    (of(edges="bad.txt", systems=["gim"]), "bad.txt, line 2: one field"),
     (of(weights="const:1e-3"), None),
     (of(weights="uniform:0:0.1"), None),
     (of(weights="uniform:0.2:0.1"), "weights is uniform:0.2:0.1; 0 <= LO <= HI <= 1"),
@@ -277,7 +286,12 @@ def refusal(check, *arguments):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("odd")
-    (path / "x.txt").write_text("1 2\n2 3\n")
+    (path / "x.txt").write_text("".join(f"{v} {v + 1}\n" for v in range(1200)))
+    (path / "few.txt").write_text("1 2\n2 3\n")
+    (path / "names.csv").write_text("from;to\n" + "".join(f"ann {v};bob\n" for v in range(48)))
+    (path / "few.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n49 49 1\n1 2\n")
+    (path / "late.txt").write_text("7 8\n" * 400_000 + "".join(f"{v} {v + 1}\n" for v in range(48)))
+    (path / "bad.txt").write_text("1 2\n3\n")
     return path
 
 
@@ -313,10 +327,12 @@ def snakemake(folder, *options):
         *(yaml.safe_dump(changes) for changes in (of(edges="gone.txt"), {1: 2}, {"gim": {"k": 5.0}})),
         yaml.safe_dump(made("er --vertices 9 --edges 9; touch PWNED")),
         None,
+        yaml.safe_dump(of(edges="few.txt")),
     ],
-    ids=["bomb", "list", "JSON", "twice", "program", "bytes", "gone", "key", "float", "shell", "no file"],
+    ids=["bomb", "list", "JSON", "twice", "program", "bytes", "gone", "key", "float", "shell", "no file", "few"],
 )
 def test_snakemake_says_it_in_a_line(tmp_path, text):
+    (tmp_path / "few.txt").write_text("1 2\n2 3\n")
     if text is not None:
         (tmp_path / "odd.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
     done = snakemake(tmp_path, "--configfile", "odd.yaml")
