@@ -83,7 +83,7 @@ def maximise(session: Session, params: "Params", *, decimals: int = 0, scan: Any
         # on how large sets are, and on when the choice converges.
         device = session.use_device(reason=f"auto: the CPU has taken over {PATIENCE_S:g} s, and a GPU is here")
         found = _maximise(session, params, device, scan, math.inf)
-    found = _in_weights(found, decimals)
+    found = in_weights(found, decimals)
     if not found.converged:
         assert found.optimism is not None
         _log.warning(
@@ -119,7 +119,7 @@ def _maximise(session: Session, params: "Params", device: "Device", scan: Any, p
 
 def known_of(result: "Result") -> dict[str, Any]:
     """Return the arguments of ``seeds_artifact`` that say what is known of the seeds."""
-    names = ("gains", "rounds", "spread_estimate", "selection_estimate", "rr_sets")
+    names = ("gains", "spread_gains", "rounds", "spread_estimate", "selection_estimate", "rr_sets")
     guarantee = {"value": result.guarantee, "kind": result.guarantee_kind}
     return {name: getattr(result, name) for name in names} | {"guarantee": guarantee}
 
@@ -129,7 +129,7 @@ def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
     record: dict[str, Any] = {"seeds": seeds}
     if result.rounds is not None:
         record["rounds"] = result.rounds.tolist()
-    record |= result.facts() | {"gains": result.gains.tolist()}
+    record |= result.facts() | {"gains": result.gains.tolist(), "spread_gains": result.spread_gains.tolist()}
     record["history"] = [vars(step) for step in result.history]
     return record
 
@@ -161,7 +161,8 @@ def simulate(
             f"{found.worlds:,}", 100 * found.optimism.value, 100 * found.optimism.sd,
         )  # fmt: skip
     with session.phase("write"):
-        known = {"gains": found.gains, "spread_estimate": found.spread_estimate}
+        gains = {"gains": found.gains, "spread_gains": found.gains / found.worlds}
+        known = {**gains, "spread_estimate": found.spread_estimate}
         return session.seeds_artifact(found.seeds, "imgpu", **known), found, choice
 
 
@@ -192,19 +193,19 @@ def _load(graph: "Graph", params: "Params", device: "Device") -> None:
     maximise(one_edge(graph), trifle, device)
 
 
-def _in_weights(result: "Result", decimals: int) -> "Result":
+def in_weights(result: "Result", decimals: int) -> "Result":
     """Return a result whose spreads, in units of 10**-decimals, are in what the vertices count for."""
     if not decimals:
         return result
 
     def scaled(found: Any, *names: str) -> Any:
         spreads = {name: getattr(found, name) for name in names}
-        return replace(found, **{name: one and one / 10**decimals for name, one in spreads.items()})
+        return replace(found, **{name: None if one is None else one / 10**decimals for name, one in spreads.items()})
 
     history = tuple(scaled(step, "lower", "upper") for step in result.history)
     rules = {name: spread / 10**decimals for name, spread in result.rules.items()}
     result = replace(result, history=history, rules=rules)
-    return scaled(result, "spread_estimate", "stderr", "selection_estimate", "lower", "upper")
+    return scaled(result, "spread_estimate", "stderr", "selection_estimate", "spread_gains", "lower", "upper")
 
 
 def _work(graph: "Graph", params: "Params") -> float:

@@ -189,10 +189,14 @@ class Session:
 
         ``known`` is what is known of them: further arguments of :func:`gpukit.artifacts.seeds_artifact`.
         """
+        import numpy as np
+
         from gpukit.artifacts import seeds_artifact
 
+        indptr = self.graph.indptr
         return seeds_artifact(
             self.graph.numbers(seeds), seeds, n=self.graph.n, method=method, labels=self.labels,
+            degrees=indptr[np.add(seeds, 1)] - indptr[seeds],
             graph=self.inputs["graph"], seed=self.seed, params=self.params, inputs=self.inputs, **known,
         )  # fmt: skip
 

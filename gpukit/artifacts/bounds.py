@@ -80,8 +80,23 @@ def check_rrsets_bounds(artifact: Artifact) -> None:
     need(artifact.seed is not None, "RR sets need a seed")
     need(1 <= a["rounds"] <= 255, f"rounds is {a['rounds']}; 1 to 255 are allowed")
     need(a["elements"] == a["n"] * a["rounds"] < 1 << 31, "elements must be n · rounds, less than 2^31")
-    need(a["count"] >= 1, "there are no sets")
-    need(0 <= a["first"] and a["first"] + a["count"] <= MAX_SAMPLE_ID, "sample ids must lie in [0, 2^48)")
+    kept = a.get("sets", "plain") == "kept"
+    need(kept or a.get("sets", "plain") == "plain", f"unknown sets {a.get('sets')!r}; kept and plain are allowed")
+    need(kept == ("own" in artifact.checksums), "kept sets, and no others, have the dataset own")
+    need(all((name in a) == kept for name in ("drawn", "gamma")), "kept sets, and no others, have drawn and gamma")
+    need(("weights" in artifact.checksums) == ("decimals" in a), "weights and decimals belong together")
+    need(0 <= a.get("decimals", 0) <= 9, f"decimals is {a.get('decimals')}; 0 to 9 are allowed")
+    ids = a.get("drawn", a["count"])
+    need(ids >= max(a["count"], 1), "there are no sets" if a["count"] < 1 else "there are more sets than sample ids")
+    need(0 <= a["first"] and a["first"] + ids <= MAX_SAMPLE_ID, "sample ids must lie in [0, 2^48)")
+    if kept:
+        need(a["rounds"] == 1 and a["sampler"] == "skip", "kept sets are of one round and the sampler skip")
+        need(a["gamma"] > 0 if a["count"] else a["gamma"] >= 0, f"gamma is {a['gamma']}, but there are sets")
+        need(artifact.arrays["own"].max(initial=0) <= 1 << 63, "a chance in own exceeds one, 2^63")
+    if "weights" in artifact.checksums:
+        weights = artifact.arrays["weights"]
+        need(np.all(weights >= 0), "weights must not be negative")
+        need(0 < sum(weights.tolist()) < 1 << 63, "the sum of the weights must lie in [1, 2^63)")
     need(a["model"] in ("ic", "lt"), f"unknown model {a['model']!r}; ic and lt are allowed")
     need(a["sampler"] in ("skip", "scan"), f"unknown sampler {a['sampler']!r}; skip and scan are allowed")
 

@@ -98,6 +98,13 @@ def check_rrsets(artifact: Artifact) -> None:
     need(not len(empty), f"set {a['first'] + (int(empty[0]) if len(empty) else 0)} is empty; every set holds its root")
     rows_ascend(offsets, artifact.arrays["members"], "members")
     _check_ids(artifact)
+    if "own" in artifact.arrays:
+        from gpukit.worlds.trivial import kept_mass
+
+        small = np.flatnonzero(np.diff(offsets) < 2)
+        need(not len(small), f"set {small[0] if len(small) else ''} is trivial, among sets of which these are left out")
+        gamma = kept_mass(artifact.arrays["own"], artifact.arrays.get("weights"))
+        need(gamma == a["gamma"], "gamma is not what own and the weights give")
 
 
 def check_seeds(artifact: Artifact) -> None:
@@ -110,8 +117,9 @@ def check_seeds(artifact: Artifact) -> None:
     _check_originals(arrays["seeds"], arrays["internal"], "seeds")
     for name in ("spread_estimate", "rr_sets"):
         need(0 <= a.get(name, 0) < float("inf"), f"{name} is {a.get(name)}; a number of at least 0 is needed")
-    if "gains" in arrays:
-        need(not np.any(arrays["gains"] < 0), "gains must not be negative")
+    for name in ("gains", "spread_gains", "degrees"):
+        right = name not in arrays or np.all((arrays[name] >= 0) & np.isfinite(arrays[name]))
+        need(right, f"{name} must not be negative")
 
 
 def check_pagerank(artifact: Artifact) -> None:

@@ -64,10 +64,12 @@ def layout_tree(kind: Kind) -> str:
         rows.append((f"{'  ' if group else ''}{name}", f"{dtype} [{', '.join(array.shape)}]", _note(array)))
     left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     lines = [f"{a:<{left}}  {b:<{middle}}  {c}".rstrip() for a, b, c in rows]
-    newer = f", {kind.newest} with labels" if kind.newest > kind.version else ""
+    newer = f", {kind.newest} with what is so marked" if kind.newest > kind.version else ""
     return "\n".join([f"{kind.name} (layout {kind.version}{newer})", *(f"  {line}" for line in lines)])
 
 
 def _note(row: Array | Attribute) -> str:
-    marks = ", ".join(mark for mark, holds in (("optional", not row.required), ("derived", row.derived)) if holds)
+    since = row.since if isinstance(row, Array) else 1
+    found = (("optional", not row.required), ("derived", row.derived), (f"layout {since}", since > 1))
+    marks = ", ".join(mark for mark, holds in found if holds)
     return f"{row.meaning} ({marks})" if marks else row.meaning

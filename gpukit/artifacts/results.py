@@ -1,5 +1,6 @@
 """RR sets, seed sets and metrics as artifacts."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from gpukit.graph.labels import Labels
 
 @dataclass(frozen=True, eq=False)
 class RRSets:
-    """Reverse-reachable sets with sample ids first … first + count - 1.
+    """Reverse-reachable sets of the sample ids first … first + drawn - 1: of all, or of those that are not trivial.
 
     Attributes
     ----------
@@ -41,8 +42,20 @@ class RRSets:
         Names of the vertices, in place of ids.
     m : int or None
         Number of directed edges of the graph.
+    own : uint64 array, shape (n,), or None
+        Where trivial sets are left out, the chance that no in-edge of a vertex is live, in units of 2^-63.
+    gamma : int or None
+        Then what the share of sets hit counts for, in units of 2^-63.
+    kept_of : int or None
+        Then the number of sample ids.
+    weights : int64 array, shape (n,), or None
+        What each vertex counts for, in units of 10^-decimals; one each if not given.
+    decimals : int
+        Of the weights.
     params : dict
         Parameters of the command.
+    inputs : dict
+        Digests of what they were drawn from beside the graph.
     digest : str
         Payload digest of the file.
     """
@@ -60,7 +73,13 @@ class RRSets:
     ids: np.ndarray | None = None
     labels: Labels | None = None
     m: int | None = None
+    own: np.ndarray | None = None
+    gamma: int | None = None
+    kept_of: int | None = None
+    weights: np.ndarray | None = None
+    decimals: int = 0
     params: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
     digest: str = ""
 
     @property
@@ -68,13 +87,30 @@ class RRSets:
         """Number of sets."""
         return len(self.offsets) - 1
 
+    @property
+    def drawn(self) -> int:
+        """Number of sample ids."""
+        return self.count if self.kept_of is None else self.kept_of
+
+    @property
+    def targets(self) -> str:
+        """What tells whether vertices count for the same."""
+        if self.weights is None:
+            return "none"
+        return f"{hashlib.sha256(self.weights.tobytes()).hexdigest()[:12]} with {self.decimals} decimals"
+
+    @property
+    def sets(self) -> str:
+        """``kept`` or ``plain``."""
+        return "plain" if self.own is None else "kept"
+
 
 _RRSETS = ("n", "first", "stream", "model", "sampler", "rounds", "graph")
 """The fields of :class:`RRSets` that are attributes of the file under the same name."""
 
 
-def write_rrsets(path: PathLike, sets: RRSets, *, compress: bool = False) -> str:
-    """Write RR sets and return the payload digest; raises like ``store.write``."""
+def rrsets_artifact(sets: RRSets) -> Artifact:
+    """Return RR sets as an artifact."""
     attributes: dict[str, Any] = {name: getattr(sets, name) for name in _RRSETS}
     attributes |= {"elements": sets.n * sets.rounds, "count": sets.count}
     arrays = {"offsets": sets.offsets, "members": sets.members}
@@ -84,10 +120,19 @@ def write_rrsets(path: PathLike, sets: RRSets, *, compress: bool = False) -> str
         arrays["ids"] = sets.ids
     if sets.labels is not None:
         arrays |= packed(sets.labels)
-    inputs = {"graph": sets.graph}
-    return store.write(
-        path, "rrsets", arrays, attributes, params=sets.params, seed=sets.seed, inputs=inputs, compress=compress
-    )
+    if sets.own is not None:
+        arrays["own"] = sets.own
+        attributes |= {"sets": sets.sets, "drawn": sets.drawn, "gamma": sets.gamma}
+    if sets.weights is not None:
+        arrays["weights"] = sets.weights
+        attributes["decimals"] = sets.decimals
+    inputs = {"graph": sets.graph, **sets.inputs}
+    return store.make("rrsets", arrays, attributes, params=sets.params, seed=sets.seed, inputs=inputs)
+
+
+def write_rrsets(path: PathLike, sets: RRSets, *, compress: bool = False) -> str:
+    """Write RR sets and return the payload digest; raises like ``store.write``."""
+    return store.put(path, rrsets_artifact(sets), compress=compress)
 
 
 def read_rrsets(path: PathLike) -> RRSets:
@@ -97,8 +142,10 @@ def read_rrsets(path: PathLike) -> RRSets:
     assert artifact.seed is not None  # checked in BOUNDS
     said: dict[str, Any] = {name: attributes[name] for name in _RRSETS}
     said |= {"offsets": arrays["offsets"], "members": arrays["members"], "ids": arrays.get("ids")}
-    said["labels"] = labels_of(arrays)
-    return RRSets(**said, m=attributes.get("m"), seed=artifact.seed, params=artifact.params, digest=artifact.payload)
+    said |= {"labels": labels_of(arrays), "own": arrays.get("own"), "weights": arrays.get("weights")}
+    said |= {"gamma": attributes.get("gamma"), "kept_of": attributes.get("drawn"), "m": attributes.get("m")}
+    said |= {"decimals": attributes.get("decimals", 0), "inputs": artifact.inputs}
+    return RRSets(**said, seed=artifact.seed, params=artifact.params, digest=artifact.payload)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +160,10 @@ class SeedSet:
         Internal ids.
     gains : int64 array, shape (k,), or None
         Marginal coverage of each seed: RR sets newly covered, or vertices newly reached over all worlds.
+    spread_gains : float64 array, shape (k,), or None
+        What each seed adds to the spread, by the samples that ``gains`` are out of.
+    degrees : int64 array, shape (k,), or None
+        Out-degree of each seed.
     rounds : int32 array, shape (k,), or None
         Round of each seed; multi-round influence only.
     labels : array of str, shape (k,), or None
@@ -142,6 +193,8 @@ class SeedSet:
     seeds: np.ndarray
     internal: np.ndarray
     gains: np.ndarray | None
+    spread_gains: np.ndarray | None
+    degrees: np.ndarray | None
     rounds: np.ndarray | None
     n: int
     method: str
@@ -164,6 +217,8 @@ def seeds_artifact(
     method: str,
     graph: str,
     gains: np.ndarray | None = None,
+    spread_gains: np.ndarray | None = None,
+    degrees: np.ndarray | None = None,
     rounds: np.ndarray | None = None,
     spread_estimate: float | None = None,
     selection_estimate: float | None = None,
@@ -182,6 +237,10 @@ def seeds_artifact(
     arrays: dict[str, np.ndarray] = {"seeds": np.asarray(seeds, np.int64), "internal": np.asarray(internal, np.int32)}
     if gains is not None:
         arrays["gains"] = np.asarray(gains, np.int64)
+    if spread_gains is not None:
+        arrays["spread_gains"] = np.asarray(spread_gains, np.float64)
+    if degrees is not None:
+        arrays["degrees"] = np.asarray(degrees, np.int64)
     if rounds is not None:
         arrays["rounds"] = np.asarray(rounds, np.int32)
     arrays |= packed_of("seeds", arrays, labels)
@@ -204,7 +263,7 @@ def read_seeds(path: PathLike) -> SeedSet:
     attributes, arrays = artifact.attributes, artifact.arrays
     optional = ("spread_estimate", "selection_estimate", "rr_sets", "guarantee")
     said: dict[str, Any] = {name: attributes.get(name) for name in ("n", "method", "graph", *optional)}
-    said |= {name: arrays.get(name) for name in ("seeds", "internal", "gains", "rounds")}
+    said |= {name: arrays.get(name) for name in ("seeds", "internal", "gains", "spread_gains", "degrees", "rounds")}
     known = some_labels_of([artifact])
     labels = None if known is None else known.texts(arrays["internal"])
     return SeedSet(**said, seed=artifact.seed, params=artifact.params, digest=artifact.payload, labels=labels)

@@ -127,8 +127,12 @@ def _seeds(artifact: Artifact, names: _Names) -> Table:
         columns["round"] = arrays["rounds"] + 1
     if "gains" in arrays:
         columns["gain"] = arrays["gains"]
+    if "spread_gains" in arrays:
+        columns["spread_gain"] = arrays["spread_gains"]
     if names.graph is not None:
         columns["degree"] = np.diff(names.graph.indptr)[arrays["internal"]]
+    elif "degrees" in arrays:
+        columns["degree"] = arrays["degrees"]
     return _whole(columns)
 
 
@@ -251,15 +255,17 @@ def _irw(artifact: Artifact, names: _Names) -> Table:
 
 
 def _rrsets(artifact: Artifact, _: _Names) -> Table:
+    """Return the members of all sets, called by their sample ids, or numbered from 0 where some are left out."""
     arrays, a = artifact.arrays, artifact.attributes
     n, offsets, members = a["n"], arrays["offsets"], arrays["members"]
+    base = 0 if "own" in arrays else a["first"]
     none = np.zeros(n + 1, np.int64)  # the file has the names of all vertices itself, as a graph has them
     names = _Names(artifact, Graph(none, np.zeros(0, np.int32), arrays.get("ids"), labels=labels_of(arrays)))
 
     def take(first: int, last: int) -> Columns:
         sets = np.searchsorted(offsets, np.arange(first, last), side="right") - 1
         vertices = members[first:last] % n
-        columns: Columns = {"set": sets + a["first"], "vertex": names.of_internal(vertices)}
+        columns: Columns = {"set": sets + base, "vertex": names.of_internal(vertices)}
         return columns | ({"round": members[first:last] // n + 1} if a["rounds"] > 1 else {})
 
     return Table(len(members), take)

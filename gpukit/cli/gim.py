@@ -39,10 +39,7 @@ class Wanted:
     selection: Annotated[
         settings.Selection, ablation("--selection", "Choose seeds by an index, or by a scan of all sets a seed.")
     ] = settings.default(settings.Selection)
-    sets: Annotated[
-        settings.Sets,
-        option("--sets", "Leave out RR sets that are nothing but their root, which is known; or draw all of them."),
-    ] = settings.default(settings.Sets)
+    sets: options.SetsOption = options.SETS
     sentinels: Annotated[
         settings.Sentinels,
         option(
@@ -69,10 +66,7 @@ class Limits:
 
     include: Annotated[str | None, option("--include A,B,…|FILE", "Vertices that must be seeds.")] = None
     exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
-    targets: Annotated[
-        Path | None,
-        option("--targets FILE", "Lines `id weight`: what a vertex counts for, up to 9 decimals; 0 if not named."),
-    ] = None
+    targets: options.TargetsOption = None
     costs: Annotated[Path | None, option("--costs FILE", "Lines `id cost`: what a seed costs; 1 if not named.")] = None
     budget: Annotated[str | None, option("--budget B", "What the seeds may cost together, instead of -k.")] = None
 

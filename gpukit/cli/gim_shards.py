@@ -1,64 +1,83 @@
 """``gpukit gim sample`` and ``select``: one collection of RR sets in several files, and seeds out of them."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gpukit.api.seeds import MEMBERS_PER_SET, known_of, record_of
+from gpukit.api.seeds import MEMBERS_PER_SET, in_weights, known_of, record_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.gim_common import launch_shape, need_edges, summary_of
 from gpukit.cli.options import option
+from gpukit.cli.vertices import vertex_weights
 from gpukit.errors import UsageError
 
-MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed")
-"""What RR sets that are joined, or judge one another, must have in common."""
+if TYPE_CHECKING:
+    from gpukit.artifacts import RRSets
+    from gpukit.gim.known import Known
+    from gpukit.gim.shards import Shard
+
+MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed", "sets")
+"""What RR sets that are joined, or judge one another, must have in common, beside the targets."""
 
 
 @with_run("out", *DEVICE, "seed", writes="rrsets")
 def sample(
     run: Run,
     graph_file: options.GraphArgument,
-    count: Annotated[int, option("--count N", "Number of sets.")],
+    count: Annotated[int, option("--count N", "Number of sample ids, each that of a set.")],
     *,
-    first: Annotated[int, option("--first I", "Sample id of the first set.")] = 0,
+    first: Annotated[int, option("--first I", "First sample id.")] = 0,
+    sets: options.SetsOption = options.SETS,
+    targets: options.TargetsOption = None,
     model: options.ModelOption = options.MODEL,
     sampler: options.SamplerOption = options.SAMPLER,
     rounds: options.RoundsOption = 1,
     scan: options.ScanShape,
     compress: options.CompressOption = False,
 ) -> None:
-    """Draw the RR sets of a range of sample ids. A set depends on its id, not on the range, so ranges fit together."""
+    """Draw the RR sets of a range of sample ids. A set depends on its id, not on the range, so ranges fit together.
+
+    With several rounds or --sampler scan the sets are plain.
+    """
+    kept = sets == "kept" and sampler == "skip" and rounds == 1
     run.params = {"first": first, "count": count, "model": model, "sampler": sampler, "rounds": rounds}
+    run.params["sets"] = "kept" if kept else "plain"
     if count < 1 or first < 0 or first + count > 1 << 48:
         raise UsageError(f"sample ids {first} to {first + count - 1}: give --count >= 1 within 0 to 2^48 - 1")
     graph, tables = run.read_graph(graph_file, tables=model == "ic" and sampler == "skip")
     need_edges(graph)
+    weights, decimals = (None, 0) if targets is None else vertex_weights(targets, graph, run.inputs)
     work = float(MEMBERS_PER_SET) * count * rounds * (graph.m / graph.n if sampler == "scan" else 1)
     device = run.use_device(work=work)
     from gpukit.worlds.factory import make_collection
     from gpukit.worlds.reverse import prepare
 
-    reverse = prepare(graph, model, sampler, tables=tables, rounds=rounds)
+    reverse = prepare(graph, model, sampler, tables=tables, rounds=rounds, root_weights=weights, kept=kept)
     shape = launch_shape(scan, device.kind)
     with run.phase("transfer"):
-        sets = make_collection(reverse, run.seed, first, device, sampler=shape if sampler == "scan" else None)
+        drawn = make_collection(reverse, run.seed, first, device, sampler=shape if sampler == "scan" else None)
     with run.phase("sampling"):
-        sets.extend(count)
+        drawn.extend_over(count)
     with run.phase("transfer"):
-        offsets, members = sets.export()
+        offsets, members = drawn.export()
     with run.phase("write"):
         from gpukit.artifacts import RRSets, write_rrsets
 
-        drawn = RRSets(
+        trivial: dict[str, Any] = {"own": reverse.quiet, "gamma": reverse.gamma, "kept_of": count} if kept else {}
+        found = RRSets(
             offsets, members, n=graph.n, m=graph.m, ids=graph.ids, labels=graph.labels, first=first,
             stream=reverse.stream.name, model=model, sampler=sampler, graph=run.inputs["graph"], seed=run.seed,
-            rounds=rounds, params=run.params,
+            rounds=rounds, params=run.params, weights=weights, decimals=decimals, inputs=run.inputs, **trivial,
         )  # fmt: skip
-        write_rrsets(run.target, drawn, compress=compress)
-    record = {"rr_sets": count, "members": len(members), "mean_size": len(members) / count}
-    summary = {"RR sets": f"{count:,}", "members": f"{len(members):,}, {len(members) / count:.3f} a set"}
+        write_rrsets(run.target, found, compress=compress)
+    mean = len(members) / max(found.count, 1)
+    record = {"rr_sets": found.count, "drawn": count, "members": len(members), "mean_size": mean}
+    of_ids = f" that are not trivial, of {count:,} sample ids" if kept else ""
+    summary = {"RR sets": f"{found.count:,}{of_ids}", "members": f"{len(members):,}, {mean:.3f} a set"}
     run.finish(record, summary)
 
 
@@ -84,28 +103,26 @@ def select(
     run.requested = "cpu" if run.requested == "cpu" else None
     run.use_device()
     with run.phase("read"):
-        from gpukit.artifacts import read_rrsets
-        from gpukit.gim.shards import Shard, join, separate
         from gpukit.gim.shards import select as choose_seeds
+        from gpukit.gim.shards import separate
 
-        shards: dict[str, list[Shard]] = {"rrsets": [], "judge": []}
-        for what, paths in (("rrsets", files), ("judge", judge or [])):
-            for path in paths:
-                sets = read_rrsets(path)
-                same = {name: getattr(sets, name) for name in MADE_FROM}
-                shards[what].append(Shard(str(path), sets.first, sets.offsets, sets.members, tuple(same.items())))
-                run.inputs[what if len(paths) == 1 else f"{what}_{sets.first}"] = sets.digest
-        run.inputs["graph"] = sets.graph
-        joined = {what: join(found) for what, found in shards.items() if found}
-        separate(shards["rrsets"], shards["judge"])
-        run.seed, run.params = sets.seed, {"k": k}
-        for what, (offsets, _) in joined.items():
+        read = {what: _read(paths) for what, paths in (("rrsets", files), ("judge", judge)) if paths}
+        if "judge" in read:
+            separate(read["rrsets"][0], read["judge"][0])
+        run.params = {"k": k}
+        wholes = {what: _whole(*found) for what, found in read.items()}
+        for what, whole in wholes.items():
             prefix = "" if what == "rrsets" else "judge_"
-            first = min(shard.first for shard in shards[what])
-            run.params |= {f"{prefix}first": first, f"{prefix}count": len(offsets) - 1}
-        run.params |= {name: same[name] for name in ("model", "sampler", "rounds")}
+            run.params |= {f"{prefix}first": whole.first, f"{prefix}count": whole.drawn}
+            run.inputs[what] = whole.digest
+        sets = wholes["rrsets"]
+        run.inputs["graph"] = sets.graph
+        run.seed = sets.seed
+        run.params |= {name: getattr(sets, name) for name in ("model", "sampler", "rounds", "sets")}
     with run.phase("selection"):
-        result = choose_seeds(*joined["rrsets"], sets.n, sets.rounds, k, judge=joined.get("judge"))
+        pairs = {what: (whole.offsets, whole.members) for what, whole in wholes.items()}
+        result = choose_seeds(pairs["rrsets"], _known(sets), sets.n, sets.rounds, k, judge=pairs.get("judge"))
+        result = in_weights(result, sets.decimals)
     with run.phase("write"):
         from gpukit.artifacts import write_seeds
 
@@ -118,3 +135,42 @@ def select(
     original = numbers if sets.labels is None else sets.labels.texts(result.seeds)
     record = record_of(original.tolist(), result)
     run.finish(record, summary_of(record, sets.n))
+
+
+def _read(paths: Sequence[Path]) -> "tuple[list[Shard], RRSets]":
+    """Return the RR sets of files as shards, and what they have in common as those of the last one say it."""
+    from gpukit.artifacts import read_rrsets
+    from gpukit.gim.shards import Shard
+
+    shards = []
+    for path in paths:
+        sets = read_rrsets(path)
+        same: dict[str, Any] = {name: getattr(sets, name) for name in MADE_FROM}
+        same["targets"] = sets.targets
+        drawn = sets.kept_of
+        shards.append(Shard(str(path), sets.first, sets.offsets, sets.members, tuple(same.items()), drawn))
+    return shards, sets
+
+
+def _whole(shards: "list[Shard]", alike: "RRSets") -> "RRSets":
+    """Return the sets of all shards with the digest that a single file of them has."""
+    from gpukit.artifacts import rrsets_artifact
+    from gpukit.gim.shards import join
+
+    offsets, members = join(shards)
+    if len(shards) == 1:
+        return alike
+    first = min(shard.first for shard in shards)
+    drawn = max(shard.end for shard in shards) - first
+    whole = replace(
+        alike, offsets=offsets, members=members, first=first, kept_of=None if alike.kept_of is None else drawn
+    )
+    return replace(whole, digest=rrsets_artifact(whole).payload)
+
+
+def _known(sets: "RRSets") -> "Known":
+    """Return what vertices are worth by themselves, as files of RR sets say it."""
+    from gpukit.gim.known import Known
+
+    mass = sets.n if sets.weights is None else int(sets.weights.sum())
+    return Known.of_mass(mass << 63 if sets.gamma is None else sets.gamma, sets.own, sets.weights)

@@ -43,8 +43,13 @@ class Known:
     @classmethod
     def of(cls, reverse: Reverse, weights: np.ndarray | None) -> "Known":
         """Return what is known of a graph that is ready for sampling."""
+        return cls.of_mass(reverse.gamma, reverse.quiet, weights)
+
+    @classmethod
+    def of_mass(cls, gamma: int, quiet: np.ndarray | None, weights: np.ndarray | None) -> "Known":
+        """Return the same with Γ in units of 2**-63."""
         with localcontext(CONTEXT):
-            return cls(Decimal(reverse.gamma) / ONE, reverse.quiet, weights)
+            return cls(Decimal(gamma) / ONE, quiet, weights)
 
     def own(self, seeds: np.ndarray) -> Decimal:
         """Return what distinct vertices are worth by themselves."""
@@ -54,6 +59,18 @@ class Known:
         total = sum(count * part for count, part in zip(counts, self.quiet[seeds].tolist(), strict=True))
         with localcontext(CONTEXT):
             return Decimal(total) / ONE
+
+    def spread(self, seeds: np.ndarray, hit: int, sets: int) -> float:
+        """Return what seeds reach that hit so many of so many sets; without any set, what they are known to."""
+        if self.quiet is None:
+            return int(self.gamma) * hit / sets
+        with localcontext(CONTEXT):
+            return float(self.own(seeds) + (self.gamma * hit / sets if sets else 0))
+
+    def gains(self, seeds: np.ndarray, newly: np.ndarray, sets: int) -> np.ndarray:
+        """Return, as float64, what each seed adds to the spread, of ``sets`` sets hitting so many ``newly``."""
+        added = newly * (float(self.gamma) / max(sets, 1))
+        return added if self.quiet is None else added + self.values[seeds]
 
     def least(self, forced: np.ndarray, free: np.ndarray, further: int) -> Decimal:
         """Return the least that the forced vertices and ``further`` of the free ones are worth by themselves."""

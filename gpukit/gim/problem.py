@@ -350,6 +350,8 @@ class Result:
         Round of each seed; None for a single round.
     gains : int64 array, shape (s,)
         Sets each newly covered in the collection it was chosen from.
+    spread_gains : float64 array, shape (s,)
+        What each adds to the spread by these sets, with what it is known to reach by itself.
     spread_estimate : float or None
         Expected number (or weight) of vertices reached, from sets the seeds were not chosen from; None without such.
     selection_estimate : float or None
@@ -379,6 +381,7 @@ class Result:
     seeds: np.ndarray
     rounds: np.ndarray | None
     gains: np.ndarray
+    spread_gains: np.ndarray
     spread_estimate: float | None
     selection_estimate: float | None
     rr_sets: int

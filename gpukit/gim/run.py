@@ -119,7 +119,7 @@ def maximise(
     problem = replace(problem, known=Known.of(reverse, roots))
     if known_enough := without_sets(problem):
         choice, ratio, history = known_enough
-        return _result(problem, choice, 0, 1, 0, float(ratio), "certified", history)
+        return _result(problem, choice, 0, 0, 0, float(ratio), "certified", history)
     with timer.phase("transfer"):
         selecting = make_collection(reverse, params.seed, 0, device, sampler=methods.sampler)
 
@@ -183,18 +183,16 @@ def _result(
     own: bool = False,
 ) -> Result:
     """Return the result; ``hit`` of ``sets`` are other sets than the seeds were chosen from, or their ``own``."""
-    estimate = problem.family.mass * hit / sets
-    if drawn == 0:
-        estimate = history[-1].lower or 0.0
-    elif problem.params.kept:
-        estimate = float(problem.known.own(choice.seeds) + problem.known.gamma * hit / sets)
+    known = problem.known
+    estimate = known.spread(choice.seeds, hit, sets) if drawn else history[-1].lower or 0.0
     n, rounds = problem.graph.n, problem.params.rounds
     return Result(
         seeds=(choice.seeds % n).astype(np.int32),
         rounds=(choice.seeds // n).astype(np.int32) if rounds > 1 else None,
         gains=choice.gains,
+        spread_gains=known.gains(choice.seeds, choice.gains, choice.sets),
         spread_estimate=None if own else estimate,
-        stderr=None if own or not drawn else standard_error(problem.known.gamma, hit, sets),
+        stderr=None if own or not drawn else standard_error(known.gamma, hit, sets),
         selection_estimate=estimate if own else None,
         rr_sets=drawn,
         guarantee=guarantee,

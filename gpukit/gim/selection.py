@@ -29,6 +29,8 @@ class Choice:
         Units of a set that what is known was rounded up to.
     hit : int or None
         Sets of the judging collection that the seeds cover.
+    sets : int
+        Sets that ``gains`` are out of.
     """
 
     seeds: np.ndarray
@@ -37,6 +39,7 @@ class Choice:
     worth_upper: Decimal | None
     unit: int = 1
     hit: int | None = None
+    sets: int = 0
 
     @property
     def covered(self) -> int:
@@ -76,7 +79,8 @@ def choose(
         with timer.phase("selection"):
             own = problem.known.in_units(collection.size)
             found = collection.select(Query(problem.k_max, problem.prefix, problem.blocked, bounds, own), judge)
-            return _choice(found.seeds, found.gains, found.largest, own, problem, found.hit)
+            choice = _choice(found.seeds, found.gains, found.largest, own, problem)
+            return replace(choice, hit=found.hit, sets=collection.size)
     with timer.phase("transfer"):
         offsets, members = collection.export()
     n, rounds = collection.reverse.n, collection.reverse.rounds
@@ -99,20 +103,16 @@ def choose(
                 offsets, members, counts, n, rounds, problem.k_max, problem.forced, blocked.copy(), bounds, worth
             )
             choice = _choice(seeds, gains, largest if bounds else None, own, problem)
-        return choice if judge is None else replace(choice, hit=int(judge.coverage(seeds)[-1]))
+        hit = None if judge is None else int(judge.coverage(seeds)[-1])
+        return replace(choice, hit=hit, sets=collection.size)
 
 
 def _choice(
-    seeds: np.ndarray,
-    gains: np.ndarray,
-    largest: np.ndarray | None,
-    own: Own | None,
-    problem: Problem,
-    hit: int | None = None,
+    seeds: np.ndarray, gains: np.ndarray, largest: np.ndarray | None, own: Own | None, problem: Problem
 ) -> Choice:
     """Return a choice with the least worth of S_i + largest[i] over the prefixes that hold all that it begins with."""
     unit = 1 if own is None else own.unit
     values = gains if own is None else unit * gains + own.of(seeds)
     worth = np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
     upper = None if largest is None else Decimal(int((worth + largest)[len(problem.prefix) :].min())) / unit
-    return Choice(seeds, gains, Decimal(int(worth[-1])) / unit, upper, unit, hit)
+    return Choice(seeds, gains, Decimal(int(worth[-1])) / unit, upper, unit)

@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.errors import InputError, UsageError
 from gpukit.gim.judge import standard_error
+from gpukit.gim.known import Known
 from gpukit.gim.problem import Result, Step
 from gpukit.worlds import cover_cpu
 from gpukit.worlds.collection import coverage_of
@@ -17,7 +18,7 @@ Sets = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """RR sets with sample ids first … first + len(offsets) - 2.
+    """RR sets of the sample ids first … first + drawn - 1.
 
     Attributes
     ----------
@@ -30,7 +31,10 @@ class Shard:
     members : int32 array
         Elements ``round * n + v``.
     made_from : tuple of (str, value)
-        What must agree between shards of one collection, by name: graph, model, sampler, stream, rounds, seed.
+        What must agree between shards of one collection, by name: graph, model, sampler, stream, rounds, seed, sets,
+        targets.
+    drawn : int or None
+        Sample ids, of which those of trivial sets are left out; None: each has a set.
     """
 
     name: str
@@ -38,11 +42,12 @@ class Shard:
     offsets: np.ndarray
     members: np.ndarray
     made_from: tuple[tuple[str, object], ...]
+    drawn: int | None = None
 
     @property
     def end(self) -> int:
         """The sample id after the last."""
-        return self.first + len(self.offsets) - 1
+        return self.first + (len(self.offsets) - 1 if self.drawn is None else self.drawn)
 
 
 def join(shards: Sequence[Shard]) -> Sets:
@@ -51,7 +56,7 @@ def join(shards: Sequence[Shard]) -> Sets:
     Raises
     ------
     InputError
-        If the shards are not of one collection, or their ids overlap or leave a gap, or there are no sets.
+        If the shards are not of one collection, or their ids overlap or leave a gap.
     """
     ordered = sorted(shards, key=lambda shard: (shard.first, shard.end))
     for one, other in zip(ordered, ordered[1:], strict=False):
@@ -62,8 +67,6 @@ def join(shards: Sequence[Shard]) -> Sets:
                 f"the sample ids of {one.name} (to {one.end - 1}) and {other.name} (from {other.first}) {what}; "
                 "give ranges that follow each other"
             )
-    if ordered[0].first == ordered[-1].end:
-        raise InputError(f"{ordered[0].name} holds no sets; give RR sets that `gpukit gim sample` drew")
     starts = np.cumsum([0] + [len(shard.members) for shard in ordered])
     pieces = [shard.offsets[1:] + start for shard, start in zip(ordered, starts, strict=False)]
     return np.concatenate([np.zeros(1, np.int64), *pieces]), np.concatenate([shard.members for shard in ordered])
@@ -93,16 +96,15 @@ def _check_alike(one: Shard, other: Shard) -> None:
             raise InputError(f"{one.name} and {other.name} differ in {what} ({here}, {there}); draw them alike")
 
 
-def select(
-    offsets: np.ndarray, members: np.ndarray, n: int, rounds: int, k: int, *, judge: Sets | None = None
-) -> Result:
+def select(sets: Sets, known: Known, n: int, rounds: int, k: int, *, judge: Sets | None = None) -> Result:
     """Choose k seeds a round from given RR sets.
 
     Parameters
     ----------
-    offsets : int64 array, shape (s + 1,)
-    members : int32 array
-        The sets, end to end: elements ``round * n + v``.
+    sets : offsets and members
+        Elements ``round * n + v``.
+    known : Known
+        What vertices are worth by themselves, and what the share of sets hit counts for.
     n, rounds : int
         Vertices and rounds.
     k : int
@@ -119,31 +121,37 @@ def select(
     ------
     UsageError
         If k is out of range.
+    InputError
+        If there is no set, and sets could tell something.
     """
     if not 1 <= k <= n:
         raise UsageError(f"k is {k}; 1 to {n}, the number of vertices, are allowed")
-    counts = np.bincount(members, minlength=n * rounds).astype(np.int32)
+    sizes = [0 if one is None else len(one[0]) - 1 for one in (sets, judge)]
+    if known.gamma > 0 and (sizes[0] == 0 or (judge is not None and sizes[1] == 0)):
+        raise InputError("no sample id gave a set that is not trivial; draw more of them (gim sample --count)")
+    counts = np.bincount(sets[1], minlength=n * rounds).astype(np.int32)
+    own = known.in_units(sizes[0]) if sizes[0] else known.scaled()
     seeds, gains, _ = cover_cpu.greedy(
-        offsets, members, counts, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False,
-        cover_cpu.PLAIN,
+        *sets, counts, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False,
+        cover_cpu.PLAIN if own is None else own.worth(),
     )  # fmt: skip
-    sets, covered = len(offsets) - 1, int(gains.sum())
+    covered = int(gains.sum())
     result = Result(
         seeds=(seeds % n).astype(np.int32),
         rounds=(seeds // n).astype(np.int32) if rounds > 1 else None,
         gains=gains,
+        spread_gains=known.gains(seeds, gains, sizes[0]),
         spread_estimate=None,
-        selection_estimate=n * covered / sets,
-        rr_sets=sets,
+        selection_estimate=known.spread(seeds, covered, sizes[0]),
+        rr_sets=sum(sizes),
         guarantee=None,
         guarantee_kind="none",
-        history=(Step("select", sets, covered),),
+        history=(Step("select", sizes[0], covered),),
     )
     if judge is None:
         return result
-    judging = len(judge[0]) - 1
     hit = int(coverage_of(n * rounds, *judge, seeds)[-1])
     return replace(
-        result, spread_estimate=n * hit / judging, selection_estimate=None, rr_sets=sets + judging,
-        stderr=standard_error(n, hit, judging),
+        result, spread_estimate=known.spread(seeds, hit, sizes[1]), selection_estimate=None,
+        stderr=standard_error(known.gamma, hit, max(sizes[1], 1)),
     )  # fmt: skip

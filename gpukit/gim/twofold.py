@@ -217,10 +217,10 @@ def _answer(
     kind = "certified"
     if ratio < plan.target and halves.size >= plan.cap and chosen and problem.sentinel is None:
         ratio, kind = sure(problem, plan, choices[best], halves.size), "a priori"
-    newly = choices[best].gains if chosen else verdict.gains
+    newly, sets = (choices[best].gains, halves.size) if chosen else (verdict.gains, verdict.sets)
     if newly is None:
         with timer.phase("judging"):
-            newly = gains(problem, seeds, another, halves.size)
-    choice = Choice(seeds, newly, Decimal(0), None)
+            newly, sets = gains(problem, seeds, another, halves.size), halves.size
+    choice = Choice(seeds, newly, Decimal(0), None, sets=sets)
     drawn = 2 * halves.size + verdict.sets
     return Settled(choice, candidates, verdict, drawn, ratio, kind, converged, history)

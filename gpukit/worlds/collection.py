@@ -121,6 +121,9 @@ class Collection(Protocol):
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Do the same, with stops where the host would wait for the device; ``on_side``: beside another's launches."""
 
+    def extend_over(self, ids: int) -> None:
+        """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
+
     def members(self) -> int:
         """Return the number of members of all sets."""
 
@@ -217,21 +220,36 @@ class CpuCollection:
         """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
         if self.size == 0 and size > 16 * TASK:
             self.extend(TASK)  # to know their size before many are drawn
+        self._check_room(size)
+        while len(self._offsets) <= size:
+            self._append(self.reverse.ids_for(size + 1 - len(self._offsets)), self.shares(size))
+        self.size = max(self.size, size)
+
+    def extend_over(self, ids: int) -> None:
+        """Draw the sets of the first ``ids`` sample ids; raises DeviceError if they will not fit into memory."""
+        expected = self.reverse.sets_of(ids)
+        self._append(min(ids, self.reverse.ids_for(TASK)), self.shares(expected))  # to know the size of a set
+        self._check_room(expected)
+        if ids > self.ids:
+            self._append(ids - self.ids, self.shares(expected))
+        self.size = len(self._offsets) - 1
+
+    def _check_room(self, size: int) -> None:
         # Each takes an offset and its members, and a new one does so twice while it is joined to the others.
         need = int((2 * size - self.size) * (8 + 4 * self._mean()))
         advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
         check_host({f"{size:,} RR sets": need}, advice)
-        while len(self._offsets) <= size:
-            count = self.reverse.ids_for(size + 1 - len(self._offsets))
-            check_ids(self.first, self.ids + count)
-            pieces = self._draw_parallel(count) if self.shares(size) else [self._draw(self.first + self.ids, count)]
-            offsets, members = [self._offsets], [self._members[: self._offsets[-1]]]
-            for piece_offsets, piece_members in pieces:
-                offsets.append(piece_offsets[1:] + offsets[-1][-1])
-                members.append(piece_members)
-            self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
-            self.ids += count
-        self.size = max(self.size, size)
+
+    def _append(self, ids: int, shared: bool) -> None:
+        """Draw the sets of the next ids, by all threads if that is shared."""
+        check_ids(self.first, self.ids + ids)
+        pieces = self._draw_parallel(ids) if shared else [self._draw(self.first + self.ids, ids)]
+        offsets, members = [self._offsets], [self._members[: self._offsets[-1]]]
+        for piece_offsets, piece_members in pieces:
+            offsets.append(piece_offsets[1:] + offsets[-1][-1])
+            members.append(piece_members)
+        self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
+        self.ids += ids
 
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Do the same; there is nothing to wait for."""

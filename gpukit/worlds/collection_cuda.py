@@ -120,6 +120,12 @@ class CudaCollection:
             yield from self._on_side_stream(turns) if on_side and count <= SIDE_LAUNCH_SETS else turns
         self.size = max(self.size, size)
 
+    def extend_over(self, ids: int) -> None:
+        """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
+        check_ids(self.first, ids)
+        self.append(0, ids)
+        self.ids, self.size = ids, self._drawn
+
     def _ahead(self, size: int) -> int:
         """Return how many sets a launch that is to lead to so many draws in all, as they cost little more."""
         if self.graph.mean is None:

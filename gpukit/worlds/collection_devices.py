@@ -75,16 +75,24 @@ class MultiCudaCollection:
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
         while size > self._drawn:
-            ids = self.reverse.ids_for(max(size, collection_cuda.MIN_LAUNCH_SETS) - self._drawn)
-            check_ids(self.first, self.ids + ids)
-            bounds = np.linspace(self.ids, self.ids + ids, len(self.gpus) + 1).astype(np.int64).tolist()
-            pieces = self._on_each(
-                lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:]
-            )
-            self._pieces.extend(zip(self._parts, pieces, strict=True))
-            self._drawn += sum(piece.sets_end - piece.sets for piece in pieces)
-            self.ids += ids
+            self._append(self.reverse.ids_for(max(size, collection_cuda.MIN_LAUNCH_SETS) - self._drawn))
         self.size = max(self.size, size)
+
+    def extend_over(self, ids: int) -> None:
+        """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
+        self._append(ids)
+        self.size = self._drawn
+
+    def _append(self, ids: int) -> None:
+        """Draw the sets of the next ids, a part of them on each GPU."""
+        check_ids(self.first, self.ids + ids)
+        bounds = np.linspace(self.ids, self.ids + ids, len(self.gpus) + 1).astype(np.int64).tolist()
+        pieces = self._on_each(
+            lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:]
+        )
+        self._pieces.extend(zip(self._parts, pieces, strict=True))
+        self._drawn += sum(piece.sets_end - piece.sets for piece in pieces)
+        self.ids += ids
 
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Do the same at once: every GPU is busy with one collection already."""

@@ -139,6 +139,10 @@ class Reverse:
         expected = sets * self.mass * ONE // max(1, self.gamma)
         return expected + expected // 64 + 64
 
+    def sets_of(self, ids: int) -> int:
+        """Return how many sets so many sample ids give on average, rounded up."""
+        return -(-ids * self.gamma // (self.mass * ONE))
+
     @property
     def stream(self) -> Stream:
         """The stream of the coins."""

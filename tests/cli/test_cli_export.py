@@ -49,7 +49,8 @@ def folder(request, tmp_path_factory):
     (folder / "sources.txt").write_text(f"{three}\n{three}:1,{five}:3\n")
     made("gim", "run", "g.h5", "-k", 4, "--min-sets", 100, *CPU, "--out", "seeds.h5")
     made("gim", "run", "g.h5", "-k", 2, "--rounds", 2, "--min-sets", 100, *CPU, "--out", "rounds.h5")
-    made("gim", "sample", "g.h5", "--count", 30, "--first", 5, *CPU, "--out", "rrsets.h5")
+    made("gim", "sample", "g.h5", "--count", 30, "--first", 5, "--sets", "plain", *CPU, "--out", "rrsets.h5")
+    made("gim", "sample", "g.h5", "--count", 30, "--first", 5, *CPU, "--out", "rr-kept.h5")
     made("gim", "sample", "g.h5", "--count", 30, "--rounds", 2, *CPU, "--out", "rr-rounds.h5")
     made("imgpu", "reach", "g.h5", "--worlds", 8, *CPU, "--out", "reach.h5")
     made("kpar", "rank", "g.h5", *CPU, "--out", "pagerank.h5")
@@ -104,22 +105,25 @@ def test_graph(folder, graph, exported):
 def test_seeds(folder, graph, exported):
     seeds = read(folder / "seeds.h5").arrays
     table = exported("seeds.h5", "--graph", folder / "g.h5")
-    assert list(table) == ["order", "vertex", "gain", "degree"]
+    assert list(table) == ["order", "vertex", "gain", "spread_gain", "degree"]
     assert table.order.tolist() == [1, 2, 3, 4]
     assert texts(table.vertex) == texts(called(graph, seeds["internal"]))
     assert table.gain.tolist() == seeds["gains"].tolist()
+    assert table.spread_gain.tolist() == seeds["spread_gains"].tolist()
     assert table.degree.tolist() == np.diff(graph.indptr)[seeds["internal"]].tolist()
-    assert list(exported("seeds.h5")) == ["order", "vertex", "gain"]
+    assert list(exported("seeds.h5")) == list(table)
     assert set(exported("rounds.h5")["round"]) == {1, 2}
 
 
-@pytest.mark.parametrize(("name", "rounds"), [("rrsets.h5", 1), ("rr-rounds.h5", 2)])
+@pytest.mark.parametrize(("name", "rounds"), [("rrsets.h5", 1), ("rr-kept.h5", 1), ("rr-rounds.h5", 2)])
 def test_rrsets(folder, graph, exported, name, rounds):
     found = read(folder / name)
     offsets, members = found.arrays["offsets"], found.arrays["members"]
     table = exported(name)
-    for i in range(30):
-        part = table[table.set == found.attributes["first"] + i]
+    count, kept = found.attributes["count"], found.attributes.get("sets") == "kept"
+    assert (count < 30) == kept == (name == "rr-kept.h5")
+    for i in range(count):
+        part = table[table.set == i + (0 if kept else found.attributes["first"])]
         own = members[offsets[i] : offsets[i + 1]]
         assert texts(part.vertex) == texts(called(graph, own % graph.n))
         if rounds > 1:

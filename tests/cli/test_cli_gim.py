@@ -11,6 +11,8 @@ from gpukit.cli.app import explain, main
 from gpukit.gim import Params, baselines, maximise
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
+from gpukit.worlds.collection import CpuCollection
+from gpukit.worlds.reverse import prepare
 from gpukit.worlds.tables import build_tables
 
 GROUP = ("gim",)
@@ -146,29 +148,75 @@ def test_budget_and_costs(record, folder, graph):
     assert costs[expected.seeds].sum() <= 3_500_000
 
 
-def test_shards_are_the_whole(record, folder, graph):
-    words = ("--seed", 9, "--model", "lt")
-    for name, first, count in (("whole", 0, 400), ("a", 0, 150), ("b", 150, 1), ("c", 151, 249)):
+SHARDS = (("whole", 0, 400), ("a", 0, 150), ("b", 150, 1), ("c", 151, 249), ("j", 500, 90), ("i", 590, 110))
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [([], True), (["--sets", "plain"], False), (["--sampler", "scan"], False), (["--rounds", 2], False)],
+)
+@pytest.mark.parametrize("targets", [False, True])
+def test_shards_are_the_whole(record, folder, graph, more, kept, targets):
+    ids = graph.original(np.arange(graph.n))
+    (folder / "t.txt").write_text("".join(f"{v} {1 + v % 7}.25\n" for v in ids[::2]))
+    words = ("--seed", 9, "--model", "lt", *more, *(["--targets", "t.txt"] if targets else []))
+    for name, first, count in SHARDS:
         made = record("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count, *words)
-        assert (made["rr_sets"], made["graph"]) == (count, {"n": graph.n, "m": graph.m})
-    whole = record("select", "whole.h5", "--out", "W.h5", "-k", 3)
-    parts = record("select", "c.h5", "a.h5", "b.h5", "--out", "P.h5", "-k", 3)
-    estimates = ("spread_estimate", "selection_estimate")
-    for name in ("seeds", "gains", *estimates, "rr_sets", "guarantee", "params", "seed", "graph"):
-        assert whole[name] == parts[name], name
-    assert (whole["rr_sets"], whole["guarantee"], whole["seed"]) == (400, None, 9)
-    assert set(whole["seeds"]) <= set(graph.original(np.arange(graph.n)).tolist())
+        assert (made["drawn"], made["graph"]) == (count, {"n": graph.n, "m": graph.m})
+        assert made["rr_sets"] <= count if kept else made["rr_sets"] == count
+    assert read_header(folder / "whole.h5").version == (2 if kept or targets else 1)
+    assert not kept or targets or read_rrsets(folder / "whole.h5").count < 400
+    judge = ["--judge", "i.h5", "--judge", "j.h5"]
+    whole = record("select", "whole.h5", "--out", "W.h5", "-k", 3, *judge)
+    parts = record("select", "c.h5", "a.h5", "b.h5", "--out", "P.h5", "-k", 3, *judge[2:], *judge[:2])
+    assert (folder / "W.h5").read_bytes() == (folder / "P.h5").read_bytes()
+    assert {**whole, "time_s": 0} == {**parts, "time_s": 0}
+    assert (whole["params"]["count"], whole["params"]["judge_count"]) == (400, 200)
+    assert (whole["guarantee"], whole["seed"]) == (None, 9)
+    assert set(whole["seeds"]) <= set(ids.tolist())
     again = record("sample", "G.h5", "--out", "d.h5", "--count", 400, *words, "--threads", 2)
     assert again["members"] == len(read_rrsets(folder / "whole.h5").members)
     assert (folder / "d.h5").read_bytes() == (folder / "whole.h5").read_bytes()
-    stored = [read_seeds(folder / name) for name in ("W.h5", "P.h5")]
-    assert stored[0].seeds.tolist() == stored[1].seeds.tolist() == whole["seeds"]
-    assert main(["verify", "whole.h5", "W.h5", "P.h5"]) == 0
+    assert read_seeds(folder / "W.h5").seeds.tolist() == whole["seeds"]
+    assert main(["verify", "whole.h5", "a.h5", "W.h5"]) == 0
+
+
+def test_kept_sets_and_targets_estimate_what_plain_ones_do(record, folder, graph):
+    """Four kinds of sets judge the same seeds alike, within four standard errors, and kept ones err no more."""
+    ids = graph.original(np.arange(graph.n))
+    (folder / "t.txt").write_text("".join(f"{v} 2.5\n" for v in ids))
+    found = {}
+    for sets in ("kept", "plain"):
+        for words in ((), ("--targets", "t.txt")):
+            for name, first in (("r", 0), ("j", 20_000)):
+                more = ("--sets", sets, *words)
+                record("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", 20_000, *more)
+            found[sets, len(words)] = record("select", "r.h5", "--judge", "j.h5", "--out", "S.h5", "-k", 3)
+            stored = read_seeds(folder / "S.h5")
+            assert stored.spread_gains.sum() == pytest.approx(found[sets, len(words)]["spread_estimate"], rel=0.05)
+    assert found["kept", 0]["stderr"] < found["plain", 0]["stderr"]
+    assert len({tuple(sorted(one["seeds"])) for one in found.values()}) == 1
+    for (_, words), one in found.items():
+        scale, other = 2.5 if words else 1, found["plain", 0]
+        assert abs(one["spread_estimate"] / scale - other["spread_estimate"]) < 4 * np.hypot(
+            one["stderr"] / scale, other["stderr"]
+        )
+
+
+def test_seeds_can_be_exported_alone(record, folder, graph):
+    found = record("run", "G.h5", "--out", "S.h5", "-k", 3)
+    degrees = dict(zip(graph.original(np.arange(graph.n)).tolist(), np.diff(graph.indptr).tolist(), strict=True))
+    stored = read_seeds(folder / "S.h5")
+    assert stored.degrees.tolist() == [degrees[seed] for seed in found["seeds"]]
+    assert stored.spread_gains.tolist() == found["spread_gains"]
+    assert sum(found["spread_gains"]) == pytest.approx(found["spread_estimate"], rel=0.1)
+    assert main(["export", "S.h5", "--out", "S.csv"]) == 0
+    assert (folder / "S.csv").read_text().startswith("order,vertex,gain,spread_gain,degree\n")
 
 
 def test_what_seeds_cover_of_their_own_sets_is_not_called_their_spread(good, record, folder):
     for name, first, count in (("a", 0, 200), ("j1", 300, 50), ("j2", 350, 70)):
-        good("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count)
+        good("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count, "--sets", "plain")
     alone = record("select", "a.h5", "--out", "A.h5", "-k", 3)
     judged = record("select", "a.h5", "--out", "J.h5", "-k", 3, "--judge", "j2.h5", "--judge", "j1.h5")
     imm = record("run", "G.h5", "--out", "I.h5", "-k", 3, "--bound", "imm", "--min-sets", 500)
@@ -180,11 +228,9 @@ def test_what_seeds_cover_of_their_own_sets_is_not_called_their_spread(good, rec
     stored = read_seeds(folder / "J.h5")
     assert judged["selection_estimate"] is None and stored.selection_estimate is None
     assert judged["spread_estimate"] == stored.spread_estimate > 3
-    header = artifact_of(folder / "J.h5", "seeds")
-    assert header.inputs == {
-        "graph": read_header(folder / "G.h5").payload, "rrsets": read_header(folder / "a.h5").payload,
-        "judge_300": read_header(folder / "j1.h5").payload, "judge_350": read_header(folder / "j2.h5").payload,
-    }  # fmt: skip
+    good("sample", "G.h5", "--out", "j.h5", "--first", 300, "--count", 120, "--sets", "plain")
+    digests = {what: read_header(folder / f"{name}.h5").payload for what, name in (("rrsets", "a"), ("judge", "j"))}
+    assert artifact_of(folder / "J.h5", "seeds").inputs == digests | {"graph": read_header(folder / "G.h5").payload}
     assert alone["params"] == {name: judged["params"][name] for name in alone["params"]}
     assert (judged["params"]["judge_first"], judged["params"]["judge_count"]) == (300, 120)
     said = good("select", "a.h5", "--out", "B.h5", "-k", 3)
@@ -217,6 +263,12 @@ def test_baselines(record, folder, graph, method):
     assert found["seeds"] == graph.original(expected).tolist()
     stored = read_seeds(folder / "B.h5")
     assert (stored.method, stored.seeds.tolist()) == (method, found["seeds"])
+
+
+def _is_trivial(graph, first):
+    collection = CpuCollection(prepare(graph, "ic"), 0, first)
+    collection.extend(1)
+    return first > 9 and collection.members() == 1
 
 
 RUN = ["run", "G.h5", "--out", "S.h5"]
@@ -294,6 +346,10 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (3, ["select", "r0.h5", "--judge", "seed.h5", "--out", "S.h5", "-k", 2], "differ in seed"),
         (3, ["select", "r0.h5", "--judge", "lt.h5", "--out", "S.h5", "-k", 2], "differ in model"),
         (3, ["select", "r0.h5", "--judge", "G.h5", "--out", "S.h5", "-k", 2], "G.h5"),
+        (3, ["select", "r0.h5", "plain.h5", "--out", "S.h5", "-k", 2], "differ in sets (kept, plain); draw them alike"),
+        (3, ["select", "r0.h5", "--judge", "targets.h5", "--out", "S.h5", "-k", 2], "differ in targets (none, "),
+        (3, ["select", "none.h5", "--out", "S.h5", "-k", 2], "no sample id gave a set that is not trivial; draw more"),
+        (3, ["select", "r0.h5", "--judge", "none.h5", "--out", "S.h5", "-k", 2], "no sample id gave a set"),
         (2, ["select", "r0.h5", "--out", "S.h5", "-k", 0], "k is 0"),
         (2, ["select", "r0.h5", "--out", "S.h5", "-k", 2, "--gpus", -1], "--gpus is -1"),
     ],
@@ -301,7 +357,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
 def test_what_is_wrong_is_one_line(run, good, folder, graph, code, words, line):
     texts = {"empty": "", "letters": "10\nten\n", "one": "10\n", "negative": "10 -1\n", "nan": "10 nan\n"}
     texts |= {"twice": "10 1\n10 2\n", "costs": "10 1\n", "fine": "10 0.1234567\n", "huge": "10 1e999999\n"}
-    texts |= {"tiny": "10 1e-10\n", "both": "10 0.000000001\n20 100000000\n"}
+    texts |= {"eleven": "10 11\n", "tiny": "10 1e-10\n", "both": "10 0.000000001\n20 100000000\n"}
     for name, text in texts.items():
         (folder / f"{name}.txt").write_text(text)
     (folder / "junk.bin").write_bytes(bytes(range(256)))
@@ -314,8 +370,12 @@ def test_what_is_wrong_is_one_line(run, good, folder, graph, code, words, line):
         write_graph("heavy.h5", build_graph(np.array([0, 1]), np.array([2, 2]), weights=Weights("const", 0.9)))
     if "select" in words:
         extras = (("r0", []), ("r9", ["--first", 9]), ("seed", ["--first", 5, "--seed", 1]))
+        extras += (("plain", ["--first", 5, "--sets", "plain"]), ("targets", ["--first", 5, "--targets", "eleven.txt"]))
         for name, more in (*extras, ("lt", ["--first", 5, "--model", "lt"])):
             good("sample", "G.h5", "--out", f"{name}.h5", "--count", 5, *more)
+        if "none.h5" in words:
+            trivial = next(id_ for id_ in range(10**4) if _is_trivial(graph, id_))
+            good("sample", "G.h5", "--out", "none.h5", "--count", 1, "--first", trivial)
     found, out, err = run(*words)
     lines = [text for text in err.splitlines() if "device cpu" not in text]
     assert found == code, err

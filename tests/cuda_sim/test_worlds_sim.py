@@ -75,6 +75,27 @@ def test_kept_sets_and_seeds_equal_the_cpu(simulator, random_graph, monkeypatch,
 
 
 @pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("gpus", [(0,), (0, 0)])
+def test_sets_of_a_range_of_ids_equal_the_cpu(simulator, random_graph, monkeypatch, kept, gpus):
+    from gpukit.worlds import collection_cuda
+    from gpukit.worlds.collection_devices import MultiCudaCollection
+
+    monkeypatch.setattr(collection_cuda, "LOOKS", 64)
+    reverse = prepare(random_graph(40, 160, 1, Weights("const", 0.05)), "ic", kept=kept)
+    cpu = CpuCollection(reverse, 5, 9)
+    gpu = (
+        collection_cuda.CudaCollection(reverse, 5, 9) if gpus == (0,) else MultiCudaCollection(reverse, 5, 9, gpus=gpus)
+    )
+    for one in (cpu, gpu):
+        one.extend_over(150)
+    assert (cpu.size, cpu.ids) == (gpu.size, gpu.ids) and (cpu.size < 60 if kept else cpu.size == 150)
+    check_equal(cpu, gpu)
+    none = collection_cuda.CudaCollection(prepare(random_graph(40, 60, 1, Weights("const", 1e-9)), "ic", kept=True), 5)
+    none.extend_over(20)
+    assert none.size == 0 and none.export()[0].tolist() == [0]
+
+
+@pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("stand", [3, -1])
 def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, stand):
     """Marks of two kinds, and a limit; with a vertex that stands for the sets that ended, and without."""

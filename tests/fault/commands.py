@@ -24,9 +24,9 @@ gim run G.h5 -k 3 --epsilon 0.3 --min-sets 2000 --out gim.h5 --json > gim.json
 gim run G.h5 -k 3 --epsilon 0.3 --model lt --bound imm --out lt.h5
 gim run T.h5 -k 3 --epsilon 0.3 --targets weights.txt --include 100 --min-sets 1000 --out targets.h5
 gim run G.h5 --budget 5 --costs costs.txt --epsilon 0.3 --min-sets 1000 --out budget.h5
-gim sample G.h5 --first 0 --count 300 --out rr-0.h5
-gim sample G.h5 --first 300 --count 300 --out rr-1.h5
-gim select rr-0.h5 rr-1.h5 -k 3 --out shards.h5
+gim sample T.h5 --first 0 --count 300 --targets weights.txt --out rr-0.h5
+gim sample T.h5 --first 300 --count 300 --targets weights.txt --out rr-1.h5
+gim select rr-0.h5 --judge rr-1.h5 -k 3 --out shards.h5
 gim baseline G.h5 --method degree-discount -k 3 --out degree.h5
 imgpu run U.h5 -k 3 --worlds 60 --out fixed.h5 --json > fixed.json
 imgpu run U.h5 -k 3 --worlds 60 --fresh --out fresh.h5

@@ -258,6 +258,40 @@ def test_verify_finds_untrue_rrsets(tmp_path: Path, change: dict, word: str) -> 
         verify(tmp_path / "RR.h5")
 
 
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"gamma": 1}, "gamma is not what own and the weights give"),
+        ({"gamma": 0}, "gamma is 0, but there are sets"),
+        ({"weights": None}, "gamma is not what"),
+        ({"own": np.array([0, 0, (1 << 63) + 1], np.uint64)}, "a chance in own exceeds one"),
+        ({"weights": np.array([1, 0, 2])}, "gamma is not what"),
+        ({"weights": np.array([1, -1, 2])}, "weights must not be negative"),
+        ({"weights": np.zeros(3, np.int64)}, "the sum of the weights"),
+        ({"kept_of": 0}, "more sets than sample ids"),
+        ({"kept_of": 2**48}, "sample ids"),
+        ({"rounds": 2}, "one round"),
+        ({"sampler": "scan"}, "one round and the sampler skip"),
+        ({"decimals": 10}, "decimals is 10"),
+        ({"offsets": np.array([0, 1, 2])}, "set 0 is trivial"),
+        ({"own": np.zeros(4, np.uint64)}, "own has 4 entries"),
+    ],
+)
+def test_verify_finds_untrue_kept_sets(tmp_path: Path, change: dict, word: str) -> None:
+    own, weights = np.array([0, 1 << 62, 1 << 63], np.uint64), np.array([1, 2, 4])
+    good = dict(n=3, first=10, stream="IC", model="ic", sampler="skip", rounds=1, graph=DIGEST, seed=1)
+    good |= dict(offsets=np.array([0, 2]), members=np.array([0, 1], np.int32), own=own, gamma=2 << 63, kept_of=5)
+    good |= dict(weights=weights)
+    artifacts.write_rrsets(tmp_path / "good.h5", artifacts.RRSets(**good))
+    verify(tmp_path / "good.h5")
+    found = artifacts.read_rrsets(tmp_path / "good.h5")
+    assert (found.sets, found.drawn, found.gamma) == ("kept", 5, 2 << 63)
+    assert found.own.tolist() == own.tolist() and found.weights.tolist() == weights.tolist()
+    with pytest.raises(InputError, match=word):
+        artifacts.write_rrsets(tmp_path / "RR.h5", artifacts.RRSets(**good | change))
+        verify(tmp_path / "RR.h5")
+
+
 def test_verify_finds_untrue_seeds_and_metrics(tmp_path: Path) -> None:
     path = tmp_path / "x.h5"
     artifacts.write_seeds(path, [4, 4], [0, 1], n=3, method="x", graph=DIGEST)

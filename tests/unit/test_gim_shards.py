@@ -1,17 +1,22 @@
 """Shards: joined in any order they are the whole collection; what does not fit together is refused."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
 from oracles.coverage import greedy, greedy_rounds
 
 from gpukit.errors import InputError, UsageError
+from gpukit.gim.known import Known
 from gpukit.gim.shards import Shard, join, select, separate
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
 from gpukit.worlds.collection import CpuCollection
 from gpukit.worlds.reverse import prepare
 
 MADE = (("graph", "abc"), ("model", "ic"), ("sampler", "skip"), ("stream", "RR_IC"), ("rounds", 1), ("seed", 5))
+MADE += (("sets", "plain"), ("targets", "none"))
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +30,17 @@ def shard(graph, first, count, rounds=1):
     return Shard(f"rr-{first}", first, *collection.export(), MADE)
 
 
+def plain(graph):
+    return Known(Decimal(graph.n), None, None)
+
+
+def kept(graph, first, ids, threads=1, weights=None, model="ic"):
+    collection = CpuCollection(prepare(graph, model, kept=True, root_weights=weights), 5, first, threads)
+    collection.extend_over(ids)
+    assert collection.ids == ids and collection.size <= ids
+    return Shard(f"rr-{first}", first, *collection.export(), MADE, ids), collection.reverse
+
+
 def test_any_split_is_the_whole(graph):
     whole = shard(graph, 7, 100)
     parts = [shard(graph, 47, 60), shard(graph, 7, 1), shard(graph, 8, 39)]
@@ -36,7 +52,7 @@ def test_any_split_is_the_whole(graph):
 def test_choice_is_greedy(graph):
     offsets, members = join([shard(graph, 0, 80)])
     sets = [members[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False)]
-    found = select(offsets, members, graph.n, 1, 4)
+    found = select((offsets, members), plain(graph), graph.n, 1, 4)
     seeds, counts = greedy(sets, graph.n, 4)
     assert found.seeds.tolist() == seeds
     assert np.cumsum(found.gains).tolist() == counts
@@ -48,7 +64,7 @@ def test_choice_is_greedy(graph):
 def test_choice_over_rounds(graph):
     offsets, members = join([shard(graph, 0, 60, rounds=2)])
     sets = [members[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False)]
-    found = select(offsets, members, graph.n, 2, 2)
+    found = select((offsets, members), plain(graph), graph.n, 2, 2)
     seeds, _ = greedy_rounds(sets, graph.n, 2, 2)
     assert (found.rounds * graph.n + found.seeds).tolist() == seeds
 
@@ -56,7 +72,7 @@ def test_choice_over_rounds(graph):
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_judge_counts_what_the_seeds_hit(graph, rounds):
     sets, judge = join([shard(graph, 0, 60, rounds)]), join([shard(graph, 100, 70, rounds)])
-    alone, judged = (select(*sets, graph.n, rounds, 3, judge=one) for one in (None, judge))
+    alone, judged = (select(sets, plain(graph), graph.n, rounds, 3, judge=one) for one in (None, judge))
     assert judged.seeds.tolist() == alone.seeds.tolist() and judged.gains.tolist() == alone.gains.tolist()
     elements = set((judged.seeds + graph.n * (0 if rounds == 1 else judged.rounds)).tolist())
     hit = sum(bool(elements & set(judge[1][a:b].tolist())) for a, b in zip(judge[0], judge[0][1:], strict=False))
@@ -70,7 +86,7 @@ def test_only_the_judge_is_unbiased(graph):
     truth = shard(graph, 1 << 30, 60_000)
     for i in range(40):
         sets, judge = join([shard(graph, 1000 * i, 200)]), join([shard(graph, 1000 * i + 200, 400)])
-        alone, found = (select(*sets, graph.n, 1, 5, judge=one) for one in (None, judge))
+        alone, found = (select(sets, plain(graph), graph.n, 1, 5, judge=one) for one in (None, judge))
         mark = np.isin(truth.members, found.seeds)
         reached = graph.n * np.mean(np.add.reduceat(mark, truth.offsets[:-1]) > 0)
         flattered.append(alone.selection_estimate / reached - 1)
@@ -123,4 +139,57 @@ def test_shards_of_different_collections(graph, place):
 @pytest.mark.parametrize("k", [0, 51])
 def test_k_out_of_range(graph, k):
     with pytest.raises(UsageError, match="1 to 50"):
-        select(*join([shard(graph, 0, 8)]), graph.n, 1, k)
+        select(join([shard(graph, 0, 8)]), plain(graph), graph.n, 1, k)
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_kept_sets_of_a_range_are_the_plain_ones_with_more_than_a_root(graph, model):
+    weights = np.arange(graph.n) % 5
+    all_ = CpuCollection(prepare(graph, model, root_weights=weights), 5, 30)
+    all_.extend(20_000)
+    offsets, members = all_.export()
+    large = [members[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False) if b - a > 1]
+    for threads in (1, 3):
+        found, _ = kept(graph, 30, 20_000, threads, weights, model)
+        assert [found.members[a:b].tolist() for a, b in zip(found.offsets, found.offsets[1:], strict=False)] == large
+        assert found.end == 20_030
+
+
+def test_any_split_of_kept_sets_is_the_whole(graph):
+    whole, _ = kept(graph, 7, 100)
+    parts = [kept(graph, first, ids)[0] for first, ids in ((47, 60), (7, 1), (8, 39))]
+    offsets, members = join(parts)
+    assert np.array_equal(offsets, whole.offsets) and np.array_equal(members, whole.members)
+    with pytest.raises(InputError, match="leave a gap"):
+        join([kept(graph, 7, 100)[0], kept(graph, 108, 5)[0]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_choice_counts_what_is_known(graph, weighted):
+    """By hand: each step takes the vertex of the most units, those it is worth by itself and those of new sets."""
+    weights = np.arange(graph.n) % 5 if weighted else None
+    found, reverse = kept(graph, 0, 300, weights=weights)
+    known = Known.of(reverse, weights)
+    sets = [set(found.members[a:b].tolist()) for a, b in zip(found.offsets, found.offsets[1:], strict=False)]
+    own = known.in_units(len(sets))
+    units, open_, seeds, gains = own.of(), list(sets), [], []
+    for _ in range(6):
+        values = [
+            units[v] + own.unit * sum(v in one for one in open_) if v not in seeds else -1 for v in range(graph.n)
+        ]
+        seeds.append(int(np.argmax(values)))
+        gains.append(sum(seeds[-1] in one for one in open_))
+        open_ = [one for one in open_ if seeds[-1] not in one]
+    result = select((found.offsets, found.members), known, graph.n, 1, 6)
+    assert result.seeds.tolist() == seeds and result.gains.tolist() == gains
+    spread = float(known.own(result.seeds)) + float(known.gamma) * sum(gains) / len(sets)
+    assert result.selection_estimate == pytest.approx(spread) == pytest.approx(result.spread_gains.sum())
+
+
+def test_sets_that_could_tell_nothing_are_not_missed(graph):
+    weights = np.zeros(graph.n, np.int64)
+    weights[[4, 9]] = 3, 5
+    star = build_graph(np.array([4, 9, 9]), np.array([1, 2, 3]), n=graph.n, ids=False, weights=Weights("const", p=0.5))
+    found, reverse = kept(star, 0, 50, weights=weights)
+    result = select((found.offsets, found.members), Known.of(reverse, weights), graph.n, 1, 2)
+    assert (result.seeds.tolist(), result.selection_estimate, result.rr_sets) == ([9, 4], 8.0, 0)
