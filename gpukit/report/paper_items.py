@@ -19,7 +19,7 @@ DENSITY = "ba-"
 
 NAMES = {"imm": "IMM", "ripples": "Ripples", "curipples": "cuRipples", "skim": "SKIM", "gim": "gIM"}
 NAMES |= {"kpar-i": "kPAR_I", "kpar-ip1": "kPAR_IP1", "kpar-ip": "kPAR_IP", "kpar": "kPAR"}
-NAMES |= {"fora": "FORA+", "monte-carlo": "Monte Carlo", "topppr": "TopPPR"}
+NAMES |= {"fora": "FORA+", "monte-carlo": "Monte Carlo", "topppr on the CPU": "PTopPPR+CPU"}
 NAMES |= paper_imgpu.NAMES | paper_diversity.NAMES | paper_merit.NAMES
 """Methods as people call them."""
 
