@@ -52,10 +52,11 @@ def spread(
     run.params |= {"runs": runs} if error is None else {"error": error, "max_runs": max_runs}
     if (seeds_file is None) == (ids is None):
         raise UsageError("give the seeds by either --seeds or --ids")
+    asked: dict[str, Any] = {}
     with run.phase("read"):
         graph, _ = run.read_graph(graph_file, transpose=False)
         if seeds_file is not None:
-            rounds, run.inputs["seeds"] = _read_seeds(seeds_file, graph, run.inputs["graph"])
+            rounds, run.inputs["seeds"], asked = _read_seeds(seeds_file, graph, run.inputs["graph"])
         elif graph.labels is None:
             run.params["ids"] = _numbers(ids or "", "--ids")
             rounds = [graph.internal(run.params["ids"]).tolist()]
@@ -69,6 +70,7 @@ def spread(
     shown = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {2 * p['stderr']:.2f}" for p in points}
     curve = [{name: one[name] for name in ("k", "spread", "stderr")} for one in points]
     record = {**points[-1], "curve": curve} | ({} if error is None else {"error": reached})
+    record |= {"seeds_params": asked} if asked else {}
     run.finish(record, {**shown, "runs": f"{runs:,}; ± is two standard errors"})
 
 
@@ -249,11 +251,11 @@ def _numbers(text: str, option: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[list[int]], str]:
-    """Return the seeds of each round as internal ids, and the digest of their file."""
+def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[list[int]], str, dict[str, Any]]:
+    """Return the seeds of each round as internal ids, the digest of their file, and how an artifact was asked for."""
     content = path.read_bytes()
     if not content.startswith(b"\x89HDF\r\n\x1a\n"):
-        return [listed_vertices(path, content, graph).tolist()], hashlib.sha256(content).hexdigest()
+        return [listed_vertices(path, content, graph).tolist()], hashlib.sha256(content).hexdigest(), {}
     from gpukit.artifacts import read_seeds
 
     found = read_seeds(path)
@@ -267,5 +269,9 @@ def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[lis
     else:
         vertices = graph.of_numbers(found.seeds)
     if found.rounds is None:
-        return [vertices.tolist()], found.digest
-    return [vertices[found.rounds == t].tolist() for t in range(int(found.rounds.max()) + 1)], found.digest
+        return [vertices.tolist()], found.digest, dict(found.params)
+    return (
+        [vertices[found.rounds == t].tolist() for t in range(int(found.rounds.max()) + 1)],
+        found.digest,
+        dict(found.params),
+    )

@@ -251,7 +251,10 @@ def claims(
     out: Annotated[str, option("--out", "The TSV file to write.")],
 ) -> None:
     """Judge what a paper claims: reproduced, contradicted, or not decided and why."""
-    rows = judging.judge(judging.read_claims(table), tables.read_table("items", items), scale)
+    evidence = tables.read_table("items", items)
+    if len(named := {row["publication"] for row in evidence}) != 1:
+        raise UsageError(f"{items} has items of {', '.join(sorted(named)) or 'no paper'}; give those of one paper")
+    rows = judging.judge(judging.read_claims(table), evidence, named.pop(), scale)
     tables.write_table("claims", rows, out)
     run.finish({"verdicts": judging.count(rows)}, judging.count(rows))
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gpukit.errors import InputError
+from gpukit.report.publications import PUBLICATIONS, SCALES
 from gpukit.report.records import Kind, Row, of, read_typed
 from gpukit.report.rules import Point, Rule, Series, parse_rule
 
@@ -20,7 +21,10 @@ CLAIM = (
 )
 """Columns of a table of claims."""
 
-JUDGED = ("claim", "section", "text", "printed", "measured", "verdict", "why")
+TYPED = ("claim", "section", "text", "printed", "kind", "item")
+"""Columns of a claim that its verdict has, too."""
+
+JUDGED = ("publication", "scale", *TYPED, "measured", "verdict", "why")
 """Columns of a table of verdicts."""
 
 REPRODUCED, CONTRADICTED, UNDECIDED = VERDICTS = ("reproduced", "contradicted", "not decided")
@@ -131,7 +135,7 @@ def _places(text: str, graphs: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     return places
 
 
-def judge(claims: Sequence[Claim], rows: Sequence[Row], scale: str) -> list[Row]:
+def judge(claims: Sequence[Claim], rows: Sequence[Row], paper: str, scale: str) -> list[Row]:
     """Judge the claims of a paper.
 
     Parameters
@@ -139,7 +143,9 @@ def judge(claims: Sequence[Claim], rows: Sequence[Row], scale: str) -> list[Row]
     claims : sequence of Claim
         From :func:`read_claims`.
     rows : sequence of dict
-        The table ``items`` of that paper.
+        Of the table ``items``, those of that paper.
+    paper : str
+        A key of :data:`gpukit.report.publications.PUBLICATIONS`.
     scale : str
         The scale it was built at; ``smoke`` decides about no speed.
 
@@ -160,7 +166,9 @@ def judge(claims: Sequence[Claim], rows: Sequence[Row], scale: str) -> list[Row]
     for claim in claims:
         measured, verdict, why = _verdict(claim, evidence, scale)
         judged.append(
-            {name: claim.row[name] for name in JUDGED[:4]} | {"measured": measured, "verdict": verdict, "why": why}
+            {"publication": paper, "scale": scale}
+            | {name: claim.row[name] for name in TYPED}
+            | {"measured": measured, "verdict": verdict, "why": why}
         )
     return judged
 
@@ -336,7 +344,13 @@ def count(rows: Iterable[Row]) -> dict[str, int]:
 
 
 def _judged(path: str) -> list[Row]:
-    return read_typed(path, dict.fromkeys(JUDGED, str), "a table by `gpukit report claims`")
+    """Return the rows of a table of verdicts; raises InputError where paper, scale or verdict is none."""
+    rows = read_typed(path, dict.fromkeys(JUDGED, str), "a table by `gpukit report claims`")
+    for number, row in enumerate(rows, start=2):
+        for name, known in (("publication", PUBLICATIONS), ("scale", SCALES), ("verdict", VERDICTS)):
+            if row[name] not in known:
+                raise InputError(f"{path}, line {number}: {row[name]!r} is no {name}; known: {', '.join(known)}")
+    return rows
 
 
 KINDS = {"claims": Kind({}, dict.fromkeys(JUDGED, str), _judged)}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gpukit import __version__
 from gpukit.errors import UsageError
 from gpukit.files import write_text
-from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
+from gpukit.report import diversity, gim, imgpu, kpar, merit, paper, paper_page
 from gpukit.report.parts import Parts
 from gpukit.report.records import Row, device_name
 from gpukit.report.text import printable
@@ -34,7 +34,10 @@ class Section(NamedTuple):
 
 
 SECTIONS = (
-    Section("paper", "items", paper, "", "Its tables and figures, rebuilt", "", "What does the paper say?"),
+    Section(
+        "paper", "items", paper_page, "", "Its claims, then its tables and figures beside ours", "",
+        "What held of what the paper claims?",
+    ),
     Section(
         "gim", "runs", gim, "gIM", "Influence maximisation: who to tell",
         "Spread against simple rules, and certificates",
@@ -112,9 +115,13 @@ def write_page(
     }
     # The provenance: what was measured where, from all tables together.
     every = [row for rows in tables.values() for row in rows]
+    found = {one["name"]: one["data"] for one in sections}
     text = environment.get_template("page.html.j2").render(
         sections=sections,
-        answers=_answers({one["name"]: one["data"] for one in sections}),
+        rebuilt=found.get("paper"),
+        repeat=paper_page.command(configuration),
+        results=(configuration or {}).get("results", ""),
+        answers=_answers(found),
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),

@@ -12,7 +12,6 @@ from gpukit.report import paper_items
 from gpukit.report.figure import draw, legend, line_style
 from gpukit.report.observations import Item, Observation
 from gpukit.report.paper_items import ITEMS, NAMES
-from gpukit.report.parts import Parts
 from gpukit.report.records import Kind, Row, need_rows, of, read_typed
 from gpukit.report.style import MUTED
 from gpukit.report.text import label
@@ -31,6 +30,18 @@ SEVERAL = "several graphs"
 SOURCES = {"ours": "", "paper": " in the paper"}
 """The columns that are drawn, and what they add to the name in the legend."""
 
+SIZES = {"vertices": "n_vertices", "edges": "m_edges"}
+"""Quantities that say how large a graph is, and the columns of the table of graphs that hold them."""
+
+DEGREE = "average degree"
+"""What else says how large a graph is."""
+
+SAME_SIZE = 0.05
+"""How far the size of a graph may be off the printed one, which may be rounded, so that values stand side by side."""
+
+ANOTHER_SIZE = "printed for "
+"""What the setting of a row begins with that holds what the paper prints of a graph of another size."""
+
 
 def _rows(path: str) -> list[Row]:
     rows = read_typed(path, dict.fromkeys(COLUMNS, str), "a table by `gpukit report paper`")
@@ -41,31 +52,6 @@ KINDS = paper_items.KINDS | {
     "items": Kind({"publication": str, "item": str}, dict.fromkeys(COLUMNS[1:], str), _rows),
 }
 """The tables that only papers need."""
-
-
-def section(parts: Parts) -> dict[str, Any]:
-    """Return what the template ``paper.html.j2`` shows, out of the table ``items``."""
-    items: dict[str, dict[str, Any]] = {}
-    for row in parts.rows("items"):
-        wanted = _item(row["publication"], row["item"])
-        item = items.setdefault(
-            row["item"],
-            {
-                "name": row["item"].replace("-", " "),
-                "anchor": f"item-{row['item']}",
-                "title": wanted.title,
-                "axis": wanted.axis,
-                "figure": parts.figure(f"item/{row['item']}"),
-                "rows": [],
-            },
-        )
-        item["rows"].append(row | {"name": _name(row["method"])})
-    for item in items.values():
-        item["methods"] = any(row["name"] for row in item["rows"])
-        item["stand_ins"] = {row["graph"]: row["data"] for row in item["rows"] if row["data"].startswith("stand-in")}
-    settings = {row["setting"] for row in parts.rows("items")}
-    devices = sorted({setting.rpartition("; ")[2] for setting in settings if "; " in setting})
-    return {"items": list(items.values()), "devices": devices}
 
 
 def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file: str) -> list[Row]:
@@ -83,8 +69,9 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     Returns
     -------
     list of dict
-        With the keys :data:`COLUMNS`. Repeated observations are one row, with their mean and standard deviation; a
-        printed value without an observation is a row of its own.
+        With the keys :data:`COLUMNS`. Repeated observations are one row, with their mean and standard deviation. A
+        printed value without an observation is a row of its own, and so is that of a graph of another size, whose
+        setting says so; sizes themselves stand side by side.
 
     Raises
     ------
@@ -93,7 +80,7 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     UsageError
         If there is no such item, or a table is missing.
     """
-    wanted = _item(paper, item)
+    wanted = wanted_item(paper, item)
     for kind in ("graphs", *wanted.needs):
         if kind not in tables:
             raise UsageError(f"{item} needs the table {kind}; add --table {kind}=FILE")
@@ -102,17 +89,49 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     for one in wanted.observe(tables):
         values.setdefault(one.key, []).append(one)
     data = {row["graph"]: row["data"] for row in tables["graphs"]}
-    left = _printed(printed_file, item)
+    typed = _printed(printed_file)
+    others = _other_sizes(tables["graphs"], typed)
+    left = {tuple(row[name] for name in KEY): row["paper"] for row in of(typed, item=item)}
     rows = []
     for key, several in values.items():
         found = [one.value for one in several]
         measured: Row = {"ours": _digits(mean(found)), "ours_sd": f"{stdev(found):.3g}" if len(found) > 1 else NA}
         measured |= {"setting": several[0].setting, "data": data.get(key[0], SEVERAL), "repeats": len(found)}
-        rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA)})
-    # What the paper prints, and nothing here was measured of.
-    absent: Row = {"ours": NA, "ours_sd": NA, "setting": "", "repeats": 0}
-    rows += [_row(item, key) | absent | {"data": data.get(key[0], NA), "paper": value} for key, value in left.items()]
+        beside = key[0] not in others or several[0].quantity in (*SIZES, DEGREE)
+        rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA) if beside else NA})
+    # What the paper prints, and nothing here was measured of that could stand beside it.
+    for key, value in left.items():
+        absent: Row = {"ours": NA, "ours_sd": NA, "setting": others.get(key[0], ""), "repeats": 0}
+        rows.append(_row(item, key) | absent | {"data": data.get(key[0], NA), "paper": value})
     return rows
+
+
+def _other_sizes(graphs: list[Row], typed: list[Row]) -> dict[str, str]:
+    """Return the graphs that are of another size than the paper's, and the setting of values printed for these.
+
+    Names that stand for several graphs are of another size if one of them is.
+    """
+    found = {row["graph"]: row for row in graphs}
+    sizes: dict[str, dict[str, float]] = {}
+    for row in typed:
+        if row["quantity"] in SIZES and row["method"] == "":
+            sizes.setdefault(row["graph"], {})[row["quantity"]] = float(row["paper"])
+    others = {}
+    for graph, wanted in sizes.items():
+        if graph in found and any(
+            abs(found[graph][SIZES[name]] / value - 1) > SAME_SIZE for name, value in wanted.items()
+        ):
+            size, here = (
+                f"{each('vertices'):,.0f} vertices, {each('edges'):,.0f} edges"
+                for each in (wanted.__getitem__, lambda name, row=found[graph]: row[SIZES[name]])
+            )
+            others[graph] = f"{ANOTHER_SIZE}{size}; here {here}"
+    together = {row["graph"] for row in typed} - sizes.keys()
+    return others | {
+        name: f"{ANOTHER_SIZE}other sizes of {', '.join(those)}"
+        for name in together
+        if (those := [graph for graph in others if name != f"all but {graph}"])
+    }
 
 
 def _digits(value: float) -> str:
@@ -120,7 +139,8 @@ def _digits(value: float) -> str:
     return f"{value:.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
 
 
-def _item(paper: str, item: str) -> Item:
+def wanted_item(paper: str, item: str) -> Item:
+    """Return an item of a paper by its name; raises UsageError if there is none."""
     if item not in ITEMS[paper]:
         raise UsageError(f"{paper} has no {item}; choose from {', '.join(ITEMS[paper])}")
     return ITEMS[paper][item]
@@ -130,16 +150,15 @@ def _row(item: str, key: tuple[str, ...]) -> Row:
     return {"item": item, **dict(zip(KEY, key, strict=True))}
 
 
-def _printed(path: str, item: str) -> dict[tuple[str, ...], str]:
-    """Return the printed values of an item, as they are typed, by the key of an observation."""
-    names = ("item", *KEY, "paper")
-    rows = read_typed(path, dict.fromkeys(names, str), "a file of printed values")
+def _printed(path: str) -> list[Row]:
+    """Return the printed values of a paper, as they are typed."""
+    rows = read_typed(path, dict.fromkeys(("item", *KEY, "paper"), str), "a file of printed values")
     for number, row in enumerate(rows, start=2):
         try:
             float(row["paper"])
         except ValueError:
             raise InputError(f"{path}, line {number}: {row['paper']!r} is no number") from None
-    return {tuple(row[name] for name in KEY): row["paper"] for row in of(rows, item=item)}
+    return rows
 
 
 def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
@@ -163,7 +182,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     UsageError
         If there is no such item, or matplotlib is not installed.
     """
-    wanted = _item(paper, item)
+    wanted = wanted_item(paper, item)
     need_rows(rows, item)
     quantity, unit = rows[0]["quantity"], rows[0]["unit"]
     rows = [row for row in rows if row["quantity"] == quantity]
@@ -174,7 +193,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     lines = graphs if wanted.axis and len(methods) == 1 else methods
     columns, deep = min(2, len(panels)), -(-len(panels) // 2)
     labels = {
-        f"{_label(row, lines is graphs)}{tail}" for row in rows for source, tail in SOURCES.items() if row[source] != NA
+        f"{_label(row, lines is graphs)}{_tail(row, source)}" for row in rows for source in SOURCES if row[source] != NA
     }
     # Entries in a row of the legend, and room for its rows below the panels.
     across = 2 if wanted.axis or max(map(len, labels)) > 20 else 3
@@ -217,11 +236,17 @@ def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: lis
     """Draw ours as a line over x, or as dots at the places of the graphs, and the paper's as hollow dots."""
     style = line_style(number)
     dots = {"color": style["color"], "marker": style["marker"]}
-    for source, look in (("ours", {"markersize": 5}), ("paper", {"markerfacecolor": "none", "markersize": 7.5})):
-        points = [row for row in rows if row[source] != NA]
-        if not points:
-            continue
-        text = label(name + SOURCES[source])
+    looks: dict[str, dict[str, Any]] = {
+        "ours": {"markersize": 5},
+        "paper": {"markerfacecolor": "none", "markersize": 7.5},
+    }
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for source in looks:
+        for row in rows:
+            if row[source] != NA:
+                groups.setdefault((source, _tail(row, source)), []).append(row)
+    for (source, tail), points in groups.items():
+        text, look = label(name + tail), looks[source]
         values = [float(row[source]) for row in points]
         across = [float(row["x"]) for row in points] if places is None else values
         up = values if places is None else [places.index(row["graph"]) for row in points]
@@ -229,12 +254,18 @@ def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: lis
         axes.plot(across, up, label=text, linestyle=stroke, **dots, **look)
 
 
+def _tail(row: Row, source: str) -> str:
+    """Return what the legend says of a value after the name of its line."""
+    other = source == "paper" and row["setting"].startswith(ANOTHER_SIZE)
+    return SOURCES[source] + (", another size" if other else "")
+
+
 def _label(row: Row, with_graph: bool) -> str:
     """Return what a line or dot of a row is called in the legend."""
-    return f"{row['graph']} {_name(row['method'])}".strip() if with_graph else _name(row["method"]) or "graph"
+    return f"{row['graph']} {name_of(row['method'])}".strip() if with_graph else name_of(row["method"]) or "graph"
 
 
-def _name(method: str) -> str:
+def name_of(method: str) -> str:
     """Return what people call a method; what follows a comma stays."""
     head, comma, rest = method.partition(", ")
     return NAMES.get(method) or NAMES.get(head, head) + comma + rest

@@ -26,7 +26,9 @@ EVERY, OTHERS = "all graphs", f"all but {LARGEST}"
 
 def _measures(path: str) -> list[Row]:
     with record_of(path, "imgpu run`, `imgpu baseline`, `imgpu shape`, `gim baseline` or `evaluate spread") as record:
-        row = {"k": 0, "worlds": 0} | {name: record["params"].get(name) or 0 for name in ("k", "worlds")}
+        # A spread is of seeds that were chosen with some k and worlds.
+        asked = record.get("seeds_params", record["params"])
+        row = {"k": 0, "worlds": 0} | {name: asked.get(name) or 0 for name in ("k", "worlds")}
         row |= values(record, WHERE)
         if "curve" in record:
             found = [("spread", "vertices", point["k"], point["spread"]) for point in record["curve"]]
@@ -104,7 +106,7 @@ def _spread(tables: Tables) -> Iterator[Observation]:
     reached: dict[tuple[str, str], dict[float, float]] = {}
     for row in _rows(tables, "spread"):
         reached.setdefault((row["graph"], row["measure"]), {})[row["x"]] = row["value"]
-        yield Observation(row["graph"], row["measure"], row["x"], "spread", "vertices", row["value"])
+        yield Observation(row["graph"], row["measure"], row["x"], "spread", "vertices", row["value"], _setting(row))
     for (graph, method), own in reached.items():
         best = reached.get((graph, "imgpu"), {})
         shares = {k: own[k] / best[k] for k in sorted(own.keys() & best.keys())}

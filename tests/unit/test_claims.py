@@ -33,7 +33,7 @@ def claims(tmp_path, *changes):
 
 def verdict(tmp_path, rows, scale="full", sizes=(), **changes):
     """Return the verdict of one claim, and why."""
-    return list(judge(claims(tmp_path, changes, *sizes), rows, scale)[0].values())[-2:]
+    return list(judge(claims(tmp_path, changes, *sizes), rows, "gim", scale)[0].values())[-2:]
 
 
 YES, NO, OPEN = "reproduced", "contradicted", "not decided"
@@ -199,7 +199,7 @@ def test_the_committed_claims_can_be_judged(paper):
             assert not sign or (f"def {part}(" in text if sign == "::" else part in heads), place
         else:
             assert claim.row["rule"], claim.row
-    judged = judge(found, [], "full")
+    judged = judge(found, [], paper, "full")
     assert {one["verdict"] for one in judged} <= {YES, NO, OPEN}
     proven = sum(claim.kind == "proof" for claim in found)
     assert count(judged)[OPEN] == len(found) - proven

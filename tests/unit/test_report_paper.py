@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_report import Checker
 
 from gpukit.errors import InputError, UsageError
-from gpukit.report.page import write_page
 from gpukit.report.paper import COLUMNS, NA, _geometric, plot_item, rebuild
 from gpukit.report.paper_items import ITEMS
 from gpukit.report.tables import make_table
@@ -281,7 +279,11 @@ def test_imgpu_reads_choices_spreads_and_shapes(tmp_path):
     records = {
         "run": {"params": {"k": 2, "worlds": 9}, "choice_s": [1.0, 3.0]},
         "random": {"params": {"k": 2}, "time_s": {"selection": 0.5}},
-        "spread": {"params": {"model": "ic"}, "curve": [{"k": 1, "spread": 2.5}]},
+        "spread": {
+            "params": {"model": "ic"},
+            "seeds_params": {"k": 2, "worlds": 9},
+            "curve": [{"k": 1, "spread": 2.5}],
+        },
         "shape": {"params": {"worlds": 9}, "levels": [200, 10], "degrees": [3, 0, 2], "below_10": 15}
         | {"above_10000": 1, "bins": 2, "hubs": [{"vertex": 4, "children": [3, 1], "near": 0.5}]}
         | {"same_degree": 0.9, "same_level": 0.8, "dag_share": 0.1},
@@ -293,7 +295,7 @@ def test_imgpu_reads_choices_spreads_and_shapes(tmp_path):
     values = {name: [(row["quantity"], row["value"]) for row in several] for name, several in rows.items()}
     assert values["run"] == [("time", 3.0), ("time of a choice", 1.0), ("time of a choice", 2.0)]
     assert values["random"][0] == ("time", 0.5) and rows["random"][0]["worlds"] == 0
-    assert [(row["x"], row["value"]) for row in rows["spread"]] == [(1, 2.5)]
+    assert [(row["x"], row["value"], row["worlds"]) for row in rows["spread"]] == [(1, 2.5, 9)]
     shape = dict(values["shape"])
     assert shape["levels with fewer than 100 nodes"] == 50 and shape["vertices of degree below 10"] == 75
     assert [row["x"] for row in rows["shape"] if row["quantity"] == "vertices of degree x to 2x - 1"] == [2]
@@ -364,30 +366,6 @@ def test_repeats_are_one_row_beside_the_printed_value(tmp_path):
     plot_item("gim", "table-2", rows, str(tmp_path / "x.svg"))
     text = (tmp_path / "x.svg").read_text()
     assert "synthetic stand-ins: 1 of 3 graphs" in text and "gIM in the paper" in text and "SKIM in the paper" in text
-
-
-def test_page_shows_ours_beside_the_paper(tmp_path):
-    (tmp_path / "p.tsv").write_text(HEADER + "table-2\ttoy\tgim\t\ttime\ts\t0.5\ntable-2\tfar\tskim\t\ttime\ts\t9\n")
-    cells = [cell("toy", "gim", 1.0), cell("toy", "gim", 3.0, repeat=1), cell("big", "gim", 4.0)]
-    rows = rebuild("gim", "table-2", {"graphs": GRAPHS, "gim-cells": cells}, str(tmp_path / "p.tsv"))
-    lines = ["\t".join(COLUMNS), *("\t".join(str(row[name]) for name in COLUMNS) for row in rows)]
-    (tmp_path / "table-2.tsv").write_text("\n".join(lines) + "\n")
-    plot_item("gim", "table-2", rows, str(tmp_path / "x.svg"))
-    items = make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
-    assert [row["ours"] for row in items] == [row["ours"] for row in rows]
-    artifacts = [{"file": "x.h5", "kind": "graph", "seed": "1", "params": "{}", "payload_sha256": "0" * 64}]
-    out = tmp_path / "page.html"
-    write_page(str(out), {"items": items, "artifacts": artifacts}, {"item/table-2": str(tmp_path / "x.svg")})
-    text = " ".join(out.read_text().split())
-    found = Checker(out.read_text())
-    assert all(reference.startswith("#") and reference[1:] in found.ids for reference in found.references)
-    assert '<td>2.00 <span class="muted">± 1.41</span></td><td>0.5</td>' in text
-    assert "big is a stand-in: rmat, vertices 9." in text and "<td></td><td>9</td>" in text
-    assert "Ours was taken on c, 1 thread;" in text
-    assert "Answers on toy, big." in text and "was checked by" not in text
-    (tmp_path / "table-2.tsv").write_text("graph\n")
-    with pytest.raises(InputError, match="is not a table by `gpukit report paper`"):
-        make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
 
 
 def test_figures_have_an_axis(tmp_path):

@@ -181,3 +181,28 @@ rule paper_item:
     shell:
         "python -m gpukit report paper {params.paper} {wildcards.item} {params.tables:q} --printed {input.printed:q}"
         " --out {output.table:q} --figure {output.figure:q} > {log:q} 2>&1"
+
+
+rule paper_claims:
+    input:
+        claims=f"{CHECKOUT}/workflow/paper/claims/{PAPER}.tsv",
+        rows="<results>/tables/items.tsv",
+    output:
+        table=report("<results>/tables/claims.tsv", caption="../report/claims.rst", category="Paper"),
+    log:
+        "<logs>/report/claims.log",
+    benchmark:
+        "<benchmarks>/report/claims.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="5m",
+    params:
+        scale=config["scale"],
+    message:
+        "What held of what the paper claims"
+    shell:
+        "python -m gpukit report claims {input.claims:q} --items {input.rows:q} --scale {params.scale} --out {output.table:q}"
+        " > {log:q} 2>&1"

@@ -20,7 +20,11 @@ DRAWN_FROM = sorted(
 
 
 # Cells and measures are what the items of a paper are made of; the page shows the items.
-PAGE_TABLES = [*(kind for kind in TABLES if not kind.startswith(("cells-", "measures-"))), "artifacts"]
+PAGE_TABLES = [
+    *(kind for kind in TABLES if not kind.startswith(("cells-", "measures-"))),
+    *["claims"] * bool(PAPER),
+    "artifacts",
+]
 
 
 rule table:
@@ -111,7 +115,7 @@ KEPT = list(
             *ARTIFACTS,
             *ASIDE,
             *(record for records in TABLES.values() for record in records.values()),
-            *(f"<results>/tables/{kind}.tsv" for kind in [*TABLES, "artifacts"]),
+            *(f"<results>/tables/{kind}.tsv" for kind in dict.fromkeys([*TABLES, *PAGE_TABLES])),
             *FIGURES.values(),
         ]
     )
