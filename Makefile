@@ -8,6 +8,7 @@
 # make reliability  the counts of both into docs/reliability.md
 # make docs   the documentation as a site: site/index.html
 # make lock   the exact versions that all of these install, in requirements.lock (needs uv)
+# make reproduction   what held of the papers' claims, by the recorded rows, into docs/reproduction.md and README.md
 # make schema rewrites the configuration's schema and its documentation from their one description
 # Needs make and Python 3.11 or newer; another interpreter: make PYTHON=python3.12 demo
 
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c requirements.lock
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test test-all lint docs lock gpu-test gpu-sanitize bench papers schema fault fuzz reliability clean
+.PHONY: demo test test-all lint docs lock gpu-test gpu-sanitize bench papers reproduction schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -81,6 +82,25 @@ results/bench/%.h5: data/%.txt.gz | $(VENV)/.stamp-demo
 PAPERS := $(notdir $(basename $(wildcard config/paper/*.yaml)))
 
 papers: $(PAPERS:%=results/paper/%/report.html)
+
+# The rows of a run at small scale, as they are recorded; `make reproduction RECORDED=results/paper` takes those made here.
+RECORDED ?= benchmarks/results/paper-small
+AT ?= small
+
+reproduction: $(VENV)/.stamp-demo
+	@mkdir -p results/reproduction
+	for paper in $(PAPERS); do \
+	  printf 'report table items'; \
+	  for item in $(RECORDED)/$$paper/*-*.tsv $(RECORDED)/$$paper/items/*.tsv; do \
+	    if [ -e $$item ]; then printf " $$paper/%s=%s" $$(basename $$item .tsv) $$item; fi; \
+	  done; \
+	  echo " --out results/reproduction/$$paper-items.tsv"; \
+	  echo "report claims workflow/paper/claims/$$paper.tsv --items results/reproduction/$$paper-items.tsv --scale $(AT)" \
+	    "--out results/reproduction/$$paper.tsv"; \
+	done > results/reproduction/commands.txt
+	echo "report reproduction $(PAPERS:%=results/reproduction/%.tsv) --out docs/reproduction.md --into README.md" \
+	  >> results/reproduction/commands.txt
+	$(RUN) gpukit batch results/reproduction/commands.txt
 
 # Snakemake alone knows what is out of date.
 results/paper/%/report.html: FORCE | $(VENV)/.stamp-demo

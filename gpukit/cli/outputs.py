@@ -17,6 +17,7 @@ _HDF5 = b"\x89HDF"
 
 SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "data": ("a data set packed by gzip", lambda first: first.startswith(b"\x1f\x8b")),
+    "md": ("Markdown with a title", lambda first: first.startswith(b"# ")),
     "html": ("an HTML page", lambda first: first[:15].lower() == b"<!doctype html>"),
     "json": ("the record of a run", lambda first: first.startswith(b'{"params": ')),
     "record": ("the record of a benchmark", lambda first: first.startswith(b'{\n "benchmark": "')),

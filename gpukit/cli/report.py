@@ -259,6 +259,27 @@ def claims(
     run.finish({"verdicts": judging.count(rows)}, judging.count(rows))
 
 
+@app.command("reproduction")
+@with_run(writes="md")
+def reproduction(
+    run: Run,
+    verdicts: Annotated[list[str], argument("VERDICTS.tsv...", "What `report claims` wrote, a table for each paper.")],
+    out: Annotated[str, option("--out", "The Markdown file to write.")],
+    into: Annotated[
+        str | None, option("--into FILE", "A text to put the short table into, between <!-- reproduction --> lines.")
+    ] = None,
+) -> None:
+    """Write what held of the papers' claims as a page, and as a short table into another text."""
+    from gpukit.files import write_text
+    from gpukit.report.reproduction import page, write_summary
+
+    found = [tables.read_table("claims", path) for path in verdicts]
+    write_text(out, page(found))
+    if into is not None:
+        write_summary(found, into)
+    run.finish()
+
+
 def _read(given: list[str]) -> "dict[str, list[Row]]":
     """Read the tables of KIND=FILE arguments."""
     named = dict(_labelled(given))

@@ -313,7 +313,8 @@ class Evidence:
             raise Lack(f"no {quantity} of {name}")
         fitting = [row for row in rows if _says(row["setting"], method.words)]
         if not fitting:
-            raise Lack(f"{name} ran with {rows[0]['setting'] or 'no setting'}, not {', '.join(method.words)}")
+            ran = rows[0]["setting"].replace("; ", ", ") or "no setting"
+            raise Lack(f"{name} ran with {ran}, not {', '.join(method.words)}")
         if claim.kind == "speed" and (few := [row for row in fitting if int(row["repeats"]) < REPEATS]):
             raise Lack(f"{name} has {few[0]['repeats']} of {REPEATS} runs")
         values: dict[str, dict[float, Point]] = {}

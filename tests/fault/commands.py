@@ -93,6 +93,7 @@ report plot diversity-time searches.tsv --out searches.svg
 report figures --table=spread=spread.tsv --table=runs=runs.tsv --figure=spread/toy/ic=figure-1.svg \
  --figure=runtime=figure-2.svg
 report claims claims.tsv --items items.tsv --scale small --out verdicts.tsv
+report reproduction verdicts.tsv --out held.md
 report page --table=artifacts=artifacts.tsv --table=runs=runs.tsv --table=seeds=seeds.tsv --table=spread=spread.tsv \
  --figure=spread/toy/ic=spread.svg --figure=runtime=runtime.svg --out page.html
 inspect G.h5 gim.h5 near.h5

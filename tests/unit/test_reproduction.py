@@ -1,0 +1,70 @@
+"""The page on what held of the papers' claims: as the recorded rows and the committed rules have it, and readable."""
+
+from pathlib import Path
+
+import pytest
+
+from gpukit.errors import InputError
+from gpukit.report.claims import TYPED, judge, read_claims
+from gpukit.report.publications import PUBLICATIONS
+from gpukit.report.reproduction import page, write_summary
+from gpukit.report.tables import make_table
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def verdict(claim, said="not decided", paper="gim", **changes):
+    row = {"publication": paper, "scale": "small", **dict.fromkeys(TYPED, ""), "claim": claim, "text": claim}
+    return (
+        row | {"section": "4.2", "printed": "9", "measured": "", "verdict": said, "why": "", "kind": "value"} | changes
+    )
+
+
+def test_the_committed_page_is_what_the_recorded_rows_give(tmp_path):
+    tables = []
+    for paper in PUBLICATIONS:
+        recorded = sorted((ROOT / "benchmarks/results/paper-small" / paper).glob("*.tsv"))
+        rows = make_table("items", [(f"{paper}/{path.stem}", str(path)) for path in recorded])
+        tables.append(judge(read_claims(str(ROOT / f"workflow/paper/claims/{paper}.tsv")), rows, paper, "small"))
+    assert page(tables) == (ROOT / "docs/reproduction.md").read_text(), "run `make reproduction`"
+    readme = (ROOT / "README.md").read_text()
+    (tmp_path / "README.md").write_text(readme)
+    write_summary(tables, str(tmp_path / "README.md"))
+    assert (tmp_path / "README.md").read_text() == readme, "run `make reproduction`"
+
+
+def test_every_claim_is_there_with_its_verdict():
+    kpar = [
+        verdict("fast|er", "contradicted", "kpar", measured="A 3", why="docs/kpar.md#index"),
+        verdict("sure", "reproduced", "kpar", why="tests/unit/test_x.py::test_y"),
+    ]
+    gim = [verdict("small", why="A: a stand-in"), verdict("large", why="holds on A; B, C: a stand-in", measured="A 3")]
+    lines = page([kpar, gim]).splitlines()
+    assert lines.index("## gIM") < lines.index("## kPAR"), "in the order of the documentation"
+    assert "| gIM | small | 0 | 0 | 2 |" in lines and "| kPAR | small | 1 | 1 | 0 |" in lines
+    assert "| fast\\|er (4.2) | 9 | A 3 | [kpar.md](kpar.md#index) |" in lines
+    assert "| sure (4.2) | 9 | by proof | `tests/unit/test_x.py::test_y` |" in lines
+    place = lines.index("**a stand-in**")
+    assert lines[place + 2 : place + 4] == ["- small (4.2)", "- large (4.2): A 3"]
+    assert "### kPAR: not decided" not in lines
+
+
+def test_the_table_goes_between_its_lines_alone(tmp_path):
+    text = tmp_path / "t.md"
+    text.write_text("before\n<!-- reproduction -->\nold\n<!-- /reproduction -->\nafter\n")
+    write_summary([[verdict("a", "reproduced")]], str(text))
+    lines = text.read_text().splitlines()
+    assert (lines[0], lines[1], lines[-2], lines[-1]) == (
+        "before", "<!-- reproduction -->", "<!-- /reproduction -->", "after"
+    )  # fmt: skip
+    assert lines[4:-2] == ["| gIM | small | 1 | 0 | 0 |"]
+    text.write_text("nothing\n")
+    with pytest.raises(InputError, match="lacks the lines <!-- reproduction -->"):
+        write_summary([[verdict("a")]], str(text))
+    assert text.read_text() == "nothing\n"
+
+
+def test_a_table_is_of_one_paper_and_no_paper_has_two():
+    for tables in ([[]], [[verdict("a"), verdict("b", paper="kpar")]], [[verdict("a")], [verdict("b")]]):
+        with pytest.raises(InputError, match="give one for each paper"):
+            page(tables)
