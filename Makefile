@@ -91,7 +91,7 @@ reproduction: $(VENV)/.stamp-demo
 	@mkdir -p results/reproduction
 	for paper in $(PAPERS); do \
 	  printf 'report table items'; \
-	  for item in $(RECORDED)/$$paper/*-*.tsv $(RECORDED)/$$paper/items/*.tsv; do \
+	  for item in $(RECORDED)/$$paper/*.tsv $(RECORDED)/$$paper/items/*.tsv; do \
 	    if [ -e $$item ]; then printf " $$paper/%s=%s" $$(basename $$item .tsv) $$item; fi; \
 	  done; \
 	  echo " --out results/reproduction/$$paper-items.tsv"; \
