@@ -25,7 +25,10 @@ def merit(
     batch: options.BatchOption = None,
     models: options.DiffusionOption = "ic,lt",
     methods: Annotated[
-        str, option("--methods", "Of merit, printed, redrawn, segmented, gamcss, pasti, asti; with commas.")
+        str,
+        option(
+            "--methods", "Of merit, reused, printed, redrawn, segmented, gamcss, pasti, pasti-4, asti; with commas."
+        ),
     ] = "merit,segmented",
     certificates: Annotated[str, option("--certificates", "Of fresh, paper; with commas.")] = "fresh",
     groups: Annotated[str, option("--groups", "β of the update, with commas between them.")] = "1",

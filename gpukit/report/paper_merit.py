@@ -7,7 +7,8 @@ from gpukit.report.observations import Item, Observation, Tables, means, measure
 from gpukit.report.records import WHERE, Row, of, record_of, values, work_seconds
 
 NAMES = {"merit": "MERIT", "segmented": "MERIT, sets anew", "gamcss": "GAMCSS", "pasti": "PASTI", "asti": "ASTI"}
-NAMES |= {"once": "all seeds at once", "printed": "MERIT as printed", "redrawn": "MERIT, the same sets anew"}
+NAMES |= {"pasti-4": "PASTI-4", "reused": "MERIT, the paper's certificate", "printed": "MERIT as printed"}
+NAMES |= {"once": "all seeds at once", "redrawn": "MERIT, the same sets anew"}
 
 PARTS = {"creation": ("generate", "judge"), "update": ("update",)}
 """The parts of the time that the paper shows, by the phases they consist of; all else is ``other``."""
@@ -15,7 +16,7 @@ PARTS = {"creation": ("generate", "judge"), "update": ("update",)}
 _PART_NAMES = {f"{method}, {part}": f"{name}: {part}" for method, name in NAMES.items() for part in (*PARTS, "other")}
 NAMES |= _PART_NAMES
 
-OURS = ("merit", "redrawn", "segmented", "printed")
+OURS = ("merit", "reused", "redrawn", "segmented", "printed")
 """Methods that are variants of MERIT, not its competitors."""
 
 OUTSIDE = ("diffuse", "transfer")

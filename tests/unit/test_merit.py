@@ -17,6 +17,7 @@ from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, ReplayedWorld, SimulatedWorld
 from gpukit.merit.bounds import JUDGES, SERVES, judging, max_coverage, plan
 from gpukit.merit.factory import make_sets
+from gpukit.merit.paper.baselines import configure
 from gpukit.merit.paper.factory import Campaign, simulate
 from gpukit.merit.policy import JUDGE_FIRST, Policy
 from gpukit.merit.residual import Residual
@@ -401,6 +402,19 @@ def test_a_record_replays_a_campaign(graph):
         simulate(graph, params, ReplayedWorld(records[:1]))
     with pytest.raises(InputError, match="does not hold the seeds"):
         simulate(graph, replace(params, seed=1), ReplayedWorld(records))
+
+
+def test_competitors_have_the_threads_in_print_or_what_there_is():
+    params = Params(10, 4)
+    for there, wanted in ((16, (16, 4, 1)), (2, (2, 2, 1))):
+        device = Device("cpu", "", (), there, "")
+        assert tuple(configure(name, params, device)[1].threads for name in ("pasti", "pasti-4", "asti")) == wanted
+    changed = {name: configure(name, params, device)[0] for name in ("merit", "reused", "printed")}
+    assert {name: (one.update, one.certificate) for name, one in changed.items()} == {
+        "merit": ("coupled", "fresh"),
+        "reused": ("coupled", "paper"),
+        "printed": ("paper", "paper"),
+    }
 
 
 def test_refusals(graph):

@@ -19,24 +19,31 @@ class Method:
     options : dict
         What it changes in the parameters.
     place : str
-        ``any``, ``thread`` (one CPU thread), ``threads`` (all of them) or ``cuda``.
+        ``any``, ``threads`` (of the CPU) or ``cuda``.
+    thread_limit : int
+        CPU threads at most; 0: all.
     """
 
     meaning: str
     options: dict[str, Any]
     place: str = "any"
+    thread_limit: int = 0
 
 
 _ANEW = {"update": "regenerate", "ids": "fresh"}
 
 METHODS: dict[str, Method] = {
     "merit": Method("sets keep their coins from round to round", {"update": "coupled"}),
-    "printed": Method("sets are updated as printed (biased)", {"update": "paper"}, "threads"),
+    "reused": Method("batches are certified on the sets they were chosen from, as printed", {"certificate": "paper"}),
+    "printed": Method(
+        "update (biased) and certificate as printed", {"update": "paper", "certificate": "paper"}, "threads"
+    ),
     "redrawn": Method("MERIT's sets, each drawn again every round: the same campaign", {"update": "regenerate"}),
     "segmented": Method("MERIT's storage, other sets every round", _ANEW),
     "gamcss": Method("a GPU draws all sets anew, as gIM does, into one array", {**_ANEW, "storage": "global"}, "cuda"),
     "pasti": Method("CPU threads draw all sets anew", _ANEW, "threads"),
-    "asti": Method("one CPU thread draws all sets anew", _ANEW, "thread"),
+    "pasti-4": Method("four CPU threads draw all sets anew", _ANEW, "threads", 4),
+    "asti": Method("one CPU thread draws all sets anew", _ANEW, "threads", 1),
 }
 """Section 5 of the paper, its ablation of figures 11 to 15 (``segmented``), and what the update is worth by itself
 (``redrawn``); ``nonadaptive.py`` is apart."""
@@ -58,5 +65,5 @@ def configure(name: str, params: Params, device: Device) -> tuple[Params, Device
     asked = replace(params, **method.options)
     if method.place in ("any", "cuda"):
         return asked, device
-    threads = 1 if method.place == "thread" else device.threads
+    threads = min(method.thread_limit or device.threads, device.threads)
     return asked, Device("cpu", cpu_name(), (), threads, f"{name} runs there")
