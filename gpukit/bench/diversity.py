@@ -34,7 +34,7 @@ PRETENDED = 4
 """Devices of the simulation: as many as the paper has GPUs."""
 
 SAMPLED = ("bc-div", "pgl-div")
-"""Methods that are timed on a sample, because they take launches for each vertex."""
+"""Methods that can be timed on a sample, because they extract ego-networks by one thread."""
 
 
 def warm(function: Callable[[], Any], repeat: int, device: Device) -> tuple[dict[str, Any], Any]:
@@ -102,7 +102,7 @@ class Bench:
         t : int
             Length of the search's answer.
         sample : int
-            Vertices that methods of launches for each vertex are timed on.
+            Vertices that methods with an extraction by one thread are timed on; 0: all.
 
         Returns
         -------
@@ -172,8 +172,8 @@ class Bench:
         return makespan(degrees, edges**1.5, PRETENDED, self.balance)
 
     def _sampled(self, params: Params, sample: int) -> dict[str, Any]:
-        """Time decomposition ego by ego on vertices spread evenly over the order of cost."""
-        count = min(sample, self.graph.n)
+        """Time the decomposition of ego-networks of vertices spread evenly over the order of cost."""
+        count = min(sample or self.graph.n, self.graph.n)
         plain = build_network(self.graph, self.device.threads)
         by_cost = plain.order[np.argsort(plain.cost, kind="stable")]
         vertices = by_cost[(np.arange(count) + 0.5).astype(np.int64) * self.graph.n // count]

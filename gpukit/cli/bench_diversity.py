@@ -34,7 +34,7 @@ def diversity(
     k: Annotated[str, option("-k --k", "Thresholds, with commas between them.")] = "4",
     t: TOption = None,
     undirected: UndirectedOption = False,
-    sample: Annotated[int, option("--sample", "Vertices that bc-div and pgl-div are timed on.", min=1)] = 200,
+    sample: Annotated[int, option("--sample", "Vertices that bc-div and pgl-div are timed on; 0: all.", min=0)] = 0,
     repeat: RepeatOption = 7,
     kept: Kept,
 ) -> None:

@@ -36,7 +36,7 @@ def _timed(record: dict[str, Any], run: dict[str, Any]) -> Iterator[Row]:
         yield row | measure("time over that of an even share", "1", run["makespan"])
         return
     scaled = run["of"] / run["vertices"] if "of" in run else 1.0
-    row["sampled"] = run.get("vertices", 0)
+    row["sampled"] = run["vertices"] if scaled > 1 else 0
     for spent in run["ms"]["each"]:
         yield row | measure("time", "s", spent * scaled / 1e3)
 

@@ -9,6 +9,7 @@ from oracles import diversity as oracle
 
 from gpukit.diversity import Params, as_undirected, build_network, ego_trussness, search
 from gpukit.diversity.decomposition import decompose, truss_numbers
+from gpukit.diversity.paper import baselines
 from gpukit.diversity.paper.baselines import EgoByEgo
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
@@ -259,7 +260,9 @@ def test_decomposition_of_wiki_vote(wiki):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_baselines_find_the_same(model):
+@pytest.mark.parametrize("batch", [baselines.BATCH, 60, 1], ids=["whole", "cut", "one by one"])
+def test_baselines_find_the_same(model, batch, monkeypatch):
+    monkeypatch.setattr(baselines, "BATCH", batch)
     for key in range(12):
         graph = undirected(*random_edges(key))
         network, full = build_network(graph), build_network(graph, 2, full=True)

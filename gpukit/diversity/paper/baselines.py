@@ -1,4 +1,4 @@
-"""Decomposition of ego-networks one by one, as BC-Div and PGL-Div do (section 7, experiment 3).
+"""Decomposition of ego-networks as BC-Div and PGL-Div do (section 7, experiment 3).
 
 CPU-Div and MCPU-Div are ``build_network(graph, threads, full=True)`` with one and more threads.
 """
@@ -11,17 +11,21 @@ from scipy.sparse.csgraph import connected_components
 
 from gpukit.device.select import Device
 from gpukit.diversity.decomposition import core_numbers, truss_numbers
-from gpukit.diversity.egos import extract
-from gpukit.diversity.problem import Params
+from gpukit.diversity.egos import EgoNetworks, extract
+from gpukit.diversity.problem import Params, running
 from gpukit.graph.csr import Graph
+
+BATCH = 1 << 27
+"""Edges of ego-networks (both directions, bounded from above by degrees) that are decomposed together."""
 
 
 @dataclass(frozen=True, eq=False)
 class EgoByEgo:
-    """Scores by a decomposition made for whole graphs, applied to one extracted ego-network after the other.
+    """Scores by a decomposition made for whole graphs, applied to extracted ego-networks.
 
     BC-Div with ``core`` (k-core decomposition of Ahmad et al., 2023, in this project's form), PGL-Div with ``truss``
-    (Almasri et al., 2019). Extraction is sequential. For comparison: each ego-network costs some launches.
+    (Almasri et al., 2019). Extraction is sequential, as in the paper. Ego-networks side by side are one graph whose
+    decomposition is that of each, so a batch takes as many launches as one ego-network would.
 
     Attributes
     ----------
@@ -36,25 +40,33 @@ class EgoByEgo:
 
     def scores(self, vertices: np.ndarray, params: Params) -> np.ndarray:
         """Return the number of contexts of each vertex (int32); ``comp`` needs no decomposition."""
-        egos, found = extract(self.graph, vertices), np.zeros(len(vertices), np.int32)
-        for place in range(len(vertices)):
-            starts = egos.indptr[egos.node_begin[place] : egos.node_begin[place + 1] + 1]
-            inner = Graph(starts - starts[0], egos.indices[starts[0] : starts[-1]], undirected=True)
-            found[place] = self._count(inner, params)
-        return found
+        degrees = np.diff(self.graph.indptr)
+        around = np.diff(running(degrees[self.graph.indices])[self.graph.indptr])
+        cuts = np.flatnonzero(np.diff(running(around[vertices])[1:] // BATCH)) + 1
+        parts = np.split(np.asarray(vertices, np.int32), cuts)
+        return np.concatenate([self._count(extract(self.graph, part), params) for part in parts])
 
-    def _count(self, ego: Graph, params: Params) -> int:
-        """Return the number of contexts in one ego-network."""
-        tails, heads = np.repeat(np.arange(ego.n), np.diff(ego.indptr)), ego.indices
-        members, kept = np.ones(ego.n, np.bool_), np.ones(ego.m, np.bool_)
+    def _count(self, egos: EgoNetworks, params: Params) -> np.ndarray:
+        """Return the number of contexts in each ego-network."""
+        centres, rows = len(egos.centres), len(egos.nodes)
+        if not rows:
+            return np.zeros(centres, np.int32)
+        owner = np.repeat(np.arange(centres), np.diff(egos.node_begin))
+        tails = np.repeat(np.arange(rows, dtype=np.int32), np.diff(egos.indptr))
+        heads = (egos.indices + egos.node_begin[owner[tails]]).astype(np.int32)
+        together = Graph(egos.indptr, heads, undirected=True)
+        members, kept = np.ones(rows, np.bool_), np.ones(len(tails), np.bool_)
         if params.model == "core":
-            members = core_numbers(ego, self.device) >= params.k
+            members = core_numbers(together, self.device) >= params.k
             kept = members[tails] & members[heads]
         elif params.model == "truss":
-            tails, heads, trussness = truss_numbers(ego, self.device)
+            tails, heads, trussness = truss_numbers(together, self.device)
             kept = trussness >= params.k
-            members = np.isin(np.arange(ego.n), (tails[kept], heads[kept]))
-        matrix = csr_array((np.ones(kept.sum(), np.int8), (tails[kept], heads[kept])), shape=(ego.n, ego.n))
-        _, labels = connected_components(matrix, directed=False)
-        sizes = np.bincount(labels[members])
-        return int(np.count_nonzero(sizes >= (params.k if params.model == "comp" else 1)))
+            members = np.zeros(rows, np.bool_)
+            members[tails[kept]] = members[heads[kept]] = True
+        matrix = csr_array((np.ones(kept.sum(), np.int8), (tails[kept], heads[kept])), shape=(rows, rows))
+        number, labels = connected_components(matrix, directed=False)
+        sizes, owners = np.bincount(labels[members], minlength=number), np.zeros(number, np.int64)
+        owners[labels] = owner
+        contexts = sizes >= (params.k if params.model == "comp" else 1)
+        return np.bincount(owners[contexts], minlength=centres).astype(np.int32)
