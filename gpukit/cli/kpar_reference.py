@@ -56,10 +56,14 @@ def baseline(
     out: AnswersOption = None,
     alpha: AlphaOption = settings.KPAR_ALPHA,
     epsilon: EpsilonOption = settings.KPAR_EPSILON,
+    delta: Annotated[
+        int, option("--delta D", "Scores above D/n have the relative error: 1 in FORA's paper, 16 in kPAR's.", min=1)
+    ] = 1,
     weighted: WeightedOption = False,
 ) -> None:
     """Answer by a method the paper compares with."""
-    run.params = {"k": queries.k, "alpha": alpha, "epsilon": epsilon, "method": method, "weighted": weighted}
+    run.params = {"k": queries.k, "alpha": alpha, "epsilon": epsilon, "method": method, "delta": delta}
+    run.params["weighted"] = weighted
     with run.phase("read"):
         from gpukit.kpar.problem import Params
 
@@ -80,11 +84,11 @@ def baseline(
     extra: dict[str, int] = {}
     if method == "fora":
         with run.phase("index"):
-            found = baselines.fora_index(graph, asked, seed=run.seed, **placed)
+            found = baselines.fora_index(graph, asked, delta=delta, seed=run.seed, **placed)
         extra = {"index_bytes": int(found.places.nbytes + found.ends.nbytes)}
         with run.phase("query"):
             result = baselines.fora(graph, found, sources, k, **placed)
     else:
         with run.phase("query"):
-            result = baselines.monte_carlo(graph, sources, k, asked, seed=run.seed, **placed)
+            result = baselines.monte_carlo(graph, sources, k, asked, delta=delta, seed=run.seed, **placed)
     finish(run, sources, result, method, epsilon=epsilon, extra=extra)

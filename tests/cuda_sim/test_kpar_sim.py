@@ -171,8 +171,8 @@ def test_rank_and_index_equal_the_cpu(simulator, graph):
 def test_baselines_equal_the_cpu(simulator, random_graph, monkeypatch):
     from gpukit.kpar.paper import baselines, baselines_cuda
 
-    monkeypatch.setattr(baselines, "walks_needed", lambda n, params: 300)
-    monkeypatch.setattr(baselines_cuda, "walks_needed", lambda n, params: 300)
+    monkeypatch.setattr(baselines, "walks_needed", lambda n, params, delta: 300)
+    monkeypatch.setattr(baselines_cuda, "walks_needed", lambda n, params, delta: 300)
     graph = random_graph(15, 30, 8)
     sources = Sources.together([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
     cpu, gpu = baselines.fora_index(graph, seed=4), baselines_cuda.fora_index(graph, seed=4)

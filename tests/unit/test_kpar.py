@@ -357,14 +357,15 @@ def test_k_out_of_range(prepared, k):
         query(prepared, Sources.single([0]), k)
 
 
+@pytest.mark.parametrize("delta", [1, 16])
 @pytest.mark.parametrize("method", ["monte-carlo", "fora"])
-def test_baselines_are_close_to_the_truth(graph, method):
+def test_baselines_are_close_to_the_truth(graph, method, delta):
     sources = Sources.together([Sources.single([7]), Sources.weighted([1, 2], [1, 3])])
 
     def ask(k, threads):
         if method == "fora":
-            return fora(graph, fora_index(graph, seed=1), sources, k, threads=threads)
-        return monte_carlo(graph, sources, k, threads=threads, seed=1)
+            return fora(graph, fora_index(graph, delta=delta, seed=1), sources, k, threads=threads)
+        return monte_carlo(graph, sources, k, delta=delta, threads=threads, seed=1)
 
     found = ask(20, 2)
     assert answers(found) == answers(ask(20, 1))
@@ -373,8 +374,17 @@ def test_baselines_are_close_to_the_truth(graph, method):
     start[[1, 2]] = 0.25, 0.75
     for q, truth in enumerate((exact(graph, np.eye(graph.n)[7]), exact(graph, start))):
         nodes, scores = found.answer(q)
-        assert np.abs(scores - truth[nodes]).max() < 6 * math.sqrt(0.25 / 17_000)
+        assert np.abs(scores - truth[nodes]).max() < 6 * math.sqrt(0.25 * delta / 17_000)
         assert scores.sum() <= 1
+
+
+def test_a_larger_delta_takes_fewer_walks(graph):
+    one, sixteen = (baselines.walks_needed(graph.n, PARAMS, delta) for delta in (1, 16))
+    assert 15 * sixteen <= one <= 16 * sixteen
+    # A vertex has ⌈d·√(walks/m)⌉ of them.
+    stored = np.ceil(np.diff(graph.indptr) * math.sqrt(sixteen / graph.m))
+    found = np.diff(fora_index(graph, delta=16).places)
+    assert np.abs(found - stored).max() <= 1 and len(fora_index(graph).ends) > 2 * found.sum()
 
 
 def test_last_resort_and_printed_bounds_are_close_to_the_truth(graph, prepared):

@@ -36,12 +36,15 @@ def _count(edges, chances, seed, tag, walks, vertex, value, extra, found, reache
     return met
 
 
-def walks_needed(n: int, params: Params) -> int:
-    """Return (2ε/3 + 2)·ln(2/p_f)/(ε²·δ), δ = p_f = 1/n: walks for relative error ε where π > δ (FORA, KDD 2017)."""
+def walks_needed(n: int, params: Params, delta: int = 1) -> int:
+    """Return how many walks have relative error ε where π > δ: (2ε/3 + 2)·ln(2/p_f)/(ε²·δ) (FORA, KDD 2017).
+
+    p_f is 1/n and δ is ``delta``/n: 1/n in FORA's paper, 16/n in kPAR's (section 5.1).
+    """
     with localcontext() as context:
         context.prec = 40
         e = Decimal(repr(params.epsilon))
-        return int((2 * e / 3 + 2) * Decimal(2 * n).ln() * n / (e * e)) + 1
+        return int((2 * e / 3 + 2) * Decimal(2 * n).ln() * n / (e * e * delta)) + 1
 
 
 def shares_of_walks(mass: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -68,7 +71,14 @@ def shares_of_walks(mass: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarra
 
 
 def monte_carlo(
-    graph: Graph, sources: Sources, k: int, params: Params | None = None, *, seed: int = 0, threads: int = 1
+    graph: Graph,
+    sources: Sources,
+    k: int,
+    params: Params | None = None,
+    *,
+    delta: int = 1,
+    seed: int = 0,
+    threads: int = 1,
 ) -> Result:
     """Answer by counting where walks from the sources end.
 
@@ -80,6 +90,8 @@ def monte_carlo(
     k : int
         Length of an answer, 1 … n.
     params : Params, optional
+    delta : int
+        δ in units of 1/n, at least 1.
     seed, threads : int
         The answer does not depend on the threads.
 
@@ -95,7 +107,7 @@ def monte_carlo(
     """
     params = params or Params()
     check_k(k, graph.n)
-    total = walks_needed(graph.n, params)
+    total = walks_needed(graph.n, params, delta)
     chances = chances_for(graph, params)
     common = (edges_of(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
 
@@ -165,17 +177,17 @@ def _draw(edges, chances, seed, tag, places, first, last, ends):
             )
 
 
-def fora_settings(graph: Graph, params: Params) -> tuple[int, int]:
-    """Return r_max of equation (5) with δ = p_f = 1/n, and the residue a walk may stand for, in units of 2**-62."""
-    worth = ONE // walks_needed(graph.n, params)
+def fora_settings(graph: Graph, params: Params, delta: int) -> tuple[int, int]:
+    """Return r_max of equation (5), δ in units of 1/n, and the residue a walk may stand for, in units of 2**-62."""
+    worth = ONE // walks_needed(graph.n, params, delta)
     # Equation (5): r_max² = ε²·δ/(m·(2ε/3 + 2)·ln(2/p_f)), which is 1/(m · walks).
     return math.isqrt(ONE * worth // max(graph.m, 1)), worth
 
 
-def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, threads: int = 1) -> Fora:
-    """Draw the walks of FORA+: ⌈d·r_max / worth⌉ from each vertex, r_max of equation (5) with δ = p_f = 1/n."""
+def fora_index(graph: Graph, params: Params | None = None, *, delta: int = 1, seed: int = 0, threads: int = 1) -> Fora:
+    """Draw the walks of FORA+: ⌈d·r_max / worth⌉ from each vertex, r_max of equation (5), p_f = 1/n, δ = delta/n."""
     params = params or Params()
-    limit, worth = fora_settings(graph, params)
+    limit, worth = fora_settings(graph, params, delta)
     places = begins(-(-np.diff(graph.indptr) * limit // worth))
     ends = np.empty(places[-1], np.int32)
     chances = chances_for(graph, params)
@@ -283,8 +295,8 @@ def _fora(edges, chances, settings, vertices, mass, room):
 def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 1) -> Result:
     """Answer by FORA+: push to r_max, in synchronous rounds, then as many stored walks as the residue needs.
 
-    The whole distribution is estimated at δ = 1/n and its k best are returned: the single-source form, without the
-    rounds of growing accuracy that the authors' top-k form stops early by.
+    The whole distribution is estimated at the index's δ, and its k best are returned: the single-source form without
+    the rounds of growing accuracy that the authors' top-k form stops early by.
 
     Parameters and errors are those of :func:`monte_carlo`.
     """

@@ -22,10 +22,10 @@ def _drawn(graph: Graph, params: Params, seed: int) -> tuple:
     return *edges_of(graph, params), np.uint64(seed), stream_tag(Stream.WALK, ROUND)
 
 
-def fora_index(graph: Graph, params: Params | None = None, *, seed: int = 0, gpu: int = 0) -> Fora:
+def fora_index(graph: Graph, params: Params | None = None, *, delta: int = 1, seed: int = 0, gpu: int = 0) -> Fora:
     """Draw the walks of FORA+ as :func:`gpukit.kpar.paper.baselines.fora_index` does; arrays stay on the GPU."""
     params = params or Params()
-    limit, worth = fora_settings(graph, params)
+    limit, worth = fora_settings(graph, params, delta)
     with on_gpu(gpu):
         graph = on_device(graph)
         places = xp.zeros(graph.n + 1, np.int64)
@@ -79,12 +79,12 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, gpu: int = 0) -
 
 
 def monte_carlo(
-    graph: Graph, sources: Sources, k: int, params: Params | None = None, *, seed: int = 0, gpu: int = 0
+    graph: Graph, sources: Sources, k: int, params: Params | None = None, *, delta: int = 1, seed: int = 0, gpu: int = 0
 ) -> Result:
     """Answer by walks as :func:`gpukit.kpar.paper.baselines.monte_carlo` does."""
     params = params or Params()
     check_k(k, graph.n)
-    total = walks_needed(graph.n, params)
+    total = walks_needed(graph.n, params, delta)
     answers: list[tuple[Any, Any]] = []
     with on_gpu(gpu):
         graph = on_device(graph)
