@@ -10,6 +10,7 @@ from gpukit.api.results import Content, Label, path_of
 from gpukit.api.session import Progress, Session
 from gpukit.api.vertices import quoted
 from gpukit.errors import UsageError
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -133,7 +134,7 @@ class Graph(Content):
     def lines(self) -> list[str]:
         """Return what is printed of it."""
         how = "undirected" if self.undirected else "directed"
-        return [f"Graph: {self.n:,} vertices, {self.m:,} edges, weights {self.weights}, {how}"]
+        return [f"Graph: {counted(self.n, 'vertex')}, {counted(self.m, 'edge')}, weights {self.weights}, {how}"]
 
     def __len__(self) -> int:
         return self.n

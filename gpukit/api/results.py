@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import UsageError, WrongType
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -226,7 +227,7 @@ class Seeds(Answer):
 
     def lines(self) -> list[str]:
         """Return what is printed of it."""
-        told = [f"Seeds: {len(self):,} of {self.artifact.attributes['n']:,} vertices, by {self.method}"]
+        told = [f"Seeds: {len(self):,} of {counted(self.artifact.attributes['n'], 'vertex')}, by {self.method}"]
         told.append(f"seeds      {cut(self.seeds)}")
         if self.spread_estimate is not None:
             told.append(f"spread     {self.spread_estimate:,.2f} (estimate)")
@@ -332,7 +333,7 @@ class TopK(Answer):
     def lines(self) -> list[str]:
         """Return what is printed of it."""
         a = self.artifact.attributes
-        told = [f"TopK: {len(self):,} queries, k = {a['k']}, α = {a['alpha']}"]
+        told = [f"TopK: {counted(len(self), 'query')}, k = {a['k']}, α = {a['alpha']}"]
         for number, answer in enumerate(self.answers[:SHOWN], 1):
             told.append(f"query {number}: " + cut([f"{vertex} ({score:.4g})" for vertex, score in answer]))
         return told
@@ -377,5 +378,5 @@ class Diversity(Answer):
     def lines(self) -> list[str]:
         """Return what is printed of it."""
         a = self.artifact.attributes
-        told = [f"Diversity: the {len(self):,} best of {a['n']:,} vertices, {a['model']}, k = {a['k']}"]
+        told = [f"Diversity: the {len(self):,} best of {counted(a['n'], 'vertex')}, {a['model']}, k = {a['k']}"]
         return [*told, cut([f"{vertex} ({score})" for vertex, score in self.scores.items()])]

@@ -14,6 +14,7 @@ from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import DeviceError, UsageError, WrongType
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,7 +142,7 @@ class Session:
         self.timer.sync = synchroniser(device)
         self.device = device
         where = (
-            f"{len(device.gpus)} × {device.name}" if device.kind == "cuda" else f"{threads} thread(s) of {device.name}"
+            f"{len(device.gpus)} × {device.name}" if device.kind == "cuda" else f"{counted(threads, 'thread')} of {device.name}"
         )
         _log.info("device %s: %s (%s)", device.kind, where, device.reason)
         return device

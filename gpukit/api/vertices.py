@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpukit.api.results import Label
 from gpukit.api.session import whole
 from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +90,7 @@ def _label(graph: "Graph", vertex: Any, what: str) -> Label:
     number = int(vertex)
     if not 0 <= number < 2**63:
         raise InputError(
-            f"vertex {number} is not in the graph (it has {graph.n} vertices); give original ids of the edge list"
+            f"vertex {number} is not in the graph (it has {counted(graph.n, 'vertex')}); give original ids of the edge list"
         )
     return number
 

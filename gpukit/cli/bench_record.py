@@ -13,6 +13,7 @@ from gpukit.cli.common import Run
 from gpukit.device.select import Device
 from gpukit.errors import ComparisonFailed, InputError
 from gpukit.files import write_text
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     from gpukit.bench.compare import Comparison
@@ -145,7 +146,7 @@ def _read_old(path: Path, benchmark: str, device: Device) -> dict[str, Any]:
 def _place(device: Mapping[str, Any]) -> str:
     """Return what must be the same of two devices for their times to be comparable."""
     if device["kind"] == "cpu":
-        return f"{int(device['threads'])} thread(s) of {device['name']}"
+        return f"{counted(int(device['threads']), 'thread')} of {device['name']}"
     return f"{len(device['gpus'])} × {device['name']}"
 
 

@@ -14,6 +14,7 @@ from gpukit.api.vertices import quoted
 from gpukit.device.memory import limit_data, unlimit_data
 from gpukit.device.select import Device
 from gpukit.files import write_text
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,7 +142,7 @@ class Run(Session):
             return
         lines = dict(summary if summary is not None else record)
         if graph is not None:
-            lines["graph"] = f"{graph.n:,} vertices, {graph.m:,} edges"
+            lines["graph"] = f"{counted(graph.n, 'vertex')}, {counted(graph.m, 'edge')}"
         lines["time"] = ", ".join(f"{name} {value:.3f} s" for name, value in self._seconds().items())
         if self.out is not None:
             lines["written"] = self.out

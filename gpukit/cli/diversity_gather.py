@@ -6,6 +6,7 @@ from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import PartsArgument
 from gpukit.cli.parts import join_offsets, read_parts
+from gpukit.wording import counted
 
 SHOWN = 10
 """Vertices of an answer that people see."""
@@ -40,5 +41,5 @@ def gather(run: Run, files: PartsArgument) -> None:
 
 def found_lines(top: list[dict[str, Any]]) -> dict[str, str]:
     """Return what people read of the vertices of an answer: the first of them, and that there are more."""
-    lines = {f"vertex {one['vertex']}": f"{one['score']} contexts" for one in top[:SHOWN]}
-    return lines | ({"not shown": f"{len(top) - SHOWN:,} more vertices (--json has all)"} if len(top) > SHOWN else {})
+    lines = {f"vertex {one['vertex']}": counted(one["score"], "context") for one in top[:SHOWN]}
+    return lines | ({"not shown": f"{len(top) - SHOWN:,} more (--json has all)"} if len(top) > SHOWN else {})

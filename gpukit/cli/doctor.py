@@ -15,6 +15,7 @@ from gpukit.cli.common import Run, print_json
 from gpukit.device import select
 from gpukit.device.memory import host_free_bytes, readable
 from gpukit.errors import ComparisonFailed, DeviceError
+from gpukit.wording import counted
 
 PACKAGES = (
     "numpy",
@@ -143,7 +144,7 @@ def _print(report: dict[str, Any]) -> None:
     print("devices")
     for device in report["devices"]:
         if device["kind"] == "cpu":
-            print(f"  cpu      {device['name']}, {device['threads']} thread(s), {readable(device['memory_free'])} free")
+            print(f"  cpu      {device['name']}, {counted(device['threads'], 'thread')}, {readable(device['memory_free'])} free")
         else:
             size = readable(device["memory"])
             print(f"  cuda {device['index']:<3} {device['name']}, {size}, compute {device['capability']}")

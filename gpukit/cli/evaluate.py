@@ -12,6 +12,7 @@ from gpukit.cli.common import Run
 from gpukit.cli.options import MODEL, GraphArgument, MetricsOption, ModelOption, argument, option
 from gpukit.cli.vertices import is_vertex_id, listed_vertices, vertex_list
 from gpukit.errors import ComparisonFailed, InputError, UsageError
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -67,7 +68,7 @@ def spread(
     if run.out is not None:
         run.put(artifact)
     runs = points[-1]["runs"]
-    shown = {f"spread of {p['k']} seeds": f"{p['spread']:.2f} ± {2 * p['stderr']:.2f}" for p in points}
+    shown = {f"spread of {counted(p['k'], 'seed')}": f"{p['spread']:.2f} ± {2 * p['stderr']:.2f}" for p in points}
     curve = [{name: one[name] for name in ("k", "spread", "stderr")} for one in points]
     record = {**points[-1], "curve": curve} | ({} if error is None else {"error": reached})
     record |= {"seeds_params": asked} if asked else {}

@@ -1,6 +1,7 @@
 """Structural diversity in the report: its tables, figures and section of the page."""
 
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 from gpukit.errors import InputError
@@ -147,7 +148,7 @@ def section(parts: Parts) -> dict[str, Any]:
     graphs: dict[str, dict[str, Any]] = {}
     for run in parts.rows("diversity-runs"):
         instance = (run["graph"], run["model"])
-        vertices = of(top, graph=run["graph"], model=run["model"])[:SHOWN]
+        vertices = of(top, graph=run["graph"], model=run["model"])
         if instance not in checks or not vertices:
             raise InputError(f"the tables of checks and of vertices lack rows of {run['model']} on {run['graph']}")
         graph = graphs.setdefault(
@@ -161,10 +162,12 @@ def section(parts: Parts) -> dict[str, Any]:
                 "run": run,
                 "check": check,
                 "wrong": sum(check[kind] for kind in MISTAKES),
-                "top": vertices,
+                "top": [row for row in vertices if row["score"]][:SHOWN],  # without a circle nobody is anybody's answer
                 "figure": parts.figure(f"ego/{'/'.join(instance)}"),
             }
         )
+    for graph in graphs.values():
+        graph["places"] = list(zip_longest(*(model["top"] for model in graph["models"])))
     return {
         "graphs": list(graphs.values()),
         "scores": parts.figure("scores"),
@@ -177,4 +180,5 @@ def section(parts: Parts) -> dict[str, Any]:
 def _spans(top: list[Row]) -> str:
     """Say what the distribution of the scores shows."""
     many, best = sum(row["score"] > 1 for row in top), max(row["score"] for row in top)
-    return f"{many:,} of the {len(top):,} vertices listed have more than one circle; the most that any has is {best:,}."
+    have = "has" if many == 1 else "have"
+    return f"{many:,} of the {len(top):,} vertices listed {have} more than one circle; the most that any has is {best:,}."

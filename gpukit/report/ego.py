@@ -9,6 +9,7 @@ from gpukit.errors import InputError
 from gpukit.report.figure import draw, legend
 from gpukit.report.style import GRID, INK, MARKERS, MUTED, PAPER, SERIES
 from gpukit.report.text import label
+from gpukit.wording import counted
 
 MOST = 600
 """Neighbours that are drawn at most; the caption says so where there are more."""
@@ -63,7 +64,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
     place = np.full(len(nodes), -1)
     place[kept] = np.arange(len(kept))
     edges = place[edges[edges[:, 0] < edges[:, 1]]]
-    title = f"vertex {label(str(centre))}: {len(nodes):,} friends"
+    title = f"vertex {label(str(centre))}: {counted(len(nodes), 'friend')}"
     if len(kept) < len(nodes):
         title += f", {len(kept):,} of them drawn"
     _draw(edges[(edges >= 0).all(axis=1)], circle[kept], title, path)
@@ -150,7 +151,7 @@ def _draw(edges: np.ndarray, circle: np.ndarray, title: str, path: str) -> None:
             _lines(axes, position, edges[inside & (circle[edges[:, 0]] == number)], colour, 0.45)
             full: dict[str, Any] = {"color": colour, "marker": marker, "edgecolors": PAPER, "linewidths": 0.6}
             axes.scatter(*points.T, s=dot, zorder=4, **full)
-            axes.scatter([], [], s=32, label=f"circle {number + 1}: {len(points)} friends", **full)
+            axes.scatter([], [], s=32, label=f"circle {number + 1}: {counted(len(points), 'friend')}", **full)
         if loose.any():
             axes.scatter([], [], s=24, label=f"in no circle: {loose.sum()}", **ring)
         axes.margins(0.06)

@@ -16,6 +16,7 @@ from gpukit.report import diversity, gim, imgpu, kpar, merit, paper, paper_page
 from gpukit.report.parts import Parts
 from gpukit.report.records import Row, device_name
 from gpukit.report.text import printable
+from gpukit.wording import counted
 
 PACKAGES = ("numba", "numpy", "scipy", "h5py", "snakemake")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -107,6 +108,7 @@ def write_page(
     )
     environment.filters |= {
         "count": _count,
+        "counted": counted,
         "number": _number,
         "percent": _percent,
         "share": _share,

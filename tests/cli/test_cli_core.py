@@ -258,8 +258,8 @@ def test_nobody_reads_on(tmp_path: Path, words: list[str]) -> None:
     ("closed", "code", "out", "err"),
     [
         (">&-", 2, "", "gpukit: error: standard output is closed; give it a place, if only /dev/null\n"),
-        ("2>&-", 0, "2 vertices, 1 edges", ""),
-        ("<&- 2>&-", 0, "2 vertices, 1 edges", ""),
+        ("2>&-", 0, "2 vertices, 1 edge", ""),
+        ("<&- 2>&-", 0, "2 vertices, 1 edge", ""),
         ("<&- >&- 2>&-", 2, "", ""),
     ],
 )
@@ -342,7 +342,7 @@ def test_json_is_one_object_with_the_common_keys(command, tmp_path: Path) -> Non
 
 def test_summary_for_people(command, tmp_path: Path) -> None:
     code, out, _ = command(sample, "--out", str(tmp_path / "x.h5"), "--device", "cpu")
-    assert code == 0 and "2 vertices, 1 edges" in out and str(tmp_path / "x.h5") in out
+    assert code == 0 and "2 vertices, 1 edge" in out and str(tmp_path / "x.h5") in out
 
 
 def test_auto_says_why(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ def test_decompose(capsys, folder):
 
 def test_what_people_do_not_see_is_said():
     found = found_lines([{"vertex": v, "score": 20 - v} for v in range(12)])
-    assert list(found.items())[-2:] == [("vertex 9", "11 contexts"), ("not shown", "2 more vertices (--json has all)")]
+    assert list(found.items())[-2:] == [("vertex 9", "11 contexts"), ("not shown", "2 more (--json has all)")]
     assert list(found_lines([{"vertex": v, "score": 1} for v in range(10)])) == [f"vertex {v}" for v in range(10)]
 
 

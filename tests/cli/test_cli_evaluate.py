@@ -114,7 +114,7 @@ def test_summary_for_people(capsys, folder, graph):
     code, out, _ = _run(capsys, *words)
     assert code == 0
     first, second = out.splitlines()[:2]
-    assert first == f"spread of 1 seeds  {record['spread']:.2f} ± {2 * record['stderr']:.2f}"
+    assert first == f"spread of 1 seed  {record['spread']:.2f} ± {2 * record['stderr']:.2f}"
     assert second.endswith("100; ± is two standard errors")
 
 

@@ -9,9 +9,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "gpukit"
 SYSTEMS = {"gim", "imgpu", "kpar", "merit", "diversity"}
-BASE = {"errors", "settings", "files", "graph", "device", "worlds"}
+BASE = {"errors", "wording", "settings", "files", "graph", "device", "worlds"}
 ALLOWED = {
     "errors": set(),
+    "wording": set(),
     "settings": {"errors"},
     "files": {"errors", "pending"},
     "pending": {"errors"},

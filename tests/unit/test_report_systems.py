@@ -15,6 +15,7 @@ from gpukit.graph.csr import Weights
 from gpukit.report import diversity, ego, imgpu, kpar
 from gpukit.report.page import write_page
 from gpukit.report.tables import make_table, read_table, write_table
+from gpukit.wording import counted
 
 DRAWN_FROM = ("kpar-queries", "kpar-quality", "kpar-arrivals", "diversity-top", "diversity-runs")
 FRIENDS = [(1, v) for v in range(2, 12)] + [(2, 3), (2, 4), (3, 4), (5, 6), (6, 7), (5, 7), (7, 8), (10, 11)]
@@ -222,9 +223,25 @@ def test_page_shows_the_systems_that_are_there(folder, tables, figures):
     broken = tables | {"diversity-checks": [tables["diversity-checks"][0] | {"missed": 3}]}
     write_page(str(out), broken, figures)
     assert "The check found mistakes about 3 vertices" in " ".join(out.read_text().split())
+    none = [row | {"score": 0, "sizes": ""} for row in tables["diversity-top"]]
+    lonely = [tables["diversity-runs"][0] | {"score_best": 0, "score_last": 0}]
+    write_page(str(out), tables | {"diversity-top": none, "diversity-runs": lonely}, figures)
+    text = " ".join(out.read_text().split())
+    assert "no <b>truss</b> among anybody's friends. A circle is" in text and "at least 1 friend in common" in text
+    assert "members)" not in text and "The first vertices of toy" not in text and "friends of vertex 10" not in text
+    one = [row | {"score": 1, "sizes": "1"} for row in tables["diversity-top"]]
+    lonely = [tables["diversity-runs"][0] | {"score_best": 1, "score_last": 1}]
+    write_page(str(out), tables | {"diversity-top": one, "diversity-runs": lonely}, figures)
+    text = " ".join(out.read_text().split())
+    assert "<b>1 truss</b> among the friends of vertex 10" in text and "(1 member)" in text
     alone = {kind: rows for kind, rows in tables.items() if not kind.startswith("diversity")}
     write_page(str(out), alone, figures)
     assert "spans circles" not in out.read_text()
+
+
+def test_numbers_have_their_nouns():
+    assert [counted(1, "vertex"), counted(1500, "other vertex")] == ["1 vertex", "1,500 other vertices"]
+    assert [counted(0, "query"), counted(2, "truss"), counted(3, "thread")] == ["0 queries", "2 trusses", "3 threads"]
 
 
 def test_page_needs_what_its_sections_show(folder, tables, figures):
