@@ -86,7 +86,7 @@ def import_edges(
     with session.phase("read"), session.progress("read") as update:
         listed = read_edges(edges, highest, update, text, limit)
         session.inputs = {} if listed.digest is None else {"edges": listed.digest}
-    understood = _told(listed, highest > 0)
+    understood = tell(listed, highest > 0)
     if (listed.ids is not None or listed.n is not None) and vertices is not None:
         kind = listed.said.get("format", "Matrix Market")
         raise UsageError(f"--vertices does not go with a {kind} file, which declares its vertices")
@@ -159,8 +159,11 @@ def need_edges(graph: "Graph") -> None:
         )
 
 
-def _told(listed: "EdgeList", weighted: bool) -> dict[str, Any]:
-    """Say what was understood of a text, in one line and then what may be a mistake; return it for the record."""
+def tell(listed: "EdgeList", weighted: bool, option: str = "--weights file") -> dict[str, Any]:
+    """Say what was understood of a text, in one line and then what may be a mistake; return it for the record.
+
+    ``option`` is the one that would read a third column.
+    """
     dialect, record = listed.dialect, listed.said
     if not record:
         return {}
@@ -179,8 +182,8 @@ def _told(listed: "EdgeList", weighted: bool) -> dict[str, Any]:
     if listed.columns > 2 and not weighted:
         first = min({0, 1, 2} - set(dialect.columns))
         _log.info(
-            "the lines have %d columns, the %s is not used; --weights file reads it",
-            listed.columns, ("first", "second", "third")[first],
+            "the lines have %d columns, the %s is not used; %s reads it",
+            listed.columns, ("first", "second", "third")[first], option,
         )  # fmt: skip
     if dialect.index:
         _log.info("the first column counts up, as an index does, and was read as ids; --columns 2,3 leaves it out")

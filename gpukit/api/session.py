@@ -141,9 +141,8 @@ class Session:
             device = replace(device, threads=threads)
         self.timer.sync = synchroniser(device)
         self.device = device
-        where = (
-            f"{len(device.gpus)} × {device.name}" if device.kind == "cuda" else f"{counted(threads, 'thread')} of {device.name}"
-        )
+        gpus = f"{len(device.gpus)} × {device.name}"
+        where = gpus if device.kind == "cuda" else f"{counted(threads, 'thread')} of {device.name}"
         _log.info("device %s: %s (%s)", device.kind, where, device.reason)
         return device
 

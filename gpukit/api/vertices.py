@@ -90,7 +90,8 @@ def _label(graph: "Graph", vertex: Any, what: str) -> Label:
     number = int(vertex)
     if not 0 <= number < 2**63:
         raise InputError(
-            f"vertex {number} is not in the graph (it has {counted(graph.n, 'vertex')}); give original ids of the edge list"
+            f"vertex {number} is not in the graph (it has {counted(graph.n, 'vertex')}); "
+            "give original ids of the edge list"
         )
     return number
 

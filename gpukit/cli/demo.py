@@ -12,9 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
+from gpukit.api.edges import tell
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import BothWaysOption, argument, option
+from gpukit.cli.options import BothWaysOption, ScaleOption, argument, option
 from gpukit.cli.workflow import source_of, write_workflow
 from gpukit.device.select import available_threads
 from gpukit.errors import InputError, UsageError
@@ -39,14 +40,15 @@ def demo(
         Path | None, option("--graph FILE", "An edge list of yours, in place of the graphs that ship with gpukit.")
     ] = None,
     undirected: BothWaysOption = False,
+    scale: ScaleOption = None,
 ) -> None:
     """Run every system on real graphs, check each answer by another method, and write a report: some minutes."""
     for package in NEEDED:
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"the demo needs the package {package}; install gpukit[workflow]")
-    if undirected and graph_file is None:
-        raise UsageError("--undirected is said of an edge list; name it by --graph")
-    own = None if graph_file is None else own_configuration(run, graph_file, undirected)
+    if graph_file is None and (undirected or scale):
+        raise UsageError(f"{'--undirected' if undirected else '--scale'} is said of an edge list; name it by --graph")
+    own = None if graph_file is None else own_configuration(run, graph_file, undirected, scale)
     if not (folder / "Snakefile").is_file():
         write_workflow(folder)
     elif any(_differs(folder, part) for part in ("Snakefile", "workflow/Snakefile")):
@@ -69,7 +71,7 @@ def _differs(folder: Path, part: str) -> bool:
     return not (folder / part).is_file() or (folder / part).read_bytes() != source_of(part).read_bytes()
 
 
-def own_configuration(run: Run, path: Path, undirected: bool) -> dict[str, Any]:
+def own_configuration(run: Run, path: Path, undirected: bool, scale: str | None = None) -> dict[str, Any]:
     """Return a configuration for an edge list: sizes that it has room for, on all systems but IMGPU.
 
     IMGPU counts what every vertex reaches, which takes hours where that is much. Raises what reading the file raises.
@@ -78,11 +80,13 @@ def own_configuration(run: Run, path: Path, undirected: bool) -> dict[str, Any]:
         raise InputError(f"{path} is no file; name an edge list")
     with run.phase("read"):
         from gpukit.graph.build import build_graph
+        from gpukit.graph.parsing import COUNTS
         from gpukit.graph.readers import read_edges
 
-        listed = read_edges(path)
+        listed = read_edges(path, COUNTS if scale else 0)
         ids = listed.ids if listed.ids is not None else listed.n is None
         n = build_graph(listed.u, listed.v, ids=ids, n=listed.n, labels=listed.labels, transpose=False).n
+    tell(listed, scale is not None, "--scale")
     k = max(1, min(50, n // 10))
     eta = [one for one in (50, 100, 200) if one <= n // 4] or [max(1, n // 4)]
     name = re.sub(r"[^A-Za-z0-9._-]", "-", path.name.partition(".")[0]).lstrip("._-")[:50] or "graph"
@@ -92,6 +96,7 @@ def own_configuration(run: Run, path: Path, undirected: bool) -> dict[str, Any]:
                 "name": name,
                 "edges": str(path.resolve()),
                 "undirected": undirected,
+                **({"weights": "file", "scale": scale} if scale else {}),
                 "systems": ["gim", "kpar", "merit", "diversity"],
             }
         ],

@@ -144,7 +144,8 @@ def _print(report: dict[str, Any]) -> None:
     print("devices")
     for device in report["devices"]:
         if device["kind"] == "cpu":
-            print(f"  cpu      {device['name']}, {counted(device['threads'], 'thread')}, {readable(device['memory_free'])} free")
+            cores = counted(device["threads"], "thread")
+            print(f"  cpu      {device['name']}, {cores}, {readable(device['memory_free'])} free")
         else:
             size = readable(device["memory"])
             print(f"  cuda {device['index']:<3} {device['name']}, {size}, compute {device['capability']}")

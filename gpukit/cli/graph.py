@@ -11,7 +11,15 @@ from gpukit.cli.command import with_run
 from gpukit.cli.common import Run, print_json
 from gpukit.cli.generate import generate
 from gpukit.cli.graph_common import graph_facts, show_estimate, shown, write_graph_file
-from gpukit.cli.options import BothWaysOption, CompressOption, TransposeOption, WeightsOption, argument, option
+from gpukit.cli.options import (
+    BothWaysOption,
+    CompressOption,
+    ScaleOption,
+    TransposeOption,
+    WeightsOption,
+    argument,
+    option,
+)
 
 app = typer.Typer(help="Import, generate and describe graphs.", no_args_is_help=True, add_completion=False)
 app.add_typer(generate, name="generate")
@@ -52,10 +60,7 @@ def import_graph(
         Literal["merge", "combine"],
         option("--parallel-edges", "Count a repeated edge once, or as that many independent chances."),
     ] = "merge",
-    scale: Annotated[
-        Literal["max", "in-sum"] | None,
-        option("--scale", "Make probabilities of counts: w / largest w, or w / sum of those into the same vertex."),
-    ] = None,
+    scale: ScaleOption = None,
     vertices: Annotated[int | None, option("--vertices N", "The ids are 0 … N-1, also those without edges.")] = None,
     dataset: Annotated[
         str | None, option("--dataset NAME", "The file is this one of `gpukit data list`; it says the rest.")

@@ -78,6 +78,10 @@ TransposeOption = Annotated[
     bool, option("--transpose/--no-transpose", "Keep the in-edges and the sampling tables too.")
 ]
 BothWaysOption = Annotated[bool, option("--undirected", "Each edge stands for both directions.")]
+ScaleOption = Annotated[
+    Literal["max", "in-sum"] | None,
+    option("--scale", "Make probabilities of counts: w / largest w, or w / sum of those into the same vertex."),
+]
 
 # Influence maximisation
 

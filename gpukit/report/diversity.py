@@ -180,5 +180,5 @@ def section(parts: Parts) -> dict[str, Any]:
 def _spans(top: list[Row]) -> str:
     """Say what the distribution of the scores shows."""
     many, best = sum(row["score"] > 1 for row in top), max(row["score"] for row in top)
-    have = "has" if many == 1 else "have"
-    return f"{many:,} of the {len(top):,} vertices listed {have} more than one circle; the most that any has is {best:,}."
+    listed = f"{many:,} of the {len(top):,} vertices listed {'has' if many == 1 else 'have'}"
+    return f"{listed} more than one circle; the most that any has is {best:,}."

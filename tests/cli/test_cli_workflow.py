@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from gpukit import __version__
+from gpukit.api import edges
 from gpukit.cli import demo, workflow
 from gpukit.cli.common import Run
 from gpukit.cli.configuration import check_configuration
@@ -89,7 +90,8 @@ def test_the_demo_runs_no_other_workflow(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--undirected",), 2, "name it by --graph"),
+        (("--undirected",), 2, "--undirected is said of an edge list; name it by --graph"),
+        (("--scale", "max"), 2, "--scale is said of an edge list; name it by --graph"),
         (("--graph", "nothing.csv"), 3, "nothing.csv is no file; name an edge list"),
         (("--graph", "odd.txt"), 3, "odd.txt"),
     ],
@@ -114,6 +116,21 @@ def test_a_graph_of_any_size_has_a_configuration(tmp_path, n):
         whole[key] = value if isinstance(value, list) else whole[key] | value
     check_configuration(whole, SCHEMA, places=[tmp_path])
     assert whole["graphs"][0]["name"] == "my-graph-" and whole["graphs"][0]["undirected"]
+
+
+@pytest.mark.parametrize("scale", [None, "in-sum"])
+def test_counts_are_probabilities_where_that_is_said(tmp_path, scale, monkeypatch):
+    said, path = [], tmp_path / "f.csv"
+    monkeypatch.setattr(edges._log, "info", lambda text, *words: said.append(text % words))
+    path.write_text("from;to;mails\n" + "".join(f"v{i}@x.org;v{i + 1}@x.org;{i + 2}\n" for i in range(60)))
+    entry = demo.own_configuration(Run(), path, False, scale)["graphs"][0]
+    columns = "from and to, weight mails" if scale else "from and to"
+    assert said[0] == f"read with semicolon between columns, a header, ids in columns {columns}: names"
+    assert said[1:] == ([] if scale else ["the lines have 3 columns, the third is not used; --scale reads it"])
+    assert (entry.get("weights"), entry.get("scale")) == (("file", "in-sum") if scale else (None, None))
+    path.write_text("from;to;mails\na@x.org;b@x.org;many\n")
+    with pytest.raises(InputError, match="line 2"):
+        demo.own_configuration(Run(), path, False, "max")
 
 
 def test_a_configuration_that_somebody_changed_is_kept(tmp_path):
