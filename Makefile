@@ -113,7 +113,7 @@ schema: $(VENV)/.stamp-dev
 
 # What is pinned stays as it is; `rm requirements.lock` first takes the newest of all.
 lock:
-	uv pip compile -q --universal --python-version 3.11 --extra dev --extra cuda13 --extra slurm --extra parquet \
+	uv pip compile -q --universal --python-version 3.11 --extra dev --extra cuda13 --extra slurm \
 	  --no-annotate --no-emit-package gpukit --custom-compile-command 'make lock' -o requirements.lock pyproject.toml
 
 # Hours: RECORD adds the counts to those of other sittings.

@@ -3,13 +3,15 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpukit import settings
 from gpukit.api.everybody import write_all
-from gpukit.api.graph import Graph
+from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.parts import part_of
+from gpukit.api.resident import index_of, open_files
 from gpukit.api.results import Content, Label, TopK, path_of
 from gpukit.api.session import DeviceName, Progress, Session, whole
 from gpukit.api.vertices import at_most, is_label, weights_of
@@ -17,11 +19,13 @@ from gpukit.errors import InputError, UsageError, WrongType
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     import numpy as np
 
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
+    from gpukit.kpar.engine import Engine
     from gpukit.kpar.index import Index
     from gpukit.kpar.problem import Params, Result, Sources
     from gpukit.kpar.rank import Rank
@@ -30,6 +34,9 @@ _log = logging.getLogger("gpukit")
 
 RANK_VISITS, INDEX_VISITS = 40, 6
 """Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
+
+OPENED_QUERIES = 1000
+"""Queries that `auto` expects of an index that is opened."""
 
 Depth = Literal["auto", "end", "walks"]
 
@@ -91,16 +98,6 @@ def index(
             weighted=params.weighted, seed=session.seed, params=session.params, inputs=session.inputs,
         )  # fmt: skip
         return artifact, found
-
-
-def index_of(artifact: "Artifact") -> "Index":
-    """Return the index that an artifact holds."""
-    from gpukit.kpar.index import Index
-    from gpukit.kpar.problem import Params
-
-    a = artifact.attributes
-    params = Params(a["alpha"], a["epsilon"], a.get("weighted", False))
-    return Index.of(params, int(artifact.seed or 0), artifact.arrays, light=a["light"])
 
 
 def answer(
@@ -182,6 +179,11 @@ class PageRankIndex(Content):
     ['bob']
     """
 
+    _artifact: "Artifact | None" = None
+    _digest: str | None = None
+    _files: "tuple[Path, Path] | None" = None
+    _read = False
+
     def __init__(
         self,
         graph: GraphLike,
@@ -231,28 +233,106 @@ class PageRankIndex(Content):
         made._ready(device, made._opened.csr)
         return made
 
+    @classmethod
+    def open(
+        cls,
+        graph: "str | os.PathLike[str]",
+        index: "str | os.PathLike[str]",
+        *,
+        device: DeviceName = "auto",
+        gpus: int = 1,
+        threads: int | None = None,
+    ) -> "PageRankIndex":
+        """Open the files of a graph and of its index for a program that asks many questions, from any of its threads.
+
+        What queries need is kept beside the index, in ``IRW.h5.ready``, and mapped into memory by all later openings:
+        that takes no longer for a large graph. Threads that ask at the same time are answered at the same time.
+
+        Parameters
+        ----------
+        graph, index : path
+            As ``gpukit graph import`` and ``gpukit kpar index`` wrote them.
+        device, gpus, threads
+            Where queries run; the GPUs are leased until the program ends.
+
+        Raises
+        ------
+        UsageError, InputError, DeviceError
+            In the words of the command line.
+
+        Examples
+        --------
+        >>> import gpukit as gk, tempfile, os
+        >>> folder = tempfile.mkdtemp()
+        >>> path = gk.from_edges(["ann", "bob"], ["bob", "cy"], undirected=True)
+        >>> path.save(os.path.join(folder, "G.h5"))
+        >>> gk.PageRankIndex(path).save(os.path.join(folder, "IRW.h5"))
+        >>> with gk.PageRankIndex.open(os.path.join(folder, "G.h5"), os.path.join(folder, "IRW.h5")) as index:
+        ...     index.top_k("ann", k=2).vertices
+        ['bob', 'ann']
+        """
+        made = cls.__new__(cls)
+        made._where = {"gpus": gpus, "threads": threads, "progress": False}
+        made._files = path_of(graph), path_of(index)
+        with Session(device=device, **made._where) as session:
+            files = open_files(*made._files)
+            csr, made._index = files.prepared.graph, files.prepared.index
+            made._opened, made._digest = Graph(csr, digest=files.graph.payload), files.index.payload
+            made._ready(device, csr)
+            where = session.use_device(device_for(device, made._index.params.weighted), work=OPENED_QUERIES * csr.m)
+            from gpukit.kpar.engine import Engine
+
+            made._prepared = where, files.on(where)
+            made._engine = Engine(where, made._prepared[1])
+        return made
+
     def _ready(self, device: str, graph: Any) -> None:
         self._graph = graph
         self._device = device
         self._prepared: tuple[Device, Any] | None = None
+        self._engine: Engine | None = None
+        self._one_at_a_time = Lock()
+
+    def close(self) -> None:
+        """Let the threads of an opened index end, once they have answered what was asked."""
+        if self._engine is not None:
+            self._engine.close()
+
+    def __enter__(self) -> "PageRankIndex":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _content(self) -> "Artifact":
+        if self._artifact is None:
+            from gpukit.artifacts import read_irw
+
+            assert self._files is not None
+            self._artifact = read_irw(self._files[1])
         return self._artifact
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what it says, the ``digest`` of the file."""
+        return self._digest or self._content().payload
 
     @property
     def graph(self) -> Graph:
         """The graph."""
+        if self._files is not None and not self._read:
+            self._opened, self._read = read_graph(self._files[0]), True
         return self._opened
 
     @property
     def alpha(self) -> float:
         """Probability that a walk stops."""
-        return float(self._artifact.attributes["alpha"])
+        return float(self._index.params.alpha)
 
     @property
     def epsilon(self) -> float:
         """Relative error."""
-        return float(self._artifact.attributes["epsilon"])
+        return float(self._index.params.epsilon)
 
     def lines(self) -> list[str]:
         """Return what is printed of it."""
@@ -300,10 +380,17 @@ class PageRankIndex(Content):
             session.inputs = {"graph": self._opened.digest, "index": self.digest}
             session.params = {"k": length, "depth": depth, "bounds": "exact", "alpha": asked.alpha}
             session.params |= {"epsilon": asked.epsilon, "weighted": asked.weighted}
-            where, prepared = self._prepare(session, depth, float(graph.m) * len(together))
-            result = answer(session, where, prepared, together, length, depth=depth)
+            result = self._answer(session, together, length, depth)
             artifact = answers_artifact(session, together, result, "kpar", epsilon=asked.epsilon)
             return TopK(artifact, {"steps": result.steps.tolist()}, graph)
+
+    def _answer(self, session: Session, together: "Sources", k: int, depth: str) -> "Result":
+        """Answer queries: by the threads of an opened index, or here."""
+        if self._engine is not None and depth == "auto":
+            return self._engine.answer(together, k)
+        with self._one_at_a_time:
+            where, prepared = self._prepare(session, depth, float(session.graph.m) * len(together))
+            return answer(session, where, prepared, together, k, depth=depth)
 
     def write_all(self, path: "str | os.PathLike[str]", k: int | None = None, *, part: str | None = None) -> int:
         """Write the answers of all vertices as a Parquet table: ``gpukit kpar all``; needs the package pyarrow.
@@ -344,8 +431,9 @@ class PageRankIndex(Content):
             session.params = {"k": length, "alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
             in_part, first, last = part_of(part, graph.n, "vertices")
             session.params |= in_part
-            where, prepared = self._prepare(session, "auto", float(graph.m) * (last - first))
-            return write_all(session, where, prepared, path_of(path), length, first, last)[0]
+            with self._one_at_a_time:
+                where, prepared = self._prepare(session, "auto", float(graph.m) * (last - first))
+                return write_all(session, where, prepared, path_of(path), length, first, last)[0]
 
     def _prepare(self, session: Session, depth: str, work: float) -> "tuple[Device, Any]":
         """Return the device, and graph and index there; they stay for the next query."""

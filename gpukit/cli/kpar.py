@@ -23,6 +23,7 @@ from gpukit.cli.kpar_all import everybody
 from gpukit.cli.kpar_common import check_fit, explained, finish, read_index, read_queries
 from gpukit.cli.kpar_gather import gather
 from gpukit.cli.kpar_reference import baseline, truth
+from gpukit.cli.kpar_serve import serve
 from gpukit.cli.options import ablation, option
 from gpukit.errors import InputError, UsageError
 
@@ -227,6 +228,7 @@ def _shape(method: Method) -> Any:
 
 
 app.command("all")(everybody)
+app.command("serve")(serve)
 app.command("truth")(truth)
 app.command("baseline")(baseline)
 app.command("gather")(gather)

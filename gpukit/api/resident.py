@@ -1,0 +1,123 @@
+"""An index that stays open: graph, index and what queries need of both, out of files, as fast as they can be mapped."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpukit.errors import InputError
+
+if TYPE_CHECKING:
+    from gpukit.artifacts import Artifact, Header
+    from gpukit.device.select import Device
+    from gpukit.kpar.index import Index
+    from gpukit.kpar.query import Prepared
+
+
+def index_of(artifact: "Artifact") -> "Index":
+    """Return the index that an artifact holds."""
+    from gpukit.kpar.index import Index
+    from gpukit.kpar.problem import Params
+
+    a = artifact.attributes
+    params = Params(a["alpha"], a["epsilon"], a.get("weighted", False))
+    return Index.of(params, int(artifact.seed or 0), artifact.arrays, light=a["light"])
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A graph and its index, ready for queries on the CPU.
+
+    Attributes
+    ----------
+    graph, index : Header
+        What the files say of themselves; ``payload`` is the digest.
+    prepared : Prepared
+        Its graph has edges and names, and no probabilities.
+    mapped : bool
+        Whether it was ready, and not made now.
+    """
+
+    graph: "Header"
+    index: "Header"
+    prepared: "Prepared"
+    mapped: bool
+
+    def on(self, device: "Device") -> Any:
+        """Return what :func:`gpukit.kpar.run.prepare_on` makes on a device."""
+        if device.kind == "cpu":
+            return [self.prepared]
+        from gpukit.kpar.run import prepare_on
+
+        return prepare_on(device, self.prepared.graph, self.prepared.index)
+
+
+def open_files(graph_file: Path, index_file: Path) -> Opened:
+    """Open a graph and an index that was made on it.
+
+    What queries need beyond the two files is kept beside the index (``IRW.h5.ready``, :mod:`gpukit.artifacts.ready`),
+    where that can be written: made at the first opening, and mapped by later ones. Only headers of the two files are
+    read then.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or broken, or the index was made on another graph.
+    """
+    from gpukit.artifacts import read_header
+    from gpukit.artifacts.ready import map_ready, ready_path
+
+    graph, index = read_header(graph_file, "graph"), read_header(index_file, "irw")
+    if index.attributes["graph"] != graph.payload:
+        raise InputError(f"{index_file} was made on another graph; give the graph it was made on")
+    about = {"graph": graph.payload, "index": index.payload}
+    arrays = map_ready(ready_path(index_file), about, graph.attributes["n"])
+    if arrays is not None:
+        return Opened(graph, index, _from_arrays(arrays, index, graph.attributes["undirected"]), True)
+    return Opened(graph, index, _make(graph_file, index_file, about), False)
+
+
+def _make(graph_file: Path, index_file: Path, about: dict[str, str]) -> "Prepared":
+    """Read both files, prepare them, and keep that beside the index."""
+    from gpukit.artifacts import read_graph_file, read_irw
+    from gpukit.artifacts.ready import ready_path, write_ready
+    from gpukit.kpar.query import Prepared
+
+    graph, digest, _ = read_graph_file(graph_file, transpose=False)
+    artifact = read_irw(index_file)
+    if {"graph": digest, "index": artifact.payload} != about:
+        raise InputError(f"{graph_file} or {index_file} was replaced while it was read; try again")
+    made = Prepared.of(graph, index_of(artifact))
+    index, forward = made.index, made.index.forward
+    assert forward is not None
+    optional = {"chances": made.chances, "ids": graph.ids}
+    if graph.labels is not None:
+        optional |= {"label_offsets": graph.labels.offsets, "label_data": graph.labels.data}
+    arrays = {
+        "indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals,
+        "src_begin": index.src_begin, "starts": index.starts, "frequent_begin": index.frequent_begin,
+        "frequencies": index.frequencies, "by_arrivals": made.by_arrivals,
+        **dict(zip(("row_begin", "row_ends", "row_freqs"), forward, strict=True)),
+        **{name: array for name, array in optional.items() if array is not None},
+    }  # fmt: skip
+    write_ready(ready_path(index_file), about, arrays)
+    return made
+
+
+def _from_arrays(arrays: Any, header: "Header", undirected: bool) -> "Prepared":
+    """Return what :meth:`Prepared.of` made, out of its arrays."""
+    from gpukit.graph.csr import Graph
+    from gpukit.graph.labels import Labels
+    from gpukit.kpar.index import Index
+    from gpukit.kpar.problem import Constants, Params
+    from gpukit.kpar.query import Prepared
+
+    labels = Labels(arrays["label_offsets"], arrays["label_data"]) if "label_offsets" in arrays else None
+    graph = Graph(arrays["indptr"], arrays["indices"], arrays.get("ids"), labels=labels, undirected=undirected)
+    a = header.attributes
+    params = Params(a["alpha"], a["epsilon"], a.get("weighted", False))
+    index = Index.of(params, int(header.seed or 0), arrays, light=a["light"])
+    forward = tuple(arrays[name] for name in ("row_begin", "row_ends", "row_freqs"))
+    return Prepared(
+        graph, replace(index, forward=forward), Constants.of(graph.n, graph.m, params), arrays["by_arrivals"],
+        arrays.get("chances"),
+    )  # fmt: skip

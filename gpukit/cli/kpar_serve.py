@@ -1,0 +1,129 @@
+"""``gpukit kpar serve``: an index that stays open, asked over HTTP."""
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from gpukit import pending
+from gpukit.api.pagerank import OPENED_QUERIES, device_for
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.options import GraphArgument, IndexOption, option
+from gpukit.errors import InputError, UsageError
+
+_log = logging.getLogger("gpukit")
+
+GRACE_S = 10
+"""Time that requests have to end after the first signal."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where the server listens, and what a request may ask."""
+
+    host: Annotated[str, option("--host ADDRESS", "Where to listen; the default is this machine alone.")] = "127.0.0.1"
+    port: Annotated[int, option("--port N", "The port; 0 takes a free one, which the log names.")] = 8750
+    max_body: Annotated[int, option("--max-body BYTES", "Of the body of a request.", min=1)] = 1 << 20
+    max_k: Annotated[int, option("--max-k K", "Length of an answer at most.", min=1)] = 1000
+    max_sources: Annotated[int, option("--max-sources N", "Vertices that a request may name, in all.", min=1)] = 10_000
+
+
+@with_run(*DEVICE)
+def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: Asked) -> None:
+    """Answer queries over HTTP, as JSON or Arrow, until Ctrl-C or SIGTERM; on this machine alone by default.
+
+    POST /v1/topk with {"k": 10, "sources": [42, {"7": 3, "9": 1}]}; GET /health; GET /metrics.
+    """
+    if not 0 <= asked.port < 1 << 16:
+        raise UsageError(f"--port is {asked.port}; 0 to 65535 are allowed")
+    _check_libraries()
+    with run.phase("read"):
+        from gpukit.api.resident import open_files
+
+        files = open_files(graph_file, index_file)
+        graph, params = files.prepared.graph, files.prepared.index.params
+        run.graph, run.inputs = graph, {"graph": files.graph.payload, "index": files.index.payload}
+    run.params = {"alpha": params.alpha, "epsilon": params.epsilon, "weighted": params.weighted}
+    device = run.use_device(device_for(run.requested, params.weighted), work=float(OPENED_QUERIES) * graph.m)
+    with run.phase("prepare"):
+        from gpukit.kpar.engine import Engine
+        from gpukit.kpar.problem import Sources, check_k
+
+        check_k(1, graph.n)
+        engine = Engine(device, files.on(device))
+    with run.phase("load"):
+        engine.answer(Sources.single([0]), min(10, graph.n))
+        with suppress(ImportError):
+            import pyarrow  # noqa: F401  (else the first who wants Arrow waits for it, and all others, too)
+    pending.settle()
+    from gpukit.cli.serve_app import Limits, Served, Service
+
+    server: Any = None
+    sizes = {"n": graph.n, "m": graph.m, "digest": files.graph.payload}
+    about: dict[str, Any] = {"graph": sizes, "index": files.index.payload}
+    about |= {**run.params, "max_k": min(asked.max_k, graph.n), "max_sources": asked.max_sources}
+    served = Served(
+        graph, engine, Limits(asked.max_body, asked.max_k, asked.max_sources), about, lambda: server.should_exit
+    )
+    service = Service(served)
+    server = _server(service.app(), asked)
+    with run.phase("serve"):
+        server.run([server.config.bind_socket()])
+        engine.close()
+    run.finish({"requests": service.requests, "queries": service.queries})
+
+
+def _check_libraries() -> None:
+    try:
+        import prometheus_client  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"kpar serve needs the package {error.name}; install gpukit[serve]") from None
+
+
+def _server(app: Any, asked: Asked) -> Any:
+    """Return a server that ends well at the first signal, and at once at the second."""
+    import uvicorn
+
+    class Config(uvicorn.Config):
+        def bind_socket(self) -> Any:
+            """Listen, say where, and raise InputError where that is not possible."""
+            import socket
+
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            bound = socket.socket(family, socket.SOCK_STREAM)
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                bound.bind((self.host, self.port))
+                bound.listen(self.backlog)
+            except OSError as error:
+                bound.close()
+                where = f"{self.host}:{self.port}"
+                raise InputError(f"cannot listen on {where}: {error.strerror}; give another --host or --port") from None
+            host = f"[{self.host}]" if ":" in self.host else self.host
+            _log.info("serving on http://%s:%d", host, bound.getsockname()[1])
+            return bound
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """Let signals end the server, which is what ends the command: nothing is interrupted by them."""
+            numbers = (signal.SIGINT, signal.SIGTERM)
+            wakeup = signal.set_wakeup_fd(-1)
+            before = [signal.signal(number, self.handle_exit) for number in numbers]
+            try:
+                yield
+            finally:
+                for number, handler in zip(numbers, before, strict=True):
+                    signal.signal(number, handler)
+                signal.set_wakeup_fd(wakeup)
+
+    config = Config(
+        app, host=asked.host, port=asked.port, http="h11", loop="asyncio", ws="none", lifespan="off", log_config=None,
+        access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_S,
+    )  # fmt: skip
+    return Server(config)

@@ -1,0 +1,339 @@
+"""The HTTP side of ``gpukit kpar serve``: requests in, answers of an engine out, every error one line of JSON.
+
+``POST /v1/topk`` asks, ``GET /health`` and ``GET /metrics`` (Prometheus) tell how the server is: docs/serve.md.
+"""
+
+import asyncio
+import json
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gpukit.errors import GpukitError, InputError, UsageError
+from gpukit.graph.csr import Graph
+from gpukit.kpar.engine import Busy, Engine
+from gpukit.kpar.problem import ONE, Result, Sources
+
+ARROW = "application/vnd.apache.arrow.stream"
+MOST_ROWS = 1 << 20
+"""Vertices that an answer may name: k times its queries."""
+BODY_S = 30.0
+"""Time that a client has for its body."""
+_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+_NAMES_KEPT = 1 << 20
+"""Labels at most of which a table is kept; of more, each is looked for by bisection."""
+
+_log = logging.getLogger("gpukit")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a request may ask.
+
+    Attributes
+    ----------
+    body : int
+        Bytes of its body.
+    k : int
+        Length of an answer.
+    sources : int
+        Vertices that it may name, in all its queries.
+    """
+
+    body: int
+    k: int
+    sources: int
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """What is served.
+
+    Attributes
+    ----------
+    graph : Graph
+        For the names of its vertices.
+    engine : Engine
+    limits : Limits
+    about : mapping
+        What ``/health`` says of it.
+    stopping : callable
+        Whether the server is about to end.
+    """
+
+    graph: Graph
+    engine: Engine
+    limits: Limits
+    about: Mapping[str, Any]
+    stopping: Callable[[], bool]
+
+
+class Refused(Exception):
+    """A request that is refused, with its status."""
+
+    def __init__(self, status: int, line: str) -> None:
+        super().__init__(line)
+        self.status = status
+
+
+class _Metrics:
+    """Counters of one server."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        own: dict[str, Any] = {"registry": self.registry}
+        self.requests = Counter("gpukit_requests", "Requests by path and status", ["path", "status"], **own)
+        self.queries = Counter("gpukit_queries", "Queries answered", **own)
+        self.seconds = Histogram("gpukit_request_seconds", "Seconds of a request", buckets=_BUCKETS, **own)
+        Gauge("gpukit_waiting_queries", "Queries that wait", **own).set_function(lambda: engine.waiting)
+
+
+class Service:
+    """The requests of one server.
+
+    Attributes
+    ----------
+    requests, queries : int
+        How many there were, and how many queries of them were answered.
+    """
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.metrics = _Metrics(served.engine)
+        self.requests = self.queries = 0
+        graph = served.graph
+        self._table: dict[str, int] = {}
+        if graph.labels is not None and graph.n <= _NAMES_KEPT:
+            self._table = {name: vertex for vertex, name in enumerate(graph.original(range(graph.n)).tolist())}
+
+    def app(self) -> Starlette:
+        """Return the application."""
+        routes = [
+            Route("/v1/topk", self._told(self.topk), methods=["POST"]),
+            Route("/health", self._told(self.health), methods=["GET"]),
+            Route("/metrics", self._told(self.report), methods=["GET"]),
+        ]
+        return Starlette(routes=routes, exception_handlers={HTTPException: self._unknown})
+
+    def _told(self, handle: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """Return a handler whose errors are lines of JSON, and which is counted."""
+
+        async def answer(request: Request) -> Response:
+            began = time.perf_counter()
+            try:
+                response = await handle(request)
+            except Refused as error:
+                response = _error(error.status, error)
+            except Busy as error:
+                response = _error(503, error, {"Retry-After": "1"})
+            except ClientDisconnect:
+                response = _error(499, "the client is gone")
+            except InputError as error:
+                response = _error(422, error)
+            except GpukitError as error:
+                response = _error(400, error)
+            except Exception as error:
+                _log.error("a request failed: %s: %s", type(error).__name__, " ".join(str(error).split()))
+                response = _error(500, f"{type(error).__name__}: {error}; this is a defect of gpukit")
+            self._count(request.url.path, response)
+            self.metrics.seconds.observe(time.perf_counter() - began)
+            return response
+
+        return answer
+
+    async def _unknown(self, request: Request, error: Exception) -> Response:
+        """Answer for a path or a method that there is not; all of them are counted as one."""
+        assert isinstance(error, HTTPException)
+        known = "POST /v1/topk, GET /health and GET /metrics are there"
+        line = f"{request.method} {request.url.path[:80]}: {known}"
+        return self._count("other", _error(error.status_code, line, error.headers))
+
+    def _count(self, path: str, response: Response) -> Response:
+        self.requests += 1
+        self.metrics.requests.labels(path, str(response.status_code)).inc()
+        return response
+
+    async def health(self, request: Request) -> Response:
+        """Say what is served, and whether it goes on being so."""
+        stopping = self.served.stopping()
+        said = {"status": "stopping" if stopping else "ok", **self.served.about}
+        return JSONResponse(said, 503 if stopping else 200)
+
+    async def report(self, request: Request) -> Response:
+        """Return the counters as Prometheus reads them."""
+        return Response(generate_latest(self.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    async def topk(self, request: Request) -> Response:
+        """Answer queries."""
+        arrow = _wants_arrow(request.headers.get("accept", ""))
+        asked = _object(await self._body(request))
+        k, sources = self._asked(asked)
+        pieces = self.served.engine.submit(sources, k)
+        try:
+            result = Result.together(await asyncio.gather(*map(asyncio.wrap_future, pieces)))
+        finally:
+            for piece in pieces:
+                piece.cancel()  # where the client is gone; of one that is done this does nothing
+        self.queries += len(sources)
+        self.metrics.queries.inc(len(sources))
+        return _arrow(self.served.graph, result) if arrow else _json(self.served.graph, result, k)
+
+    async def _body(self, request: Request) -> bytes:
+        """Return the body of a request, no more than is allowed."""
+        allowed = self.served.limits.body
+        too_long = Refused(413, f"the body is longer than {allowed:,} bytes; ask for less at a time")
+        length = request.headers.get("content-length", "0")
+        if length.isdigit() and int(length) > allowed:
+            raise too_long
+        read = bytearray()
+        try:
+            async with asyncio.timeout(BODY_S):
+                async for piece in request.stream():
+                    read += piece
+                    if len(read) > allowed:
+                        raise too_long
+        except TimeoutError:
+            raise Refused(408, f"the body did not come within {BODY_S:.0f} seconds") from None
+        return bytes(read)
+
+    def _asked(self, asked: dict[str, Any]) -> tuple[int, Sources]:
+        """Return k and the queries of a request."""
+        limits, graph = self.served.limits, self.served.graph
+        if unknown := sorted(asked.keys() - {"k", "sources"}):
+            raise UsageError(f"{unknown[0][:40]!r} is unknown; give k and sources")
+        k, sources = asked.get("k", min(10, graph.n)), asked.get("sources")
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= min(limits.k, graph.n):
+            raise UsageError(f"k is {str(k)[:40]}; 1 to {min(limits.k, graph.n)} are allowed here")
+        if not isinstance(sources, list) or not sources:
+            raise UsageError('sources must be a list of one query or more: [42, {"7": 1, "9": 2.5}]')
+        if k * len(sources) > MOST_ROWS:
+            raise UsageError(f"{len(sources):,} queries for {k} vertices: {MOST_ROWS:,} vertices in all are allowed")
+        named = sum(len(one) if isinstance(one, dict) else 1 for one in sources)
+        if named > limits.sources:
+            raise UsageError(f"{named:,} vertices are named; {limits.sources:,} in all queries are allowed here")
+        return k, Sources.together([self._query(one) for one in sources])
+
+    def _query(self, source: Any) -> Sources:
+        """Return one query: a vertex, or an object of vertices with their weights."""
+        if not isinstance(source, dict):
+            return Sources.single(self._internal([source]))
+        if not source:
+            raise UsageError("a source is {}; give a vertex, or vertices with weights")
+        return Sources.weighted(self._internal(list(source)), whole_weights(list(source.values())))
+
+    def _internal(self, vertices: list[Any]) -> list[int]:
+        """Return internal ids of vertices: ids, also as the texts that JSON makes of keys, or names."""
+        graph = self.served.graph
+        if graph.labels is None:
+            return graph.internal([_number(vertex) for vertex in vertices]).tolist()
+        if wrong := next((vertex for vertex in vertices if not isinstance(vertex, str)), None):
+            raise UsageError(f"{str(wrong)[:40]} is no name; the vertices of this graph are named by texts")
+        found = [self._table.get(vertex, -1) for vertex in vertices]
+        return found if self._table and -1 not in found else graph.internal(vertices).tolist()
+
+
+def whole_weights(weights: list[Any]) -> list[int]:
+    """Return numbers (int or float) as whole ones in exactly the same ratios.
+
+    Raises
+    ------
+    UsageError
+        If one is no positive, finite number.
+    """
+    for weight in weights:
+        number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not number or not math.isfinite(weight) or weight <= 0:
+            raise UsageError(f"a weight is {str(weight)[:40]!r}; a positive number is needed")
+    exact = [Fraction(weight) for weight in weights]
+    # Denominators are powers of two.
+    unit = max(one.denominator for one in exact)
+    return [one.numerator * (unit // one.denominator) for one in exact]
+
+
+def _number(vertex: Any) -> int:
+    if isinstance(vertex, str) and vertex.isascii() and vertex.isdigit() and len(vertex) < 20:
+        vertex = int(vertex)
+    if isinstance(vertex, bool) or not isinstance(vertex, int):
+        raise UsageError(f"{str(vertex)[:40]!r} is no vertex; the vertices of this graph are whole numbers")
+    if not 0 <= vertex < 1 << 63:
+        raise InputError(f"vertex {str(vertex)[:40]} is not in the graph")
+    return vertex
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        asked = json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the body is no JSON ({str(error)[:80]})") from None
+    if not isinstance(asked, dict):
+        raise UsageError('the body is no JSON object; {"k": 10, "sources": [42]} is one')
+    return asked
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _wants_arrow(accept: str) -> bool:
+    """Say whether a client wants Arrow; raises Refused where there is none."""
+    if ARROW not in accept:
+        return False
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise Refused(406, "Arrow needs the package pyarrow, which this server lacks; ask for JSON") from None
+    return True
+
+
+def _error(status: int, error: object, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": " ".join(str(error).split())}, status, headers)
+
+
+def _json(graph: Graph, result: Result, k: int) -> Response:
+    """Return answers with the keys of ``kpar query --json``."""
+    names, scores = graph.original(result.nodes).tolist(), (result.scores / float(ONE)).tolist()
+    offsets = result.offsets.tolist()
+    ranges = zip(offsets, offsets[1:], strict=False)
+    results = [{"nodes": names[first:last], "scores": scores[first:last]} for first, last in ranges]
+    return JSONResponse({"k": k, "results": results})
+
+
+def _arrow(graph: Graph, result: Result) -> Response:
+    """Return answers as a stream of Arrow, with the columns of ``gpukit export`` but the source."""
+    import pyarrow
+
+    lengths = np.diff(result.offsets)
+    query = np.repeat(np.arange(len(lengths)), lengths)
+    names = graph.original(result.nodes)
+    columns = {
+        "query": query + 1,
+        "place": np.arange(len(query)) - result.offsets[:-1][query] + 1,
+        "vertex": names if graph.labels is None else pyarrow.array(names, pyarrow.string()),
+        "score": result.scores / float(ONE),
+    }
+    table = pyarrow.table(columns)
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return Response(sink.getvalue().to_pybytes(), media_type=ARROW)

@@ -1,0 +1,154 @@
+"""Queries of many callers at once: workers that take them in turn, on CPU threads or GPUs.
+
+A CPU worker is a thread that answers one piece of a batch at a time, so that all threads share a large one; its
+workspace stays with it. A GPU has one worker, which answers all that wait with the same k in one launch.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpukit.device.select import Device
+from gpukit.errors import UsageError
+from gpukit.kpar.problem import Result, Sources, check_k
+from gpukit.kpar.query import query
+
+PIECE = 8
+"""Queries that a CPU thread takes at a time."""
+AT_ONCE = 4096
+"""Queries that a GPU takes at a time."""
+
+
+@dataclass(eq=False)
+class _Job:
+    """Some queries that wait, and where their answers go."""
+
+    sources: Sources
+    k: int
+    future: "Future[Result]" = field(default_factory=Future)
+
+
+class Busy(UsageError):
+    """More queries wait than an engine takes, or it is closed."""
+
+
+class Engine:
+    """Answers queries of any threads on what :func:`gpukit.kpar.run.prepare_on` made, as :func:`query_on` does.
+
+    Parameters
+    ----------
+    device : Device
+        Its ``threads`` or ``gpus`` say how many workers there are.
+    prepared : list
+        What was prepared there.
+    capacity : int
+        Queries that may wait; more are refused.
+    """
+
+    def __init__(self, device: Device, prepared: Sequence[Any], *, capacity: int = 1 << 16) -> None:
+        self._n = prepared[0].constants.n
+        self._capacity, self._waiting, self._closed = capacity, 0, False
+        self._jobs: deque[_Job] = deque()
+        self._changed = threading.Condition()
+        on_cpu = device.kind == "cpu"
+        self._piece = PIECE if on_cpu else AT_ONCE
+        homes = [prepared[0]] * device.threads if on_cpu else list(prepared)
+        # Daemons: a program that forgets to close an engine still ends.
+        self._workers = [
+            threading.Thread(target=self._work, args=(home, on_cpu), name="gpukit-engine", daemon=True)
+            for home in homes
+        ]
+        for worker in self._workers:
+            worker.start()
+
+    @property
+    def waiting(self) -> int:
+        """Number of queries that no worker has taken yet."""
+        return self._waiting
+
+    def submit(self, sources: Sources, k: int) -> "list[Future[Result]]":
+        """Let queries wait for their turn, and return where their answers will be, piece by piece.
+
+        Raises
+        ------
+        UsageError
+            If k is out of range; ``Busy`` if too many wait, or the engine is closed.
+        """
+        check_k(k, self._n)
+        firsts = range(0, len(sources), self._piece)
+        jobs = [_Job(sources.part(first, min(first + self._piece, len(sources))), k) for first in firsts]
+        with self._changed:
+            if self._closed:
+                raise Busy("no more queries are taken: the engine is closed")
+            if self._waiting + len(sources) > self._capacity:
+                raise Busy(f"{self._waiting} queries wait, and no more than {self._capacity} may; ask again later")
+            self._waiting += len(sources)
+            self._jobs.extend(jobs)
+            self._changed.notify(len(jobs))
+        return [job.future for job in jobs]
+
+    def answer(self, sources: Sources, k: int) -> Result:
+        """Answer queries; waits for them. Raises as :meth:`submit`."""
+        pieces = self.submit(sources, k)
+        try:
+            return Result.together([piece.result() for piece in pieces])
+        except BaseException:
+            for piece in pieces:
+                piece.cancel()
+            raise
+
+    def close(self) -> None:
+        """Take no more queries, and wait until those that wait are answered."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for worker in self._workers:
+            worker.join()
+
+    def _work(self, home: Any, on_cpu: bool) -> None:
+        """Answer what waits until the engine is closed and nothing does."""
+        while jobs := self._take(1 if on_cpu else AT_ONCE):
+            running = [job for job in jobs if job.future.set_running_or_notify_cancel()]
+            if not running:
+                continue
+            sources = Sources.together([job.sources for job in running])
+            try:
+                result = query(home, sources, running[0].k) if on_cpu else home.query(sources, running[0].k)
+            except BaseException as error:
+                for job in running:
+                    job.future.set_exception(error)
+                continue
+            first = 0
+            for job in running:
+                job.future.set_result(_part(result, first, first + len(job.sources)))
+                first += len(job.sources)
+
+    def _take(self, limit: int) -> list[_Job]:
+        """Wait for jobs and return the first, with others of its k up to ``limit`` queries; none at the end."""
+        with self._changed:
+            while not self._jobs and not self._closed:
+                self._changed.wait()
+            taken: list[_Job] = []
+            left: list[_Job] = []
+            size = 0
+            while self._jobs and size < limit:
+                job = self._jobs.popleft()
+                if taken and (job.k != taken[0].k or size + len(job.sources) > limit):
+                    left.append(job)
+                    continue
+                taken.append(job)
+                size += len(job.sources)
+            self._jobs.extendleft(reversed(left))
+            self._waiting -= size
+            return taken
+
+
+def _part(result: Result, first: int, last: int) -> Result:
+    """Return the answers of the queries first … last - 1 of a result."""
+    inside = slice(result.offsets[first], result.offsets[last])
+    offsets = result.offsets[first : last + 1] - inside.start
+    nodes, scores = result.nodes[inside], result.scores[inside]
+    return Result(offsets, nodes, scores, result.steps[first:last], result.traces[first:last], result.schedule)
