@@ -10,7 +10,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,7 @@ def check_configuration(
         )
     for number, entry in enumerate(graphs):
         try:
+            _take_real(entry, wanted=config["data"] == "real")
             _check_origin(entry, places)
             _take_directions(entry, asked[number].get("undirected"))
             _check_use(entry, config, places)
@@ -135,6 +136,32 @@ def _check_numbers(config: dict[str, Any]) -> None:
         raise InputError(f"imgpu.worlds is {worlds}, times gim.k more than 2^47 fresh worlds; lower one of them")
     if config["shards"]["count"] * config["shards"]["sets"] > SAMPLES:
         raise InputError("shards: count times sets is more than 2^48, the number of sample ids; lower one of them")
+
+
+def _take_real(entry: dict[str, Any], *, wanted: bool) -> None:
+    """Fetch the data set that a graph stands in for, if that is wanted and it can be had."""
+    if not entry["real"]:
+        return
+    if not (entry["generate"] or entry["fetch"] == entry["real"]):
+        raise InputError("real names what generate stands in for; leave it out beside edges or fetch")
+    if not lacking(entry) and wanted:
+        entry["fetch"], entry["generate"] = entry["real"], ""
+
+
+def lacking(entry: Mapping[str, Any]) -> str:
+    """Return why the data set that a graph stands in for cannot be had, or nothing.
+
+    Raises
+    ------
+    UsageError
+        If there is no such data set.
+    """
+    from gpukit.datasets.catalogue import find_dataset
+
+    if not entry["real"]:
+        return ""
+    dataset = find_dataset(entry["real"])
+    return "" if dataset.url or dataset.shipped else dataset.note or "no address of it is known"
 
 
 def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:

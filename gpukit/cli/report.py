@@ -206,6 +206,9 @@ def page(
     configuration: Annotated[
         str | None, option("--configuration JSON", "What was asked for, an object, to be shown as it is.")
     ] = None,
+    lacking: Annotated[
+        list[str] | None, option("--lacking GRAPH=REASON", "Why the real graph could not be had; repeat it.")
+    ] = None,
 ) -> None:
     """Write one self-contained HTML page about every system whose tables are given."""
     from gpukit.report.page import write_page
@@ -214,7 +217,7 @@ def page(
         shown = None if configuration is None else dict(json.loads(configuration))
     except (ValueError, TypeError, RecursionError):
         raise UsageError(f"--configuration is {configuration!r:.80}; a JSON object is needed") from None
-    write_page(out, _read(table), dict(_labelled(figure)), shown)
+    write_page(out, _read(table), dict(_labelled(figure)), shown, dict(_labelled(lacking or [])))
     run.finish()
 
 

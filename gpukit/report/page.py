@@ -66,6 +66,7 @@ def write_page(
     tables: Mapping[str, list[Row]],
     figures: Mapping[str, str],
     configuration: Mapping[str, Any] | None = None,
+    lacking: Mapping[str, str] | None = None,
 ) -> None:
     """Write the page: a section for each system whose tables are there, and the provenance.
 
@@ -82,6 +83,8 @@ def write_page(
         ``item/ITEM`` of a paper.
     configuration : mapping, optional
         What the results were asked for by, for the provenance.
+    lacking : mapping of str to str, optional
+        Why the real graphs that others stand in for could not be had, by graph.
 
     Raises
     ------
@@ -121,6 +124,7 @@ def write_page(
     text = environment.get_template("page.html.j2").render(
         sections=sections,
         rebuilt=found.get("paper"),
+        lacking=lacking or {},
         repeat=paper_page.command(configuration),
         results=(configuration or {}).get("results", ""),
         answers=_answers(found),

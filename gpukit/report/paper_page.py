@@ -70,4 +70,5 @@ def command(configuration: Mapping[str, Any] | None) -> str:
     if not (configuration and configuration.get("paper")):
         return ""
     paper, scale = configuration["paper"], configuration["scale"]
-    return f"snakemake --cores all --configfile config/paper/{paper}.yaml --config scale={scale}"
+    real = " data=real" if configuration.get("data") == "real" else ""
+    return f"snakemake --cores all --configfile config/paper/{paper}.yaml --config scale={scale}{real}"

@@ -1,6 +1,7 @@
 """The papers' configurations plan at every scale, and one of them runs for real on tiny stand-ins."""
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,7 +55,8 @@ def test_the_five_papers_are_complete():
 @pytest.mark.parametrize("paper", ITEMS)
 def test_every_scale_plans_every_item(tmp_path, paper, scale):
     once = tmp_path / "once.yaml"  # the repeats of gIM's full scale would be 3,400 of its 3,800 jobs
-    once.write_text(yaml.safe_dump({"scale": scale, "scales": {scale: {"repeats": 1}}}))
+    data = "real" if scale == "full" else "stand-ins"
+    once.write_text(yaml.safe_dump({"scale": scale, "data": data, "scales": {scale: {"repeats": 1}}}))
     configuration = str(ROOT / f"config/paper/{paper}.yaml")
     text = snakemake(tmp_path, "-n", "-p", "--cores", "2", "--configfile", configuration, str(once))
     for item in ITEMS[paper]:
@@ -64,6 +66,9 @@ def test_every_scale_plans_every_item(tmp_path, paper, scale):
         assert (f"report paper {paper} {item} " in text) == planned
     assert ("figure-13 is left out: it needs a GPU" in text) == (paper == "merit" and scale != "smoke")
     assert ("evaluate spread" in text) == (paper == "imgpu")
+    lacking = {"kpar": ["DBLP"], "imgpu": ["Twitter"], "diversity": ["socfb-konect"]}.get(paper, [])
+    assert re.findall(r"(\S+) stays a stand-in: ", text) == lacking * (scale == "full")
+    assert ("data fetch" in text) == (scale == "full")
 
 
 @pytest.mark.parametrize("scale", ["small", "full"])

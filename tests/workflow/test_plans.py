@@ -43,7 +43,7 @@ CELLS = {
     "scales": {
         "smoke": {
             "graphs": [
-                {"name": "soc-Epinions1", "generate": "er --vertices 60 --edges 300"},
+                {"name": "soc-Epinions1", "real": "soc-Epinions1", "generate": "er --vertices 60 --edges 300"},
                 {"name": "ba-2", "generate": "ba --vertices 60 --attach 2"},
             ]
         },
@@ -84,6 +84,7 @@ EXPECTED = {
     "Config.baselines": ("demo", "baselines", ["degree"], {"evaluate_spread"}),
     "Config.paper": ("cells", "paper", "", {"import_graph"} | WARM_UPS - {"warm_up"}),
     "Config.scale": ("cells", "scale", "small", {"generate_graph"}),
+    "Config.data": ("cells", "data", "real", {"fetch_graph"}),
     "Config.scales": ("cells", "scales.smoke.graphs.0.weights", "const:0.1", {"generate_graph"}),
     "Config.experiments": ("cells", "experiments", {"table-2": CELLS["experiments"]["table-2"]}, {"table"}),
     "GraphEntry.name": ("demo", "graphs.0.name", "other", {"import_graph"}),
@@ -95,6 +96,7 @@ EXPECTED = {
         {"generate_graph"},
     ),
     "GraphEntry.fetch": ("demo", "graphs.0", {"name": "tiny", "fetch": "com-Orkut"}, {"fetch_graph"}),
+    "GraphEntry.real": ("cells", "scales.smoke.graphs.0.real", "com-Orkut", set()),
     "GraphEntry.undirected": ("demo", "graphs.0.undirected", False, {"import_graph"}),
     "GraphEntry.weights": ("demo", "graphs.0.weights", "const:0.1", {"import_graph"}),
     "GraphEntry.scale": ("demo", "graphs.0.scale", "max", {"import_graph"}),

@@ -4,12 +4,19 @@ import os
 import shlex
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
+from gpukit.cli.configuration import lacking
 from gpukit.device.select import detect, package_problem
 
 PAPER = config["paper"]
 SCALE = config["scales"][config["scale"]] if PAPER else {}
 GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
+# What `data: real` cannot have, and why; a job of another machine need not say it again.
+LACKING = {name: lacking(entry) for name, entry in GRAPHS.items() if config["data"] == "real" and lacking(entry)}
+if workflow.is_main_process:
+    for name, reason in LACKING.items():
+        logger.warning(f"{name} stays a stand-in: {reason}")
 METHODS = ["gim", *config["baselines"]]
 SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"]]
 RANKINGS = ["kpar", *config["kpar"]["baselines"]]

@@ -1,6 +1,4 @@
 # What the items of a paper, its tables and figures, are made of.
-from snakemake.logging import logger
-
 from gpukit.bench.counters import find_ncu
 from gpukit.errors import DeviceError
 

@@ -143,8 +143,9 @@ rule report_page:
         figures=lambda wildcards, input: [f"--figure={one}" for one in labelled(FIGURES, input.figures)],
         # A function of the input is no reason to make the page again, as where the device alone is another one.
         asked=lambda wildcards, input: json.dumps(config),
+        lacking=[f"--lacking={name}={reason}" for name, reason in LACKING.items()],
     message:
         "The report page"
     shell:
         "python -m gpukit report page {params.tables:q} {params.figures:q} --configuration {params.asked:q}"
-        " --out {output.page:q} > {log:q} 2>&1"
+        " {params.lacking:q} --out {output.page:q} > {log:q} 2>&1"

@@ -44,6 +44,10 @@ class GraphEntry(Section):
     fetch: str = Field(
         default="", description="In place of `edges`: name of a data set that `gpukit data fetch` downloads."
     )
+    real: str = Field(
+        default="",
+        description="Name of the data set that `generate` stands in for, which `data: real` fetches if it can be had.",
+    )
     undirected: bool = Field(default=False, description="Whether each line stands for an edge in both directions.")
     weights: str = Field(
         default="wc",
@@ -279,6 +283,11 @@ class Config(Section):
         default="", description="The paper whose tables and figures to rebuild, as in `config/paper`; none by default."
     )
     scale: Literal["smoke", "small", "full"] = Field(default="smoke", description="Which of `scales` to run.")
+    data: Literal["stand-ins", "real"] = Field(
+        default="stand-ins",
+        description="`real` fetches the data set that a graph's `real` names, in place of `generate`; what cannot be "
+        "had stays a stand-in, and log and page say why.",
+    )
     scales: dict[Literal["smoke", "small", "full"], Scale] = Field(
         default={}, description="How much of the paper to run at each scale."
     )
