@@ -1,6 +1,6 @@
 """Seed sets by simple rules, without a guarantee: degree, degree discount, random. Host code, the same everywhere."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,15 @@ TAKEN = np.iinfo(np.int64).min
 """The key of a vertex that cannot be chosen (again)."""
 
 NOTHING = np.zeros(0, np.uint32)
+
+NO_COUNTS = np.zeros(0, np.int64)
+"""What vertices count for where it is one each."""
+
+FEW, PER_SEED = 4096, 16
+"""Vertices that seeds are looked for among at first, and for each seed; few neighbours of hubs are ever seeds."""
+
+LEVELS = 16
+"""Bits of a key that a limit is looked for by."""
 
 MASS_BITS = 31
 """What all vertices count for together has so many bits in the keys, and a probability 32 more."""
@@ -88,13 +97,10 @@ def degree(
         counts = np.diff(graph.indptr)
     else:
         counts = _sums(_Edges(graph.indptr, graph.indices, NOTHING, NOTHING), _in_bits(weights))
-    free = _free(graph.n, forced, barred)
-    further = k - len(forced)
-    if 0 < further < len(free):
-        least = np.partition(counts[free], len(free) - further)[len(free) - further]
-        free = free[counts[free] >= least]
-    rest = free[np.argsort(-counts[free], kind="stable")[:further]]
-    return np.concatenate([np.asarray(forced, np.int64), rest])
+    first = np.asarray(forced, np.int64)
+    counts = counts.copy() if barred is None else np.where(barred, -1, counts)
+    counts[first] = -1
+    return np.concatenate([first, _largest(counts, k - len(first))])
 
 
 def degree_discount(
@@ -117,8 +123,9 @@ def degree_discount(
       ``A(v) · (W(v) + Σ p(v, w)·W(w))`` over the w that are no seeds; A(v) is ``∏ (1 - p(s, v))`` over the seeds s
       before v under IC, ``1 - Σ p(s, v)`` under LT.
 
-    Integers (32-bit fixed point for probabilities), the lower id first among equals. Costs O(n + m), and for each seed
-    its edges, each with O(log n) at worst.
+    Integers (32-bit fixed point for probabilities), the lower id first among equals. No discount raises a key above
+    what it was at first, so seeds are looked for among the vertices with the highest keys, and among more where these
+    do not suffice. Costs O(n + m), and for each seed its edges, each with O(log n) at worst.
 
     Parameters
     ----------
@@ -146,19 +153,26 @@ def degree_discount(
         If the graph has no probabilities.
     """
     _check(graph, k)
-    open_ = np.ones(graph.n, np.bool_) if barred is None else ~barred
     first = np.asarray(forced, np.int64)
     p = graph.weights.p if graph.probabilities is None else None
     if graph.undirected and p is not None and weights is None and model == "ic":
         degrees = np.diff(graph.indptr)
         longest = int(degrees.max(initial=0))
         spare = max(0, (longest * min(k, longest)).bit_length() + 33 - 63)
-        queue = _queue(degrees << (32 - spare), open_)
-        return _by_printed(graph.indptr, graph.indices, threshold(p) >> spare, 32 - spare, queue, first, k)
-    counts = np.ones(graph.n, np.int64) if weights is None else _in_bits(weights)
+        word, bits = threshold(p) >> spare, 32 - spare
+        for pool in _pools(degrees << bits, k, barred):
+            chosen = _by_printed(graph.indptr, graph.indices, word, bits, pool, first, k)
+            if len(chosen) == k:
+                break
+        return chosen
+    counts = NO_COUNTS if weights is None else _in_bits(weights)
     out_edges, in_edges = _with_probabilities(graph)
-    gains = (counts << 32) + _sums(out_edges, counts)
-    return _by_discount(out_edges, in_edges, counts, gains, _queue(gains, open_), first, k, model == "lt")
+    gains = _sums(out_edges, counts) + ((1 if weights is None else counts) << np.int64(32))
+    for pool in _pools(gains, k, barred):
+        chosen = _by_discount(out_edges, in_edges, counts, gains[pool.vertices], pool, first, k, model == "lt")
+        if len(chosen) == k:
+            break
+    return chosen
 
 
 def degree_by_probability(graph: Graph, k: int, barred: np.ndarray) -> np.ndarray:
@@ -177,9 +191,9 @@ def degree_by_probability(graph: Graph, k: int, barred: np.ndarray) -> np.ndarra
     int64 array, shape (k,)
         By the sum of the probabilities of their out-edges.
     """
-    sums = _sums(_with_probabilities(graph)[0], np.ones(graph.n, np.int64))
+    sums = _sums(_with_probabilities(graph)[0], NO_COUNTS)
     sums[barred] = -1
-    return np.argsort(-sums, kind="stable")[:k]
+    return _largest(sums, k)
 
 
 def random(graph: Graph, k: int, seed: int = 0) -> np.ndarray:
@@ -236,26 +250,60 @@ def _in_bits(weights: np.ndarray) -> np.ndarray:
     return weights.astype(np.int64) >> max(0, int(weights.sum()).bit_length() - MASS_BITS)
 
 
-def _free(n: int, forced: Sequence[int] | np.ndarray, barred: np.ndarray | None) -> np.ndarray:
-    """Return, ascending, the vertices that can still be chosen after the forced ones."""
-    open_ = np.ones(n, np.bool_) if barred is None else ~barred
-    open_[np.asarray(forced, np.int64)] = False
-    return np.flatnonzero(open_)
+def _limit(keys: np.ndarray, count: int) -> int:
+    """Return a limit > 0 that at least ``count`` of the keys reach, hardly more; 0 if too few are positive."""
+    shift = max(0, int(keys.max(initial=0)).bit_length() - LEVELS)
+    reached = np.bincount(keys[keys > 0] >> shift)[::-1].cumsum()
+    place = int(np.searchsorted(reached, count))
+    return 0 if place == len(reached) else (len(reached) - 1 - place) << shift
 
 
-class _Queue(NamedTuple):
-    """A tournament of vertices by integer keys that change; the lower id wins among equals.
+def _largest(keys: np.ndarray, k: int) -> np.ndarray:
+    """Return the vertices with the k highest keys, none of them negative, the lower id first among equals."""
+    pool = np.flatnonzero(keys >= _limit(keys, k))
+    return pool[np.argsort(-keys[pool], kind="stable")[:k]]
+
+
+class _Pool(NamedTuple):
+    """Vertices that seeds are looked for among, and a tournament of them by keys; the lower id wins among equals.
 
     Attributes
     ----------
+    vertices : int64 array, shape (c,)
+        Ascending.
+    place : int32 array, shape (n,)
+        Where a vertex is among them; -1: it is not, and its key was below the limit from the beginning.
+    limit : int
+        What a key must reach to be the highest of all vertices for certain.
     keys : int64 array, shape (size,)
         Of the vertices, and ``TAKEN`` beyond them; the size is a power of two.
     winners : int64 array, shape (size,)
         Node i has the children 2i and 2i + 1, which from ``size`` on are vertices, and holds the winner of these.
     """
 
+    vertices: np.ndarray
+    place: np.ndarray
+    limit: int
     keys: np.ndarray
     winners: np.ndarray
+
+
+def _pools(keys: np.ndarray, k: int, barred: np.ndarray | None) -> Iterator[_Pool]:
+    """Yield the vertices with the highest keys (>= 0), but barred ones: ever more, and at last all."""
+    open_ = keys if barred is None else np.where(barred, -1, keys)
+    count, limit = max(FEW, PER_SEED * k), 1
+    while limit > 0:
+        limit = _limit(open_, count) if count < len(keys) else 0
+        vertices = np.flatnonzero(open_ >= limit)
+        place = np.full(len(keys), -1, np.int32)
+        place[vertices] = np.arange(len(vertices), dtype=np.int32)
+        size = 1 << max(1, (len(vertices) - 1).bit_length())
+        padded = np.full(size, TAKEN, np.int64)
+        padded[: len(vertices)] = keys[vertices]
+        winners = np.zeros(size, np.int64)
+        _play(padded, winners)
+        yield _Pool(vertices, place, limit if limit > 0 else TAKEN + 1, padded, winners)
+        count *= 8
 
 
 class _Edges(NamedTuple):
@@ -265,16 +313,6 @@ class _Edges(NamedTuple):
     indices: np.ndarray
     words: np.ndarray
     heads: np.ndarray
-
-
-def _queue(keys: np.ndarray, open_: np.ndarray) -> _Queue:
-    """Return the tournament of the vertices that are open."""
-    size = 1 << max(1, (len(keys) - 1).bit_length())
-    padded = np.full(size, TAKEN, np.int64)
-    padded[: len(keys)][open_] = keys[open_]
-    winners = np.zeros(size, np.int64)
-    _play(padded, winners)
-    return _Queue(padded, winners)
 
 
 @njit
@@ -295,25 +333,33 @@ def _play(keys, winners):
 
 
 @njit
-def _change(queue, v, key):
-    """Give a vertex another key, unless it is taken. Stops where v neither was the winner nor is."""
-    if queue.keys[v] == TAKEN:
+def _change(pool, slot, key):
+    """Give the vertex at a place another key, unless it is taken. Stops where it neither was the winner nor is."""
+    if pool.keys[slot] == TAKEN:
         return
-    queue.keys[v] = key
-    node = (v + len(queue.keys)) >> 1
+    pool.keys[slot] = key
+    node = (slot + len(pool.keys)) >> 1
     while node > 0:
-        before, now = queue.winners[node], _winner(queue.keys, queue.winners, node)
-        if before != v and now != v:
+        before, now = pool.winners[node], _winner(pool.keys, pool.winners, node)
+        if before != slot and now != slot:
             return
-        queue.winners[node] = now
+        pool.winners[node] = now
         node >>= 1
 
 
 @njit
-def _take(queue, forced, i):
-    """Choose the i-th vertex: the forced ones first, then the best; it cannot be chosen again."""
-    v = forced[i] if i < len(forced) else queue.winners[1]
-    _change(queue, v, TAKEN)
+def _take(pool, forced, i):
+    """Choose the i-th vertex, forced ones first, then the best; nobody is chosen twice. -1: it may be elsewhere."""
+    if i < len(forced):
+        v = forced[i]
+        slot = int64(pool.place[v])
+    else:
+        slot = pool.winners[1]
+        if pool.keys[slot] < pool.limit:
+            return int64(-1)
+        v = pool.vertices[slot]
+    if slot >= 0:
+        _change(pool, slot, TAKEN)
     return v
 
 
@@ -334,13 +380,16 @@ def _times(edges, e, head):
 def _sums(edges, counts):
     """Return for each row the sum of what its heads count for, times the probabilities of its edges if there are any.
 
-    In units of 2**-32 with probabilities, which has room: a row has no head twice.
+    In units of 2**-32 with probabilities, which has room: a row has no head twice. Without counts it is one each.
     """
     indptr, indices, words, heads = edges.indptr, edges.indices, edges.words, edges.heads
     sums = np.zeros(len(indptr) - 1, np.int64)
     for u in range(len(sums)):
         total = int64(0)
-        if len(words) > 0:
+        if len(counts) == 0:
+            for e in range(indptr[u], indptr[u + 1]):
+                total += _times(edges, e, indices[e])
+        elif len(words) > 0:
             for e in range(indptr[u], indptr[u + 1]):
                 total += (int64(words[e]) + 1) * counts[indices[e]]
         elif len(heads) > 0:
@@ -354,36 +403,51 @@ def _sums(edges, counts):
 
 
 @njit
-def _by_printed(indptr, indices, p, unit_bits, queue, forced, k):
-    """Choose by d - 2t - (d - t)·t·p; p and the keys are in units of 2**-unit_bits, few enough for 64 bits."""
-    seeded = np.zeros(len(indptr) - 1, np.int64)
+def _by_printed(indptr, indices, p, unit_bits, pool, forced, k):
+    """Choose by d - 2t - (d - t)·t·p; p and the keys are in units of 2**-unit_bits, few enough for 64 bits.
+
+    Fewer than k are returned where the pool does not suffice.
+    """
+    seeded = np.zeros(len(pool.vertices), np.int64)
     chosen = np.empty(k, np.int64)
     for i in range(k):
-        u = _take(queue, forced, i)
+        u = _take(pool, forced, i)
+        if u < 0:
+            return chosen[:i]
         chosen[i] = u
         for e in range(indptr[u], indptr[u + 1]):
             v = indices[e]
-            seeded[v] += 1
-            d, t = indptr[v + 1] - indptr[v], seeded[v]
-            _change(queue, v, ((d - 2 * t) << unit_bits) - (d - t) * t * p)
+            slot = pool.place[v]
+            if slot >= 0:
+                seeded[slot] += 1
+                d, t = indptr[v + 1] - indptr[v], seeded[slot]
+                _change(pool, slot, ((d - 2 * t) << unit_bits) - (d - t) * t * p)
     return chosen
 
 
 @njit
-def _by_discount(out_edges, in_edges, counts, gains, queue, forced, k, linear):
-    """Choose by A(v) · gain(v); ``gains`` are W(v) + Σ p(v, w)·W(w) in units of 2**-32, A(v) is, too."""
+def _by_discount(out_edges, in_edges, counts, gains, pool, forced, k, linear):
+    """Choose by A(v) · gain(v); ``gains`` are W(v) + Σ p(v, w)·W(w) in units of 2**-32, A(v) is, too.
+
+    Gains are those of the pool. Fewer than k are returned where it does not suffice.
+    """
     alone = np.full(len(gains), ONE, np.int64)
     chosen = np.empty(k, np.int64)
     for i in range(k):
-        u = _take(queue, forced, i)
+        u = _take(pool, forced, i)
+        if u < 0:
+            return chosen[:i]
         chosen[i] = u
         for e in range(out_edges.indptr[u], out_edges.indptr[u + 1]):
             v = out_edges.indices[e]
-            word = _times(out_edges, e, v)
-            alone[v] = max(alone[v] - word, 0) if linear else _product(alone[v], ONE - word)
-            _change(queue, v, _product(gains[v], alone[v]))
+            slot = pool.place[v]
+            if slot >= 0:
+                word = _times(out_edges, e, v)
+                alone[slot] = max(alone[slot] - word, 0) if linear else _product(alone[slot], ONE - word)
+                _change(pool, slot, _product(gains[slot], alone[slot]))
         for e in range(in_edges.indptr[u], in_edges.indptr[u + 1]):
-            v, word = in_edges.indices[e], _times(in_edges, e, u)
-            gains[v] -= word * counts[u]
-            _change(queue, v, _product(gains[v], alone[v]))
+            slot = pool.place[in_edges.indices[e]]
+            if slot >= 0:
+                gains[slot] -= _times(in_edges, e, u) * (counts[u] if len(counts) else 1)
+                _change(pool, slot, _product(gains[slot], alone[slot]))
     return chosen

@@ -18,6 +18,9 @@ from gpukit.worlds.trivial import ONE
 FINEST = 256
 """Units of a set at most: parts of a set that a vertex may be worth by itself."""
 
+LEVELS = 1 << 16
+"""Levels among which the lowest values are looked for."""
+
 ROUNDING = 2.0**-48
 """More than the arithmetic here errs by, as a share."""
 
@@ -74,9 +77,9 @@ class Known:
 
     def least(self, forced: np.ndarray, free: np.ndarray, further: int) -> Decimal:
         """Return the least that the forced vertices and ``further`` of the free ones are worth by themselves."""
-        lowest = free[np.argpartition(self.values[free], further - 1)[:further]] if 0 < further < len(free) else free
+        lowest = free[_lowest(self.values[free], further)]
         with localcontext(CONTEXT):
-            return (self.own(forced) + self.own(lowest[:further])) * (1 - Decimal(ROUNDING))
+            return (self.own(forced) + self.own(lowest)) * (1 - Decimal(ROUNDING))
 
     def heaviest(self, free: np.ndarray, count: int) -> np.ndarray:
         """Return the free vertices that are worth most by themselves, the lower ones among equals, in that order."""
@@ -114,3 +117,12 @@ class Known:
     def highest(self) -> float:
         """The most that a vertex is worth by itself."""
         return float(self.values.max())
+
+
+def _lowest(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the places of the lowest values (>= 0), at most ``count``, by levels: equal ones are slow to partition."""
+    scale = (LEVELS - 1) / max(float(values.max(initial=0)), 1 / ONE)
+    levels = (values * scale).astype(np.int32)
+    level = int(np.searchsorted(np.bincount(levels, minlength=1).cumsum(), count))
+    below, at = np.flatnonzero(levels < level), np.flatnonzero(levels == level)
+    return np.concatenate([below, at[np.argsort(values[at], kind="stable")[: count - len(below)]]])

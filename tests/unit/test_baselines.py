@@ -8,11 +8,28 @@ import pytest
 from oracles.worlds import edges
 
 from gpukit.errors import InputError, UsageError
-from gpukit.gim import Params
+from gpukit.gim import Params, baselines
 from gpukit.gim.baselines import degree, degree_discount, random, simple_rules
 from gpukit.gim.problem import validate
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
+
+
+@pytest.fixture(autouse=True, params=["in all", "in few first"])
+def pools(request, monkeypatch):
+    """Seeds are looked for among all of these small graphs' vertices, or among a few at first; returns the pools."""
+    tried = []
+    if request.param == "in few first":
+        monkeypatch.setattr(baselines, "FEW", 3)
+        monkeypatch.setattr(baselines, "PER_SEED", 0)
+
+    def listed(*asked, made=baselines._pools):
+        for pool in made(*asked):
+            tried.append(len(pool.vertices))
+            yield pool
+
+    monkeypatch.setattr(baselines, "_pools", listed)
+    return tried
 
 
 def _greedy(n, k, score, forced=(), barred=()):
@@ -74,6 +91,13 @@ def test_general_formula_on_directed_graphs(random_graph, make_graph, key):
     rows = [(u, v) for v in range(25) for u in generator.permutation(25)[: 2 ** (v % 3) + 1] if u != v]
     graph = make_graph(25, [(u, v) for v in range(25) for u in [w for w, x in rows if x == v][: 2 ** (v % 3)]])
     assert degree_discount(graph, 10).tolist() == _general(graph, 10)
+
+
+def test_a_pool_that_does_not_suffice_is_left_for_a_larger_one(random_graph, pools):
+    """Discounts leave others ahead of the few that were best at first."""
+    graph = random_graph(200, 1500, 4, Weights("const", 0.9))
+    assert degree_discount(graph, 40).tolist() == _general(graph, 40)
+    assert pools == [200] or (pools[0] < 40 < pools[-1] and pools == sorted(set(pools)))
 
 
 def test_explicit_probabilities_without_transpose(make_graph):

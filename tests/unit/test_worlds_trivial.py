@@ -197,3 +197,17 @@ def test_worth_in_units_is_rounded_up(random_graph):
     least = sum(sorted(known.own(np.array([v])) for v in range(1, 50))[:3]) + known.own(np.array([0]))
     assert Decimal(0) <= least - known.least(np.array([0]), everyone[1:], 3) < Decimal("1e-12")
     assert replace(known, quiet=None).own(everyone) == 0
+
+
+@pytest.mark.parametrize("scheme", [Weights(), Weights("const", 0.3), Weights("trivalency", seed=2)], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_least_that_seeds_are_known_to_be_worth(random_graph, scheme, weighted):
+    """By sorting; many vertices are worth the same, and some nothing."""
+    graph = random_graph(300, 900, 3, scheme)
+    weights = np.arange(300) % 4 if weighted else None
+    known = Known.of(prepare(graph, "ic", root_weights=weights, kept=True), weights)
+    free = np.flatnonzero(np.arange(300) % 7 > 0)
+    ordered = np.sort(known.values[free])
+    for further in (0, 1, 5, 100, len(free)):
+        least = known.least(np.array([0, 7]), free, further)
+        assert float(least) == pytest.approx(ordered[:further].sum() + known.values[[0, 7]].sum(), rel=1e-12)
