@@ -10,8 +10,17 @@ from gpukit import settings
 from gpukit.api.everybody import write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
+from gpukit.api.pagerank_index import (
+    INDEX_VISITS,
+    RANK_VISITS,
+    check_memory,
+    index,
+    index_artifact,
+    index_of,
+    rank,
+)
 from gpukit.api.parts import part_of
-from gpukit.api.resident import index_of, open_files
+from gpukit.api.resident import open_files
 from gpukit.api.results import Content, Label, TopK, path_of
 from gpukit.api.session import DeviceName, Progress, Session, whole
 from gpukit.api.vertices import at_most, is_label, weights_of
@@ -21,24 +30,21 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    import numpy as np
-
+    from gpukit.api.pagerank_update import Follower, Update
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.kpar.engine import Engine
     from gpukit.kpar.index import Index
     from gpukit.kpar.problem import Params, Result, Sources
-    from gpukit.kpar.rank import Rank
 
 _log = logging.getLogger("gpukit")
-
-RANK_VISITS, INDEX_VISITS = 40, 6
-"""Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
 
 OPENED_QUERIES = 1000
 """Queries that `auto` expects of an index that is opened."""
 
 Depth = Literal["auto", "end", "walks"]
+
+Edge = tuple[Label, Label]
 
 Source = Label | Mapping[Any, int]
 """A vertex, or vertices with weights: one query."""
@@ -52,52 +58,6 @@ def device_for(requested: str | None, weighted: bool) -> str | None:
     if weighted and requested == "cuda":
         raise UsageError("weighted edges run on the CPU; use --device cpu")
     return "cpu" if weighted else requested
-
-
-def rank(session: Session, device: "Device", params: "Params") -> "Rank":
-    """Compute PageRank and the PRO-rank list."""
-    from gpukit.graph.trifle import one_edge
-    from gpukit.kpar.run import rank_on
-
-    session.load(lambda: rank_on(device, one_edge(session.graph), params))
-    with session.phase("rank"):
-        return rank_on(device, session.graph, params)
-
-
-def check_memory(memory: int | None) -> None:
-    """Check the room for walks, in MiB; raises UsageError."""
-    if memory is not None and memory < 0:
-        raise UsageError(f"--memory is {memory}; at least 0 is needed")
-
-
-def index(
-    session: Session, device: "Device", order: "np.ndarray", params: "Params", *, hubs: bool, adaptive: bool,
-    memory: int | None,
-) -> "tuple[Artifact, Index]":  # fmt: skip
-    """Draw the random walks of every vertex; return the artifact, and the index."""
-    import numpy as np
-
-    from gpukit.artifacts import irw_artifact
-    from gpukit.graph.trifle import one_edge
-    from gpukit.kpar.run import index_on
-
-    graph = session.graph
-    how: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "seed": session.seed}
-    how["memory"] = None if memory is None else memory << 20
-    session.load(lambda: index_on(device, one_edge(graph), np.arange(2, dtype=np.int32), params, **how))
-    with session.phase("walks"):
-        found = index_on(device, graph, order, params, **how)
-    if found.light:
-        _log.info("the walks do not fit into %d MiB: only counts are kept, and queries draw walks again", memory)
-    with session.phase("write"):
-        rows = ("src_begin", "starts", "frequent_begin", "frequencies")
-        arrays = {name: None if found.light else getattr(found, name) for name in rows}
-        arrays |= {"walks": found.walks, "arrivals": found.arrivals, "hubs": found.hubs}
-        artifact = irw_artifact(
-            arrays, alpha=params.alpha, epsilon=params.epsilon, light=found.light, graph=session.inputs["graph"],
-            weighted=params.weighted, seed=session.seed, params=session.params, inputs=session.inputs,
-        )  # fmt: skip
-        return artifact, found
 
 
 def answer(
@@ -161,6 +121,8 @@ class PageRankIndex(Content):
         Whether to take edges in proportion to their probabilities, on the CPU.
     hubs, adaptive, memory
         As the options of ``gpukit kpar index``.
+    updatable : bool
+        Whether edges can be added and removed later, by :meth:`update`; such an index is made on the CPU.
     device, gpus, threads, seed, progress
         As in :func:`gpukit.influence_maximization`; queries run there, too.
 
@@ -195,6 +157,7 @@ class PageRankIndex(Content):
         hubs: bool = False,
         adaptive: bool = True,
         memory: int | None = None,
+        updatable: bool = False,
         device: DeviceName = "auto",
         gpus: int = 1,
         threads: int | None = None,
@@ -213,13 +176,31 @@ class PageRankIndex(Content):
             from gpukit.kpar.problem import Params
 
             params = Params(alpha, epsilon, weighted)
-            work = (INDEX_VISITS + RANK_VISITS) * session.graph.m
-            where = session.use_device(device_for(device, weighted), work=work)
-            order = rank(session, where, params).order
-            self._artifact, self._index = index(
-                session, where, order, params, hubs=hubs, adaptive=adaptive, memory=memory
-            )
+            if updatable:
+                self._artifact, self._index = self._updatable(session, params, hubs, adaptive, memory)
+            else:
+                work = (INDEX_VISITS + RANK_VISITS) * session.graph.m
+                where = session.use_device(device_for(device, weighted), work=work)
+                order = rank(session, where, params).order
+                self._artifact, self._index = index(
+                    session, where, order, params, hubs=hubs, adaptive=adaptive, memory=memory
+                )
         self._ready(device, session.graph)
+
+    @staticmethod
+    def _updatable(
+        session: Session, params: "Params", hubs: bool, adaptive: bool, memory: int | None
+    ) -> "tuple[Artifact, Index]":
+        """Make an index that follows its graph."""
+        from gpukit.api.pagerank_update import resized
+        from gpukit.kpar.update_paths import check_updatable
+
+        check_updatable(params, memory)
+        session.params["updatable"] = True
+        where = session.use_device("cpu", reason="an updatable index is made on the CPU")
+        order = rank(session, where, params).order
+        found = resized(session, where, order, params, hubs=hubs, adaptive=adaptive)
+        return index_artifact(found, session.params, session.inputs), found
 
     @classmethod
     def _of(cls, artifact: "Artifact", graph: GraphLike, device: str = "auto") -> "PageRankIndex":
@@ -292,6 +273,7 @@ class PageRankIndex(Content):
         self._prepared: tuple[Device, Any] | None = None
         self._engine: Engine | None = None
         self._one_at_a_time = Lock()
+        self._follower: Follower | None = None
 
     def close(self) -> None:
         """Let the threads of an opened index end, once they have answered what was asked."""
@@ -304,7 +286,18 @@ class PageRankIndex(Content):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _follow(self) -> None:
+        """Bring graph and index up to date after updates."""
+        if self._follower is None:
+            return
+        with self._one_at_a_time:
+            news = self._follower.news()
+            if news is not None:
+                self._opened, self._artifact, self._index = news
+                self._graph, self._prepared = self._opened.csr, None
+
     def _content(self) -> "Artifact":
+        self._follow()
         if self._artifact is None:
             from gpukit.artifacts import read_irw
 
@@ -319,7 +312,8 @@ class PageRankIndex(Content):
 
     @property
     def graph(self) -> Graph:
-        """The graph."""
+        """The graph, with what updates changed."""
+        self._follow()
         if self._files is not None and not self._read:
             self._opened, self._read = read_graph(self._files[0]), True
         return self._opened
@@ -336,8 +330,59 @@ class PageRankIndex(Content):
 
     def lines(self) -> list[str]:
         """Return what is printed of it."""
+        self._follow()
         walks = f"{self._index.total:,} walks, α = {self.alpha}, ε = {self.epsilon}"
         return [f"PageRankIndex: {self._opened.n:,} vertices, {walks}"]
+
+    def update(self, *, add: Iterable[Edge] = (), remove: Iterable[Edge] = ()) -> "Update":
+        """Add and remove edges of the graph: ``gpukit kpar update``, in memory; all or, where one is refused, none.
+
+        The first update opens the index, which takes about as long as making it; the next ones take as long as the
+        walks that they change. The first query after updates makes the rows of the index anew.
+
+        Parameters
+        ----------
+        add, remove : iterable of pairs of vertices
+            Of an undirected graph each stands for both directions. Edges that are there, or are not, are counted.
+
+        Returns
+        -------
+        gpukit.api.pagerank_update.Update
+            What was added and removed, and how many walks were drawn again.
+
+        Raises
+        ------
+        UsageError
+            If the index was not made with ``updatable``.
+        InputError
+            If a vertex is not in the graph, or an edge is to be both added and removed.
+
+        Examples
+        --------
+        >>> import gpukit as gk
+        >>> index = gk.PageRankIndex(gk.from_edges(["ann", "bob"], ["bob", "cy"]), updatable=True)
+        >>> index.update(add=[("cy", "ann"), ("ann", "bob")], remove=[("ann", "cy")]).already_there
+        1
+        >>> index.graph.m
+        3
+        """
+        with self._one_at_a_time:
+            if self._follower is None:
+                self._follower = self._open_for_updates()
+            return self._follower.update(add, remove)
+
+    def _open_for_updates(self) -> "Follower":
+        """Return what changes graph and index; raises UsageError where that is not possible."""
+        from gpukit.api.pagerank_update import NOT_UPDATABLE, Follower
+
+        if self._files is not None:
+            raise UsageError("an opened index is that of its files; gpukit.load one that is to be updated")
+        if self._index.paths is None:
+            raise UsageError(NOT_UPDATABLE)
+        assert self._artifact is not None
+        with Session(device="cpu", seed=0, **self._where) as session:
+            threads = session.use_device(reason="an index is updated on the CPU").threads
+        return Follower(self._opened, self._artifact, self._index, threads)
 
     def top_k(self, source: Source, k: int | None = None, *, depth: Depth = "auto") -> TopK:
         """Return the k vertices with the largest personalised PageRank of one source.
@@ -368,6 +413,7 @@ class PageRankIndex(Content):
             raise UsageError(f"depth {depth!r} is unknown; choose auto, end or walks")
         from gpukit.kpar.problem import Sources, check_k
 
+        self._follow()
         graph, asked = self._opened.csr, self._index.params
         with Session(device=self._device, seed=0, **self._where) as session:
             session.graph, session.labels = graph, graph.labels
@@ -422,6 +468,7 @@ class PageRankIndex(Content):
         from gpukit.kpar.problem import check_k
 
         check_parquet()
+        self._follow()
         graph, asked = self._opened.csr, self._index.params
         with Session(device=self._device, seed=0, **self._where) as session:
             session.graph, session.labels = graph, graph.labels

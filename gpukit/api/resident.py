@@ -4,23 +4,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpukit.api.pagerank_index import index_of
 from gpukit.errors import InputError
 
 if TYPE_CHECKING:
-    from gpukit.artifacts import Artifact, Header
+    from gpukit.artifacts import Header
     from gpukit.device.select import Device
-    from gpukit.kpar.index import Index
     from gpukit.kpar.query import Prepared
-
-
-def index_of(artifact: "Artifact") -> "Index":
-    """Return the index that an artifact holds."""
-    from gpukit.kpar.index import Index
-    from gpukit.kpar.problem import Params
-
-    a = artifact.attributes
-    params = Params(a["alpha"], a["epsilon"], a.get("weighted", False))
-    return Index.of(params, int(artifact.seed or 0), artifact.arrays, light=a["light"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +107,7 @@ def _from_arrays(arrays: Any, header: "Header", undirected: bool) -> "Prepared":
     params = Params(a["alpha"], a["epsilon"], a.get("weighted", False))
     index = Index.of(params, int(header.seed or 0), arrays, light=a["light"])
     forward = tuple(arrays[name] for name in ("row_begin", "row_ends", "row_freqs"))
+    index = replace(index, forward=forward, updatable="sized_for" in a)
     return Prepared(
-        graph, replace(index, forward=forward), Constants.of(graph.n, graph.m, params), arrays["by_arrivals"],
-        arrays.get("chances"),
+        graph, index, Constants.of(graph.n, graph.m, params), arrays["by_arrivals"], arrays.get("chances")
     )  # fmt: skip

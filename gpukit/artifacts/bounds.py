@@ -115,6 +115,13 @@ def check_irw_bounds(artifact: Artifact) -> None:
     names = ("src_begin", "starts", "frequent_begin", "frequencies")
     for name in names:
         need((name in artifact.checksums) != a["light"], f"dataset {name} belongs to an irw that is not light")
+    for name in ("factors", "moves", "paths"):
+        need((name in artifact.checksums) == ("sized_for" in a), f"dataset {name} belongs to an irw with sized_for")
+    if "moves" in arrays:
+        need(not a["light"] and not a.get("weighted"), "an irw with paths is neither light nor weighted")
+        need(a["sized_for"] >= 0 and bool(np.all(arrays["factors"] > 0)), "sizes of an irw must be positive")
+        walks, steps = int(arrays["walks"].sum(dtype=np.int64)), int(arrays["moves"].sum(dtype=np.int64))
+        need(len(arrays["moves"]) == walks and len(arrays["paths"]) == steps, "walks and their paths do not agree")
     if all(name in arrays for name in names):
         over = np.diff(arrays["frequent_begin"]) > np.diff(arrays["src_begin"])
         need(not over.any(), f"vertex {int(np.argmax(over)) if len(over) else ''} has more frequencies than starts")

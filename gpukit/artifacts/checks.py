@@ -140,6 +140,11 @@ def check_irw(artifact: Artifact) -> None:
     need(_exact_sum(walks) == _exact_sum(arrivals.astype(np.uint64)), "as many walks must end as start")
     if "hubs" in arrays:
         need(np.all(arrays["hubs"][1:] > arrays["hubs"][:-1]), "hubs must ascend")
+    if "moves" in arrays:
+        last = np.cumsum(arrays["moves"], dtype=np.int64) - 1
+        ends = np.repeat(np.arange(a["n"]), walks)
+        ends[arrays["moves"] > 0] = arrays["paths"][last[arrays["moves"] > 0]]
+        need(np.array_equal(np.bincount(ends, minlength=a["n"]), arrivals), "paths and where walks end do not agree")
     if a["light"] or "starts" not in arrays:
         return
     # A start list has two rows that ascend: starts with a frequency, and those of a single walk.

@@ -49,16 +49,17 @@ def irw_artifact(
     graph: str,
     seed: int,
     weighted: bool = False,
+    sized_for: int | None = None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> Artifact:
     """Return inverted random walks as an artifact.
 
-    ``arrays`` are those of the layout by name; None leaves one out.
+    ``arrays`` are those of the layout by name; None leaves one out. ``sized_for`` is for those made for updates.
     """
     kept = {name: array for name, array in arrays.items() if array is not None}
     attributes = {"n": len(kept["walks"]), "alpha": alpha, "epsilon": epsilon, "light": light, "graph": graph}
-    attributes |= _weighted(weighted)
+    attributes |= _weighted(weighted) | ({} if sized_for is None else {"sized_for": sized_for})
     inputs = {"graph": graph, **(inputs or {})}
     return store.make("irw", kept, attributes, params=params, seed=seed, inputs=inputs)
 
@@ -68,9 +69,9 @@ def write_irw(path: PathLike, arrays: Mapping[str, np.ndarray | None], *, compre
     return store.put(path, irw_artifact(arrays, **known), compress=compress)
 
 
-def read_irw(path: PathLike) -> Artifact:
-    """Read inverted random walks; raises InputError like :func:`gpukit.artifacts.store.read`."""
-    return store.read(path, "irw")
+def read_irw(path: PathLike, *, paths: bool = False) -> Artifact:
+    """Read inverted random walks, and only if asked to what updates need; raises InputError like ``store.read``."""
+    return store.read(path, "irw", skip=() if paths else ("factors", "moves", "paths"))
 
 
 def topk_artifact(

@@ -18,6 +18,13 @@ def write_graph_file(
 
     ``seed`` is that of the graph, if any; ``more`` joins what ``--json`` prints.
     """
+    put_graph(run, run.target, graph, compress, seed)
+    record = graph_facts(run.target)
+    run.finish(record | (more or {}), {name: shown(value) for name, value in record.items() if name not in ("n", "m")})
+
+
+def put_graph(run: Run, path: Path, graph: "Graph", compress: bool, seed: int | None) -> str:
+    """Build the sampling tables of a graph, which becomes that of the run, and write it; returns its digest."""
     run.graph = graph
     need_edges(graph)
     tables = None
@@ -29,9 +36,7 @@ def write_graph_file(
     with run.phase("write"):
         from gpukit.artifacts import write_graph
 
-        write_graph(run.target, graph, tables, compress=compress, inputs=run.inputs, params=run.params, seed=seed)
-    record = graph_facts(run.target)
-    run.finish(record | (more or {}), {name: shown(value) for name, value in record.items() if name not in ("n", "m")})
+        return write_graph(path, graph, tables, compress=compress, inputs=run.inputs, params=run.params, seed=seed)
 
 
 def show_estimate(run: Run, found: dict[str, Any]) -> None:

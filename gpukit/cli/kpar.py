@@ -6,15 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
-from gpukit.api.pagerank import (
-    INDEX_VISITS,
-    RANK_VISITS,
-    answer,
-    check_memory,
-    device_for,
-)
-from gpukit.api.pagerank import index as make_index
-from gpukit.api.pagerank import rank as compute_rank
+from gpukit.api.pagerank import answer, device_for
+from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, check_memory, index_artifact
+from gpukit.api.pagerank_index import index as make_index
+from gpukit.api.pagerank_index import rank as compute_rank
+from gpukit.api.pagerank_update import device_for_updates, drawn, resized
 from gpukit.api.parts import part_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
@@ -24,13 +20,17 @@ from gpukit.cli.kpar_common import check_fit, explained, finish, read_index, rea
 from gpukit.cli.kpar_gather import gather
 from gpukit.cli.kpar_reference import baseline, truth
 from gpukit.cli.kpar_serve import serve
+from gpukit.cli.kpar_update import read_sizes, update
 from gpukit.cli.options import ablation, option
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
+    from gpukit.kpar.index import Index
+    from gpukit.kpar.problem import Params
 
 app = group("Top-k personalised PageRank.")
 
@@ -51,6 +51,19 @@ class Walks:
         int | None,
         option("--memory MIB", "Room for the walks; above it queries draw them again."),
     ] = None
+    updatable: Annotated[
+        bool, option("--updatable", "Keep the paths of the walks, so that `kpar update` can follow changes of edges.")
+    ] = False
+    sizes: Annotated[
+        Path | None,
+        option("--sizes IRW.h5", "With --updatable: as many walks for an edge as this one has, without PageRank."),
+    ] = None
+
+    def check(self, rank_file: Path | None) -> None:
+        """Refuse options that do not go together; raises UsageError."""
+        check_memory(self.memory)
+        if self.sizes is not None and (not self.updatable or rank_file is not None or not self.adaptive):
+            raise UsageError("--sizes goes with --updatable, and without --rank and --uniform, whose place it takes")
 
 
 @dataclass(frozen=True)
@@ -132,25 +145,44 @@ def index(
 ) -> None:
     """Draw the random walks of every vertex and store where they end."""
     run.params = {"alpha": alpha, "epsilon": epsilon, "hubs": walks.hubs, "adaptive": walks.adaptive}
-    run.params["weighted"] = weighted
-    check_memory(walks.memory)
+    run.params |= {"weighted": weighted} | ({"updatable": True} if walks.updatable else {})
+    walks.check(rank_file)
     with run.phase("read"):
         from gpukit.kpar.problem import Params
 
         asked = Params(alpha, epsilon, weighted)
-        graph, _ = run.read_graph(graph_file, transpose=rank_file is None)
-    visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
-    device = run.use_device(device_for(run.requested, weighted), work=visits * graph.m)
-    order = _order(run, device, asked, rank_file)
-    artifact, found = make_index(
-        run, device, order, asked, hubs=walks.hubs, adaptive=walks.adaptive, memory=walks.memory
-    )
+        graph, _ = run.read_graph(graph_file, transpose=rank_file is None and walks.sizes is None)
+    if walks.updatable:
+        artifact, found = _updatable(run, asked, rank_file, walks)
+    else:
+        visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
+        device = run.use_device(device_for(run.requested, weighted), work=visits * graph.m)
+        order = _order(run, device, asked, rank_file)
+        artifact, found = make_index(
+            run, device, order, asked, hubs=walks.hubs, adaptive=walks.adaptive, memory=walks.memory
+        )
     run.put(artifact, compress=compress)
     record = {"walks": found.total, "entries": len(found.starts), "frequent": len(found.frequencies)}
     record |= {"light": found.light}
     if found.hubs is not None:
         record["hubs"] = len(found.hubs)
     run.finish(record)
+
+
+def _updatable(run: Run, params: "Params", rank_file: Path | None, walks: Walks) -> "tuple[Artifact, Index]":
+    """Make an index that `kpar update` can change, with sizes by PageRank or those of another index."""
+    from gpukit.kpar.update_paths import check_updatable
+
+    check_updatable(params, walks.memory)
+    device = run.use_device(device_for_updates(run.requested), reason="an updatable index is made on the CPU")
+    if walks.sizes is not None:
+        with run.phase("read"):
+            sizes, run.params["adaptive"] = read_sizes(walks.sizes, run.graph.n, params)
+        found = drawn(run, device, sizes, params, hubs=walks.hubs)
+    else:
+        order = _order(run, device, params, rank_file)
+        found = resized(run, device, order, params, hubs=walks.hubs, adaptive=walks.adaptive)
+    return index_artifact(found, run.params, run.inputs), found
 
 
 def _order(run: Run, device: "Device", params: Any, rank_file: Path | None) -> "np.ndarray":
@@ -232,3 +264,4 @@ app.command("serve")(serve)
 app.command("truth")(truth)
 app.command("baseline")(baseline)
 app.command("gather")(gather)
+app.command("update")(update)

@@ -12,6 +12,9 @@ from gpukit.files import PathLike, check_target
 # `merit next` brings its state up to date; the others are names, even where a file happens to have the same.
 _NO_INPUTS = ("state", "name", "graph")
 
+_KINDS = {"out_figure": "svg", "out_graph": "graph", "out_record": "json"}
+"""Kinds of outputs that are not of the kind that a command writes."""
+
 _FIRST_BYTES = 1024
 _HDF5 = b"\x89HDF"
 
@@ -48,7 +51,7 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
             raise UsageError(f"two outputs have the one name {twice[0]}; give each its own")
         if writes is not None and not values["force"]:
             for name, path in outputs:
-                _check_kind(path, {"out_figure": "svg", "out_record": "json"}.get(name.removesuffix("s"), writes))
+                _check_kind(path, _KINDS.get(name.removesuffix("s"), writes))
         return callback(**values)
 
     return checked

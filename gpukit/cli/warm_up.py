@@ -45,6 +45,8 @@ kpar rank G.h5 --out PR.h5 DEVICE
 kpar index G.h5 --rank PR.h5 --out I.h5 DEVICE
 kpar query G.h5 --index I.h5 --random 4 -k 5 --out A.h5 DEVICE
 kpar query G.h5 --index I.h5 --source 10:2,11 -k 5 DEVICE
+kpar index G.h5 --updatable --out U-I.h5
+kpar update G.h5 --index U-I.h5 --add more.txt --remove less.txt --out-graph G2.h5 --out I2.h5
 kpar truth G.h5 --random 2 -k 5
 merit run G.h5 --eta 8 --batch 2 --out M1.h5 DEVICE
 merit run G.h5 --eta 8 --batch 2 --model lt --out M2.h5 DEVICE
@@ -81,6 +83,8 @@ def warm_up(run: Run) -> None:
     run.params = {"devices": kinds}
     with run.phase("compile"), run.progress("commands") as update, tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "edges.txt").write_text(EDGES)
+        (Path(folder) / "more.txt").write_text("10 20\n12 10\n")
+        (Path(folder) / "less.txt").write_text("10 11\n")
         (Path(folder) / "numbers.txt").write_text("10 1.5\n11 2\n12 0.25\n")
         for done, command in enumerate(commands):
             update(done, len(commands))

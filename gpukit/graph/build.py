@@ -138,7 +138,7 @@ def build_graph(
         weights = Weights("file")
     graph = Graph(indptr, indices, original, weights, words, undirected=undirected, facts=facts, labels=labels)
     graph = _with_in_edges(graph) if transpose else graph
-    facts.update(_degree_facts(graph))
+    facts.update(degree_facts(graph))
     return graph
 
 
@@ -266,7 +266,7 @@ def _combined(
     return combine_groups(starts, np.repeat(words, counts))
 
 
-def _degree_facts(graph: Graph) -> dict[str, int]:
+def degree_facts(graph: Graph) -> dict[str, int]:
     """Return what ``graph info`` says about degrees."""
     out_degree, in_degree = np.diff(graph.indptr), in_degrees(graph)
     return {

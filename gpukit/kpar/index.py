@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,19 @@ BYTES_PER_WALK = 24
 """Upper bound of the room a walk takes in the rows: while they are made, and afterwards."""
 
 _MAX_WALKS = 2**32 - 1
+
+
+class Paths(NamedTuple):
+    """The walks of an index that is made for updates, one by one (``update.py``).
+
+    ``sized_for`` (edges of the graph) and ``factors`` (uint8, n: a(v)) decide ω for any degrees. ``moves`` (uint16,
+    walks) is how many steps each walk goes, and ``vertices`` (int32) is where to, all end to end.
+    """
+
+    sized_for: int
+    factors: np.ndarray
+    moves: np.ndarray
+    vertices: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +66,10 @@ class Index:
         Whether only ω and ω_I are kept; walks are then drawn again when a query needs them, with the same answers.
     forward : tuple of arrays
         The same by start: row starts (int64, n + 1), ends (int32), frequencies (uint32). Derived.
+    updatable : bool
+        Whether it is made for updates: its walks are then drawn on slot tables, and never again by queries.
+    paths : Paths or None
+        What such an index holds besides, if it was read.
     """
 
     params: Params
@@ -66,6 +83,8 @@ class Index:
     hubs: np.ndarray | None = None
     light: bool = False
     forward: tuple[np.ndarray, np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+    updatable: bool = False
+    paths: Paths | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, params: Params, seed: int, arrays: Mapping[str, np.ndarray], *, light: bool) -> "Index":
@@ -115,9 +134,7 @@ def walk_counts(
     """
     distinct, which = xp.unique(xp.diff(graph.indptr), return_inverse=True)
     per_edge = constants.walks_per_edge()
-    needed = [-(-degree * per_edge >> 64) if degree else 0 for degree in distinct.tolist()]
-    if max(needed, default=0) * FACTORS[0] > _MAX_WALKS:
-        raise UsageError(f"a vertex would need {max(needed)} walks; a larger epsilon needs fewer")
+    needed = base_counts(distinct.tolist(), per_edge)
     walks = xp.asarray(needed, np.int64)[which] if needed else xp.zeros(0, np.int64)
     if adaptive:
         budget = int(walks.sum()) * BUDGET[0] // BUDGET[1]
@@ -130,6 +147,20 @@ def walk_counts(
             used += int(added[fitting - 1]) if fitting else 0
             first += fitting
     return walks.astype(np.uint32)
+
+
+def base_counts(degrees: list[int], per_edge: int) -> list[int]:
+    """Return the walks of vertices with so many out-edges, before any gets more, by :meth:`Constants.walks_per_edge`.
+
+    Raises
+    ------
+    UsageError
+        If a vertex could get 2**32 walks or more.
+    """
+    needed = [-(-degree * per_edge >> 64) for degree in degrees]
+    if max(needed, default=0) * FACTORS[0] > _MAX_WALKS:
+        raise UsageError(f"a vertex would need {max(needed)} walks; a larger epsilon needs fewer")
+    return needed
 
 
 def build_index(
@@ -175,7 +206,7 @@ def build_index(
     DeviceError
         If the rows need more memory than is free.
     """
-    from gpukit.kpar.index_cpu import invert_rows, pack_rows, walk_arrivals, walk_rows
+    from gpukit.kpar.index_cpu import walk_arrivals, walk_rows
 
     params = params or Params()
     constants = Constants.of(graph.n, graph.m, params)
@@ -209,11 +240,21 @@ def build_index(
 
     with pool:
         list(pool.map(draw, range(len(blocks) - 1)))
+    return index_of_rows(params, seed, walks, places, lengths, ends, freqs, constants, hubs=hubs)
+
+
+def index_of_rows(
+    params: Params, seed: int, walks: np.ndarray, places: np.ndarray, lengths: np.ndarray, ends: np.ndarray,
+    freqs: np.ndarray, constants: Constants, *, hubs: bool,
+) -> Index:  # fmt: skip
+    """Return the index of forward rows: what :func:`gpukit.kpar.index_cpu.walk_rows` wrote from ``places`` on."""
+    from gpukit.kpar.index_cpu import invert_rows, pack_rows
+
     row_begin = begins(lengths)
     packed_ends, packed_freqs = np.empty(row_begin[-1], np.int32), np.empty(row_begin[-1], np.uint32)
     pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs)
     src_begin, starts, frequent_begin, frequencies, arrivals = invert_rows(
-        graph.n, row_begin, packed_ends, packed_freqs
+        len(walks), row_begin, packed_ends, packed_freqs
     )
     high = hubs_of(arrivals, constants) if hubs else None
     forward = (row_begin, packed_ends, packed_freqs)

@@ -8,6 +8,45 @@ from gpukit.kpar.rule import any_walk_end
 
 
 @njit
+def _tally(found, count, place, ends, freqs):
+    """Sort the first ``count`` ends, and write the distinct ones and how often each is there from ``place`` on.
+
+    Returns
+    -------
+    int
+        How many are distinct.
+    """
+    if count > 24:
+        found[:count].sort()
+    else:
+        for i in range(1, count):
+            moving = found[i]
+            j = i - 1
+            while j >= 0 and found[j] > moving:
+                found[j + 1] = found[j]
+                j -= 1
+            found[j + 1] = moving
+    last = place - 1
+    previous = -1
+    for j in range(count):
+        if found[j] != previous:
+            previous = found[j]
+            last += 1
+            ends[last] = previous
+            freqs[last] = 0
+        freqs[last] += uint32(1)
+    return last + 1 - place
+
+
+@njit
+def rows_of_ends(found, places, first, last, ends, freqs, lengths):
+    """Write what :func:`walk_rows` does, given where the walks end (``found``, from ``places`` on); sorts ``found``."""
+    for v in range(first, last):
+        low, high = places[v], places[v + 1]
+        lengths[v] = _tally(found[low:high], high - low, low, ends, freqs)
+
+
+@njit
 def walk_rows(edges, chances, seed, tag, walks, places, first, last, ends, freqs, lengths):
     """Draw all walks of the vertices first … last - 1 and count where they end.
 
@@ -34,26 +73,7 @@ def walk_rows(edges, chances, seed, tag, walks, places, first, last, ends, freqs
         count = int64(walks[v])
         for j in range(count):
             found[j] = any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, j, v)
-        if count > 24:
-            found[:count].sort()
-        else:
-            for i in range(1, count):
-                moving = found[i]
-                j = i - 1
-                while j >= 0 and found[j] > moving:
-                    found[j + 1] = found[j]
-                    j -= 1
-                found[j + 1] = moving
-        place = places[v] - 1
-        previous = -1
-        for j in range(count):
-            if found[j] != previous:
-                previous = found[j]
-                place += 1
-                ends[place] = previous
-                freqs[place] = 0
-            freqs[place] += uint32(1)
-        lengths[v] = place + 1 - places[v]
+        lengths[v] = _tally(found, count, places[v], ends, freqs)
 
 
 @njit

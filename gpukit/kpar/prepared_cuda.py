@@ -8,9 +8,10 @@ import numpy as np
 
 from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, on_gpu, xp
 from gpukit.device.launch import launch
-from gpukit.device.memory import check_budget
+from gpukit.device.memory import check_budget, readable
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import simulated
+from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
 from gpukit.kpar import push_cuda, query_cuda, select_cuda, team_cuda
 from gpukit.kpar.groups import Asked, Edges, Walks
@@ -195,7 +196,7 @@ class CudaPrepared:
         Raises
         ------
         DeviceError
-            If not even the graph and the counts fit.
+            If not even the graph and the counts fit, or the rows of an updatable index do not.
         """
         with on_gpu(gpu):
             free = free_memory()
@@ -209,6 +210,11 @@ class CudaPrepared:
             sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
             wanted = sum(needs.values()) + _missing(rows) + sorting * len(index.starts)
             light = index.light or (xp is not np and wanted > free)
+            if light and index.updatable:
+                raise DeviceError(
+                    f"an updatable index needs {readable(wanted)}, and GPU {gpu} has {readable(free)} free; "
+                    "use --device cpu, or an index made without --updatable"
+                )
             held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
             arrays |= {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
             forward = held.forward

@@ -179,6 +179,35 @@ def test_page_rank(folder: Path, graph: gk.Graph, options: dict) -> None:
     assert many.answers[0] != many.answers[1] and len(many) == 2 and len(one.vertices) == 5 and one.vertices[0] == a
 
 
+def test_page_rank_that_follows_its_graph(folder: Path, graph: gk.Graph) -> None:
+    """Updates one by one, as NetworkX would be told of them, and by a command all at once: the same files."""
+    index = gk.PageRankIndex(graph, updatable=True, hubs=True, seed=3)
+    same_file(folder, index, f"kpar index {name_of(graph)} --updatable --hubs --seed 3")
+    index.save(folder / "before.h5")
+    names, before = graph.vertices, index.digest
+    new = [pair for pair in zip(names[:9], names[20:29], strict=True) if not edge_between(graph, *pair)]
+    old = [(names[0], graph.csr.original(graph.csr.indices[:1]).tolist()[0])]
+    assert index.update(add=new[:2]).added == 4 and index.graph.m == graph.m + 4
+    assert index.update(add=new[1:], remove=old)[:5] == (2 * len(new) - 4, 2, 2, 0, 0)
+    assert index.update(add=old).added == 2 and index.update(remove=[*old, (names[1], names[1])]).loops == 1
+    (folder / "new.txt").write_text("".join(f"{u} {v}\n" for u, v in new))
+    (folder / "old.txt").write_text("".join(f"{u} {v}\n" for u, v in old))
+    line = f"kpar update {name_of(graph)} --index before.h5 --add new.txt --remove old.txt --out-graph after.h5 --force"
+    same_file(folder, index, line)
+    changed = gk.read_graph(folder / "after.h5")
+    assert index.graph == changed and index.digest != before and index.graph.vertices == names
+    one = index.top_k(names[1], k=4)
+    loaded = gk.load(folder / "command.h5", graph=changed)
+    assert loaded == index and loaded.top_k(names[1], k=4) == one
+    loaded.update(add=old, remove=new)
+    assert loaded.digest == before and loaded.graph == graph
+
+
+def edge_between(graph: gk.Graph, u: int | str, v: int | str) -> bool:
+    a, b = graph.csr.internal([u, v]).tolist()
+    return a == b or b in graph.csr.indices[graph.csr.indptr[a] : graph.csr.indptr[a + 1]]
+
+
 def test_answers_name_vertices_as_the_graph_does(graph: gk.Graph) -> None:
     index = gk.PageRankIndex(graph)
     assert {type(one) for one in index.top_k(graph.vertices[0], k=5).vertices} == {type(graph.vertices[0])}
@@ -250,7 +279,7 @@ PAIRS = [
     ("gim run", gk.influence_maximization, {"out", "json", "verbose", "force", "block", "grid"}),
     ("imgpu run", gk.simulated_seeds, {"out", "json", "verbose", "force", "combine", "reorder", "unroll", "by_level"}),
     ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "ids"}),
-    ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "force", "rank", "compress"}),
+    ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "force", "rank", "compress", "sizes"}),
     ("diversity search", gk.structural_diversity, {"out", "json", "verbose", "force", "part", "balance"}),
     ("merit run", gk.seed_minimization, {"out", "json", "verbose", "force"}),
     ("merit start", gk.Campaign, {"out", "json", "verbose", "force"}),

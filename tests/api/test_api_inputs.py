@@ -211,6 +211,11 @@ WRONG: list[tuple[type, str, Callable[[gk.Graph], object]]] = [
     (UsageError, "source names no vertices", lambda g: gk.PageRankIndex(g).top_k({})),
     (UsageError, "-k is 6; 1 to 5", lambda g: gk.PageRankIndex(g).top_k("hub", k=6)),
     (UsageError, "depth 'x' is unknown", lambda g: gk.PageRankIndex(g).top_k("hub", depth="x")),
+    (UsageError, "was not made for updates", lambda g: gk.PageRankIndex(g).update(add=[("a", "b")])),
+    (UsageError, "keeps all walks", lambda g: gk.PageRankIndex(g, updatable=True, memory=1)),
+    (WrongType, "add is a str; give a list of pairs", lambda g: gk.PageRankIndex(g, updatable=True).update(add="ab")),
+    (WrongType, "'ab' is no edge; give pairs", lambda g: gk.PageRankIndex(g, updatable=True).update(remove=["ab"])),
+    (InputError, "'x' is not in the graph", lambda g: gk.PageRankIndex(g, updatable=True).update(add=[("x", "a")])),
     (UsageError, "no batch is waiting", lambda g: gk.Campaign(g, 2).observe([])),
     (UsageError, "S.csv: save writes HDF5, and .csv is the name", lambda g: g.save("S.csv")),
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """The kernels of kPAR in the simulator give the answers and traces of the CPU; tiny graphs only."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -166,6 +167,19 @@ def test_rank_and_index_equal_the_cpu(simulator, graph):
         if not cpu.light:
             rows = index_cuda.forward_rows(graph.n, gpu.src_begin, gpu.starts, gpu.frequent_begin, gpu.frequencies)
             assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, rows, strict=True))
+
+
+def test_queries_on_an_updatable_index_equal_the_cpu(simulator, random_graph):
+    from gpukit.errors import DeviceError
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.update_paths import build_updatable, sizes_of
+
+    graph = random_graph(8, 20, 3)
+    index = build_updatable(graph, sizes_of(graph, rank(graph).order, Params()), seed=3)
+    found = CudaPrepared.of(graph, index).query(Sources.single([0, 3]), 4)
+    check_equal(found, query(Prepared.of(graph, index), Sources.single([0, 3]), 4))
+    with pytest.raises(DeviceError, match="an updatable index needs .* use --device cpu"):
+        CudaPrepared.of(graph, replace(index, light=True))
 
 
 def test_baselines_equal_the_cpu(simulator, random_graph, monkeypatch):

@@ -38,6 +38,7 @@ t: gk.TopK = i.top_k({"ann": 3, "bob": 1}, k=100)
 t = i.top_k_many(["ann", {"bob": 1}], k=3, depth="end")
 best: list[tuple[int | str, float]] = t.answers[0]
 i.save("I.h5")
+redrawn: int = gk.PageRankIndex(G, updatable=True).update(add=[("ann", "bob")], remove=[(1, 2)]).walks_redrawn
 
 c: gk.Campaign = gk.seed_minimization(G, eta=1000, batch=16, costs="uniform", replay=[["ann"], ["bob"]])
 c = gk.Campaign(G, eta=1000, costs={"ann": 2.0})

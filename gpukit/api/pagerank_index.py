@@ -1,0 +1,89 @@
+"""Making an index of kPAR: PageRank, the walks, and the artifact that holds them, and back."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gpukit.api.session import Session
+from gpukit.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.device.select import Device
+    from gpukit.kpar.index import Index
+    from gpukit.kpar.problem import Params
+    from gpukit.kpar.rank import Rank
+
+_log = logging.getLogger("gpukit")
+
+RANK_VISITS, INDEX_VISITS = 40, 6
+"""Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
+
+
+def rank(session: Session, device: "Device", params: "Params") -> "Rank":
+    """Compute PageRank and the PRO-rank list."""
+    from gpukit.graph.trifle import one_edge
+    from gpukit.kpar.run import rank_on
+
+    session.load(lambda: rank_on(device, one_edge(session.graph), params))
+    with session.phase("rank"):
+        return rank_on(device, session.graph, params)
+
+
+def check_memory(memory: int | None) -> None:
+    """Check the room for walks, in MiB; raises UsageError."""
+    if memory is not None and memory < 0:
+        raise UsageError(f"--memory is {memory}; at least 0 is needed")
+
+
+def index(
+    session: Session, device: "Device", order: "np.ndarray", params: "Params", *, hubs: bool, adaptive: bool,
+    memory: int | None,
+) -> "tuple[Artifact, Index]":  # fmt: skip
+    """Draw the random walks of every vertex; return the artifact, and the index."""
+    import numpy as np
+
+    from gpukit.graph.trifle import one_edge
+    from gpukit.kpar.run import index_on
+
+    graph = session.graph
+    how: dict[str, Any] = {"hubs": hubs, "adaptive": adaptive, "seed": session.seed}
+    how["memory"] = None if memory is None else memory << 20
+    session.load(lambda: index_on(device, one_edge(graph), np.arange(2, dtype=np.int32), params, **how))
+    with session.phase("walks"):
+        found = index_on(device, graph, order, params, **how)
+    if found.light:
+        _log.info("the walks do not fit into %d MiB: only counts are kept, and queries draw walks again", memory)
+    with session.phase("write"):
+        return index_artifact(found, session.params, session.inputs), found
+
+
+def index_artifact(found: "Index", params: Mapping[str, Any], inputs: Mapping[str, str]) -> "Artifact":
+    """Return an index as an artifact; ``inputs`` has the digest of its graph."""
+    from gpukit.artifacts import irw_artifact
+
+    rows, asked, paths = ("src_begin", "starts", "frequent_begin", "frequencies"), found.params, found.paths
+    arrays = {name: None if found.light else getattr(found, name) for name in rows}
+    arrays |= {"walks": found.walks, "arrivals": found.arrivals, "hubs": found.hubs}
+    if paths is not None:
+        arrays |= {"factors": paths.factors, "moves": paths.moves, "paths": paths.vertices}
+    return irw_artifact(
+        arrays, alpha=asked.alpha, epsilon=asked.epsilon, light=found.light, graph=inputs["graph"],
+        weighted=asked.weighted, sized_for=None if paths is None else paths.sized_for, seed=found.seed,
+        params=params, inputs=inputs,
+    )  # fmt: skip
+
+
+def index_of(artifact: "Artifact") -> "Index":
+    """Return the index that an artifact holds."""
+    from gpukit.kpar.index import Index, Paths
+    from gpukit.kpar.problem import Params
+
+    a = artifact.attributes
+    params, arrays = Params(a["alpha"], a["epsilon"], a.get("weighted", False)), artifact.arrays
+    found = Index.of(params, int(artifact.seed or 0), arrays, light=a["light"])
+    paths = Paths(a["sized_for"], arrays["factors"], arrays["moves"], arrays["paths"]) if "moves" in arrays else None
+    return replace(found, updatable="sized_for" in a, paths=paths)

@@ -1,0 +1,260 @@
+"""An index that follows its graph: edges come and go, and only the walks that meet them are drawn again."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.memory import check_host
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.csr import Graph
+from gpukit.kpar.index import Index, Paths
+from gpukit.kpar.problem import Constants, begins
+from gpukit.kpar.update_changes import Changed, Edges, check_apart, slots_of
+from gpukit.kpar.update_cpu import Changes, are_edges, change_tables, ends_of
+from gpukit.kpar.update_lists_cpu import (
+    GONE,
+    UNMARKED,
+    Cut,
+    Lists,
+    Records,
+    change_counts,
+    close_cut,
+    close_gaps,
+    count_visits,
+    drop_visits,
+    gather_cut,
+    list_visits,
+    meet_all,
+    moves_of,
+    paths_of,
+    redraw,
+    reserve,
+    room_for_lists,
+    room_for_walks,
+    set_paths,
+)
+from gpukit.kpar.update_paths import MAX_STEPS, counts_for, index_of_ends, key_of, longest_of, over_parts, tables_of
+from gpukit.kpar.update_rule import bits_for
+
+SPARE = 0.25
+"""Room for more, as a share of what is there."""
+
+ALONE = 512
+"""Changes, and walks to draw, up to which one thread does the work: others would take longer to begin."""
+
+_AT_ONCE = 1 << 21
+"""Records of a step while lists are made."""
+
+BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 44, 30, 14
+"""Upper bounds of the room a walk, a step and an edge take while an index is open."""
+
+
+class OpenIndex:
+    """An updatable index with what updates need: slot tables, and the walks through each vertex.
+
+    Opening draws the first words of all walks again, about as long as a quarter of making the index.
+
+    Parameters
+    ----------
+    graph : Graph
+        The one the index was made on; an undirected one is changed in both directions by whoever calls.
+    index : Index
+        With its paths.
+    threads : int
+        CPU threads; nothing depends on it.
+
+    Raises
+    ------
+    InputError
+        If the index was not made for updates.
+    DeviceError
+        If there is not enough memory.
+    """
+
+    def __init__(self, graph: Graph, index: Index, threads: int = 1) -> None:
+        if index.paths is None:
+            raise InputError("the index was not made for updates; make it again with --updatable")
+        self.n, self.m, self.threads = graph.n, graph.m, threads
+        self._index, self._sizes = index, index.paths
+        self._key = key_of(index.params, index.seed)
+        self._per_edge = Constants.of(graph.n, index.paths.sized_for, index.params).walks_per_edge()
+        self._pool = ThreadPoolExecutor(threads)
+        total = len(index.paths.moves)
+        steps = int(total / index.params.alpha)
+        needs = {f"listing the steps of {total:,} walks": BYTES_PER_WALK * total + BYTES_PER_STEP * steps}
+        check_host(needs | {"slot tables": BYTES_PER_EDGE * graph.m}, "make an index with a larger --epsilon")
+        self._tables, self._slots_used = tables_of(graph, threads, int(3 * graph.m * SPARE) + 16)
+        self._open(index.paths)
+        self._whole = True
+
+    def _open(self, paths: Paths) -> None:
+        """Make the records of the walks, and list the visits of each vertex."""
+        walks = self._index.walks.astype(np.int64)
+        places = begins(walks)
+        total = int(places[-1])
+        room = int(total * (1 + SPARE)) + 16
+        cells = longest_of(self._key, walks, places, self.threads, more=1)
+        self._used = np.array([total, cells[-1]], np.int64)
+        first = places[:-1].copy()
+        self._records = Records(
+            first, walks.copy(), walks, _grown(np.repeat(np.arange(self.n, dtype=np.int32), walks), room),
+            _grown(cells[:-1], room), _grown(paths.moves, room), np.full(room, UNMARKED, np.int32),
+            np.empty(int(cells[-1] * (1 + SPARE)) + 16, np.int64),
+        )  # fmt: skip
+        upto = begins(paths.moves)
+        key, tables, records = self._key, self._tables, self._records
+        over_parts(
+            lambda low, high: set_paths(key, tables, records, upto, paths.vertices, places[low], places[high]),
+            places, self.threads,
+        )  # fmt: skip
+        begin, size, capacity, wanted = (np.zeros(self.n, np.int64) for _ in range(4))
+        self._lists, self._visits_used = Lists(begin, size, capacity, wanted, np.empty(0, np.uint64)), 0
+        parts = [np.arange(low, min(low + _AT_ONCE, total)) for low in range(0, total, _AT_ONCE)]
+        cuts = [Cut(part, np.zeros(len(part), np.int32)) for part in parts]
+        touched = np.empty(self.n + 1, np.int64)
+        for cut in cuts:
+            count_visits(self._records, cut, self._lists, touched)
+        self._reserve(np.flatnonzero(self._lists.wanted), self.n)
+        for cut in cuts:
+            self._each(list_visits, self._key, self._records, cut, self._lists)
+
+    def update(self, add: Edges, remove: Edges) -> tuple[Changed, int]:
+        """Add and remove edges, all at once.
+
+        Returns
+        -------
+        edges : Changed
+            Those that were not there, and those that were.
+        redrawn : int
+            How many walks were drawn again, or are new.
+
+        Raises
+        ------
+        InputError
+            If an edge is both added and removed.
+        """
+        check_apart(add, remove)
+        self._check_whole()
+        comes, goes = are_edges(add.keys, self._tables), are_edges(remove.keys, self._tables)
+        edges = Changed.of(add.keys[~comes], remove.keys[goes], self._tables.degree)
+        self._whole = False
+        redrawn = self._change(edges) if len(edges.keys) else 0
+        self._whole = True
+        self.m += edges.added - edges.removed
+        return edges, redrawn
+
+    def _check_whole(self) -> None:
+        """Refuse to go on where an update was interrupted, or memory ran out within it; raises UsageError."""
+        if not self._whole:
+            raise UsageError("an update of this index was broken off before it ended; make the index again")
+
+    def _change(self, edges: Changed) -> int:
+        """Change edges; returns how many walks were drawn again."""
+        key, tails = self._key, edges.tails
+        cut, size = self._change_counts(tails, counts_for(edges.degrees, self._sizes.factors[tails], self._per_edge))
+        changes = self._change_tables(edges)
+        tables, records, lists = self._tables, self._records, self._lists
+        seen = int(lists.size[tails].sum())
+        many = max(seen >> 6, len(edges.keys)) > ALONE
+        met = [np.empty(seen, np.int64) for _ in range(self.threads if many else 1)]
+        found = self._each(meet_all, changes, tables, lists, of=met)
+        whole = Cut(np.empty(size + sum(found), np.int64), np.empty(size + sum(found), np.int32))
+        whole.records[:size] = cut.records[:size]
+        for words, count in zip(met, found, strict=True):
+            size = gather_cut(words, count, records, whole, size)
+        close_cut(records, whole, size)
+        cut = Cut(whole.records[:size], whole.steps[:size])
+        many = size > ALONE
+        self._each(drop_visits, records, cut, lists, many=many)
+        ends = np.linspace(0, size, (4 * self.threads if many else 1) + 1).astype(int).tolist()
+        parts = list(zip(ends, ends[1:], strict=False))
+        self._map(lambda part: redraw(key, tables, records, cut, *part), parts)
+        self._relist(cut, many)
+        return size - int((cut.steps == GONE).sum())
+
+    def _change_counts(self, tails: np.ndarray, counts: np.ndarray) -> tuple[Cut, int]:
+        """Give the tails so many walks; return a cut with those that go and those that come, and its size."""
+        records = self._records
+        size = int(np.abs(counts - records.counts[tails]).sum())
+        cut = Cut(np.empty(size, np.int64), np.empty(0, np.int32))
+        if size == 0:
+            return cut, 0
+        rows, cells = room_for_walks(self._key, MAX_STEPS, tails, counts, records)
+        room, length = int(self._used[0]) + rows, int(self._used[1]) + cells
+        if room > len(records.start):
+            room = int(room * (1 + SPARE))
+            grown = {name: _grown(getattr(records, name), room) for name in ("start", "cells", "moves", "mark")}
+            records = records._replace(**grown)
+        if length > len(records.path):
+            records = records._replace(path=_grown(records.path, int(length * (1 + SPARE))))
+        self._records = records
+        return cut, change_counts(self._key, MAX_STEPS, tails, counts, records, self._lists, self._used, cut)
+
+    def _change_tables(self, edges: Changed) -> Changes:
+        """Change the slot tables of the tails; return the changes, with the tables as they were."""
+        tables = self._tables
+        changes = edges.groups(tables)
+        new = int(slots_of(np.array([bits_for(degree) for degree in edges.degrees.tolist()], np.uint8)).sum())
+        if self._slots_used + new > len(tables.slots):
+            taken = slots_of(tables.bits)
+            slots = np.empty(int((taken.sum() + new) * (1 + SPARE)), np.int32)
+            self._slots_used = close_gaps(tables.begin, taken, 1, tables.slots, slots)
+            self._tables = tables = tables._replace(slots=slots)
+        self._slots_used = change_tables(changes, tables, self._slots_used)
+        return changes
+
+    def _relist(self, cut: Cut, many: bool) -> None:
+        """List the visits of walks that were drawn again."""
+        steps = int((self._records.moves[cut.records].astype(np.int64) + 1).sum())
+        touched = np.empty(steps + 1, np.int64)
+        self._reserve(touched, count_visits(self._records, cut, self._lists, touched))
+        self._each(list_visits, self._key, self._records, cut, self._lists, many=many)
+
+    def _reserve(self, touched: np.ndarray, count: int) -> None:
+        """Make room for the visits that were counted."""
+        count = min(count, len(touched))
+        lists = self._lists
+        room = room_for_lists(touched, count, lists)
+        if 2 * (self._visits_used + room) > len(lists.visits):
+            visits = np.empty(2 * int((lists.capacity.sum() + room) * (1 + SPARE)), np.uint64)
+            self._visits_used = close_gaps(lists.begin, lists.capacity, 2, lists.visits, visits)
+            self._lists = lists = lists._replace(visits=visits)
+        self._visits_used = reserve(touched, count, lists, self._visits_used)
+
+    def _each(self, work: Callable[..., Any], *given: Any, of: list[Any] | None = None, many: bool = True) -> list[Any]:
+        """Call ``work(*given, me, threads, …)`` in all threads, or in one; ``of`` has a last argument for each."""
+        threads = len(of) if of is not None else self.threads if many else 1
+        last = [[one] for one in of] if of is not None else [[]] * threads
+        return self._map(lambda me: work(*given, me, threads, *last[me]), list(range(threads)))
+
+    def _map(self, work: Callable[[Any], Any], over: list[Any]) -> list[Any]:
+        """Call ``work`` on each, in threads where there are several."""
+        return [work(one) for one in over] if len(over) == 1 else list(self._pool.map(work, over))
+
+    def index(self) -> Index:
+        """Return the index as it is now: that which :func:`gpukit.kpar.update_paths.build_updatable` would make."""
+        self._check_whole()
+        records, counts = self._records, self._records.counts.copy()
+        places = begins(counts)
+        moves = np.empty(places[-1], np.uint16)
+        over_parts(lambda first, last: moves_of(records, places, first, last, moves), places, self.threads)
+        begin = begins(moves)
+        path, ends = np.empty(begin[-1], np.int32), np.empty(places[-1], np.int32)
+
+        def collect(first: int, last: int) -> None:
+            paths_of(records, places, begin, first, last, path)
+            ends_of(places, begin, path, first, last, ends)
+
+        over_parts(collect, places, self.threads)
+        old, paths = self._index, self._sizes._replace(moves=moves, vertices=path)
+        hubs = old.hubs is not None
+        return index_of_ends(old.params, old.seed, counts, ends, self.m, paths, threads=self.threads, hubs=hubs)
+
+
+def _grown(array: np.ndarray, length: int) -> np.ndarray:
+    """Return an array that begins with this one."""
+    grown = np.empty(length, array.dtype)
+    grown[: len(array)] = array
+    return grown

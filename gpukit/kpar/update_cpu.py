@@ -1,0 +1,364 @@
+"""Kernels of graphs that change, on the CPU (Numba): slot tables, walks on them, and which walks a change meets."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import int32, int64, uint16, uint64
+
+from gpukit.device.compiled import njit
+from gpukit.kpar.update_rule import bits_for, chosen, drawn, home, slot_of
+
+
+class Key(NamedTuple):
+    """The key of all draws, and the probability of going on in units of 2**-32 (uint64)."""
+
+    seed: Any
+    tag: Any
+    one_minus_alpha: Any
+
+
+class Tables(NamedTuple):
+    """The slot tables: where each begins (int64, n), out-degrees (int64, n), log2 of its slots (uint8, n), and slots.
+
+    ``slots`` (int32) has a head or -1; what lies between tables is not read.
+    """
+
+    begin: Any
+    degree: Any
+    bits: Any
+    slots: Any
+
+
+class Changes(NamedTuple):
+    """Edges to add and to remove, by tail: of tail ``tails[g]`` those from ``first[g]`` to ``first[g + 1]``.
+
+    ``heads`` (int32) and ``adds`` (bool) have their heads, ascending in a group, and which kind each is; ``old_begin``
+    (int64, groups + 1), ``old_bits`` (uint8) and ``old_slots`` (int32) have room for the tables as they were.
+    """
+
+    tails: Any
+    first: Any
+    heads: Any
+    adds: Any
+    old_begin: Any
+    old_bits: Any
+    old_slots: Any
+
+
+class OldPaths(NamedTuple):
+    """Paths as they were: where the walks of each vertex stand (int64, n + 1), each path begins, and all of them."""
+
+    places: Any
+    begin: Any
+    vertices: Any
+
+
+UNCUT = 0xFFFF
+"""Stands for no step, which no walk reaches."""
+
+
+@njit
+def insert(slots, begin, bits, tail, head):
+    """Put an edge that is not there into a table: at a slot, the lower head stays and the other goes on."""
+    mask = (int64(1) << int64(bits)) - 1
+    place = home(tail, head, bits)
+    while True:
+        there = slots[begin + place]
+        if there < 0:
+            slots[begin + place] = head
+            return
+        if there > head:
+            slots[begin + place] = head
+            head = there
+        place = (place + 1) & mask
+
+
+@njit
+def find(slots, begin, bits, tail, head):
+    """Return the slot of an edge, or -1; a slot that is empty or has a higher head ends the search."""
+    if bits == 0:
+        return int64(-1)
+    mask = (int64(1) << int64(bits)) - 1
+    place = home(tail, head, bits)
+    while 0 <= slots[begin + place] < head:
+        place = (place + 1) & mask
+    return place if slots[begin + place] == head else int64(-1)
+
+
+@njit
+def remove(slots, begin, bits, tail, head):
+    """Take an edge that is there out of a table: the lowest head that would rather be in its slot moves there, ….
+
+    Cost: the square of a stretch of occupied slots, of which a table at most half full has short ones.
+    """
+    mask = (int64(1) << int64(bits)) - 1
+    hole = find(slots, begin, bits, tail, head)
+    while True:
+        lowest, from_there = int32(-1), hole
+        place = (hole + 1) & mask
+        while slots[begin + place] >= 0:
+            there = slots[begin + place]
+            own = home(tail, there, bits)
+            if ((hole - own) & mask) < ((place - own) & mask) and (lowest < 0 or there < lowest):
+                lowest, from_there = there, place
+            place = (place + 1) & mask
+        slots[begin + hole] = lowest
+        if lowest < 0:
+            return
+        hole = from_there
+
+
+@njit
+def fill_tables(indptr, indices, first, last, tables):
+    """Build the tables of the vertices first … last - 1 from the rows of a graph; begins and bits are there."""
+    for v in range(first, last):
+        begin, bits = tables.begin[v], tables.bits[v]
+        if bits == 0:
+            continue
+        for i in range(begin, begin + (int64(1) << int64(bits))):
+            tables.slots[i] = -1
+        for e in range(indptr[v], indptr[v + 1]):
+            insert(tables.slots, begin, bits, v, indices[e])
+
+
+@njit
+def are_edges(keys, tables):
+    """Return which edges, by tail << 32 | head, are there (bool)."""
+    there = np.empty(len(keys), np.bool_)
+    for i in range(len(keys)):
+        v = keys[i] >> 32
+        there[i] = find(tables.slots, tables.begin[v], tables.bits[v], v, keys[i] & 0xFFFFFFFF) >= 0
+    return there
+
+
+@njit
+def in_rows(keys, indptr, indices):
+    """Return which edges, by tail << 32 | head, are in the rows of a graph (bool)."""
+    there = np.empty(len(keys), np.bool_)
+    for i in range(len(keys)):
+        head = keys[i] & 0xFFFFFFFF
+        low, end = indptr[keys[i] >> 32], indptr[(keys[i] >> 32) + 1]
+        high = end
+        while low < high:
+            middle = (low + high) >> 1
+            if indices[middle] < head:
+                low = middle + 1
+            else:
+                high = middle
+        there[i] = low < end and indices[low] == head
+    return there
+
+
+@njit
+def change_tables(changes, tables, used):
+    """Change the tables of all tails, and keep what they were; a table of another size goes to ``used`` and behind.
+
+    Returns
+    -------
+    int
+        Slots in use: what ``used`` is from now on.
+    """
+    for g in range(len(changes.tails)):
+        v = changes.tails[g]
+        low, high = changes.first[g], changes.first[g + 1]
+        begin, bits, kept = tables.begin[v], tables.bits[v], changes.old_begin[g]
+        size = changes.old_begin[g + 1] - kept
+        changes.old_bits[g] = bits
+        for i in range(size):
+            changes.old_slots[kept + i] = tables.slots[begin + i]
+        for i in range(low, high):
+            if not changes.adds[i]:
+                remove(tables.slots, begin, bits, v, changes.heads[i])
+                tables.degree[v] -= 1
+            else:
+                tables.degree[v] += 1
+        new_bits = bits_for(tables.degree[v])
+        if new_bits != bits:
+            tables.begin[v], tables.bits[v] = used, new_bits
+            room = (int64(1) << int64(new_bits)) if new_bits > 0 else 0
+            for i in range(used, used + room):
+                tables.slots[i] = -1
+            for i in range(begin, begin + size):
+                if tables.slots[i] >= 0:
+                    insert(tables.slots, used, new_bits, v, tables.slots[i])
+            begin = used
+            used += room
+        for i in range(low, high):
+            if changes.adds[i]:
+                insert(tables.slots, begin, new_bits, v, changes.heads[i])
+    return used
+
+
+@njit
+def differs(old_slots, old_begin, old_bits, slots, begin, bits, word):
+    """Say whether a step that goes on chooses otherwise, or can choose no more, or for the first time."""
+    if old_bits != bits:
+        if old_bits == 0 or bits == 0:
+            return True
+        return chosen(old_slots, old_begin, old_bits, word) != chosen(slots, begin, bits, word)
+    attempt = 0
+    while True:
+        slot = slot_of(word, attempt, bits)
+        before, now = old_slots[old_begin + slot], slots[begin + slot]
+        if before != now:
+            return True
+        if now >= 0:
+            return False
+        attempt += 1
+
+
+@njit
+def meet_changes(changes, group, low, high, tables, visits, met, count):
+    """Look at the visits ``low`` … ``high`` - 1 of the tail of a group: which steps on from it choose otherwise now.
+
+    ``visits`` (uint64) has two words of each: whose it is, and the 64 bits. Writes the first word of those that do to
+    ``met`` (int64) from ``count`` on, and returns how many there are.
+    """
+    v = changes.tails[group]
+    begin, bits = tables.begin[v], tables.bits[v]
+    old_begin, old_bits = changes.old_begin[group], changes.old_bits[group]
+    for i in range(low, high):
+        if differs(changes.old_slots, old_begin, old_bits, tables.slots, begin, bits, visits[2 * i + 1]):
+            met[count] = int64(visits[2 * i])
+            count += 1
+    return count
+
+
+@njit
+def longest(key, steps_max, walk, vertex):
+    """Return how many steps walk ``walk`` from ``vertex`` goes where no vertex absorbs, at most ``steps_max``."""
+    step = 0
+    while step < steps_max and uint64(drawn(key.seed, key.tag, walk, vertex, step)[0]) < key.one_minus_alpha:
+        step += 1
+    return step
+
+
+@njit
+def longest_walks(key, steps_max, walks, places, first, last, room):
+    """Write :func:`longest` of all walks of the vertices first … last - 1 to ``room`` (uint16), from ``places`` on."""
+    for v in range(first, last):
+        for j in range(int64(walks[v])):
+            room[places[v] + j] = uint16(longest(key, steps_max, j, v))
+
+
+@njit
+def next_of(key, tables, walk, vertex, here, step):
+    """Return where walk ``walk`` from ``vertex`` goes to in step ``step`` from ``here``, or -1 where it ends."""
+    if tables.bits[here] == 0:
+        return int64(-1)
+    w0, word = drawn(key.seed, key.tag, walk, vertex, step)
+    if uint64(w0) >= key.one_minus_alpha:
+        return int64(-1)
+    return int64(chosen(tables.slots, tables.begin[here], tables.bits[here], word))
+
+
+@njit
+def draw_paths(key, tables, walks, places, cells, first, last, moves, path):
+    """Draw all walks of the vertices first … last - 1: where each goes, one step after another.
+
+    Parameters
+    ----------
+    key, tables
+    walks : integer array, shape (n,)
+    places : int64 array, shape (n + 1,)
+        Number of the first walk of each vertex.
+    cells : int64 array, shape (walks + 1,)
+        Where the path of each walk begins in ``path``: room for its longest.
+    moves : uint16 array, shape (walks,)
+        Receives how many steps each goes.
+    path : int32 array
+        Receives the vertex after each step.
+    """
+    for v in range(first, last):
+        for j in range(int64(walks[v])):
+            r = places[v] + j
+            step = 0
+            here = next_of(key, tables, j, v, int64(v), step)
+            while here >= 0:
+                path[cells[r] + step] = here
+                step += 1
+                here = next_of(key, tables, j, v, here, step)
+            moves[r] = uint16(step)
+
+
+@njit
+def meet_paths(key, groups, changes, tables, old, counts, places, first, last, cuts, moves):
+    """Find where the walks of the vertices first … last - 1 leave their old paths, and how many steps they go now.
+
+    Parameters
+    ----------
+    key, changes, tables
+        The tables are those behind the changes.
+    groups : int32 array, shape (n,)
+        The group of each vertex among the changes, or -1.
+    old : OldPaths
+    counts : int64 array, shape (n,)
+        How many walks each vertex has now.
+    places : int64 array, shape (n + 1,)
+        Where they stand.
+    cuts, moves : uint16 arrays, shape (walks,)
+        Receive the step at which a walk leaves its path (UNCUT: none), and how many steps it goes.
+    """
+    for v in range(first, last):
+        for j in range(counts[v]):
+            r = places[v] + j
+            here, step, length = int64(v), 0, 0
+            cut = j >= old.places[v + 1] - old.places[v]
+            if not cut:
+                before = old.places[v] + j
+                length = old.begin[before + 1] - old.begin[before]
+                while not cut:
+                    g = groups[here]
+                    if g >= 0:
+                        w0, word = drawn(key.seed, key.tag, j, v, step)
+                        # One that ended did so by its own draw, or for want of edges.
+                        if uint64(w0) < key.one_minus_alpha:
+                            old_table = changes.old_slots, changes.old_begin[g], changes.old_bits[g]
+                            cut = differs(*old_table, tables.slots, tables.begin[here], tables.bits[here], word)
+                    if cut or step == length:
+                        break
+                    here = int64(old.vertices[old.begin[before] + step])
+                    step += 1
+            cuts[r] = uint16(step) if cut else uint16(UNCUT)
+            if cut:
+                length = step
+                here = next_of(key, tables, j, v, here, length)
+                while here >= 0:
+                    length += 1
+                    here = next_of(key, tables, j, v, here, length)
+            moves[r] = uint16(length)
+
+
+@njit
+def renew_paths(key, tables, old, counts, places, begin, first, last, cuts, vertices):
+    """Write the paths of the vertices first … last - 1, end to end (from ``begin``): old, and drawn from cuts on."""
+    for v in range(first, last):
+        for j in range(counts[v]):
+            r = places[v] + j
+            out = begin[r]
+            kept = begin[r + 1] - out if cuts[r] == UNCUT else int64(cuts[r])
+            here = int64(v)
+            if kept > 0:
+                before = old.begin[old.places[v] + j]
+                for t in range(kept):
+                    vertices[out + t] = old.vertices[before + t]
+                here = int64(vertices[out + kept - 1])
+            for t in range(kept, begin[r + 1] - out):
+                here = next_of(key, tables, j, v, here, t)
+                vertices[out + t] = here
+
+
+@njit
+def pack_paths(cells, moves, begin, first, last, path, packed):
+    """Copy the paths of the walks first … last - 1, with gaps between them, end to end (from ``begin``)."""
+    for r in range(first, last):
+        for i in range(int64(moves[r])):
+            packed[begin[r] + i] = path[cells[r] + i]
+
+
+@njit
+def ends_of(places, begin, path, first, last, ends):
+    """Write where each walk of the vertices first … last - 1 ends: the last vertex of its path, or its start."""
+    for v in range(first, last):
+        for r in range(places[v], places[v + 1]):
+            ends[r] = path[begin[r + 1] - 1] if begin[r + 1] > begin[r] else v

@@ -1,0 +1,323 @@
+"""Kernels of an index that is open for updates, on the CPU (Numba): its walks, and the walks through each vertex.
+
+The path of a walk is a stretch of cells, one for the vertex at each step: vertex << 32 | place + 1, where the place is
+that of the visit in the vertex's list, or 0 where the walk stops there by its own draw, whatever the edges. So a list
+has the visits that go on, and those that would if the vertex had an out-edge. A visit is two words: record << 16 |
+step, and the 64 bits by which that step chooses. Threads own vertices (by their remainder) or walks; what one writes
+no other reads.
+"""
+
+from typing import Any, NamedTuple
+
+from numba import int64, uint16, uint64
+
+from gpukit.device.compiled import njit
+from gpukit.kpar.update_cpu import longest, meet_changes
+from gpukit.kpar.update_rule import chosen, drawn
+
+LISTED = 0xFFFFFFFF
+"""Low half of a cell whose visit is to be listed."""
+
+UNMARKED, GONE, NEW = -3, -2, -1
+"""Marks of records that no change met, whose walks are no more, and whose walks are to be drawn as a whole; others have
+the step from which on they are to be drawn."""
+
+CHUNK = 1 << 14
+"""Visits that a thread looks at before the next one's turn."""
+
+
+class Records(NamedTuple):
+    """The walks: those of a vertex lie together, and behind them room for more.
+
+    By vertex (int64, n): the ``first`` record, ``capacity``, and ``counts`` (ω). By record: ``start`` (int32),
+    ``cells`` (int64; -1: none yet), ``moves`` (uint16) and ``mark`` (int32). ``path`` (int64) has the cells of all.
+    """
+
+    first: Any
+    capacity: Any
+    counts: Any
+    start: Any
+    cells: Any
+    moves: Any
+    mark: Any
+    path: Any
+
+
+class Lists(NamedTuple):
+    """The visits of each vertex: where its list begins, its size and capacity, room to count (int64, n), and words."""
+
+    begin: Any
+    size: Any
+    capacity: Any
+    wanted: Any
+    visits: Any
+
+
+class Cut(NamedTuple):
+    """Records to draw again (int64), and from which step on, or NEW or GONE (int32)."""
+
+    records: Any
+    steps: Any
+
+
+@njit
+def set_paths(key, tables, records, begin, path, first, last):
+    """Write the cells of the records first … last - 1 from paths that lie end to end."""
+    for r in range(first, last):
+        v, cell = records.start[r], records.cells[r]
+        walk = r - records.first[v]
+        moves = begin[r + 1] - begin[r]
+        records.moves[r] = uint16(moves)
+        here = int64(v)
+        for t in range(moves):
+            records.path[cell + t] = here << 32 | LISTED
+            here = int64(path[begin[r] + t])
+        goes_on = tables.bits[here] == 0 and uint64(drawn(key.seed, key.tag, walk, v, moves)[0]) < key.one_minus_alpha
+        records.path[cell + moves] = here << 32 | (LISTED if goes_on else 0)
+
+
+@njit
+def count_visits(records, cut, lists, touched):
+    """Count in ``lists.wanted`` the visits to be listed; lists their vertices in ``touched`` and returns how many."""
+    count = 0
+    for i in range(len(cut.records)):
+        r = cut.records[i]
+        if cut.steps[i] == GONE:
+            continue
+        for t in range(max(cut.steps[i], 0), int64(records.moves[r]) + 1):
+            cell = records.path[records.cells[r] + t]
+            if cell & LISTED == LISTED:
+                v = cell >> 32
+                if lists.wanted[v] == 0:
+                    touched[count] = v
+                    count += 1
+                lists.wanted[v] += 1
+    return count
+
+
+@njit
+def room_for_lists(touched, count, lists):
+    """Return how many visits the lists take that must move for what they want."""
+    room = 0
+    for i in range(count):
+        v = touched[i]
+        size = lists.size[v] + lists.wanted[v]
+        if size > lists.capacity[v]:
+            room += size + (size >> 2) + 2
+    return room
+
+
+@njit
+def reserve(touched, count, lists, used):
+    """Move lists that have no room for what they want to ``used`` and behind; returns what is in use then."""
+    for i in range(count):
+        v = touched[i]
+        size = lists.size[v] + lists.wanted[v]
+        lists.wanted[v] = 0
+        if size > lists.capacity[v]:
+            before = lists.begin[v]
+            for j in range(2 * lists.size[v]):
+                lists.visits[2 * used + j] = lists.visits[2 * before + j]
+            lists.begin[v], lists.capacity[v] = used, size + (size >> 2) + 2
+            used += lists.capacity[v]
+    return used
+
+
+@njit
+def list_visits(key, records, cut, lists, me, threads):
+    """Append the visits to be listed of the vertices that this thread owns."""
+    for i in range(len(cut.records)):
+        r = cut.records[i]
+        if cut.steps[i] == GONE:
+            continue
+        v = records.start[r]
+        walk = r - records.first[v]
+        for t in range(max(cut.steps[i], 0), int64(records.moves[r]) + 1):
+            place = records.cells[r] + t
+            cell = records.path[place]
+            at = cell >> 32
+            if cell & LISTED == LISTED and at % threads == me:
+                size = lists.size[at]
+                records.path[place] = at << 32 | (size + 1)
+                visit = 2 * (lists.begin[at] + size)
+                lists.visits[visit] = uint64(r) << uint64(16) | uint64(t)
+                lists.visits[visit + 1] = drawn(key.seed, key.tag, walk, v, t)[1]
+                lists.size[at] = size + 1
+
+
+@njit
+def drop_visits(records, cut, lists, me, threads):
+    """Take the visits behind the cuts out of the lists of this thread's vertices; the last of a list fills the gap."""
+    for i in range(len(cut.records)):
+        if cut.steps[i] == NEW:
+            continue
+        r = cut.records[i]
+        for t in range(0 if cut.steps[i] == GONE else cut.steps[i] + 1, int64(records.moves[r]) + 1):
+            cell = records.path[records.cells[r] + t]
+            v, place = cell >> 32, (cell & LISTED) - 1
+            if place < 0 or v % threads != me:
+                continue
+            last = lists.size[v] - 1
+            lists.size[v] = last
+            if place != last:
+                gap, moved = 2 * (lists.begin[v] + place), 2 * (lists.begin[v] + last)
+                owner = lists.visits[moved]
+                lists.visits[gap] = owner
+                lists.visits[gap + 1] = lists.visits[moved + 1]
+                other = records.cells[int64(owner >> uint64(16))] + int64(owner & uint64(0xFFFF))
+                records.path[other] = v << 32 | (place + 1)
+
+
+@njit
+def redraw(key, tables, records, cut, first, last):
+    """Draw the walks ``first`` … ``last`` - 1 of a cut on from where they are cut, or as a whole."""
+    for i in range(first, last):
+        r, step = cut.records[i], int64(cut.steps[i])
+        if step == GONE:
+            records.moves[r] = uint16(0)
+            continue
+        start, begin = records.start[r], records.cells[r]
+        walk, kept = r - records.first[start], step
+        if step == NEW:
+            step = 0
+            records.path[begin] = int64(start) << 32
+        here = records.path[begin + step] >> 32
+        while True:
+            w0, word = drawn(key.seed, key.tag, walk, start, step)
+            if uint64(w0) >= key.one_minus_alpha:
+                break
+            if step > kept:
+                records.path[begin + step] = here << 32 | LISTED
+            if tables.bits[here] == 0:
+                break
+            here = int64(chosen(tables.slots, tables.begin[here], tables.bits[here], word))
+            step += 1
+            records.path[begin + step] = here << 32
+        records.moves[r] = uint16(step)
+
+
+@njit
+def meet_all(changes, tables, lists, me, threads, met):
+    """Look at every ``threads``-th chunk of the visits of the changed vertices; see :func:`meet_changes`."""
+    count, turn = 0, 0
+    for g in range(len(changes.tails)):
+        v = changes.tails[g]
+        begin, end = lists.begin[v], lists.begin[v] + lists.size[v]
+        while begin < end:
+            if turn % threads == me:
+                count = meet_changes(changes, g, begin, min(begin + CHUNK, end), tables, lists.visits, met, count)
+            begin += CHUNK
+            turn += 1
+    return count
+
+
+@njit
+def gather_cut(met, count, records, cut, size):
+    """Add the records that were met to a cut of ``size`` records, each once, at their first step; returns its size."""
+    for i in range(count):
+        r, step = met[i] >> 16, met[i] & 0xFFFF
+        if records.mark[r] == UNMARKED:
+            cut.records[size] = r
+            size += 1
+            records.mark[r] = step
+        elif records.mark[r] > step:
+            records.mark[r] = step
+    return size
+
+
+@njit
+def close_cut(records, cut, size):
+    """Write the steps of a cut, and clear the marks."""
+    for i in range(size):
+        r = cut.records[i]
+        cut.steps[i] = records.mark[r]
+        records.mark[r] = UNMARKED
+
+
+@njit
+def room_for_walks(key, steps_max, tails, counts, records):
+    """Return how many records and cells the walks take that the tails get so that they have ``counts``, at most."""
+    rows = cells = 0
+    for i in range(len(tails)):
+        v = tails[i]
+        for j in range(records.counts[v], counts[i]):
+            cells += longest(key, steps_max, j, v) + 1
+        if counts[i] > records.capacity[v]:
+            rows += counts[i] + (counts[i] >> 2) + 1
+    return rows, cells
+
+
+@njit
+def _move_records(v, capacity, records, lists, used):
+    """Move the records of a vertex to ``used``, and tell it to the visits of their walks."""
+    first = records.first[v]
+    for j in range(capacity):
+        before, r = first + j, used + j
+        records.start[r], records.cells[r], records.mark[r] = v, -1, UNMARKED
+        records.moves[r] = uint16(0)
+        if j < records.capacity[v]:
+            records.cells[r], records.moves[r] = records.cells[before], records.moves[before]
+        if j < records.counts[v]:
+            for t in range(int64(records.moves[r]) + 1):
+                cell = records.path[records.cells[r] + t]
+                place = (cell & LISTED) - 1
+                if place >= 0:
+                    lists.visits[2 * (lists.begin[cell >> 32] + place)] = uint64(r) << uint64(16) | uint64(t)
+    records.first[v], records.capacity[v] = used, capacity
+
+
+@njit
+def change_counts(key, steps_max, tails, counts, records, lists, used, cut):
+    """Give the tails ``counts`` walks: begin a cut with those that go and those that come.
+
+    ``used`` (int64, 2) has the records and cells in use, and is brought up to date. Returns the size of the cut.
+    """
+    size = 0
+    for i in range(len(tails)):
+        v, before, now = tails[i], records.counts[tails[i]], counts[i]
+        if now > records.capacity[v]:
+            capacity = now + (now >> 2) + 1
+            _move_records(v, capacity, records, lists, used[0])
+            used[0] += capacity
+        for j in range(min(before, now), max(before, now)):
+            r = records.first[v] + j
+            records.mark[r] = NEW if now > before else GONE
+            if records.cells[r] < 0:
+                records.cells[r] = used[1]
+                used[1] += longest(key, steps_max, j, v) + 1
+            cut.records[size] = r
+            size += 1
+        records.counts[v] = now
+    return size
+
+
+@njit
+def close_gaps(begin, sizes, width, pool, target):
+    """Copy stretches of ``width`` · size words end to end to ``target``; ``begin`` follows. Returns the end."""
+    used = 0
+    for v in range(len(begin)):
+        low = begin[v]
+        for i in range(width * sizes[v]):
+            target[width * used + i] = pool[width * low + i]
+        begin[v] = used
+        used += sizes[v]
+    return used
+
+
+@njit
+def moves_of(records, places, first, last, moves):
+    """Write how many steps the walks of the vertices first … last - 1 go, from ``places`` on."""
+    for v in range(first, last):
+        for j in range(records.counts[v]):
+            moves[places[v] + j] = records.moves[records.first[v] + j]
+
+
+@njit
+def paths_of(records, places, begin, first, last, path):
+    """Write the paths of the walks of the vertices first … last - 1, end to end (from ``begin``)."""
+    for v in range(first, last):
+        for j in range(records.counts[v]):
+            r = records.first[v] + j
+            out = begin[places[v] + j]
+            for t in range(int64(records.moves[r])):
+                path[out + t] = records.path[records.cells[r] + t + 1] >> 32

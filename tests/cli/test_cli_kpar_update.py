@@ -1,0 +1,126 @@
+"""``gpukit kpar update``: files, records, and what is refused."""
+
+import numpy as np
+import pytest
+
+from gpukit.artifacts import read_graph, read_header, read_irw, write_graph
+from gpukit.artifacts.verify import verify
+from gpukit.cli.app import main
+from gpukit.graph.build import build_graph
+from gpukit.graph.csr import Weights
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A graph whose original ids are not its internal ones, its index, and edges to add and to remove."""
+    folder = tmp_path_factory.mktemp("update")
+    generator = np.random.default_rng(2)
+    u, v = 10 * generator.integers(1, 40, (2, 160))
+    graph = build_graph(np.append(u, 5), np.append(v, 5), weights=Weights())
+    write_graph(folder / "G.h5", graph)
+    words = ["kpar", "index", str(folder / "G.h5"), "--updatable", "--hubs", "--seed", "7", "--epsilon", "0.4"]
+    assert main([*words, "--out", str(folder / "I.h5")]) == 0
+    tail = int(np.flatnonzero(np.diff(graph.indptr))[0])
+    gone = graph.original([tail, graph.indices[graph.indptr[tail]]]).tolist()
+    (folder / "add.txt").write_text("5 10\n10 5\n390 5\n5 5\n5 10\n")
+    (folder / "remove.txt").write_text(f"{gone[0]} {gone[1]}\n5 20\n")
+    return folder
+
+
+def test_index_is_that_of_the_new_graph(folder, tmp_path, good, record, promised):
+    words = ("--index", folder / "I.h5", "--add", folder / "add.txt", "--remove", folder / "remove.txt")
+    done = record(
+        "kpar", "update", folder / "G.h5", *words, "--out-graph", tmp_path / "G2.h5", "--out", tmp_path / "2.h5"
+    )
+    assert promised("kpar update") == done.keys() - {"params", "graph", "device", "time_s"}
+    assert [done[name] for name in ("added", "removed", "already_there", "not_there", "loops")] == [3, 1, 0, 1, 1]
+    before, after = read_graph(folder / "G.h5"), read_graph(tmp_path / "G2.h5")
+    assert done["graph"] == {"n": after.n, "m": after.m} and after.m == before.m + 2
+    assert read_header(tmp_path / "G2.h5").payload == done["digest"] and after.in_indptr is not None
+    assert 0 < done["walks_redrawn"] < done["walks"] == len(read_irw(tmp_path / "2.h5", paths=True).arrays["moves"])
+    again = ("--updatable", "--hubs", "--seed", 7, "--epsilon", 0.4, "--sizes", folder / "I.h5")
+    good("kpar", "index", tmp_path / "G2.h5", *again, "--out", tmp_path / "S.h5")
+    assert (tmp_path / "S.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
+    for name in ("G2.h5", "2.h5"):
+        verify(tmp_path / name)
+    answer = record("kpar", "query", tmp_path / "G2.h5", "--index", tmp_path / "2.h5", "--source", 5, "-k", 2)
+    assert answer["results"][0]["nodes"][0] == 5 and len(answer["results"][0]["nodes"]) == 2
+
+
+def test_back_again_is_the_same_file(folder, tmp_path, good):
+    def update(graph, index, *words):
+        places = [tmp_path / f"{name}{len(list(tmp_path.iterdir()))}.h5" for name in "GI"]
+        good("kpar", "update", graph, "--index", index, *words, "--out-graph", places[0], "--out", places[1])
+        return places
+
+    there = update(folder / "G.h5", folder / "I.h5", "--add", folder / "add.txt")
+    back = update(*there, "--remove", folder / "add.txt")
+    assert read_header(back[0]).payload == read_header(folder / "G.h5").payload
+    assert back[1].read_bytes() == (folder / "I.h5").read_bytes()
+
+
+def test_resized_is_as_if_made_at_once(folder, tmp_path, good):
+    words = ("--index", folder / "I.h5", "--add", folder / "add.txt", "--resize")
+    good("kpar", "update", folder / "G.h5", *words, "--out-graph", tmp_path / "G2.h5", "--out", tmp_path / "2.h5")
+    asked = ("--updatable", "--hubs", "--seed", 7, "--epsilon", 0.4)
+    good("kpar", "index", tmp_path / "G2.h5", *asked, "--out", tmp_path / "N.h5")
+    assert (tmp_path / "N.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
+
+
+def test_names_and_both_directions(tmp_path, good, record):
+    (tmp_path / "e.csv").write_text("ann,bob\nbob,cy\n")
+    good("graph", "import", tmp_path / "e.csv", "--undirected", "--out", tmp_path / "G.h5")
+    good("kpar", "index", tmp_path / "G.h5", "--updatable", "--out", tmp_path / "I.h5")
+    (tmp_path / "add.csv").write_text("cy,ann\n")
+    words = ("--index", tmp_path / "I.h5", "--add", tmp_path / "add.csv", "--out-graph", tmp_path / "G2.h5")
+    assert record("kpar", "update", tmp_path / "G.h5", *words, "--out", tmp_path / "2.h5")["added"] == 2
+    (tmp_path / "numbers.txt").write_text("1 2\n")
+    (tmp_path / "e.csv").write_text("ann,bob\nbob,cy\ncy,ann\n")
+    good("graph", "import", tmp_path / "e.csv", "--undirected", "--out", tmp_path / "H.h5")
+    assert read_header(tmp_path / "H.h5").payload == read_header(tmp_path / "G2.h5").payload
+
+
+REFUSED = [
+    ("nothing to change", 2, ()),
+    ("is an input, too", 2, ("--add", "add.txt", "--out-graph", "G.h5")),
+    ("two outputs have the one name", 2, ("--add", "add.txt", "--out-graph", "2.h5")),
+    ("vertex 7 is not in the graph", 3, ("--add", "stranger.txt")),
+    ("vertex 7 is not in the graph", 3, ("--remove", "stranger.txt")),
+    ("edges are to be both added and removed", 3, ("--add", "add.txt", "--remove", "add.txt")),
+    ("was made on another graph", 3, ("--add", "add.txt", "--index", "H.h5")),
+    ("was not made for updates; make it again with --updatable", 3, ("--add", "add.txt", "--index", "P.h5")),
+]
+
+
+@pytest.fixture(scope="module")
+def others(folder):
+    """Indexes of another graph, and not for updates; edges of vertices that are not there."""
+    graph = build_graph(np.array([0, 1]), np.array([1, 0]), weights=Weights())
+    write_graph(folder / "other.h5", graph)
+    assert main(["kpar", "index", str(folder / "other.h5"), "--updatable", "--out", str(folder / "H.h5")]) == 0
+    assert main(["kpar", "index", str(folder / "G.h5"), "--out", str(folder / "P.h5")]) == 0
+    (folder / "stranger.txt").write_text("5 7\n")
+
+
+@pytest.mark.parametrize(("words", "code", "options"), REFUSED, ids=[words for words, *_ in REFUSED])
+def test_what_is_refused(folder, others, run, words, code, options):
+    asked = dict(zip(options[::2], options[1::2], strict=True))
+    asked = {"--index": "I.h5", "--out-graph": "G2.h5", "--out": "2.h5"} | asked
+    line = [part for name, file in asked.items() for part in (name, folder / file)]
+    found, out, err = run("kpar", "update", folder / "G.h5", *line)
+    assert found == code and words in err and err.strip().count("\n") <= 2 and out == ""
+    assert not (folder / "2.h5").exists() and not (folder / "G2.h5").exists()
+
+
+@pytest.mark.parametrize(("words", "options"), [
+    ("takes all edges alike", ("--updatable", "--weighted")), ("leave one of them out", ("--updatable", "--memory", 1)),
+    ("--sizes goes with --updatable", ("--sizes", "I.h5")), ("needs at least 0.01", ("--updatable", "--alpha", 0.005)),
+    ("is made on the CPU", ("--updatable", "--device", "cuda")),
+    ("give --epsilon as there", ("--updatable", "--sizes", "I.h5")),
+    ("was not made for updates", ("--updatable", "--sizes", "P.h5")),
+    ("is for 2 vertices", ("--updatable", "--sizes", "H.h5")),
+])  # fmt: skip
+def test_indexes_that_are_refused(folder, others, run, words, options):
+    line = [folder / one if str(one).endswith(".h5") else one for one in options]
+    code, _, err = run("kpar", "index", folder / "G.h5", *line, "--out", folder / "X.h5")
+    assert code in (2, 3) and words in err and not (folder / "X.h5").exists()
