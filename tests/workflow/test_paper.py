@@ -89,6 +89,29 @@ def test_counters_are_planned_where_there_is_a_profiler(tmp_path, monkeypatch, s
     assert text.count("python -m gpukit bench counters ") == 2
 
 
+# Of a paper: the lines that show how rivals are planned where there are 32 cores and a GPU, and what is in each.
+RIVALS = {
+    "gim": [("cells/soc-Epinions1/ripples/", "--gpus 0 --threads 16 "), ("/gim-scan/", "--sampler scan --block 32 ")],
+    "kpar": [
+        ("--delta 16 -k 10 --out results/paper/kpar/kpar/DBLP/fora-cpu-10.h5", "--device cpu --gpus 0 --threads 32"),
+        ("--out results/paper/kpar/kpar/DBLP/one-thread/index.h5", "--device cpu --gpus 0 --threads 1 "),
+        ("> results/paper/kpar/kpar/DBLP/one-thread/fora.json", "--delta 16 --random 1 "),
+    ],
+    "merit": [("--methods pasti,pasti-4", "--gpus 0 --threads 16 ")],
+    "diversity": [("--methods cpu-div,mcpu-div", "--gpus 0 --threads 6 ")],
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("paper", RIVALS)
+def test_rivals_have_the_threads_in_print(tmp_path, paper):
+    configuration = ("--configfile", str(ROOT / f"config/paper/{paper}.yaml"), "--config", "scale=small")
+    text = snakemake(tmp_path, "-n", "-p", "--cores", "32", "--resources", "gpu=1", *configuration)
+    for where, wanted in RIVALS[paper]:
+        lines = [line for line in text.splitlines() if where in line and "-m gpukit" in line and "report" not in line]
+        assert lines and all(wanted in line for line in lines), (where, lines[:1])
+
+
 @pytest.mark.long
 def test_a_paper_runs_on_tiny_graphs(tmp_path):
     graphs = [

@@ -3,6 +3,13 @@ RANKING_OPTIONS = [
     *("--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"]),
 ]
 
+RANKING_WORDS = {
+    "fora": ["--method", "fora"],
+    "fora-16": ["--method", "fora", "--delta", 16],
+    "fora-cpu": ["--method", "fora", "--delta", 16],
+    "monte-carlo": ["--method", "monte-carlo"],
+}
+
 if RANKED:
     MOST = max(config["kpar"]["k"])
     ANSWERS = {
@@ -192,13 +199,13 @@ rule kpar_baseline:
     benchmark:
         "<benchmarks>/kpar/{graph}-{ranking}.tsv"
     wildcard_constraints:
-        ranking="fora|monte-carlo",
+        ranking="|".join(RANKING_WORDS),
     conda:
         DEVICE_ENV
-    threads: THREADS
+    threads: lambda wildcards: PRINTED_THREADS.get(wildcards.ranking, THREADS)
     resources:
-        device=DEVICE,
-        gpu=GPUS,
+        device=lambda wildcards: "cpu" if wildcards.ranking in PRINTED_THREADS else DEVICE,
+        gpu=lambda wildcards: 0 if wildcards.ranking in PRINTED_THREADS else GPUS,
         workers=workers,
         mem_mb=8000,
         runtime="2h",
@@ -206,7 +213,7 @@ rule kpar_baseline:
         asked=RANKING_OPTIONS,
         commands=lambda wildcards, input, output: lines(
             [
-                ["kpar", "baseline", input.graph, "--method", wildcards.ranking, "-k", k, "--out", out]
+                ["kpar", "baseline", input.graph, *RANKING_WORDS[wildcards.ranking], "-k", k, "--out", out]
                 + [*RANKING_OPTIONS, "--json"]
                 for k, out in zip(config["kpar"]["k"], output.answers, strict=True)
             ],

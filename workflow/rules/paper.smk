@@ -7,6 +7,15 @@ if PAPER == "gim":
         f"cells-{item}": {label: f"<results>/cells/{label}.json" for label in cells(item)}
         for item in config["experiments"]
     }
+if PAPER == "kpar":
+    TABLES |= {
+        "one-thread-times": {
+            f"{graph}/{step}": f"<results>/kpar/{graph}/one-thread/{step}.json"
+            for graph in RANKED
+            for step in ("rank", "index")
+        },
+        "one-thread-fora": {f"{graph}/fora-16/1": f"<results>/kpar/{graph}/one-thread/fora.json" for graph in RANKED},
+    }
 TABLES |= {f"measures-{item}": measured(item) for item in ITEMS if measured(item)}
 
 
@@ -85,7 +94,7 @@ rule paper_cell:
     benchmark:
         f"<benchmarks>/cells/{CELL}.tsv"
     wildcard_constraints:
-        method="imm|ripples|gim",
+        method="imm|ripples|gim|gim-scan",
         epsilon="[0-9.]+(e-[0-9]+)?",
         rounds="[0-9]+",
         sampler="skip|scan",
@@ -94,23 +103,27 @@ rule paper_cell:
         repeat="[0-9]+",
     conda:
         DEVICE_ENV
-    threads: lambda wildcards: {"imm": 1, "ripples": config["threads"], "gim": THREADS}[wildcards.method]
+    threads: lambda wildcards: {"imm": 1, **PRINTED_THREADS}.get(wildcards.method, THREADS)
     resources:
-        device=lambda wildcards: DEVICE if wildcards.method == "gim" else "cpu",
-        gpu=lambda wildcards: GPUS if wildcards.method == "gim" else 0,
+        device=lambda wildcards: DEVICE if wildcards.method.startswith("gim") else "cpu",
+        gpu=lambda wildcards: GPUS if wildcards.method.startswith("gim") else 0,
         workers=workers,
         mem_mb=8000,
         runtime="2h",
     params:
+        # The paper's own kernels draw each edge; their blocks have 32 threads where nothing else is asked for.
+        sampler=lambda wildcards: "scan" if wildcards.method == "gim-scan" else wildcards.sampler,
         shape=lambda wildcards: (
-            f"--block {wildcards.block} --grid {wildcards.grid}" if wildcards.sampler == "scan" else ""
+            f"--block {wildcards.block} --grid {wildcards.grid}"
+            if "scan" in (wildcards.sampler, wildcards.method.removeprefix("gim-"))
+            else ""
         ),
         seed=config["seed"],
     message:
         "{wildcards.method} on {wildcards.graph}: {wildcards.model}, k {wildcards.k}, epsilon {wildcards.epsilon}"
     shell:
         "python -m gpukit gim run {input.graph:q} --out {output.seeds:q} --bound imm --min-sets 0 --model {wildcards.model}"
-        " -k {wildcards.k} --epsilon {wildcards.epsilon} --rounds {wildcards.rounds} --sampler {wildcards.sampler}"
+        " -k {wildcards.k} --epsilon {wildcards.epsilon} --rounds {wildcards.rounds} --sampler {params.sampler}"
         " {params.shape} --seed {params.seed} --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}"
         " --json > {output.record:q} 2> {log:q}"
 
@@ -152,6 +165,72 @@ use rule kpar_query as paper_kpar_ablation with:
         more=lambda wildcards: ABLATIONS[wildcards.ablation],
     message:
         "{wildcards.ablation}: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
+
+
+# Table 3 of kPAR: preprocessing on one CPU thread.
+use rule kpar_rank as paper_kpar_rank with:
+    output:
+        rank="<results>/kpar/{graph}/one-thread/rank.h5",
+        record="<results>/kpar/{graph}/one-thread/rank.json",
+    log:
+        "<logs>/kpar/{graph}-rank-one-thread.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-rank-one-thread.tsv"
+    threads: 1
+    resources:
+        device="cpu",
+        gpu=0,
+        workers=1,
+        mem_mb=16000,
+        runtime="6h",
+
+
+use rule kpar_index as paper_kpar_index with:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        rank="<results>/kpar/{graph}/one-thread/rank.h5",
+    output:
+        index="<results>/kpar/{graph}/one-thread/index.h5",
+        record="<results>/kpar/{graph}/one-thread/index.json",
+    log:
+        "<logs>/kpar/{graph}-index-one-thread.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-index-one-thread.tsv"
+    threads: 1
+    resources:
+        device="cpu",
+        gpu=0,
+        workers=1,
+        mem_mb=16000,
+        runtime="6h",
+
+
+rule paper_kpar_fora:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm="<results>/warm-up/kpar.h5",
+    output:
+        record="<results>/kpar/{graph}/one-thread/fora.json",
+    log:
+        "<logs>/kpar/{graph}-fora-one-thread.log",
+    benchmark:
+        "<benchmarks>/kpar/{graph}-fora-one-thread.tsv"
+    conda:
+        CPU_ENV
+    threads: 1
+    resources:
+        mem_mb=16000,
+        runtime="6h",
+    params:
+        words=lambda wildcards: [str(word) for word in RANKING_WORDS["fora-16"]],
+        alpha=config["kpar"]["alpha"],
+        epsilon=config["kpar"]["epsilon"],
+        seed=config["seed"],
+    message:
+        "FORA+ on {wildcards.graph}: preprocessing on one thread"
+    shell:
+        "python -m gpukit kpar baseline {input.graph:q} {params.words:q} --random 1 -k 1 --alpha {params.alpha}"
+        " --epsilon {params.epsilon} --seed {params.seed} --device cpu --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 
 rule paper_item:

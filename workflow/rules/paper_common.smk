@@ -13,12 +13,13 @@ ITEMS = TITLES.get(
     PAPER, sorted(MADE, key=lambda item: (not item.startswith("table"), not item.startswith("figure"), len(item), item))
 )
 NEEDS = {
-    "table-3": ["kpar-times", "kpar-index", "kpar-queries"],
     "figure-3": ["kpar-arrivals"],
     "figure-6": ["kpar-queries"],
     "figure-7": ["kpar-quality"],
     "figure-8": ["kpar-quality"],
 }
+ONE_THREAD = {"kpar-times": "one-thread-times", "kpar-queries": "one-thread-fora"}
+"""The tables of kPAR's table 3, whose preprocessing is that of one CPU thread, by their kinds."""
 ABLATIONS = {"kpar-i": "--balance none", "kpar-ip1": "--balance push", "kpar-ip": "--balance both"}
 CELL = "{graph}/{method}/{model}/{k}/{epsilon}/{rounds}/{sampler}/{block}/{grid}/{repeat}"
 
@@ -84,8 +85,10 @@ def on_cpu(wildcards):
 
 
 def threads_of_measure(wildcards):
-    """Return the threads that a measure is counted by."""
-    return 1 if alone(wildcards) else config["threads"] if on_cpu(wildcards) else THREADS
+    """Return the threads that a measure is counted by: those of the rivals among its methods, if there are any."""
+    words = re.split("[ ,]", MEASURES[wildcards.measure]["command"])
+    several = max((PRINTED_THREADS[word] for word in words if word in PRINTED_THREADS), default=0)
+    return 1 if alone(wildcards) else several or (config["threads"] if on_cpu(wildcards) else THREADS)
 
 
 def gpus_of_measure(wildcards):
@@ -109,7 +112,8 @@ def one_of(names):
 
 def kind_of(table):
     """Return the kind of a table; those of cells and measures are one for each item."""
-    return {"cells": "gim-cells", "measures": MEASURED}.get(table.partition("-")[0], table)
+    known = {"cells": "gim-cells", "measures": MEASURED} | {name: kind for kind, name in ONE_THREAD.items()}
+    return known.get(table) or known.get(table.partition("-")[0], table)
 
 
 def thinned(values):
@@ -127,7 +131,7 @@ def cells(item):
     return expand(
         CELL,
         graph=graphs,
-        method=experiment["methods"],
+        method=[method for method in experiment["methods"] if ON_GPU or method != "gim-scan"],
         model=experiment["models"],
         k=thinned(experiment["k"]),
         epsilon=thinned(experiment["epsilon"]),
@@ -145,4 +149,6 @@ def item_tables(wildcards):
         return {"graphs": "graphs", "gim-cells": f"cells-{wildcards.item}"}
     if measured(wildcards.item):
         return {"graphs": "graphs", MEASURED: f"measures-{wildcards.item}"}
+    if (PAPER, wildcards.item) == ("kpar", "table-3"):
+        return {"graphs": "graphs", "kpar-index": "kpar-index", **ONE_THREAD}
     return {kind: kind for kind in ["graphs", *(NEEDS.get(wildcards.item, []) if PAPER == "kpar" else [])]}

@@ -146,8 +146,11 @@ class Kpar(Section):
     sources: Annotated[int, Field(ge=1, le=10**7)] = Field(
         default=32, description="Random sources to ask from, the same for every k and method."
     )
-    baselines: list[Literal["fora", "monte-carlo"]] = Field(
-        default=["fora"], json_schema_extra={"uniqueItems": True}, description="Methods to compare with."
+    baselines: list[Literal["fora", "fora-16", "fora-cpu", "monte-carlo"]] = Field(
+        default=["fora"],
+        json_schema_extra={"uniqueItems": True},
+        description="Methods to compare with: FORA+ at δ = 1/n as in its paper, at 16/n as in kPAR's, and that on up "
+        "to 80 CPU threads where other jobs take a GPU; Monte Carlo.",
     )
 
 
@@ -198,9 +201,10 @@ class Shards(Section):
 class Experiment(Section):
     """The runs of gIM behind a table or figure: every combination of the lists, with every method, on every graph."""
 
-    methods: list[Literal["imm", "ripples", "gim"]] = Field(
+    methods: list[Literal["imm", "ripples", "gim", "gim-scan"]] = Field(
         min_length=1,
-        description="`imm`: one CPU thread; `ripples`: `threads` of the CPU; `gim`: the device of the workflow.",
+        description="`imm`: our IMM on one CPU thread; `ripples`: the same on up to 16; `gim`: on the device of the "
+        "workflow; `gim-scan`: the paper's own kernels, where that is a GPU.",
     )
     models: list[Literal["ic", "lt"]] = Field(default=["ic"], min_length=1, description="Diffusion models.")
     k: list[Positive] = Field(default=[50], min_length=1, description="Numbers of seeds.")
