@@ -346,7 +346,14 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, k: int, inputs: dict
             raise UsageError(f"--random is {random}; 1 to {MAX_QUERIES} are allowed")
         from gpukit.kpar.problem import random_vertices
 
-        return Sources.single(random_vertices(graph.n, random, seed))
+        if not asked.able:
+            return Sources.single(random_vertices(graph.n, random, seed))
+        able = np.flatnonzero(np.diff(graph.indptr))
+        if not len(able):
+            raise InputError("no vertex of the graph has an out-edge to ask from; leave --out-edges out")
+        return Sources.single(able[random_vertices(len(able), random, seed)])
+    if asked.able:
+        raise UsageError("--out-edges is about --random; leave it out, or give --random N")
     if source is not None:
         try:
             sets = [_pairs(source, graph)]

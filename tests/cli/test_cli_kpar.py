@@ -170,6 +170,7 @@ def test_light_index_gives_the_same_answers(run, record, folder):
         (["--source", "20", "--random", "3"], 2, "one of --source"),
         ([], 2, "one of --source"),
         (["--random", "0"], 2, "--random is 0"),
+        (["--source", "20", "--out-edges"], 2, "--out-edges is about --random"),
         (["--sources", "nowhere.txt"], 3, "nowhere.txt"),
         (["--sources", "SOURCES"], 3, "sources.txt, line 4: vertex 77 is not in the graph"),
         (["--source", "20", "-k", "5", "--alpha", "0.15"], 3, "alpha 0.2, not 0.15"),
@@ -184,6 +185,19 @@ def test_what_is_wrong_with_a_query(run, folder, tmp_path, words, code, says):
     found = run("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--out", out, *words)
     assert (found[0], found[1]) == (code, "") and says in found[2]
     assert found[2].count("error:") == 1 and not out.exists()
+
+
+def test_random_sources_can_be_those_with_out_edges(record, run, tmp_path):
+    star = build_graph(np.array([1, 1, 1, 2]), np.array([3, 4, 5, 6]), weights=Weights())
+    write_graph(tmp_path / "S.h5", star)
+    words = ("kpar", "truth", tmp_path / "S.h5", "--random", 40, "-k", 1)
+    sources = [one["source"] for one in record(*words, "--out-edges")["results"]]
+    assert set(sources) == {1, 2} and len(sources) == 40
+    assert {one["source"] for one in record(*words)["results"]} > {1, 2}
+    edgeless = build_graph(np.array([1]), np.array([1]), weights=Weights())
+    write_graph(tmp_path / "E.h5", edgeless)
+    found = run("kpar", "truth", tmp_path / "E.h5", "--random", 2, "-k", 1, "--out-edges")
+    assert found[0] == 3 and "no vertex of the graph has an out-edge" in found[2]
 
 
 def test_files_of_another_graph_or_kind(run, folder, tmp_path):

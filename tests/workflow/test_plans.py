@@ -141,6 +141,7 @@ EXPECTED = {
     "Scale.graphs": ("cells", "scales.smoke.graphs.0.name", "com-Orkut", {"generate_graph"}),
     "Scale.repeats": ("cells", "scales.smoke.repeats", 2, {"paper_cell"}),
     "Scale.thin": ("cells", "scales.smoke.thin", True, {"table"}),
+    "Scale.sources": ("cells", "scales.smoke.sources", 9, set()),
     "Scale.measures": ("measures", "scales.smoke.measures.more", MEASURE, {"paper_measure"}),
     "Measure.command": ("measures", "scales.smoke.measures.one", MEASURE, {"paper_measure"}),
     "Measure.items": ("measures", "scales.smoke.measures.one.items", ["table-4", "table-2"], {"table"}),

@@ -11,12 +11,22 @@ from gpukit.device.select import detect, package_problem
 
 PAPER = config["paper"]
 SCALE = config["scales"][config["scale"]] if PAPER else {}
+
+
+def thinned(values):
+    """Return the first and the last of a list where the scale asks for it, and else all."""
+    return list(dict.fromkeys((values[0], values[-1]))) if SCALE["thin"] else values
+
+
 GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
 # What `data: real` cannot have, and why; a job of another machine need not say it again.
 LACKING = {name: lacking(entry) for name, entry in GRAPHS.items() if config["data"] == "real" and lacking(entry)}
 if workflow.is_main_process:
     for name, reason in LACKING.items():
         logger.warning(f"{name} stays a stand-in: {reason}")
+if PAPER == "kpar":  # a scale may ask for less; to ask again changes nothing
+    config["kpar"]["sources"] = SCALE["sources"] or config["kpar"]["sources"]
+    config["kpar"]["k"] = thinned(config["kpar"]["k"])
 METHODS = ["gim", *config["baselines"]]
 SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"]]
 

@@ -1,5 +1,7 @@
+# A query from a vertex that no edge leaves is no query that a paper times.
+QUERIES = ["--random", config["kpar"]["sources"], *["--out-edges"] * bool(PAPER)]
 RANKING_OPTIONS = [
-    *("--random", config["kpar"]["sources"], "--alpha", config["kpar"]["alpha"]),
+    *(*QUERIES, "--alpha", config["kpar"]["alpha"]),
     *("--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"]),
 ]
 
@@ -177,12 +179,13 @@ rule kpar_query:
         runtime="1h",
     params:
         sources=config["kpar"]["sources"],
+        queries=QUERIES,
         seed=config["seed"],
         more="",
     message:
         "kPAR: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
     shell:
-        "python -m gpukit kpar query {input.graph:q} --index {input.index:q} --random {params.sources} -k {wildcards.k}"
+        "python -m gpukit kpar query {input.graph:q} --index {input.index:q} {params.queries} -k {wildcards.k}"
         " --seed {params.seed} {params.more} --out {output.answers:q}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
@@ -244,11 +247,12 @@ rule kpar_truth:
     params:
         options=f"-k {max(config['kpar']['k'])} --alpha {config['kpar']['alpha']}",
         sources=config["kpar"]["sources"],
+        queries=QUERIES,
         seed=config["seed"],
     message:
         "Power method on {wildcards.graph} from {params.sources} sources"
     shell:
-        "python -m gpukit kpar truth {input.graph:q} --random {params.sources} {params.options} --seed {params.seed}"
+        "python -m gpukit kpar truth {input.graph:q} {params.queries} {params.options} --seed {params.seed}"
         " --out {output.answers:q} --device cpu --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 
@@ -263,6 +267,7 @@ use rule kpar_query as kpar_query_part with:
         "<benchmarks>/shards/kpar-{graph}-{k}-{part}.tsv"
     params:
         sources=config["kpar"]["sources"],
+        queries=QUERIES,
         seed=config["seed"],
         more=lambda wildcards: f"--part {wildcards.part}/{config['shards']['count']}",
     message:

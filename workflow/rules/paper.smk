@@ -161,6 +161,7 @@ use rule kpar_query as paper_kpar_ablation with:
         ablation="|".join(ABLATIONS),
     params:
         sources=config["kpar"]["sources"],
+        queries=QUERIES,
         seed=config["seed"],
         more=lambda wildcards: ABLATIONS[wildcards.ablation],
     message:

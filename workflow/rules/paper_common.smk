@@ -116,11 +116,6 @@ def kind_of(table):
     return known.get(table) or known.get(table.partition("-")[0], table)
 
 
-def thinned(values):
-    """Return the first and the last of a list where the scale asks for it, and else all."""
-    return list(dict.fromkeys((values[0], values[-1]))) if SCALE["thin"] else values
-
-
 def cells(item):
     """Return the runs of gIM behind a table or figure, as labels."""
     experiment = config["experiments"][item]

@@ -244,7 +244,10 @@ class Scale(Section):
     repeats: Positive = Field(default=1, description="Timed runs of each setting.")
     thin: bool = Field(
         default=False,
-        description="Whether lists of settings shrink to their first and last value, the scan sampler to one graph.",
+        description="Whether lists of settings, and kPAR's k, shrink to first and last, the scan sampler to one graph.",
+    )
+    sources: Annotated[int, Field(ge=0, le=10**7)] = Field(
+        default=0, description="Sources of kPAR's queries; 0: as many as `kpar.sources`."
     )
     measures: dict[str, Measure] = Field(default={}, description="What to run, by a name for it.")
 
