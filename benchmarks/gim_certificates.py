@@ -135,7 +135,8 @@ def check(task: Task) -> Counter:
             bought = [sum(int(exact.costs[v]) for v in range(N) if mask >> v & 1) for mask in range(1 << N)]
             allowed = [mask for mask in range(1 << N) if bought[mask] <= 4]
         params = Params(
-            **{"epsilon": 0.3, "optimism": 0.1, "max_members": 20_000, "seed": seed, **given, **SETTINGS[task.setting]}
+            model=task.model,
+            **{"epsilon": 0.3, "optimism": 0.1, "max_members": 20_000, "seed": seed, **given, **SETTINGS[task.setting]},
         )
         if task.setting.startswith("sentinel"):
             with patch.object(run, "find", lambda problem, another, vertex=seed % N: vertex):
