@@ -266,7 +266,7 @@ def next_common(other, p, p_end, q, q_end):
 
 
 @njit
-def _last_common(other, p_begin, p, q_begin, q):
+def last_common(other, p_begin, p, q_begin, q):
     """Return the places in two rows, from p and q down, of the last neighbour that they share; p_begin - 1 if none."""
     skewed = q - q_begin > SKEW * (p - p_begin)
     while p >= p_begin and q >= q_begin:
@@ -326,7 +326,7 @@ def _lazy_truss(size, count, needed, space):
         p, q = p_end - 1, q_end - 1
         found = 0
         while found < needed:
-            p, q = _last_common(other, p_begin, p, q_begin, q)
+            p, q = last_common(other, p_begin, p, q_begin, q)
             if p < p_begin:
                 break
             if state[edge_of[p]] >= 0 and state[edge_of[q]] >= 0:
@@ -346,7 +346,7 @@ def _lazy_truss(size, count, needed, space):
 
 
 @njit
-def _root_of(root, x):
+def root_of(root, x):
     """Return the root of x and halve the path to it."""
     while root[x] != x:
         root[x] = root[root[x]]
@@ -362,7 +362,7 @@ def count_contexts(size, count, smallest, space):
         root[i] = i
         sizes[i] = 0
     for e in range(count):
-        a, b = _root_of(root, edges.tails[e]), _root_of(root, edges.heads[e])
+        a, b = root_of(root, edges.tails[e]), root_of(root, edges.heads[e])
         root[max(a, b)] = min(a, b)
     found = 0
     for i in range(size):

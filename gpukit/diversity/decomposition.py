@@ -80,7 +80,7 @@ def truss_numbers(
     edges.edge_of[higher] = np.arange(len(edges.tails), dtype=np.int32)
     mirror(Rows(network.indptr, network.indices, network.up, edges.edge_of))
     support, (stack, trussness) = network.support[higher], np.empty((2, len(edges.tails)), np.int32)
-    decomposition_cpu.peel_edges(len(support), edges, support, stack, trussness, k_max)
+    decomposition_cpu.peel_edges(graph.n, len(support), edges, support, stack, trussness, k_max)
     return _by_id(network.order[edges.tails], network.order[edges.heads], trussness, np)
 
 
