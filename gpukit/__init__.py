@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpukit.api.campaign import Campaign, seed_minimization
     from gpukit.api.diversity import structural_diversity
+    from gpukit.api.diversity_index import DiversityIndex
     from gpukit.api.files import load
     from gpukit.api.graph import Graph, read_edges, read_graph
     from gpukit.api.in_memory import from_arrow, from_edges, from_networkx, from_pandas, from_scipy
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Campaign",
     "Diversity",
+    "DiversityIndex",
     "Graph",
     "PageRankIndex",
     "Seeds",
@@ -47,6 +49,7 @@ __all__ = [
 _HOMES = {
     "campaign": ("Campaign", "seed_minimization"),
     "diversity": ("structural_diversity",),
+    "diversity_index": ("DiversityIndex",),
     "files": ("load",),
     "graph": ("Graph", "read_edges", "read_graph"),
     "in_memory": ("from_arrow", "from_edges", "from_networkx", "from_pandas", "from_scipy"),

@@ -37,12 +37,27 @@ def search(
         network = make_network(graph, where, strategy=balance, full=full)
     with session.progress("ego-networks") as update:
         found = search(network, params, t, among=among, timer=session.timer, progress=update)
+    artifact, record = answer(session, params, found)
+    if shares := getattr(network, "shares", []):  # of several GPUs
+        record["shares"] = [vars(share) for share in shares]
+    return artifact, found, record
+
+
+def diversity_artifact(session: Session, params: "Params", found: "Result") -> "Artifact":
+    """Return what was found as an artifact."""
+    graph = session.graph
     arrays = {"vertices": graph.numbers(found.vertices), "internal": found.vertices, "scores": found.scores}
     arrays |= {"first": found.contexts.first, "offsets": found.contexts.offsets}
     arrays["members"] = graph.numbers(found.contexts.members)
     with session.phase("write"):
         attributes = {"n": graph.n, "model": params.model, "k": params.k, **session.inputs}
-        artifact = session.artifact("diversity", arrays, attributes)
+        return session.artifact("diversity", arrays, attributes)
+
+
+def answer(session: Session, params: "Params", found: "Result") -> "tuple[Artifact, dict[str, Any]]":
+    """Return what was found as an artifact, and its record."""
+    graph = session.graph
+    artifact = diversity_artifact(session, params, found)
     top = [
         {
             "vertex": vertex,
@@ -51,10 +66,7 @@ def search(
         }
         for place, (vertex, score) in enumerate(zip(graph.original(found.vertices).tolist(), found.scores, strict=True))
     ]
-    record: dict[str, Any] = {"top": top, "scored": found.scored}
-    if shares := getattr(network, "shares", []):  # of several GPUs
-        record["shares"] = [vars(share) for share in shares]
-    return artifact, found, record
+    return artifact, {"top": top, "scored": found.scored}
 
 
 def structural_diversity(

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.campaign import Campaign
+from gpukit.api.diversity_index import DiversityIndex
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph
 from gpukit.api.pagerank import PageRankIndex
@@ -18,7 +19,7 @@ ANSWERS: dict[str, Any] = {"seeds": Seeds, "metrics": Spread, "topk": TopK, "div
 
 def load(
     path: "str | os.PathLike[str]", *, graph: GraphLike | None = None, device: DeviceName = "auto"
-) -> Graph | PageRankIndex | Campaign | Seeds | Spread | TopK | Diversity:
+) -> Graph | PageRankIndex | DiversityIndex | Campaign | Seeds | Spread | TopK | Diversity:
     """Load a graph, an index, a campaign or an answer that gpukit has saved, here or on the command line.
 
     Parameters
@@ -54,10 +55,10 @@ def load(
             raise UsageError(f"{file} is a graph itself; leave graph out")
         return read_graph(file)
     artifact = read(file)
-    if kind == "irw":
+    if kind in ("irw", "contexts"):
         if graph is None:
             raise UsageError(f"{file} is an index, which needs its graph; give it: gpukit.load(path, graph=…)")
-        return PageRankIndex._of(artifact, graph, device)
+        return PageRankIndex._of(artifact, graph, device) if kind == "irw" else DiversityIndex._of(artifact, graph)
     if kind == "campaign":
         return Campaign._of(artifact, graph, device, file)
     spread = kind != "metrics" or {"k", "spread", "stderr", "runs"} <= set(artifact.attributes["columns"])

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpukit.artifacts.artifact import Artifact
 from gpukit.artifacts.bounds import MAX_SAMPLE_ID, tables_of
+from gpukit.artifacts.contexts import check_contexts
 from gpukit.artifacts.edges import same_edges
 from gpukit.artifacts.structure import need
 from gpukit.errors import InputError
@@ -264,6 +265,7 @@ CHECKS: dict[str, Callable[[Artifact], None]] = {
     "campaign": check_campaign,
     "egonets": check_egonets,
     "diversity": check_diversity,
+    "contexts": check_contexts,
     "decomposition": check_decomposition,
     "pagerank": check_pagerank,
     "irw": check_irw,

@@ -55,8 +55,8 @@ def packed(labels: Labels) -> dict[str, np.ndarray]:
 
 
 def packed_of(kind: str, arrays: Mapping[str, np.ndarray], labels: Texts | None) -> dict[str, np.ndarray]:
-    """Return the datasets of the labels of the vertices that a result names; none where there are no labels."""
-    if labels is None:
+    """Return the datasets of the labels of the vertices that a result names; none without labels or such names."""
+    if labels is None or kind not in NAMING:
         return {}
     vertices = np.unique(np.concatenate([arrays[name] for name in NAMING[kind]])).astype(np.int32)
     return {"labels/vertices": vertices, **packed(Labels.of(labels.texts(vertices)))}

@@ -138,6 +138,25 @@ def _some_labels(since: int) -> tuple[Array, ...]:
     )  # fmt: skip
 
 
+def _nested(model: str) -> tuple[Array, ...]:
+    """Return the rows of a model's contexts of every k."""
+    meaning = "largest k at which it is in a context with the member before it; 0 at none"
+    return (
+        Array(f"{model}/members", INT32, ("m",), "neighbours; each context is a run, the lowest first", high="n"),
+        Array(f"{model}/links", INT32, ("m",), meaning),
+    )
+
+
+def _lists(model: str) -> tuple[Array, ...]:
+    """Return the lists of a model: who has how many contexts, for every k."""
+    size = f"{model}_size"
+    return (
+        Array(f"{model}/first", INT64, (f"{model}_ks+1",), "start of the list of k = 0, 1, …", ends=size),
+        Array(f"{model}/vertices", INT32, (size,), "by falling score, then by id", high="n"),
+        Array(f"{model}/scores", INT32, (size,), "number of contexts: 1 or more"),
+    )
+
+
 _WEIGHTED = Attribute("weighted", "bool", "true where edges count by their weight; absent where all alike", False)
 _GRAPH_DIGEST = Attribute("graph", "str", "payload digest of the graph")
 
@@ -347,6 +366,20 @@ KINDS: dict[str, Kind] = {
             Attribute("n", "int", "number of vertices of the graph"),
             Attribute("model", "str", "comp, core or truss"),
             Attribute("k", "int", "threshold of the model"),
+            _GRAPH_DIGEST,
+        ),
+        _kind(
+            "contexts",
+            1,
+            "the social contexts of every vertex for every k, and who has how many, by internal ids",
+            Array("offsets", INT64, ("n+1",), "start of the neighbours of each vertex", ends="m"),
+            *_lists("comp"),
+            *_nested("core"),
+            *_lists("core"),
+            *_nested("truss"),
+            *_lists("truss"),
+            Attribute("n", "int", "number of vertices of the graph"),
+            Attribute("m", "int", "number of its edges, each in both directions"),
             _GRAPH_DIGEST,
         ),
         _kind(

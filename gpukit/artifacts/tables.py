@@ -80,7 +80,7 @@ def table_of(artifact: Artifact, graph: Graph | None = None) -> Table:
         If the graph is needed and not given.
     """
     kind = artifact.kind
-    if kind in ("pagerank", "irw") and graph is None:
+    if kind in ("pagerank", "irw", "contexts") and graph is None:
         raise UsageError(f"a {kind} artifact holds no ids of vertices; give its graph by --graph")
     return _TABLES[kind](artifact, _Names(artifact, graph))
 
@@ -228,6 +228,26 @@ def _egonets(artifact: Artifact, names: _Names) -> Table:
     return _whole({name: names.of_numbers(column[once]) for name, column in columns.items()})
 
 
+def _contexts(artifact: Artifact, names: _Names) -> Table:
+    """Return a row for each vertex that has contexts, for each k of each model, in the order of a search."""
+    arrays, models = artifact.arrays, ("comp", "core", "truss")
+    vertices, scores = (
+        np.concatenate([arrays[f"{model}/{name}"] for model in models]) for name in ("vertices", "scores")
+    )
+    lengths = [np.diff(arrays[f"{one}/first"]) for one in models]
+    starts = np.cumsum(np.append(0, np.concatenate(lengths)))
+    model = np.repeat(np.array(models, object), [len(one) for one in lengths])
+    k = np.concatenate([np.arange(len(one)) for one in lengths])
+
+    def take(first: int, last: int) -> Columns:
+        places = np.arange(first, last)
+        part = np.searchsorted(starts, places, side="right") - 1
+        columns: Columns = {"model": model[part], "k": k[part], "rank": places - starts[part] + 1}
+        return columns | {"vertex": names.of_internal(vertices[first:last]), "score": scores[first:last]}
+
+    return Table(len(vertices), take)
+
+
 def _decomposition(artifact: Artifact, names: _Names) -> Table:
     arrays = artifact.arrays
     columns: Columns = {"source": names.of_numbers(arrays["tails"]), "target": names.of_numbers(arrays["heads"])}
@@ -288,6 +308,7 @@ _TABLES: dict[str, Callable[[Artifact, _Names], Table]] = {
     "campaign": _campaign,
     "egonets": _egonets,
     "diversity": _diversity,
+    "contexts": _contexts,
     "decomposition": _decomposition,
     "metrics": _metrics,
 }

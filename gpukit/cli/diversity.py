@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
-from gpukit.api.diversity import VISITS_PER_ARC, make_undirected, search
+from gpukit.api.diversity import VISITS_PER_ARC, answer, make_undirected, search
+from gpukit.api.diversity_index import make_index, read_index, use_index
 from gpukit.api.parts import part_of
 from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, group, with_run
@@ -15,6 +16,7 @@ from gpukit.cli.vertices import vertex_list
 from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
+    from gpukit.diversity import Index
     from gpukit.graph.csr import Graph
 
 app = group("Structural diversity: vertices with many social contexts.")
@@ -26,6 +28,18 @@ def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", bool]:
         given, _ = run.read_graph(graph_file, transpose=False)
         directed = make_undirected(run, given, undirected)
         return run.graph, directed
+
+
+def _read_index(run: Run, graph_file: Path, undirected: bool, index_file: Path, model: str) -> tuple["Index", bool]:
+    """Return what an index holds of a model, and whether directions are ignored; the run is about its graph."""
+    with run.phase("read"):
+        from gpukit.diversity import ignores_directions
+
+        given, _ = run.read_graph(graph_file, transpose=False)
+        directed = ignores_directions(given, undirected)
+        index = read_index(index_file, model, run.inputs["graph"])
+        use_index(run, index)
+        return index, directed
 
 
 def _told(symmetrised: bool) -> dict[str, str]:
@@ -90,6 +104,9 @@ def search_(
     k: Annotated[int, option("-k --k K", "Threshold of the model.")] = settings.DIVERSITY_K,
     t: TOption = None,
     undirected: UndirectedOption = False,
+    index_file: Annotated[
+        Path | None, option("--index X.h5", "The index by `diversity index`: the same answer, at once.")
+    ] = None,
     full: Annotated[
         bool, ablation("--full", "Decompose every ego-network, as the paper does; the same answer, slower.")
     ] = False,
@@ -101,7 +118,14 @@ def search_(
 ) -> None:
     """Find the t vertices with the most social contexts, and these contexts."""
     run.params = {"model": model, "k": k, "t": t, "undirected": undirected}
-    graph, symmetrised = _read(run, graph_file, undirected)
+    if index_file is not None and (full or run.requested == "cuda"):
+        raise UsageError("--index answers on the CPU, from what was decomposed; leave --full and --device cuda out")
+    index = None
+    if index_file is None:
+        graph, symmetrised = _read(run, graph_file, undirected)
+    else:
+        index, symmetrised = _read_index(run, graph_file, undirected, index_file, model)
+        graph = run.graph
     from gpukit.diversity import Params
     from gpukit.diversity.problem import check_t
 
@@ -110,11 +134,33 @@ def search_(
     check_t(t, graph.n)
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part
-    artifact, result, found = search(run, asked, t, range(first, last), balance=balance, full=full)
+    if index is None:
+        artifact, result, found = search(run, asked, t, range(first, last), balance=balance, full=full)
+    else:
+        run.use_device("cpu", reason="an index is looked up on the CPU")
+        with run.phase("search"):
+            result = index.search(asked, t, among=range(first, last))
+        artifact, found = answer(run, asked, result)
     run.put(artifact)
     shares = {"shares": found.pop("shares")} if "shares" in found else {}
     record: dict[str, Any] = {**found, "symmetrised": symmetrised, **shares}
     run.finish(record, {**found_lines(found["top"]), "scored": f"{result.scored:,}", **_told(symmetrised)})
+
+
+@app.command("index")
+@with_run("out", *DEVICE, writes="contexts")
+def index_(
+    run: Run, graph_file: GraphArgument, undirected: UndirectedOption = False, compress: CompressOption = False
+) -> None:
+    """Find the contexts of every vertex for every k and model, for searches that take milliseconds."""
+    run.params = {"undirected": undirected}
+    _, symmetrised = _read(run, graph_file, undirected)
+    artifact, index = make_index(run)
+    run.put(artifact, compress=compress)
+    sizes = {model: len(lists.scores) for model, lists in index.lists.items()}
+    shown = {f"largest k, {model}": k for model, k in index.largest.items()}
+    record = {"largest": index.largest, "entries": sizes, "symmetrised": symmetrised}
+    run.finish(record, shown | _told(symmetrised))
 
 
 @app.command("decompose")

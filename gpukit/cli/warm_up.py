@@ -56,6 +56,7 @@ merit next G.h5 M-KIND.h5 --observed 14,15 DEVICE
 diversity search U.h5 --model comp -k 1 -t 3 --out D.h5 DEVICE
 diversity search U.h5 --model core -k 1 -t 3 --out D.h5 DEVICE
 diversity search U.h5 --model truss -k 2 -t 3 --out D.h5 DEVICE
+diversity index U.h5 --out N.h5 DEVICE
 diversity egos U.h5 --out E.h5 DEVICE
 diversity decompose U.h5 --egos --out X.h5 DEVICE
 evaluate spread G.h5 --ids 10,11 --prefixes 1,2 --runs 100 DEVICE

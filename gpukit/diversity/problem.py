@@ -184,12 +184,29 @@ class Scorer(Protocol):
         """Return the contexts of vertices whose scores are known."""
 
 
+class Decomposer(Protocol):
+    """What the index needs of a network on any device."""
+
+    def decompose(self, vertices: np.ndarray, params: Params) -> EgoTrusses:
+        """Return the trussness of every edge of the ego-networks of vertices (internal ids, each once)."""
+
+
 def check_t(t: int, n: int) -> None:
     """Check the length of an answer; raises UsageError, or InputError where there are no vertices."""
     if n == 0:
         raise InputError("the graph has no vertices, so there is nothing to find")
     if not 1 <= t <= n:
         raise UsageError(f"-t is {t}; 1 to {n} (the number of vertices) are allowed")
+
+
+def ignores_directions(graph: Graph, symmetrise: bool) -> bool:
+    """Return whether directions are to be ignored; raises UsageError as :func:`as_undirected` does."""
+    if not graph.undirected and not symmetrise:
+        raise UsageError(
+            "the graph is directed, structural diversity is defined on undirected graphs; give --undirected to ignore "
+            "the directions, or import the edge list with --undirected"
+        )
+    return not graph.undirected
 
 
 def as_undirected(graph: Graph, symmetrise: bool = False) -> Graph:
@@ -206,13 +223,8 @@ def as_undirected(graph: Graph, symmetrise: bool = False) -> Graph:
     UsageError
         If the graph is directed and ``symmetrise`` is false.
     """
-    if graph.undirected:
+    if not ignores_directions(graph, symmetrise):
         return graph
-    if not symmetrise:
-        raise UsageError(
-            "the graph is directed, structural diversity is defined on undirected graphs; give --undirected to ignore "
-            "the directions, or import the edge list with --undirected"
-        )
     tails = np.repeat(np.arange(graph.n, dtype=np.int64), np.diff(graph.indptr))
     built = build_graph(
         tails, graph.indices, weights=Weights("none"), undirected=True, ids=False, n=graph.n, transpose=False

@@ -59,6 +59,11 @@ class Network:
         return np.diff(running(self.support)[self.indptr]) // 2 + np.diff(self.indptr)
 
     @property
+    def ego_sizes(self) -> np.ndarray:
+        """Edges of each ego-network (int64, n), by internal id."""
+        return (self.cost - np.diff(self.indptr))[self.rank]
+
+    @property
     def ego_edges(self) -> int:
         """Edges of all ego-networks."""
         return int(self.support.sum(dtype=np.int64)) // 2
@@ -85,9 +90,9 @@ class Network:
         """
         if self.full and params.model == "truss":
             return self.decompose(vertices, params, progress).scores
-        result, asked = np.zeros(self.n, np.int32), (params.code, params.k, self._rows)
+        result, asked = np.zeros(self.n, np.int32), (params.code, params.k, self.rows)
         work = contexts_cpu.score_vertices
-        self._share(vertices, lambda part, space: work(part, *asked, space, result), progress)
+        self.share(vertices, lambda part, space: work(part, *asked, space, result), progress)
         return result[self.rank[vertices]]
 
     def contexts(self, vertices: np.ndarray, counts: np.ndarray, params: Params) -> Contexts:
@@ -104,7 +109,7 @@ class Network:
         found = np.flatnonzero(counts)
         ranks = self.rank[vertices[found]]
         labels, members = np.empty((2, np.diff(self.indptr)[ranks].sum()), np.int32)
-        asked = (ranks, params.code, params.k, self._rows, self._space())
+        asked = (ranks, params.code, params.k, self.rows, self._space())
         sizes = contexts_cpu.label_members(*asked, members, labels)
         owners, end = np.repeat(found, sizes), sizes.sum()
         smallest = least_size(params.code, params.k)
@@ -126,11 +131,11 @@ class Network:
         places[ranks] = offsets[:-1]
         trussness, result = np.empty(offsets[-1], np.int32), np.zeros(self.n, np.int32)
         work, outs = decomposition_cpu.decompose_vertices, (places, trussness, result)
-        self._share(vertices, lambda part, space: work(part, params.k, self._rows, space, *outs), progress)
+        self.share(vertices, lambda part, space: work(part, params.k, self.rows, space, *outs), progress)
         return EgoTrusses(offsets, trussness, result[ranks])
 
-    def _share(
-        self, vertices: np.ndarray, work: Callable[[np.ndarray, Space], None], progress: Progress | None
+    def share(
+        self, vertices: np.ndarray, work: Callable[[np.ndarray, Space], None], progress: Progress | None = None
     ) -> None:
         """Call ``work(ranks, space)`` for parts of vertices, heaviest first, in threads that each take the next."""
         ranks = self.rank[vertices]
@@ -157,7 +162,8 @@ class Network:
         return make_space(self.n, int(np.diff(self.indptr).max(initial=0)), int(self.cost.max(initial=0)))
 
     @property
-    def _rows(self) -> Rows:
+    def rows(self) -> Rows:
+        """The network as kernels take it."""
         return Rows(self.indptr, self.indices, self.up, self.support)
 
 

@@ -218,6 +218,12 @@ def test_answers_name_vertices_as_the_graph_does(graph: gk.Graph) -> None:
 def test_diversity(folder: Path, graph: gk.Graph, model: str) -> None:
     found = gk.structural_diversity(graph, 2, model=model, t=4)
     same_file(folder, found, f"diversity search {name_of(graph)} --model {model} -k 2 -t 4")
+    index = gk.DiversityIndex(graph)
+    same_file(folder, index, f"diversity index {name_of(graph)}")
+    assert index.search(2, model=model, t=4) == found and index.search(2, model=model, t=4).params == found.params
+    index.save(folder / "index.h5")
+    again = gk.load(folder / "index.h5", graph=graph)
+    assert isinstance(again, gk.DiversityIndex) and again == index and again.search(2, model=model, t=4) == found
     assert [len(found.circles[vertex]) for vertex in found.vertices] == list(found.scores.values())
 
 
@@ -280,7 +286,8 @@ PAIRS = [
     ("imgpu run", gk.simulated_seeds, {"out", "json", "verbose", "force", "combine", "reorder", "unroll", "by_level"}),
     ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "ids"}),
     ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "force", "rank", "compress", "sizes"}),
-    ("diversity search", gk.structural_diversity, {"out", "json", "verbose", "force", "part", "balance"}),
+    ("diversity search", gk.structural_diversity, {"out", "json", "verbose", "force", "part", "balance", "index"}),
+    ("diversity index", gk.DiversityIndex, {"out", "json", "verbose", "force", "compress"}),
     ("merit run", gk.seed_minimization, {"out", "json", "verbose", "force"}),
     ("merit start", gk.Campaign, {"out", "json", "verbose", "force"}),
 ]

@@ -194,3 +194,59 @@ def test_bench(capsys, folder, monkeypatch):
     for wrong in (["--methods", "speed"], ["-k", "two"], ["--methods", "scatter"], ["--models", "clique"]):
         assert main([*words, *wrong]) == 2
         assert len(capsys.readouterr().err.splitlines()[-1]) > 20
+
+
+# --- the index -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["G.h5", "A.h5"])
+def test_an_index_gives_the_bytes_of_a_search(capsys, folder, name):
+    """Of every model and k, whole and in parts, of an undirected graph and of one whose directions are ignored."""
+    graph, index = str(folder / name), str(folder / "N.h5")
+    assert main(["diversity", "index", graph, "--undirected", "--out", index, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["largest"] == {"comp": 2, "core": 1, "truss": 2} and told["symmetrised"] is (name == "A.h5")
+    verify(folder / "N.h5")
+    for model, ks in (("comp", (1, 2, 3)), ("core", (1, 2)), ("truss", (2, 3))):
+        for k in ks:
+            for more in (["-t", "2"], ["-t", "6"], ["--part", "2/2"]):
+                words = ["diversity", "search", graph, "--undirected", "--model", model, "-k", str(k), *more, "--json"]
+                records = []
+                for out, how in (("one.h5", []), ("two.h5", ["--index", index])):
+                    assert main([*words, "--out", str(folder / out), *how]) == 0
+                    records.append(json.loads(capsys.readouterr().out))
+                assert (folder / "one.h5").read_bytes() == (folder / "two.h5").read_bytes()
+                for key in ("params", "graph", "top", "symmetrised"):
+                    assert records[0][key] == records[1][key]
+                assert records[1]["scored"] == 0
+
+
+def test_what_is_wrong_with_an_index(capsys, folder):
+    index, out = str(folder / "N.h5"), ["--out", str(folder / "D.h5")]
+    assert main(["diversity", "index", str(folder / "G.h5"), "--out", index, "--threads", "1"]) == 0
+    search = ["diversity", "search", str(folder / "G.h5"), "--index", index, *out]
+    for words, code, line in (
+        ([*search, "--full"], 2, "--index answers on the CPU"),
+        ([*search, "--device", "cuda"], 2, "--index answers on the CPU"),
+        ([*search, "-t", "7"], 2, "-t is 7; 1 to 6"),
+        ([*search, "-k", "1"], 2, "-k is 1"),
+        (["diversity", "search", str(folder / "A.h5"), "--index", index, *out], 2, "the graph is directed"),
+        (["diversity", "search", str(folder / "A.h5"), "--undirected", "--index", index, *out], 3, "on another graph"),
+        (["diversity", "search", str(folder / "G.h5"), "--index", str(folder / "G.h5"), *out], 3, "of kind graph"),
+        (["diversity", "index", str(folder / "A.h5"), *out], 2, "the graph is directed"),
+        (["diversity", "index", str(folder / "G.h5"), *out, "--gpus", "2", "--device", "cpu"], 2, "--gpus is 2"),
+    ):
+        capsys.readouterr()
+        assert main(words) == code, words
+        found = capsys.readouterr()
+        assert line in found.err and "Traceback" not in found.err and not (folder / "D.h5").exists()
+
+
+@pytest.mark.parametrize("name", ["empty.h5", "none-at-all.h5"])
+def test_an_index_of_nothing(capsys, folder, name):
+    graph, index = str(folder / name), str(folder / "N.h5")
+    assert main(["diversity", "index", graph, "--out", index]) == 0
+    verify(folder / "N.h5")
+    words = ["diversity", "search", graph, "--index", index, "--model", "comp", "--out", str(folder / "D.h5"), "--json"]
+    capsys.readouterr()
+    assert main(words) == (3 if name == "none-at-all.h5" else 0)

@@ -175,6 +175,21 @@ def test_campaigns(folder, graph, exported):
     assert started.world.isna().all() and started.activated.isna().all() and started.order.tolist() == [1, 2]
 
 
+def test_diversity_index(folder, graph, exported, record, run):
+    record("diversity", "index", folder / "g.h5", *CPU, "--out", folder / "contexts.h5")
+    table = exported("contexts.h5", "--graph", folder / "g.h5")
+    assert list(table) == ["model", "k", "rank", "vertex", "score"]
+    for (model, k), part in table.groupby(["model", "k"]):
+        search = ("diversity", "search", folder / "g.h5", "-k", k, "-t", N, "--model", model, *CPU, "--force")
+        top = [one for one in record(*search, "--out", folder / "found.h5")["top"] if one["score"]]
+        assert texts(part.vertex) == texts([one["vertex"] for one in top])
+        assert part.score.tolist() == [one["score"] for one in top] and part["rank"].tolist() == [
+            *range(1, len(top) + 1)
+        ]
+    code, _, err = run("export", folder / "contexts.h5")
+    assert code == 2 and "give its graph by --graph" in err
+
+
 def test_diversity(folder, graph, exported, record):
     search = ("diversity", "search", folder / "g.h5", "-k", 2, "-t", N, "--model", "truss", *CPU)
     top = record(*search, "--out", folder / "again.h5")["top"]

@@ -81,6 +81,7 @@ MADE = {
     "C2": ("merit", "run", "{at}/G.h5", "--eta", 6, "--batch", 2, "--out", "{at}/C2.h5"),
     "E": ("diversity", "egos", "{at}/G.h5", "--out", "{at}/E.h5"),
     "D": ("diversity", "search", "{at}/G.h5", *TOP, "--part", "1/1", "--out", "{at}/D.h5"),
+    "N": ("diversity", "index", "{at}/G.h5", "--out", "{at}/N.h5"),
     "X": ("diversity", "decompose", "{at}/G.h5", "--out", "{at}/X.h5"),
     "M": ("evaluate", "spread", "{at}/G.h5", "--ids", "1,4", "--runs", 50, "--out", "{at}/M.h5"),
 }  # fmt: skip
@@ -117,6 +118,10 @@ READERS = {
         ("evaluate", "diversity", "{at}/G.h5", "--answers", "{f}", "--json"),
         ("diversity", "gather", "{f}", "--json", "--out", "{out}"),
         ("report", "table", "diversity-top", "g/comp={f}", "--out", "{out}.tsv"),
+    ),
+    "N": (
+        ("diversity", "search", "{at}/G.h5", "--index", "{f}", *TOP, *CPU, "--out", "{out}"),
+        ("diversity", "search", "{at}/G.h5", "--index", "{f}", "--model", "truss", "-k", 2, *CPU, "--out", "{out}"),
     ),
     "X": (),
     "M": (("report", "table", "spread", "g/ic/x={f}", "--out", "{out}.tsv"),),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.diversity import Params, build_network, search
+from gpukit.diversity import Params, build_index, build_network, search
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 
@@ -65,6 +65,13 @@ def test_trussness(pair):
     assert np.array_equal(ours.offsets, theirs.offsets)
     assert np.array_equal(ours.trussness, theirs.trussness)
     assert np.array_equal(ours.scores, theirs.scores)
+
+
+def test_index(pair, graph):
+    cpu, gpu = pair
+    ours, theirs = (build_index(graph, cpu, trusses).arrays for trusses in (gpu, cpu))
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_wide_rows_have_a_second_level(simulator, monkeypatch):

@@ -54,6 +54,8 @@ diversity search U.h5 --model truss -k 2 -t 5 --out circles.h5 --json > circles.
 diversity search G.h5 --undirected --model comp -k 2 -t 5 --part 1/2 --out half-1.h5
 diversity search G.h5 --undirected --model comp -k 2 -t 5 --part 2/2 --out half-2.h5
 diversity gather half-1.h5 half-2.h5 --out halves.h5
+diversity index U.h5 --out index.h5
+diversity search U.h5 --index index.h5 --model truss -k 2 -t 5 --out looked-up.h5
 diversity egos U.h5 --vertices ids.txt --out egos.h5
 diversity egos U.h5 --vertices 107 --out ego.h5
 diversity decompose U.h5 --egos --out decomposed.h5
@@ -97,7 +99,7 @@ report reproduction verdicts.tsv --out held.md
 report page --table=artifacts=artifacts.tsv --table=runs=runs.tsv --table=seeds=seeds.tsv --table=spread=spread.tsv \
  --figure=spread/toy/ic=spread.svg --figure=runtime=runtime.svg --out page.html
 inspect G.h5 gim.h5 near.h5
-verify G.h5 W.h5 gim.h5 rr-0.h5 rank.h5 irw.h5 near.h5 start.h5 circles.h5 egos.h5 spread.h5
+verify G.h5 W.h5 gim.h5 rr-0.h5 rank.h5 irw.h5 near.h5 start.h5 circles.h5 index.h5 egos.h5 spread.h5
 diff gim.h5 gim.h5
 doctor
 """

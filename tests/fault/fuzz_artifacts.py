@@ -30,6 +30,7 @@ KINDS = (
     "start.h5",
     "merit.h5",
     "circles.h5",
+    "index.h5",
     "egos.h5",
     "spread.h5",
 )

@@ -47,6 +47,9 @@ c.observe([*ids, "cy"])
 over: bool = c.done and c.cost > 2
 
 d: gk.Diversity = gk.structural_diversity(G, k=4, model="truss", t=100)
+x = gk.DiversityIndex(G, undirected=True, threads=2)
+d = x.search(k=4, model="core", t=10)
+largest: dict[str, int] = x.largest
 circles: dict[int | str, list[list[int | str]]] = d.circles
 scores: dict[int | str, int] = d.scores
 

@@ -1,0 +1,180 @@
+"""Circles of every size at once: an index from which structural diversity is answered in milliseconds."""
+
+from typing import TYPE_CHECKING, Any
+
+from gpukit import settings
+from gpukit.api.diversity import diversity_artifact, make_undirected
+from gpukit.api.graph import Graph
+from gpukit.api.in_memory import GraphLike, as_graph, open_graph
+from gpukit.api.results import Content, Diversity
+from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.vertices import at_most
+from gpukit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpukit.artifacts import Artifact
+    from gpukit.diversity import Index
+
+DECOMPOSITION_VISITS = 64
+"""Steps for an arc, at least, that the trussness of ego-networks takes; by it ``auto`` chooses the device."""
+
+
+# What the commands do, too
+
+
+def make_index(session: Session) -> "tuple[Artifact, Index]":
+    """Build the index of the session's graph, which is undirected; return the artifact, and the index."""
+    from gpukit.artifacts import make
+    from gpukit.diversity import build_index, build_network
+
+    if session.gpus > 1:
+        raise UsageError(f"--gpus is {session.gpus}; diversity index uses one GPU")
+    graph = session.graph
+    where = session.use_device(work=DECOMPOSITION_VISITS * graph.m)
+    with session.phase("triangles"):
+        network = build_network(graph, where.threads)
+        trusses: Any = network
+        if where.kind == "cuda":
+            from gpukit.diversity.scores_cuda import CudaNetwork
+
+            trusses = CudaNetwork(graph)
+    with session.phase("index"), session.progress("ego-networks") as update:
+        index = build_index(graph, network, trusses, update)
+    with session.phase("write"):
+        attributes = {"n": graph.n, "m": graph.m, "graph": session.inputs["graph"]}
+        return make("contexts", index.arrays, attributes, params=session.params, inputs=session.inputs), index
+
+
+def read_index(path: "Path", model: str, graph: str) -> "Index":
+    """Return what the searches of a model need of an index; raises InputError if it is of another graph."""
+    from gpukit.artifacts import read
+    from gpukit.artifacts.layout import KINDS
+    from gpukit.diversity import Index
+
+    rows = "core" if model == "comp" else model
+    wanted = {
+        "offsets",
+        f"{rows}/members",
+        f"{rows}/links",
+        *(f"{model}/{name}" for name in ("first", "vertices", "scores")),
+    }
+    file = read(path, "contexts", skip=tuple(row.path for row in KINDS["contexts"].arrays if row.path not in wanted))
+    if file.attributes["graph"] != graph:
+        raise InputError(f"{path} was made on another graph; make it again with `gpukit diversity index` on this one")
+    return Index.of(file.arrays)
+
+
+def use_index(session: Session, index: "Index") -> None:
+    """Let a session be about the graph of an index, whose directions were ignored if it had any."""
+    from gpukit.graph.csr import Graph, Weights
+
+    given, rows = session.graph, next(iter(index.rows.values()))
+    session.graph = Graph(index.offsets, rows.members, given.ids, Weights("none"), undirected=True, labels=given.labels)
+
+
+# For Python
+
+
+class DiversityIndex(Content):
+    """The circles of every vertex for every k and model: ``gpukit diversity index`` and ``search --index``.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    undirected : bool
+        Whether to ignore the directions of a directed graph.
+    device, gpus, threads, progress
+        As in :func:`gpukit.influence_maximization`; searches need no device.
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk, networkx as nx
+    >>> index = gk.DiversityIndex(nx.karate_club_graph())
+    >>> index.search(k=3, model="comp", t=2).scores, index.search(k=4, model="truss", t=1).scores
+    ({0: 2, 1: 1}, {0: 1})
+    """
+
+    def __init__(
+        self,
+        graph: GraphLike,
+        *,
+        undirected: bool = False,
+        device: DeviceName = "auto",
+        gpus: int = 1,
+        threads: int | None = None,
+        progress: Progress = False,
+    ) -> None:
+        with Session(device=device, gpus=gpus, threads=threads, progress=progress) as session:
+            session.params = {"undirected": bool(undirected)}
+            opened = open_graph(session, graph, transpose=False)
+            make_undirected(session, session.graph, undirected)
+            artifact, index = make_index(session)
+        self._ready(opened, artifact, index)
+
+    @classmethod
+    def _of(cls, artifact: "Artifact", graph: GraphLike) -> "DiversityIndex":
+        """Return the index of an artifact on its graph."""
+        from gpukit.diversity import Index
+
+        opened = as_graph(graph)
+        if opened.digest != artifact.attributes["graph"]:
+            raise InputError("the index was made on another graph; give the graph it was made on")
+        made = cls.__new__(cls)
+        made._ready(opened, artifact, Index.of(artifact.arrays))
+        return made
+
+    def _ready(self, opened: Graph, artifact: "Artifact", index: "Index") -> None:
+        self._opened, self._graph, self._artifact, self._index = opened, opened.csr, artifact, index
+
+    def _content(self) -> "Artifact":
+        return self._artifact
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self._opened
+
+    @property
+    def largest(self) -> dict[str, int]:
+        """The largest k of each model for which somebody has a circle."""
+        return self._index.largest
+
+    def lines(self) -> list[str]:
+        """Return what is printed of it."""
+        told = ", ".join(f"{model} to k = {k}" for model, k in self.largest.items())
+        return [f"DiversityIndex: {self._opened.n:,} vertices, {told}"]
+
+    def search(
+        self, k: int = settings.DIVERSITY_K, *, model: settings.Context = settings.DIVERSITY_MODEL, t: int | None = None
+    ) -> Diversity:
+        """Find the t vertices with the most social contexts, and these: what :func:`structural_diversity` finds.
+
+        Parameters
+        ----------
+        k : int
+            Threshold of the model.
+        model : str
+            ``comp``, ``core`` or ``truss``.
+        t : int, optional
+            Number of vertices to find; 100, or n if smaller, by default.
+        """
+        from gpukit.diversity import Params
+
+        with Session() as session:
+            undirected = bool(self._artifact.params.get("undirected"))
+            session.params = {"model": model, "k": whole("k", k), "undirected": undirected}
+            params, n = Params(model, session.params["k"]), self._index.n
+            length = session.params["t"] = at_most(None if t is None else whole("t", t), settings.DIVERSITY_T, n)
+            found = self._index.search(params, length)
+            graph = self._opened.csr
+            session.graph, session.labels = graph, graph.labels
+            session.inputs["graph"] = self._opened.digest
+            details = {"scored": found.scored, "symmetrised": not graph.undirected}
+            return Diversity(diversity_artifact(session, params, found), details, graph)
