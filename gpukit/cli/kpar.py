@@ -17,6 +17,7 @@ from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_all import everybody
 from gpukit.cli.kpar_common import check_fit, explained, finish, read_index, read_queries
+from gpukit.cli.kpar_direct import asked_params, query_without_index
 from gpukit.cli.kpar_gather import gather
 from gpukit.cli.kpar_reference import baseline, truth
 from gpukit.cli.kpar_serve import serve
@@ -207,12 +208,18 @@ def _order(run: Run, device: "Device", params: Any, rank_file: Path | None) -> "
 def query(
     run: Run,
     graph_file: options.GraphArgument,
-    index_file: options.IndexOption,
     queries: options.Queries,
     *,
+    index_file: Annotated[
+        Path | None,
+        option("--index IRW.h5", "The index by `kpar index`; without one, every query draws walks of its own."),
+    ] = None,
     out: options.AnswersOption = None,
-    alpha: Annotated[float | None, option("--alpha A", "Must be that of the index, if given.")] = None,
-    epsilon: Annotated[float | None, option("--epsilon E", "Must be that of the index, if given.")] = None,
+    alpha: Annotated[float | None, option("--alpha A", "Must be that of the index, if there is one.")] = None,
+    epsilon: Annotated[float | None, option("--epsilon E", "Must be that of the index, if there is one.")] = None,
+    weighted: Annotated[
+        bool, option("--weighted", "Without an index: take edges in proportion to their weights.")
+    ] = False,
     method: Method,
     part: options.PartOption = None,
     explain: Annotated[bool, option("--explain", "Say what each step of each query did.")] = False,
@@ -225,9 +232,14 @@ def query(
         graph, sources, k = read_queries(run, graph_file, queries)
         in_part, first, last = part_of(part, len(sources), "queries")
         sources = sources.part(first, last)
+        run.params |= in_part
+        if index_file is None:
+            return query_without_index(run, sources, method, asked_params(alpha, epsilon, weighted), explain)
+        if weighted:
+            raise UsageError("an index knows whether its edges are weighted; leave --weighted out")
         found, run.inputs["index"] = read_index(index_file, run.inputs["graph"], alpha, epsilon)
     asked = found.params
-    run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted} | in_part
+    run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
     check_k(k, graph.n)
     if method.ablated and run.requested == "cuda":
         raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")

@@ -47,6 +47,7 @@ kpar query G.h5 --index I.h5 --random 4 -k 5 --out A.h5 DEVICE
 kpar query G.h5 --index I.h5 --source 10:2,11 -k 5 DEVICE
 kpar index G.h5 --updatable --out U-I.h5
 kpar update G.h5 --index U-I.h5 --add more.txt --remove less.txt --out-graph G2.h5 --out I2.h5
+kpar query G.h5 --source 10 -k 5
 kpar truth G.h5 --random 2 -k 5
 merit run G.h5 --eta 8 --batch 2 --out M1.h5 DEVICE
 merit run G.h5 --eta 8 --batch 2 --model lt --out M2.h5 DEVICE

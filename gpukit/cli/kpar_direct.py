@@ -1,0 +1,51 @@
+"""``gpukit kpar query`` without an index: a first answer in one command."""
+
+from typing import TYPE_CHECKING, Any
+
+from gpukit import settings
+from gpukit.cli.common import Run
+from gpukit.cli.kpar_common import explained, finish
+from gpukit.errors import UsageError
+from gpukit.graph.trifle import one_edge
+
+if TYPE_CHECKING:
+    from gpukit.kpar.problem import Params, Sources
+
+
+def asked_params(alpha: float | None, epsilon: float | None, weighted: bool) -> "Params":
+    """Return the parameters of queries that no index decides."""
+    from gpukit.kpar.problem import Params
+
+    return Params(
+        settings.KPAR_ALPHA if alpha is None else alpha, settings.KPAR_EPSILON if epsilon is None else epsilon, weighted
+    )
+
+
+def query_without_index(run: Run, sources: "Sources", method: Any, asked: "Params", explain: bool) -> None:
+    """Answer queries by pushes and walks of their own, write and print the answers.
+
+    Raises
+    ------
+    UsageError
+        For what needs an index, or a GPU: a query alone is done before a graph is copied there.
+    """
+    if method.depth != "auto" or method.bounds != "exact" or method.collect != "auto" or method.balance != "both":
+        raise UsageError("--depth, --bounds, --collect and --balance need an index; give --index, or leave them out")
+    if run.requested == "cuda":
+        raise UsageError("without an index queries run on the CPU; give --index, or --device cpu")
+    from gpukit.kpar.direct import query_directly
+    from gpukit.kpar.problem import Sources
+
+    run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
+    k = run.params["k"]
+    run.requested = "cpu" if run.requested == "cpu" else None
+    device = run.use_device(reason="without an index queries run on the CPU")
+    run.load(lambda: query_directly(one_edge(run.graph), asked, Sources.single([0]), 1))
+    with run.phase("query"), run.progress("queries") as update:
+        result = query_directly(
+            run.graph, asked, sources, k, seed=run.seed, threads=device.threads, progress=update
+        )  # fmt: skip
+    extra: dict[str, Any] = {"steps": result.steps}
+    if explain:
+        extra["explain"] = explained(result)
+    finish(run, sources, result, "kpar", epsilon=asked.epsilon, extra=extra)

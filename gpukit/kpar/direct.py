@@ -1,0 +1,83 @@
+"""Top-k personalised PageRank without rank and index: a first answer, at once, for a few queries."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gpukit.device.philox import Stream, stream_tag
+from gpukit.graph.csr import Graph
+from gpukit.kpar.groups import Asked, edges_of
+from gpukit.kpar.index import walk_counts
+from gpukit.kpar.problem import TRACE, Constants, Params, Result, Sources, check_k, step_arrays
+from gpukit.kpar.threads import over_threads
+from gpukit.kpar.weights import chances_for
+
+
+def query_directly(
+    graph: Graph,
+    params: Params,
+    sources: Sources,
+    k: int,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Answer a batch of top-k queries with the guarantee of :func:`gpukit.kpar.query.query`, and without an index.
+
+    Parameters
+    ----------
+    graph : Graph
+    params : Params
+    sources : Sources
+    k : int
+        Length of each answer, 1 … n.
+    seed : int
+        Of the walks.
+    threads : int
+        CPU threads; answers do not depend on it.
+    progress : callable, optional
+        Called with (queries done, queries).
+
+    Raises
+    ------
+    UsageError
+        If k is out of range.
+    InputError
+        If edges are to be weighted and the graph has no weights.
+    """
+    from gpukit.kpar.direct_cpu import answer
+    from gpukit.kpar.query_cpu import Answers, Batch, workspace
+
+    check_k(k, graph.n)
+    constants = Constants.of(graph.n, graph.m, params)
+    # A frontier is what is above ω · ρ, as with an index; there is no list of who deserves more.
+    walks = walk_counts(graph, np.empty(0, np.int32), constants, adaptive=False)
+    schedule = constants.schedule(k)
+    rhos, bounds, patience = step_arrays(schedule)
+    asked = Asked(k, rhos, bounds, patience, float(constants.delta_min), params.epsilon)
+    edges, chances = edges_of(graph, params), chances_for(graph, params)
+    key = (np.uint64(seed), stream_tag(Stream.WALK))
+    batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
+    count = len(sources)
+    out = Answers(
+        nodes=np.empty((count, k), np.int32), scores=np.empty((count, k), np.int64), lengths=np.zeros(count, np.int64),
+        steps=np.zeros(count, np.int32), traces=np.zeros((count, len(schedule), len(TRACE)), np.int64),
+    )  # fmt: skip
+    spaces: list = []
+    none, done = np.zeros(graph.n, np.int64), 0
+
+    def work(first: int, last: int) -> None:
+        nonlocal done
+        try:
+            space = spaces.pop()
+        except IndexError:
+            space = workspace(walks, none)
+        answer(edges, chances, key, batch, first, last, asked, space, out)
+        spaces.append(space)
+        done += last - first
+        if progress is not None:
+            progress(done, count)
+
+    over_threads(work, count, threads)
+    return Result.of_rows(out.lengths, out.nodes, out.scores, out.steps, out.traces, schedule)
