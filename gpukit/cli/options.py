@@ -136,9 +136,7 @@ class Queries:
         option("--sources FILE", "A query a line: ID, or ID:WEIGHT … of a set."),
     ] = None
     random: Annotated[int | None, option("--random N", "N queries from random vertices, chosen by --seed.")] = None
-    able: Annotated[bool, option("--out-edges", "With --random: vertices that edges lead away from, alone.")] = (
-        False
-    )
+    able: Annotated[bool, option("--out-edges", "With --random: vertices that edges lead away from, alone.")] = False
 
 
 # MERIT

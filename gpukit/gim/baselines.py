@@ -191,7 +191,11 @@ def degree_by_probability(graph: Graph, k: int, barred: np.ndarray) -> np.ndarra
     int64 array, shape (k,)
         By the sum of the probabilities of their out-edges.
     """
-    sums = _sums(_with_probabilities(graph)[0], NO_COUNTS)
+    p = graph.weights.p if graph.probabilities is None else None
+    if p is not None:
+        sums = np.diff(graph.indptr) * threshold(p)
+    else:
+        sums = _sums(_with_probabilities(graph)[0], NO_COUNTS)
     sums[barred] = -1
     return _largest(sums, k)
 
