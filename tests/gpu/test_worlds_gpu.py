@@ -47,6 +47,23 @@ def test_equals_the_cpu(random_graph, gpu, model, weights, sampler, rounds):
         check_equal(cpu, cuda)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("many", [False, True])
+def test_sets_of_a_range_of_ids_equal_the_cpu(random_graph, gpu, monkeypatch, kept, many):
+    from gpukit.worlds import collection_cuda
+    from gpukit.worlds.collection_devices import MultiCudaCollection
+
+    monkeypatch.setattr(collection_cuda, "LOOKS", 1 << 15)
+    reverse = prepare(random_graph(3000, 20_000, 6, Weights("const", 0.02)), "ic", kept=kept)
+    cpu = CpuCollection(reverse, 5, 9, threads=4)
+    cuda = MultiCudaCollection(reverse, 5, 9, gpus=(0, 0)) if many else collection_cuda.CudaCollection(reverse, 5, 9)
+    for one in (cpu, cuda):
+        one.extend_over(100_000)
+    assert (cpu.size, cpu.ids) == (cuda.size, cuda.ids) == (cuda.size, 100_000)
+    for a, b in zip(cpu.export(), cuda.export(), strict=True):
+        assert np.array_equal(a, b)
+
+
 @pytest.mark.parametrize(("model", "weights"), [*CASES, ("ic", Weights("const", 0.002))])
 @pytest.mark.parametrize("roots", [None, 3])
 def test_kept_sets_and_seeds_equal_the_cpu(random_graph, gpu, monkeypatch, model, weights, roots):
