@@ -169,8 +169,12 @@ class _Shop:
         print(f"{left} of {3 * 6 * 8 * len(GRAPHS)} measurements are left")
 
     def _next(self, connection: Connection, process: Any, place: str, busy: dict) -> bool:
-        """Give a process its next job; return whether there was one."""
-        first, second = (self.gpu, self.cpu) if place else (self.cpu, [job for job in self.gpu if job.for_cpu])
+        """Give a process its next job; return whether there was one.
+
+        Where its own are done, a GPU takes the longest of the CPU, and the CPU from the GPUs what is no IMM or IMGPU.
+        """
+        ours = [job for job in self.gpu if "gim" in job.methods and GRAPHS[job.graph] < 10 * SMALL]
+        first, second = (self.gpu, self.cpu) if place else (self.cpu, ours)
         jobs = first or (second[-1:] if place else second)
         if not jobs:
             return False
