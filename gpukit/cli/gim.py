@@ -100,15 +100,17 @@ def baseline(
     graph_file: options.GraphArgument,
     k: options.RoundSeedsOption,
     method: Annotated[
-        Literal["degree", "degree-discount", "random"],
-        option("--method", "By out-degree, by degree discount, or at random."),
+        Literal["degree", "degree-discount", "random", "skim"],
+        option("--method", "By out-degree, by degree discount, at random, or by the sketches of SKIM."),
     ],
 ) -> None:
     """Choose k seeds without RR sets and without a guarantee, to compare with."""
     run.params = {"method": method, "k": k}
-    graph, _ = run.read_graph(graph_file)
+    graph, tables = run.read_graph(graph_file, tables=method == "skim")
     need_edges(graph)
     run.use_device(threads=1)
+    if method == "skim":
+        return _skim(run, graph, tables, k)
     with run.phase("load"):
         from gpukit.gim import baselines
 
@@ -118,6 +120,20 @@ def baseline(
     with run.phase("selection"):
         seeds = choose(graph, k)
     run.finish({"seeds": run.save_seeds(seeds, method)})
+
+
+def _skim(run: Run, graph: "Graph", tables: Any, k: int) -> None:
+    """Choose k seeds by SKIM, under independent cascade."""
+    with run.phase("load"):
+        from gpukit.gim.paper.skim import draw_instances, skim
+
+        skim(draw_instances(one_edge(graph), run.seed), 1)
+    with run.phase("sampling"):
+        world = draw_instances(graph, run.seed, tables=tables)
+    with run.phase("selection"):
+        seeds, gains = skim(world, k, seed=run.seed)
+    estimate = float(gains.sum()) / len(world.in_begin)
+    run.finish({"seeds": run.save_seeds(seeds, "skim"), "selection_estimate": estimate})
 
 
 def _read_limits(run: Run, graph: "Graph", limits: Limits) -> tuple[dict[str, Any], int]:

@@ -44,7 +44,7 @@ _CELL = {"graph": str, "method": str, "model": str, "k": int, "epsilon": float, 
 _CELL |= {"block": int, "grid": int, "repeat": int}
 
 RUN: Fields = {
-    "rr_sets": (int, "rr_sets"),
+    "rr_sets": (int, lambda record: record.get("rr_sets", 0)),
     **records.WHERE,
     **records.phase_fields(PHASES),
     "time_work_s": (float, records.work_seconds),

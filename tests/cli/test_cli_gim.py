@@ -9,6 +9,7 @@ from gpukit.artifacts import read_header, read_rrsets, read_seeds, write_graph
 from gpukit.artifacts.store import read as artifact_of
 from gpukit.cli.app import explain, main
 from gpukit.gim import Params, baselines, maximise
+from gpukit.gim.paper.skim import draw_instances, skim
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
 from gpukit.worlds.collection import CpuCollection
@@ -263,6 +264,15 @@ def test_baselines(record, folder, graph, method):
     assert found["seeds"] == graph.original(expected).tolist()
     stored = read_seeds(folder / "B.h5")
     assert (stored.method, stored.seeds.tolist()) == (method, found["seeds"])
+
+
+def test_skim(record, folder, graph):
+    found = record("baseline", "G.h5", "--method", "skim", "-k", 5, "--out", "B.h5", "--seed", 4)
+    seeds, gains = skim(draw_instances(graph, 4), 5, seed=4)
+    assert found["seeds"] == graph.original(seeds).tolist()
+    assert found["selection_estimate"] == gains.sum() / 64 and found["device"]["threads"] == 1
+    assert {"sampling", "selection"} <= set(found["time_s"])
+    assert read_seeds(folder / "B.h5").method == "skim"
 
 
 def _is_trivial(graph, first):

@@ -94,7 +94,7 @@ rule paper_cell:
     benchmark:
         f"<benchmarks>/cells/{CELL}.tsv"
     wildcard_constraints:
-        method="imm|ripples|gim|gim-scan",
+        method="imm|ripples|skim|gim|gim-scan",
         epsilon="[0-9.]+(e-[0-9]+)?",
         rounds="[0-9]+",
         sampler="skip|scan",
@@ -103,29 +103,20 @@ rule paper_cell:
         repeat="[0-9]+",
     conda:
         DEVICE_ENV
-    threads: lambda wildcards: {"imm": 1, **PRINTED_THREADS}.get(wildcards.method, THREADS)
+    threads: lambda wildcards: {"imm": 1, "skim": 1, **PRINTED_THREADS}.get(wildcards.method, THREADS)
     resources:
-        device=lambda wildcards: DEVICE if wildcards.method.startswith("gim") else "cpu",
         gpu=lambda wildcards: GPUS if wildcards.method.startswith("gim") else 0,
-        workers=workers,
+        where=where_of_cell,
         mem_mb=8000,
         runtime="2h",
     params:
-        # The paper's own kernels draw each edge; their blocks have 32 threads where nothing else is asked for.
-        sampler=lambda wildcards: "scan" if wildcards.method == "gim-scan" else wildcards.sampler,
-        shape=lambda wildcards: (
-            f"--block {wildcards.block} --grid {wildcards.grid}"
-            if "scan" in (wildcards.sampler, wildcards.method.removeprefix("gim-"))
-            else ""
-        ),
+        words=cell_words,
         seed=config["seed"],
     message:
         "{wildcards.method} on {wildcards.graph}: {wildcards.model}, k {wildcards.k}, epsilon {wildcards.epsilon}"
     shell:
-        "python -m gpukit gim run {input.graph:q} --out {output.seeds:q} --bound imm --min-sets 0 --model {wildcards.model}"
-        " -k {wildcards.k} --epsilon {wildcards.epsilon} --rounds {wildcards.rounds} --sampler {params.sampler}"
-        " {params.shape} --seed {params.seed} --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}"
-        " --json > {output.record:q} 2> {log:q}"
+        "python -m gpukit gim {params.words} {input.graph:q} --out {output.seeds:q} -k {wildcards.k} --seed {params.seed}"
+        " {resources.where} --json > {output.record:q} 2> {log:q}"
 
 
 # Figure 9 of kPAR: an index without adaptive walks, and on it queries whose work is balanced less and less.

@@ -138,6 +138,27 @@ def cells(item):
     )
 
 
+def cell_words(wildcards):
+    """Return the command of a run behind a table or figure of gIM, and its options."""
+    if wildcards.method == "skim":
+        return "baseline --method skim"
+    # The paper's own kernels draw each edge; their blocks have 32 threads where nothing else is asked for.
+    sampler = "scan" if wildcards.method == "gim-scan" else wildcards.sampler
+    shape = f" --block {wildcards.block} --grid {wildcards.grid}" if sampler == "scan" else ""
+    return (
+        f"run --bound imm --min-sets 0 --model {wildcards.model} --epsilon {wildcards.epsilon}"
+        f" --rounds {wildcards.rounds} --sampler {sampler}{shape}"
+    )
+
+
+def where_of_cell(wildcards, threads):
+    """Return the options that say where a run of gIM takes place; SKIM has one CPU thread, and no options."""
+    if wildcards.method == "skim":
+        return ""
+    place = f"{DEVICE} --gpus {GPUS}" if wildcards.method.startswith("gim") else "cpu --gpus 0"
+    return f"--device {place} --threads {workers(wildcards, threads)}"
+
+
 def item_tables(wildcards):
     """Return the tables of an item by kind."""
     if PAPER == "gim" and wildcards.item != "table-1":

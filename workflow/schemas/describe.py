@@ -201,9 +201,10 @@ class Shards(Section):
 class Experiment(Section):
     """The runs of gIM behind a table or figure: every combination of the lists, with every method, on every graph."""
 
-    methods: list[Literal["imm", "ripples", "gim", "gim-scan"]] = Field(
+    methods: list[Literal["imm", "ripples", "skim", "gim", "gim-scan"]] = Field(
         min_length=1,
-        description="`imm`: our IMM on one CPU thread; `ripples`: the same on up to 16; `gim`: on the device of the "
+        description="`imm`: our IMM on one CPU thread; `ripples`: the same on up to 16; `skim`: SKIM on one, under "
+        "independent cascade whatever else is asked for; `gim`: our IMM on the device of the "
         "workflow; `gim-scan`: the paper's own kernels, where that is a GPU.",
     )
     models: list[Literal["ic", "lt"]] = Field(default=["ic"], min_length=1, description="Diffusion models.")
