@@ -376,6 +376,13 @@ def test_figures_have_an_axis(tmp_path):
     tables["gim-cells"] = [cell("toy", "gim", 2.0 * block / 32, block=block) for block in (32, 64)]
     rows = rebuild("gim", "figure-8a", tables, str(tmp_path / "p.tsv"))
     assert [(row["x"], row["ours"]) for row in rows] == [("32", "1"), ("64", "2")]
+    tables["gim-cells"] = [cell("toy", "gim", 5120 / grid, grid=grid) for grid in (1280, 2560, 5120)]
+    rows = rebuild("gim", "figure-8b", tables, str(tmp_path / "p.tsv"))
+    assert [(row["x"], row["ours"]) for row in rows] == [("1280", "2"), ("2560", "1"), ("5120", "0.5")]
+    assert {row["quantity"] for row in rows} == {"time relative to grid 2560"}
+    tables["gim-cells"] = [cell("toy", "gim", 5120 / grid, grid=grid) for grid in (1280, 5120)]
+    rows = rebuild("gim", "figure-8b", tables, str(tmp_path / "p.tsv"))
+    assert {row["quantity"] for row in rows} == {"time relative to grid 1280"}
     tables["gim-cells"] = [
         cell(f"ba-{r}", method, r * times) for r in (2, 32) for method, times in (("imm", 3), ("gim", 1))
     ]

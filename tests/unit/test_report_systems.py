@@ -131,6 +131,8 @@ def test_arrivals_count_the_walks_of_the_index(folder, tables):
     rows = tables["kpar-arrivals"]
     assert rows[0]["omega_i_walks"] == 1 and rows[-1]["omega_i_walks"] == arrivals.max()
     assert all(row["vertices"] == np.count_nonzero(arrivals >= row["omega_i_walks"]) for row in rows)
+    # Where the paper reads its figure 3.
+    assert 3 in {row["omega_i_walks"] for row in rows} and 3000 in {round(1000 * step) for step in kpar.GRID}
     (size,) = tables["kpar-index"]
     assert 0 < size["index_bytes"] < (folder / "index.h5").stat().st_size
 
