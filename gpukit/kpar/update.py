@@ -12,7 +12,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index, Paths
 from gpukit.kpar.problem import Constants, begins
 from gpukit.kpar.update_changes import Changed, Edges, check_apart, slots_of
-from gpukit.kpar.update_cpu import Changes, are_edges, change_tables, ends_of
+from gpukit.kpar.update_cpu import Changes, Tables, are_edges, change_tables, ends_of
 from gpukit.kpar.update_lists_cpu import (
     GONE,
     UNMARKED,
@@ -144,6 +144,11 @@ class OpenIndex:
         self._whole = True
         self.m += edges.added - edges.removed
         return edges, redrawn
+
+    @property
+    def tables(self) -> Tables:
+        """The slot tables, which hold the edges as they are now."""
+        return self._tables
 
     def _check_whole(self) -> None:
         """Refuse to go on where an update was interrupted, or memory ran out within it; raises UsageError."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+from gpukit.kpar.update_paths import build_updatable, sizes_of
 
 
 def check_equal(found, expected):
@@ -22,13 +23,16 @@ def graph(request, make_graph):
     return make_graph(n, np.column_stack([tails, heads]).tolist())
 
 
-@pytest.fixture(scope="module", params=["rows", "light"])
+@pytest.fixture(scope="module", params=["rows", "light", "updatable"])
 def both(request, graph):
     """The same index on the CPU and on the GPU."""
     from gpukit.kpar.prepared_cuda import CudaPrepared
 
-    memory = None if request.param == "rows" else 0
-    index = build_index(graph, rank(graph).order, Params(), seed=3, memory=memory)
+    order = rank(graph).order
+    if request.param == "updatable":
+        index = build_updatable(graph, sizes_of(graph, order, Params()), seed=3)
+    else:
+        index = build_index(graph, order, Params(), seed=3, memory=None if request.param == "rows" else 0)
     return Prepared.of(graph, index), CudaPrepared.of(graph, index)
 
 
