@@ -1,10 +1,10 @@
-"""Time how an index of kPAR follows its graph: single edges and batches in an open index, and one pass, beside a rebuild.
+"""Time how an index of kPAR follows its graph, edge by edge, in batches and in one pass, beside a rebuild.
 
     python benchmarks/kpar_update.py rmat20.h5 --threads 2 --out benchmarks/results/kpar-update-cpu.json
 
-Half of the edges of a batch go, drawn from those that are there, and half come, with tail and head of two edges that are
-drawn: hubs change as often as they have edges. The index is compared with one made anew after all updates; the program
-ends with 1 if an array differs.
+Half of the edges of a batch go, drawn from those that are there, and half come, with tail and head of two edges that
+are drawn: hubs change as often as they have edges. The index is compared with one made anew after all updates; the
+program ends with 1 if an array differs.
 """
 
 import argparse
@@ -125,8 +125,9 @@ def tails_of(graph: Graph, edges: np.ndarray) -> np.ndarray:
 def graph_of(following: OpenIndex, graph: Graph) -> Graph:
     """Return the graph that an open index has come to, by its slot tables."""
     tables, keys = following.tables, []
-    for v in np.flatnonzero(tables.bits).tolist():
-        heads = tables.slots[tables.begin[v] : tables.begin[v] + (1 << int(tables.bits[v]))]
+    for v in np.flatnonzero(tables.where).tolist():
+        begin, bits = divmod(int(tables.where[v]), 256)
+        heads = tables.slots[begin : begin + (1 << bits)]
         keys.append(v << 32 | np.sort(heads[heads >= 0]).astype(np.int64))
     after = np.concatenate(keys)
     before = np.repeat(np.arange(graph.n, dtype=np.int64) << 32, np.diff(graph.indptr)) | graph.indices

@@ -9,19 +9,23 @@ import numpy as np
 from gpukit.device.memory import check_host
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
-from gpukit.kpar.index import Index, Paths
+from gpukit.kpar.index import Index, Paths, base_counts
 from gpukit.kpar.problem import Constants, begins
 from gpukit.kpar.update_changes import Changed, Edges, check_apart, slots_of
 from gpukit.kpar.update_cpu import Changes, Tables, are_edges, change_tables, ends_of
 from gpukit.kpar.update_lists_cpu import (
+    CAPACITY,
     GONE,
+    SIZE,
     UNMARKED,
+    WANTED,
     Cut,
     Lists,
     Records,
     change_counts,
     close_cut,
-    close_gaps,
+    close_list_gaps,
+    close_table_gaps,
     count_visits,
     drop_visits,
     gather_cut,
@@ -35,7 +39,7 @@ from gpukit.kpar.update_lists_cpu import (
     room_for_walks,
     set_paths,
 )
-from gpukit.kpar.update_paths import MAX_STEPS, counts_for, index_of_ends, key_of, longest_of, over_parts, tables_of
+from gpukit.kpar.update_paths import MAX_STEPS, index_of_ends, key_of, longest_of, over_parts, tables_of
 from gpukit.kpar.update_rule import bits_for
 
 SPARE = 0.25
@@ -47,7 +51,7 @@ ALONE = 512
 _AT_ONCE = 1 << 21
 """Records of a step while lists are made."""
 
-BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 44, 30, 14
+BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 52, 30, 14
 """Upper bounds of the room a walk, a step and an edge take while an index is open."""
 
 
@@ -95,12 +99,12 @@ class OpenIndex:
         places = begins(walks)
         total = int(places[-1])
         room = int(total * (1 + SPARE)) + 16
-        cells = longest_of(self._key, walks, places, self.threads, more=1)
+        cells = longest_of(self._key, walks, places, self.threads, more=2)
         self._used = np.array([total, cells[-1]], np.int64)
         first = places[:-1].copy()
         self._records = Records(
             first, walks.copy(), walks, _grown(np.repeat(np.arange(self.n, dtype=np.int32), walks), room),
-            _grown(cells[:-1], room), _grown(paths.moves, room), np.full(room, UNMARKED, np.int32),
+            _grown(cells[:-1] + 1, room), _grown(paths.moves, room), np.full(room, UNMARKED, np.int32),
             np.empty(int(cells[-1] * (1 + SPARE)) + 16, np.int64),
         )  # fmt: skip
         upto = begins(paths.moves)
@@ -109,14 +113,14 @@ class OpenIndex:
             lambda low, high: set_paths(key, tables, records, upto, paths.vertices, places[low], places[high]),
             places, self.threads,
         )  # fmt: skip
-        begin, size, capacity, wanted = (np.zeros(self.n, np.int64) for _ in range(4))
-        self._lists, self._visits_used = Lists(begin, size, capacity, wanted, np.empty(0, np.uint64)), 0
+        self._lists, self._visits_used = Lists(np.zeros(4 * self.n, np.int64), np.empty(0, np.uint64)), 0
         parts = [np.arange(low, min(low + _AT_ONCE, total)) for low in range(0, total, _AT_ONCE)]
         cuts = [Cut(part, np.zeros(len(part), np.int32)) for part in parts]
         touched = np.empty(self.n + 1, np.int64)
         for cut in cuts:
             count_visits(self._records, cut, self._lists, touched)
-        self._reserve(np.flatnonzero(self._lists.wanted), self.n)
+        wanted = np.flatnonzero(self._lists.of[WANTED::4])
+        self._reserve(wanted, len(wanted))
         for cut in cuts:
             self._each(list_visits, self._key, self._records, cut, self._lists)
 
@@ -158,10 +162,11 @@ class OpenIndex:
     def _change(self, edges: Changed) -> int:
         """Change edges; returns how many walks were drawn again."""
         key, tails = self._key, edges.tails
-        cut, size = self._change_counts(tails, counts_for(edges.degrees, self._sizes.factors[tails], self._per_edge))
+        base = np.array(base_counts(edges.degrees.tolist(), self._per_edge), np.int64)
+        cut, size = self._change_counts(tails, base * self._sizes.factors[tails])
         changes = self._change_tables(edges)
         tables, records, lists = self._tables, self._records, self._lists
-        seen = int(lists.size[tails].sum())
+        seen = int(lists.of[4 * tails + SIZE].sum())
         many = max(seen >> 6, len(edges.keys)) > ALONE
         met = [np.empty(seen, np.int64) for _ in range(self.threads if many else 1)]
         found = self._each(meet_all, changes, tables, lists, of=met)
@@ -173,9 +178,9 @@ class OpenIndex:
         cut = Cut(whole.records[:size], whole.steps[:size])
         many = size > ALONE
         self._each(drop_visits, records, cut, lists, many=many)
-        ends = np.linspace(0, size, (4 * self.threads if many else 1) + 1).astype(int).tolist()
-        parts = list(zip(ends, ends[1:], strict=False))
-        self._map(lambda part: redraw(key, tables, records, cut, *part), parts)
+        pieces = 4 * self.threads if many else 1
+        ends = [size * piece // pieces for piece in range(pieces + 1)]
+        self._map(lambda i: redraw(key, tables, records, cut, ends[i], ends[i + 1]), list(range(pieces)))
         self._relist(cut, many)
         return size - int((cut.steps == GONE).sum())
 
@@ -195,36 +200,36 @@ class OpenIndex:
         if length > len(records.path):
             records = records._replace(path=_grown(records.path, int(length * (1 + SPARE))))
         self._records = records
-        return cut, change_counts(self._key, MAX_STEPS, tails, counts, records, self._lists, self._used, cut)
+        return cut, change_counts(self._key, MAX_STEPS, tails, counts, records, self._used, cut)
 
     def _change_tables(self, edges: Changed) -> Changes:
         """Change the slot tables of the tails; return the changes, with the tables as they were."""
         tables = self._tables
         changes = edges.groups(tables)
-        new = int(slots_of(np.array([bits_for(degree) for degree in edges.degrees.tolist()], np.uint8)).sum())
+        new = sum(1 << int(bits_for(degree)) for degree in edges.degrees.tolist())
         if self._slots_used + new > len(tables.slots):
-            taken = slots_of(tables.bits)
-            slots = np.empty(int((taken.sum() + new) * (1 + SPARE)), np.int32)
-            self._slots_used = close_gaps(tables.begin, taken, 1, tables.slots, slots)
+            taken = int(slots_of(tables.where & 255).sum())
+            slots = np.empty(int((taken + new) * (1 + SPARE)), np.int32)
+            self._slots_used = close_table_gaps(tables, slots)
             self._tables = tables = tables._replace(slots=slots)
         self._slots_used = change_tables(changes, tables, self._slots_used)
         return changes
 
     def _relist(self, cut: Cut, many: bool) -> None:
-        """List the visits of walks that were drawn again."""
-        steps = int((self._records.moves[cut.records].astype(np.int64) + 1).sum())
-        touched = np.empty(steps + 1, np.int64)
-        self._reserve(touched, count_visits(self._records, cut, self._lists, touched))
-        self._each(list_visits, self._key, self._records, cut, self._lists, many=many)
+        """List the visits of walks that were drawn again; lists that have no room get some."""
+        left = sum(self._each(list_visits, self._key, self._records, cut, self._lists, many=many))
+        if left:
+            touched = np.empty(left, np.int64)
+            self._reserve(touched, count_visits(self._records, cut, self._lists, touched))
+            self._each(list_visits, self._key, self._records, cut, self._lists, many=many)
 
     def _reserve(self, touched: np.ndarray, count: int) -> None:
         """Make room for the visits that were counted."""
-        count = min(count, len(touched))
         lists = self._lists
         room = room_for_lists(touched, count, lists)
         if 2 * (self._visits_used + room) > len(lists.visits):
-            visits = np.empty(2 * int((lists.capacity.sum() + room) * (1 + SPARE)), np.uint64)
-            self._visits_used = close_gaps(lists.begin, lists.capacity, 2, lists.visits, visits)
+            visits = np.empty(2 * int((lists.of[CAPACITY::4].sum() + room) * (1 + SPARE)), np.uint64)
+            self._visits_used = close_list_gaps(lists, visits)
             self._lists = lists = lists._replace(visits=visits)
         self._visits_used = reserve(touched, count, lists, self._visits_used)
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.kpar.problem import begins
-from gpukit.kpar.update_cpu import Changes, Tables, in_rows
+from gpukit.kpar.update_cpu import Changes, Tables, grouped, in_both, in_rows, old_begins
 
 
 class Edges(NamedTuple):
@@ -30,9 +29,9 @@ class Edges(NamedTuple):
 
 def check_apart(add: Edges, remove: Edges) -> None:
     """Refuse edges that are to be added and removed at once; raises InputError."""
-    both = np.intersect1d(add.keys, remove.keys, assume_unique=True)
-    if len(both):
-        raise InputError(f"{len(both):,} edges are to be both added and removed; do one of the two")
+    both = in_both(add.keys, remove.keys)
+    if both:
+        raise InputError(f"{both:,} edges are to be both added and removed; do one of the two")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +61,7 @@ class Changed:
     @classmethod
     def of(cls, added: np.ndarray, removed: np.ndarray, degree: np.ndarray) -> "Changed":
         """Return the changes by edges that are not there, and edges that are, given the out-degrees of the graph."""
-        keys = np.concatenate([added, removed])
-        order = np.argsort(keys, kind="stable")
-        keys, adds = keys[order], order < len(added)
-        tails, first = np.unique(keys >> 32, return_index=True)
-        change = np.add.reduceat(np.where(adds, 1, -1), first) if len(keys) else np.empty(0, np.int64)
-        return cls(keys, adds, tails, np.append(first, len(keys)), degree[tails] + change)
+        return cls(*grouped(added, removed, degree))
 
     @classmethod
     def between(cls, graph: Graph, add: Edges, remove: Edges) -> "Changed":
@@ -94,7 +88,7 @@ class Changed:
 
     def groups(self, tables: Tables) -> Changes:
         """Return the changes as kernels take them, with room for the tables as they are."""
-        old = begins(slots_of(tables.bits[self.tails]))
+        old = old_begins(self.tails, tables.where)
         heads = (self.keys & 0xFFFFFFFF).astype(np.int32)
         kept = np.empty(len(self.tails), np.uint8), np.empty(old[-1], np.int32)
         return Changes(self.tails, self.first, heads, self.adds, old, *kept)

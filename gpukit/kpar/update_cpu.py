@@ -18,14 +18,13 @@ class Key(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The slot tables: where each begins (int64, n), out-degrees (int64, n), log2 of its slots (uint8, n), and slots.
+    """The slot tables: where each is (int64, n: first slot << 8 | log2 of its slots, 0: none), and out-degrees.
 
-    ``slots`` (int32) has a head or -1; what lies between tables is not read.
+    ``degree`` is int64 (n). ``slots`` (int32) has a head or -1; what lies between tables is not read.
     """
 
-    begin: Any
+    where: Any
     degree: Any
-    bits: Any
     slots: Any
 
 
@@ -112,7 +111,7 @@ def remove(slots, begin, bits, tail, head):
 def fill_tables(indptr, indices, first, last, tables):
     """Build the tables of the vertices first … last - 1 from the rows of a graph; begins and bits are there."""
     for v in range(first, last):
-        begin, bits = tables.begin[v], tables.bits[v]
+        begin, bits = tables.where[v] >> 8, tables.where[v] & 255
         if bits == 0:
             continue
         for i in range(begin, begin + (int64(1) << int64(bits))):
@@ -127,8 +126,55 @@ def are_edges(keys, tables):
     there = np.empty(len(keys), np.bool_)
     for i in range(len(keys)):
         v = keys[i] >> 32
-        there[i] = find(tables.slots, tables.begin[v], tables.bits[v], v, keys[i] & 0xFFFFFFFF) >= 0
+        there[i] = find(tables.slots, tables.where[v] >> 8, tables.where[v] & 255, v, keys[i] & 0xFFFFFFFF) >= 0
     return there
+
+
+@njit
+def grouped(added, removed, degree):
+    """Merge ascending keys of edges that come and that go, and group them by tail.
+
+    Returns
+    -------
+    keys, adds, tails, first, degrees
+        As those of :class:`gpukit.kpar.update_changes.Changed`, with the out-degrees ``degree`` (int64, n) before.
+    """
+    m = len(added) + len(removed)
+    keys, adds = np.empty(m, np.int64), np.empty(m, np.bool_)
+    tails, first, degrees = np.empty(m, np.int64), np.empty(m + 1, np.int64), np.empty(m, np.int64)
+    i = j = count = 0
+    for k in range(m):
+        comes = j == len(removed) or (i < len(added) and added[i] < removed[j])
+        keys[k] = added[i] if comes else removed[j]
+        adds[k] = comes
+        i, j = i + int64(comes), j + int64(not comes)
+        v = keys[k] >> 32
+        if count == 0 or tails[count - 1] != v:
+            tails[count], first[count], degrees[count] = v, k, degree[v]
+            count += 1
+        degrees[count - 1] += 1 if comes else -1
+    first[count] = m
+    return keys, adds, tails[:count], first[: count + 1], degrees[:count]
+
+
+@njit
+def in_both(one, other):
+    """Return how many numbers two ascending arrays have in common."""
+    i = j = count = 0
+    while i < len(one) and j < len(other):
+        count += int64(one[i] == other[j])
+        i, j = i + int64(one[i] <= other[j]), j + int64(other[j] <= one[i])
+    return count
+
+
+@njit
+def old_begins(tails, where):
+    """Return where copies of the tables of the tails begin that lie end to end, and where they end (int64)."""
+    begin = np.zeros(len(tails) + 1, np.int64)
+    for g in range(len(tails)):
+        bits = where[tails[g]] & 255
+        begin[g + 1] = begin[g] + ((int64(1) << bits) if bits > 0 else 0)
+    return begin
 
 
 @njit
@@ -161,7 +207,7 @@ def change_tables(changes, tables, used):
     for g in range(len(changes.tails)):
         v = changes.tails[g]
         low, high = changes.first[g], changes.first[g + 1]
-        begin, bits, kept = tables.begin[v], tables.bits[v], changes.old_begin[g]
+        begin, bits, kept = tables.where[v] >> 8, tables.where[v] & 255, changes.old_begin[g]
         size = changes.old_begin[g + 1] - kept
         changes.old_bits[g] = bits
         for i in range(size):
@@ -172,10 +218,10 @@ def change_tables(changes, tables, used):
                 tables.degree[v] -= 1
             else:
                 tables.degree[v] += 1
-        new_bits = bits_for(tables.degree[v])
+        new_bits = int64(bits_for(tables.degree[v]))
         if new_bits != bits:
-            tables.begin[v], tables.bits[v] = used, new_bits
-            room = (int64(1) << int64(new_bits)) if new_bits > 0 else 0
+            tables.where[v] = used << 8 | new_bits if new_bits > 0 else 0
+            room = (int64(1) << new_bits) if new_bits > 0 else 0
             for i in range(used, used + room):
                 tables.slots[i] = -1
             for i in range(begin, begin + size):
@@ -215,8 +261,8 @@ def meet_changes(changes, group, low, high, tables, visits, met, count):
     ``met`` (int64) from ``count`` on, and returns how many there are.
     """
     v = changes.tails[group]
-    begin, bits = tables.begin[v], tables.bits[v]
-    old_begin, old_bits = changes.old_begin[group], changes.old_bits[group]
+    begin, bits = tables.where[v] >> 8, tables.where[v] & 255
+    old_begin, old_bits = changes.old_begin[group], int64(changes.old_bits[group])
     for i in range(low, high):
         if differs(changes.old_slots, old_begin, old_bits, tables.slots, begin, bits, visits[2 * i + 1]):
             met[count] = int64(visits[2 * i])
@@ -244,12 +290,13 @@ def longest_walks(key, steps_max, walks, places, first, last, room):
 @njit
 def next_of(key, tables, walk, vertex, here, step):
     """Return where walk ``walk`` from ``vertex`` goes to in step ``step`` from ``here``, or -1 where it ends."""
-    if tables.bits[here] == 0:
+    where = tables.where[here]
+    if where == 0:
         return int64(-1)
     w0, word = drawn(key.seed, key.tag, walk, vertex, step)
     if uint64(w0) >= key.one_minus_alpha:
         return int64(-1)
-    return int64(chosen(tables.slots, tables.begin[here], tables.bits[here], word))
+    return int64(chosen(tables.slots, where >> 8, where & 255, word))
 
 
 @njit
@@ -313,8 +360,10 @@ def meet_paths(key, groups, changes, tables, old, counts, places, first, last, c
                         w0, word = drawn(key.seed, key.tag, j, v, step)
                         # One that ended did so by its own draw, or for want of edges.
                         if uint64(w0) < key.one_minus_alpha:
-                            old_table = changes.old_slots, changes.old_begin[g], changes.old_bits[g]
-                            cut = differs(*old_table, tables.slots, tables.begin[here], tables.bits[here], word)
+                            old_table = changes.old_slots, changes.old_begin[g], int64(changes.old_bits[g])
+                            cut = differs(
+                                *old_table, tables.slots, tables.where[here] >> 8, tables.where[here] & 255, word
+                            )
                     if cut or step == length:
                         break
                     here = int64(old.vertices[old.begin[before] + step])

@@ -1,9 +1,10 @@
 """Kernels of an index that is open for updates, on the CPU (Numba): its walks, and the walks through each vertex.
 
-The path of a walk is a stretch of cells, one for the vertex at each step: vertex << 32 | place + 1, where the place is
-that of the visit in the vertex's list, or 0 where the walk stops there by its own draw, whatever the edges. So a list
-has the visits that go on, and those that would if the vertex had an out-edge. A visit is two words: record << 16 |
-step, and the 64 bits by which that step chooses. Threads own vertices (by their remainder) or walks; what one writes
+The path of a walk is a stretch of cells: its record, then one for the vertex at each step: vertex << 32 | place + 1,
+where the place is that of the visit in the vertex's list, or 0 where the walk stops there by its own draw, whatever the
+edges. So a list has the visits that go on, and those that would if the vertex had an out-edge. A visit is two words:
+cell << 16 | step, and the 64 bits by which that step chooses. What is read together lies together: a miss of the cache
+is what an update is made of. Threads own vertices (by their remainder) or walks; what one writes
 no other reads.
 """
 
@@ -44,13 +45,14 @@ class Records(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The visits of each vertex: where its list begins, its size and capacity, room to count (int64, n), and words."""
+    """The visits of each vertex: of its list BEGIN, SIZE, CAPACITY and WANTED (``of``, int64, 4 · n), and the words."""
 
-    begin: Any
-    size: Any
-    capacity: Any
-    wanted: Any
+    of: Any
     visits: Any
+
+
+BEGIN, SIZE, CAPACITY, WANTED = range(4)
+"""Numbers of a list: its first visit, how many there are, how many have room, and how many more are to come."""
 
 
 class Cut(NamedTuple):
@@ -68,17 +70,18 @@ def set_paths(key, tables, records, begin, path, first, last):
         walk = r - records.first[v]
         moves = begin[r + 1] - begin[r]
         records.moves[r] = uint16(moves)
+        records.path[cell - 1] = r
         here = int64(v)
         for t in range(moves):
             records.path[cell + t] = here << 32 | LISTED
             here = int64(path[begin[r] + t])
-        goes_on = tables.bits[here] == 0 and uint64(drawn(key.seed, key.tag, walk, v, moves)[0]) < key.one_minus_alpha
+        goes_on = tables.where[here] == 0 and uint64(drawn(key.seed, key.tag, walk, v, moves)[0]) < key.one_minus_alpha
         records.path[cell + moves] = here << 32 | (LISTED if goes_on else 0)
 
 
 @njit
 def count_visits(records, cut, lists, touched):
-    """Count in ``lists.wanted`` the visits to be listed; lists their vertices in ``touched`` and returns how many."""
+    """Count the visits WANTED in lists; writes the vertices of these to ``touched`` and returns how many there are."""
     count = 0
     for i in range(len(cut.records)):
         r = cut.records[i]
@@ -88,10 +91,10 @@ def count_visits(records, cut, lists, touched):
             cell = records.path[records.cells[r] + t]
             if cell & LISTED == LISTED:
                 v = cell >> 32
-                if lists.wanted[v] == 0:
+                if lists.of[4 * v + WANTED] == 0:
                     touched[count] = v
                     count += 1
-                lists.wanted[v] += 1
+                lists.of[4 * v + WANTED] += 1
     return count
 
 
@@ -101,8 +104,8 @@ def room_for_lists(touched, count, lists):
     room = 0
     for i in range(count):
         v = touched[i]
-        size = lists.size[v] + lists.wanted[v]
-        if size > lists.capacity[v]:
+        size = lists.of[4 * v + SIZE] + lists.of[4 * v + WANTED]
+        if size > lists.of[4 * v + CAPACITY]:
             room += size + (size >> 2) + 2
     return room
 
@@ -111,21 +114,22 @@ def room_for_lists(touched, count, lists):
 def reserve(touched, count, lists, used):
     """Move lists that have no room for what they want to ``used`` and behind; returns what is in use then."""
     for i in range(count):
-        v = touched[i]
-        size = lists.size[v] + lists.wanted[v]
-        lists.wanted[v] = 0
-        if size > lists.capacity[v]:
-            before = lists.begin[v]
-            for j in range(2 * lists.size[v]):
+        row = 4 * touched[i]
+        size = lists.of[row + SIZE] + lists.of[row + WANTED]
+        lists.of[row + WANTED] = 0
+        if size > lists.of[row + CAPACITY]:
+            before = lists.of[row + BEGIN]
+            for j in range(2 * lists.of[row + SIZE]):
                 lists.visits[2 * used + j] = lists.visits[2 * before + j]
-            lists.begin[v], lists.capacity[v] = used, size + (size >> 2) + 2
-            used += lists.capacity[v]
+            lists.of[row + BEGIN], lists.of[row + CAPACITY] = used, size + (size >> 2) + 2
+            used += lists.of[row + CAPACITY]
     return used
 
 
 @njit
 def list_visits(key, records, cut, lists, me, threads):
-    """Append the visits to be listed of the vertices that this thread owns."""
+    """Append the visits to be listed of the vertices that this thread owns; returns how many found no room."""
+    left = 0
     for i in range(len(cut.records)):
         r = cut.records[i]
         if cut.steps[i] == GONE:
@@ -137,12 +141,16 @@ def list_visits(key, records, cut, lists, me, threads):
             cell = records.path[place]
             at = cell >> 32
             if cell & LISTED == LISTED and at % threads == me:
-                size = lists.size[at]
+                size = lists.of[4 * at + SIZE]
+                if size == lists.of[4 * at + CAPACITY]:
+                    left += 1
+                    continue
                 records.path[place] = at << 32 | (size + 1)
-                visit = 2 * (lists.begin[at] + size)
-                lists.visits[visit] = uint64(r) << uint64(16) | uint64(t)
+                visit = 2 * (lists.of[4 * at + BEGIN] + size)
+                lists.visits[visit] = uint64(place) << uint64(16) | uint64(t)
                 lists.visits[visit + 1] = drawn(key.seed, key.tag, walk, v, t)[1]
-                lists.size[at] = size + 1
+                lists.of[4 * at + SIZE] = size + 1
+    return left
 
 
 @njit
@@ -157,15 +165,15 @@ def drop_visits(records, cut, lists, me, threads):
             v, place = cell >> 32, (cell & LISTED) - 1
             if place < 0 or v % threads != me:
                 continue
-            last = lists.size[v] - 1
-            lists.size[v] = last
+            last = lists.of[4 * v + SIZE] - 1
+            lists.of[4 * v + SIZE] = last
             if place != last:
-                gap, moved = 2 * (lists.begin[v] + place), 2 * (lists.begin[v] + last)
-                owner = lists.visits[moved]
-                lists.visits[gap] = owner
+                begin = lists.of[4 * v + BEGIN]
+                gap, moved = 2 * (begin + place), 2 * (begin + last)
+                other = lists.visits[moved]
+                lists.visits[gap] = other
                 lists.visits[gap + 1] = lists.visits[moved + 1]
-                other = records.cells[int64(owner >> uint64(16))] + int64(owner & uint64(0xFFFF))
-                records.path[other] = v << 32 | (place + 1)
+                records.path[int64(other >> uint64(16))] = v << 32 | (place + 1)
 
 
 @njit
@@ -188,9 +196,10 @@ def redraw(key, tables, records, cut, first, last):
                 break
             if step > kept:
                 records.path[begin + step] = here << 32 | LISTED
-            if tables.bits[here] == 0:
+            where = tables.where[here]
+            if where == 0:
                 break
-            here = int64(chosen(tables.slots, tables.begin[here], tables.bits[here], word))
+            here = int64(chosen(tables.slots, where >> 8, where & 255, word))
             step += 1
             records.path[begin + step] = here << 32
         records.moves[r] = uint16(step)
@@ -202,7 +211,8 @@ def meet_all(changes, tables, lists, me, threads, met):
     count, turn = 0, 0
     for g in range(len(changes.tails)):
         v = changes.tails[g]
-        begin, end = lists.begin[v], lists.begin[v] + lists.size[v]
+        begin = lists.of[4 * v + BEGIN]
+        end = begin + lists.of[4 * v + SIZE]
         while begin < end:
             if turn % threads == me:
                 count = meet_changes(changes, g, begin, min(begin + CHUNK, end), tables, lists.visits, met, count)
@@ -215,7 +225,8 @@ def meet_all(changes, tables, lists, me, threads, met):
 def gather_cut(met, count, records, cut, size):
     """Add the records that were met to a cut of ``size`` records, each once, at their first step; returns its size."""
     for i in range(count):
-        r, step = met[i] >> 16, met[i] & 0xFFFF
+        step = met[i] & 0xFFFF
+        r = records.path[(met[i] >> 16) - step - 1]
         if records.mark[r] == UNMARKED:
             cut.records[size] = r
             size += 1
@@ -241,15 +252,15 @@ def room_for_walks(key, steps_max, tails, counts, records):
     for i in range(len(tails)):
         v = tails[i]
         for j in range(records.counts[v], counts[i]):
-            cells += longest(key, steps_max, j, v) + 1
+            cells += longest(key, steps_max, j, v) + 2
         if counts[i] > records.capacity[v]:
             rows += counts[i] + (counts[i] >> 2) + 1
     return rows, cells
 
 
 @njit
-def _move_records(v, capacity, records, lists, used):
-    """Move the records of a vertex to ``used``, and tell it to the visits of their walks."""
+def _move_records(v, capacity, records, used):
+    """Move the records of a vertex to ``used``, and tell it to their paths."""
     first = records.first[v]
     for j in range(capacity):
         before, r = first + j, used + j
@@ -257,17 +268,13 @@ def _move_records(v, capacity, records, lists, used):
         records.moves[r] = uint16(0)
         if j < records.capacity[v]:
             records.cells[r], records.moves[r] = records.cells[before], records.moves[before]
-        if j < records.counts[v]:
-            for t in range(int64(records.moves[r]) + 1):
-                cell = records.path[records.cells[r] + t]
-                place = (cell & LISTED) - 1
-                if place >= 0:
-                    lists.visits[2 * (lists.begin[cell >> 32] + place)] = uint64(r) << uint64(16) | uint64(t)
+            if records.cells[r] >= 0:
+                records.path[records.cells[r] - 1] = r
     records.first[v], records.capacity[v] = used, capacity
 
 
 @njit
-def change_counts(key, steps_max, tails, counts, records, lists, used, cut):
+def change_counts(key, steps_max, tails, counts, records, used, cut):
     """Give the tails ``counts`` walks: begin a cut with those that go and those that come.
 
     ``used`` (int64, 2) has the records and cells in use, and is brought up to date. Returns the size of the cut.
@@ -277,14 +284,15 @@ def change_counts(key, steps_max, tails, counts, records, lists, used, cut):
         v, before, now = tails[i], records.counts[tails[i]], counts[i]
         if now > records.capacity[v]:
             capacity = now + (now >> 2) + 1
-            _move_records(v, capacity, records, lists, used[0])
+            _move_records(v, capacity, records, used[0])
             used[0] += capacity
         for j in range(min(before, now), max(before, now)):
             r = records.first[v] + j
             records.mark[r] = NEW if now > before else GONE
             if records.cells[r] < 0:
-                records.cells[r] = used[1]
-                used[1] += longest(key, steps_max, j, v) + 1
+                records.cells[r] = used[1] + 1
+                records.path[used[1]] = r
+                used[1] += longest(key, steps_max, j, v) + 2
             cut.records[size] = r
             size += 1
         records.counts[v] = now
@@ -292,15 +300,29 @@ def change_counts(key, steps_max, tails, counts, records, lists, used, cut):
 
 
 @njit
-def close_gaps(begin, sizes, width, pool, target):
-    """Copy stretches of ``width`` · size words end to end to ``target``; ``begin`` follows. Returns the end."""
+def close_table_gaps(tables, slots):
+    """Copy the slots of all tables end to end; ``tables.where`` follows. Returns where they end."""
     used = 0
-    for v in range(len(begin)):
-        low = begin[v]
-        for i in range(width * sizes[v]):
-            target[width * used + i] = pool[width * low + i]
-        begin[v] = used
-        used += sizes[v]
+    for v in range(len(tables.where)):
+        begin, bits = tables.where[v] >> 8, tables.where[v] & 255
+        if bits > 0:
+            tables.where[v] = used << 8 | bits
+            for i in range(int64(1) << bits):
+                slots[used + i] = tables.slots[begin + i]
+            used += int64(1) << bits
+    return used
+
+
+@njit
+def close_list_gaps(lists, visits):
+    """Copy all lists, with the room they have, end to end; returns where they end."""
+    used = 0
+    for row in range(0, len(lists.of), 4):
+        begin = lists.of[row + BEGIN]
+        for i in range(2 * lists.of[row + SIZE]):
+            visits[2 * used + i] = lists.visits[2 * begin + i]
+        lists.of[row + BEGIN] = used
+        used += lists.of[row + CAPACITY]
     return used
 
 

@@ -53,10 +53,11 @@ def tables_of(graph: Graph, threads: int, spare: int = 0) -> tuple[Tables, int]:
     """Return the slot tables of a graph, with room for ``spare`` slots more, and the slots in use."""
     degree = np.diff(graph.indptr)
     distinct, which = np.unique(degree, return_inverse=True)
-    bits = np.array([bits_for(one) for one in distinct.tolist()], np.uint8)[which]
+    bits = np.array([bits_for(one) for one in distinct.tolist()], np.int64)[which]
     begin = begins(slots_of(bits))
     used = int(begin[-1])
-    tables = Tables(begin[:-1].copy(), degree, bits, np.empty(used + spare, np.int32))
+    where = np.where(bits > 0, begin[:-1] << 8 | bits, 0)
+    tables = Tables(where, degree, np.empty(used + spare, np.int32))
     over_parts(lambda first, last: fill_tables(graph.indptr, graph.indices, first, last, tables), graph.indptr, threads)
     return tables, used
 

@@ -59,7 +59,7 @@ def rebuilt(graph, index):
 
 
 def table_at(tables, v):
-    begin, bits = int(tables.begin[v]), int(tables.bits[v])
+    begin, bits = divmod(int(tables.where[v]), 256)
     slots = tables.slots[begin : begin + (1 << bits if bits else 0)].tolist()
     return [None if head < 0 else head for head in slots]
 
