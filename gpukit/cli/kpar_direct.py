@@ -29,8 +29,13 @@ def query_without_index(run: Run, sources: "Sources", method: Any, asked: "Param
     UsageError
         For what needs an index, or a GPU: a query alone is done before a graph is copied there.
     """
-    if method.depth != "auto" or method.bounds != "exact" or method.collect != "auto" or method.balance != "both":
-        raise UsageError("--depth, --bounds, --collect and --balance need an index; give --index, or leave them out")
+    if method.depth == "walks" or method.bounds != "exact" or method.collect != "auto" or method.balance != "both":
+        raise UsageError(
+            "--depth walks, --bounds, --collect and --balance need an index; give --index, or leave them out"
+        )
+    exact = method.depth == "end"
+    if exact and explain:
+        raise UsageError("--explain tells of values of δ, and --depth end needs none without an index; leave one out")
     if run.requested == "cuda":
         raise UsageError("without an index queries run on the CPU; give --index, or --device cpu")
     from gpukit.kpar.direct import query_directly
@@ -43,7 +48,8 @@ def query_without_index(run: Run, sources: "Sources", method: Any, asked: "Param
     run.load(lambda: query_directly(one_edge(run.graph), asked, Sources.single([0]), 1))
     with run.phase("query"), run.progress("queries") as update:
         result = query_directly(
-            run.graph, asked, sources, k, seed=run.seed, threads=device.threads, progress=update
+            run.graph, asked, sources, k, seed=run.seed, exact=exact,
+            threads=device.threads, progress=update,
         )  # fmt: skip
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:

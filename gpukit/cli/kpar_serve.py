@@ -91,7 +91,7 @@ def _server(app: Any, asked: Asked) -> Any:
 
     class Config(uvicorn.Config):
         def bind_socket(self) -> Any:
-            """Listen, say where, and raise InputError where that is not possible."""
+            """Return a socket that listens; raises InputError where that is not possible."""
             import socket
 
             family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -104,11 +104,15 @@ def _server(app: Any, asked: Asked) -> Any:
                 bound.close()
                 where = f"{self.host}:{self.port}"
                 raise InputError(f"cannot listen on {where}: {error.strerror}; give another --host or --port") from None
-            host = f"[{self.host}]" if ":" in self.host else self.host
-            _log.info("serving on http://%s:%d", host, bound.getsockname()[1])
             return bound
 
     class Server(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            """Begin, and say where: from then on signals end the server, and not the command."""
+            await super().startup(sockets)
+            host = f"[{asked.host}]" if ":" in asked.host else asked.host
+            _log.info("serving on http://%s:%d", host, sockets[0].getsockname()[1])
+
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             """Let signals end the server, which is what ends the command: nothing is interrupted by them."""

@@ -8,9 +8,14 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Asked, edges_of
 from gpukit.kpar.index import walk_counts
-from gpukit.kpar.problem import TRACE, Constants, Params, Result, Sources, check_k, step_arrays
+from gpukit.kpar.problem import ONE, TRACE, Constants, Params, Result, Sources, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
+
+EXACT = 1e-9
+"""What may be left unspread where answers are to be exact."""
+
+_FALLING = np.array([1 << shift for shift in range(48, -1, -4)], np.int64)
 
 
 def query_directly(
@@ -20,6 +25,7 @@ def query_directly(
     k: int,
     *,
     seed: int = 0,
+    exact: bool = False,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
@@ -34,6 +40,8 @@ def query_directly(
         Length of each answer, 1 … n.
     seed : int
         Of the walks.
+    exact : bool
+        Whether to push until no more than :data:`EXACT` is left: no score is further than that from the truth.
     threads : int
         CPU threads; answers do not depend on it.
     progress : callable, optional
@@ -55,6 +63,11 @@ def query_directly(
     walks = walk_counts(graph, np.empty(0, np.int32), constants, adaptive=False)
     schedule = constants.schedule(k)
     rhos, bounds, patience = step_arrays(schedule)
+    goal = 0
+    if exact:
+        # What is left is at most the sum of ω · ρ: the last ρ is small enough for any graph.
+        rhos, walks, goal = _FALLING, np.diff(graph.indptr).astype(np.uint32), int(EXACT * ONE)
+        schedule, patience = [], np.zeros(len(rhos), np.int64)
     asked = Asked(k, rhos, bounds, patience, float(constants.delta_min), params.epsilon)
     edges, chances = edges_of(graph, params), chances_for(graph, params)
     key = (np.uint64(seed), stream_tag(Stream.WALK))
@@ -62,7 +75,7 @@ def query_directly(
     count = len(sources)
     out = Answers(
         nodes=np.empty((count, k), np.int32), scores=np.empty((count, k), np.int64), lengths=np.zeros(count, np.int64),
-        steps=np.zeros(count, np.int32), traces=np.zeros((count, len(schedule), len(TRACE)), np.int64),
+        steps=np.zeros(count, np.int32), traces=np.zeros((count, len(rhos), len(TRACE)), np.int64),
     )  # fmt: skip
     spaces: list = []
     none, done = np.zeros(graph.n, np.int64), 0
@@ -73,7 +86,7 @@ def query_directly(
             space = spaces.pop()
         except IndexError:
             space = workspace(walks, none)
-        answer(edges, chances, key, batch, first, last, asked, space, out)
+        answer(edges, chances, key, goal, batch, first, last, asked, space, out)
         spaces.append(space)
         done += last - first
         if progress is not None:

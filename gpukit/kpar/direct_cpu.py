@@ -105,7 +105,7 @@ def draw_walks(met, rho, edges, chances, key, ws):
 
 
 @njit
-def answer(edges, chances, key, batch, first, last, asked, ws, out):
+def answer(edges, chances, key, goal, batch, first, last, asked, ws, out):
     """Answer the queries first … last - 1.
 
     Parameters
@@ -114,6 +114,8 @@ def answer(edges, chances, key, batch, first, last, asked, ws, out):
         As in :func:`gpukit.kpar.query_cpu.answer`; the workspace has ω of all vertices, and no ω_I.
     key : tuple of uint64 and int
         Seed and stream of the walks.
+    goal : int
+        Residue down to which pushes alone go on, in units of 2**-62; 0: to what the guarantee needs, or with walks.
 
     Notes
     -----
@@ -140,11 +142,14 @@ def answer(edges, chances, key, batch, first, last, asked, ws, out):
             trace[5], trace[8] = count, -1
             if worked < asked.patience[step] and left > 0 and not final:
                 continue
-            done = is_certain(count, kth_reserve(count, asked.k, ws), left, asked, ws)
+            if goal > 0:
+                done = final or left <= goal
+            else:
+                done = is_certain(count, kth_reserve(count, asked.k, ws), left, asked, ws)
             cost = needed * STEP_COST * mean_steps[0] // mean_steps[1]
             if done:
                 trace[8] = 0
-            elif final or walked + cost <= worked:
+            elif goal == 0 and (final or walked + cost <= worked):
                 count = draw_walks(met, asked.rhos[aim], edges, chances, key, ws)
                 refused = 0 if final else refused_at(aim, count, int64(0), asked, ws)
                 trace[5], trace[6], trace[7], trace[8] = count, needed, 1, refused

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+import scipy.sparse
 from oracles.ppr import exact
 from oracles.ppr_direct import kpar_direct
 
@@ -144,10 +145,16 @@ def test_the_command_needs_neither_rank_nor_index(tmp_path, capsys, monkeypatch)
     (one,) = record["results"]
     assert (one["nodes"], one["scores"]) == (graph.original(found.nodes).tolist(), found.answer(0)[1].tolist())
     assert main(["evaluate", "ppr", "G.h5", "--answers", "T.h5"]) == 0 and capsys.readouterr()
+    (sure,) = json.loads(run("--json", "--depth", "end")[1])["results"]
+    assert (
+        sure["scores"]
+        == query_directly(graph, Params(), Sources.single(graph.internal([20])), 5, exact=True).answer(0)[1].tolist()
+    )
     assert json.loads(run("--json", "--weighted", "--alpha", "0.5")[1])["params"]["weighted"]
     for words, says in (
         (("--device", "cuda"), "without an index queries run on the CPU"),
-        (("--depth", "end"), "--depth, --bounds, --collect and --balance need an index"),
+        (("--depth", "walks"), "--depth walks, --bounds, --collect and --balance need an index"),
+        (("--depth", "end", "--explain"), "--explain tells of values of δ"),
         (("--alpha", "1"), "alpha is 1.0"),
     ):
         code, out, err = run(*words)
@@ -155,3 +162,57 @@ def test_the_command_needs_neither_rank_nor_index(tmp_path, capsys, monkeypatch)
     assert main(["kpar", "index", "G.h5", "--out", "I.h5"]) == 0 and capsys.readouterr()
     code, _, err = run("--index", "I.h5", "--weighted")
     assert code == 2 and "leave --weighted out" in err
+
+
+def spread_by_hand(graph, start, alpha):
+    """Personalised PageRank of weighted edges by SciPy, until less than 1e-12 changes."""
+    words = graph.probabilities.astype(float) + 1
+    steps = scipy.sparse.csr_array((words, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    sums = steps.sum(axis=1)
+    along = (scipy.sparse.diags_array(1 / np.where(sums > 0, sums, 1)) @ steps).T.tocsr()
+    now, before = start, np.zeros(graph.n)
+    while np.abs(now - before).sum() > 1e-12:
+        now, before = alpha * start + (1 - alpha) * (along @ now), now
+    return now
+
+
+def memory_of(seed):
+    """Return an undirected weighted graph as retrieval makes them, a reset vector, and its queries."""
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(200, 1500))
+    u, v = (n * generator.random(4 * n) ** 2).astype(int), generator.integers(0, n, 4 * n)
+    w = np.round(0.9 * generator.random(4 * n) + 0.1, 3)
+    graph = build_graph(u, v, w=w, weights=Weights("file"), undirected=True, n=n, ids=False)
+    linked = np.flatnonzero(np.diff(graph.indptr))
+    few = dict.fromkeys(linked[::3].tolist(), 0)  # passages, each with a little
+    for vertex in [*few, *generator.choice(linked, 20).tolist()]:
+        few[vertex] = few.get(vertex, 0) + int(5e4 * generator.random()) + 1
+    for vertex in generator.choice(linked, 10).tolist():
+        few[vertex] = int(1e6 * generator.random()) + 1
+    sources = Sources.weighted(list(few), list(few.values()))
+    start = np.zeros(n)
+    start[sources.vertices] = sources.mass / ONE
+    return graph, start, sources
+
+
+def test_exact_answers_stand_in_for_prpack():
+    """Damping .5, a weighted reset vector: the same top 20 on 20 graphs, up to entries within 1e-6 of the 20th."""
+    for seed in range(20):
+        graph, start, sources = memory_of(seed)
+        truth = spread_by_hand(graph, start, 0.5)
+        nodes, scores = query_directly(graph, Params(0.5, weighted=True), sources, 20, exact=True).answer(0)
+        best = np.argsort(-truth, kind="stable")[:20]
+        last = truth[best[-1]]
+        assert truth[nodes].min() >= last - 1e-6, "one that is none of them"
+        assert set(best[truth[best] > last + 1e-6].tolist()) <= set(nodes.tolist()), "one of them is missing"
+        assert np.all((scores <= truth[nodes] + 1e-11) & (scores >= truth[nodes] - 1e-9 - 1e-11))
+
+
+def test_exact_answers_are_within_their_bound(random_graph, make_graph):
+    for graph in (random_graph(60, 400, 4), random_graph(50, 60, 5), make_graph(3, []), make_graph(4, [(0, 1)])):
+        found = query_directly(graph, Params(), Sources.single(range(graph.n)), graph.n, exact=True, threads=2)
+        for source in range(graph.n):
+            truth = exact(graph, np.eye(graph.n)[source])
+            nodes, scores = found.answer(source)
+            assert np.abs(scores - truth[nodes]).max() <= 1e-9 + 1e-12
+            assert np.delete(truth, nodes).max(initial=0) <= 1e-9
