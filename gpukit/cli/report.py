@@ -8,7 +8,7 @@ from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
 from gpukit.errors import UsageError
 from gpukit.report import claims as judging
-from gpukit.report import diversity, ego, gim, imgpu, kpar, merit, tables
+from gpukit.report import diversity, gim, imgpu, kpar, merit, tables
 from gpukit.report import paper as papers
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def table(
     if graph and kind != "seeds":
         raise UsageError(f"--graph is for the table of seeds, not of {kind}; leave it out")
     rows = tables.make_table(kind, labelled)
-    gim.add_degrees(rows, dict(_labelled(graph or [])))
+    if graph:  # reading one brings NumPy and h5py, which no other table of records needs
+        gim.add_degrees(rows, dict(_labelled(graph)))
     tables.write_table(kind, rows, out)
     run.finish()
 
@@ -167,7 +168,9 @@ def plot_ego(
     out: OutOption,
 ) -> None:
     """Draw the ego-network of the first vertex of an answer, coloured by circle."""
-    ego.plot_ego(egos, answers, out)
+    from gpukit.report.ego import plot_ego as draw_ego
+
+    draw_ego(egos, answers, out)
     run.finish()
 
 
