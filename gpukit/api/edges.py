@@ -103,6 +103,7 @@ def import_edges(
         facts=facts,
         transpose=asked.transpose,
         scale=asked.scale,
+        consume=True,
     )
     if known is not None and limit is None:
         known.check_sizes(edges, graph.n, lines)
@@ -128,8 +129,12 @@ def build(
     facts: dict[str, Any],
     transpose: bool = True,
     scale: str | None = None,
+    consume: bool = False,
 ) -> "Graph":
-    """Build the graph of listed edges, with the probabilities that the parameters of the session name."""
+    """Build the graph of listed edges, with the probabilities that the parameters of the session name.
+
+    ``consume``: the list is of no use afterwards, as :func:`gpukit.graph.build.build_graph` has it.
+    """
     from gpukit.graph.build import build_graph
     from gpukit.graph.probabilities import parse_weights
 
@@ -147,6 +152,7 @@ def build(
             scale=scale,
             transpose=transpose,
             facts=facts,
+            consume=consume,
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpukit.api.edges import Import, import_edges
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError
-from gpukit.graph.memory import EDGE_BYTES, UNEQUAL_BYTES, VERTEX_BYTES
+from gpukit.graph.memory import EDGE_BYTES, LINE_BYTES, UNEQUAL_BYTES, VERTEX_BYTES
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -64,14 +64,17 @@ def estimate_import(session: Session, edges: Path, asked: Import) -> dict[str, A
     if not graph.m:
         raise InputError(f"{edges}: the start of the text has no edges to judge by; leave --estimate out")
     n, m = _vertices(half, graph, share), round(graph.m / share)
-    listed = round(graph.facts["lines"] * (2 if graph.undirected else 1) / share)
-    unequal = graph.probabilities is not None
+    lines = round(graph.facts["lines"] / share)
+    unequal, wide = graph.probabilities is not None, graph.ids is not None and graph.ids[-1] >= 2**31
+    in_place = not (unequal or wide or graph.undirected)
+    each = 0 if in_place else (UNEQUAL_BYTES if unequal else EDGE_BYTES) * (2 if graph.undirected else 1)
+    listed = (2 * LINE_BYTES if wide else LINE_BYTES) + each
     graph_bytes = (2 if asked.transpose else 1) * (8 * n + (8 if unequal else 4) * m) + 24 * n
     return {
         "vertices": n,
         "edges": m,
         "graph_bytes": graph_bytes,
-        "memory_bytes": START_BYTES + listed * (UNEQUAL_BYTES if unequal else EDGE_BYTES) + n * VERTEX_BYTES,
+        "memory_bytes": START_BYTES + lines * listed + n * VERTEX_BYTES,
         "time_s": round(START_S + seconds / share + graph_bytes / WRITTEN_BYTES_A_S, 2),
         "share": share,
     }

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import DRAWN, EXPLICIT, MAX_EDGES, MAX_VERTICES, Graph, Weights
-from gpukit.graph.kernels import combine_groups, pack_keys, transpose_rows
+from gpukit.graph.kernels import combine_groups, merge_keys, pack_keys, transpose_rows
 from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
+from gpukit.graph.pairs import keys_behind
 from gpukit.graph.probabilities import (
     cascade_stored,
     drawn_stored,
@@ -34,6 +36,7 @@ def build_graph(
     scale: str | None = None,
     transpose: bool = True,
     facts: dict | None = None,
+    consume: bool = False,
 ) -> Graph:
     """Build the graph of an edge list; the order of the edges in it does not matter.
 
@@ -73,6 +76,9 @@ def build_graph(
         Whether to keep the in-edges as well.
     facts : dict or None
         Facts to start from; what is found here is added.
+    consume : bool
+        Whether ``u`` and ``v`` are of no use to anybody afterwards: where they lie as :mod:`.pairs` has them, the graph
+        takes their place.
 
     Returns
     -------
@@ -97,8 +103,70 @@ def build_graph(
     facts = {"lines": len(u)} | ({"scale": scale} if scale else {}) | (facts or {})
     if labels is not None:
         ids, n = False, len(labels)
-    unequal = weights.scheme in EXPLICIT or parallel == "combine"
-    keys, n, original = _keys(u, v, ids, n, undirected, unequal)
+    in_place = weights.scheme != "file" and parallel == "merge" and weights.high != 0
+    make = _rows_in_place if in_place else _rows
+    rows = make(_Listed(u, v, w, weights, undirected, parallel, ids, n, scale, consume), facts, transpose)
+    if len(rows.indices) > MAX_EDGES:
+        raise InputError(f"{len(rows.indices)} edges are too many; a graph holds at most 2**32 - 1 directed edges")
+    indptr, indices, words = rows.indptr, rows.indices, rows.words
+    if weights.drawn:
+        weights = replace(weights, seed=weights.seed or 0)
+        words = drawn_stored(weights, indptr, indices)
+    if rows.starts is not None and weights.scheme in ("wc", "const", *DRAWN):
+        words = _combined(weights, indices, rows.starts, words, len(indptr) - 1)
+        facts["combined_from"] = str(weights)
+        weights = Weights("file")
+    graph = Graph(indptr, indices, rows.ids, weights, words, undirected=undirected, facts=facts, labels=labels)
+    graph = _with_in_edges(graph, rows.room) if transpose else graph
+    facts.update(degree_facts(graph))
+    return graph
+
+
+class _Listed(NamedTuple):
+    """What :func:`build_graph` was given, with its names."""
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray | None
+    weights: Weights
+    undirected: bool
+    parallel: str
+    ids: bool | np.ndarray
+    n: int | None
+    scale: str | None
+    consume: bool
+
+
+class _Rows(NamedTuple):
+    """Rows, original ids, words or weights of the edges, :func:`_merge`'s ``starts``, and room for the transpose."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    ids: np.ndarray | None
+    words: np.ndarray | None = None
+    starts: np.ndarray | None = None
+    room: np.ndarray | None = None
+
+
+def _rows_in_place(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
+    """Make rows of edges that are alike: what is listed becomes keys, and these rows, in the same place."""
+    keys, n, original = _keys(listed, listed.weights.scheme in EXPLICIT)
+    keys.sort()
+    words, indptr = keys.view(np.int32), np.empty(n + 1, np.int64)
+    kept, loops = merge_keys(keys, indptr, words)
+    full = transpose and 2 * kept >= len(keys)  # else most of the place would stay empty
+    indices = words[:kept] if full else words[:kept].copy()
+    halves = 2 if listed.undirected else 1
+    facts["self_loops_dropped"] = loops // halves
+    facts["zero_probability_dropped"] = 0
+    facts["parallel_edges_merged"] = (len(keys) - loops - kept) // halves
+    return _Rows(indptr, indices, original, room=words[len(keys) : len(keys) + kept] if full else None)
+
+
+def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
+    """Make rows of edges that have weights of their own, or of which each counts."""
+    u, v, w, weights, undirected, parallel, _, _, scale, _ = listed
+    keys, n, original = _keys(listed._replace(consume=False), weights.scheme in EXPLICIT or parallel == "combine")
     keep = u != v
     facts["self_loops_dropped"] = int(len(keep) - np.count_nonzero(keep))
     facts["zero_probability_dropped"] = 0
@@ -126,20 +194,7 @@ def build_graph(
     if scale and words is not None and parallel == "merge":
         words = stored(scaled(words, indices, n, scale))
     facts["parallel_edges_merged"] = repeats // 2 if undirected else repeats
-    if len(indices) > MAX_EDGES:
-        raise InputError(f"{len(indices)} edges are too many; a graph holds at most 2**32 - 1 directed edges")
-    del keys
-    if weights.drawn:
-        weights = replace(weights, seed=weights.seed or 0)
-        words = drawn_stored(weights, indptr, indices)
-    if starts is not None and weights.scheme in ("wc", "const", *DRAWN):
-        words = _combined(weights, indices, starts, words, n)
-        facts["combined_from"] = str(weights)
-        weights = Weights("file")
-    graph = Graph(indptr, indices, original, weights, words, undirected=undirected, facts=facts, labels=labels)
-    graph = _with_in_edges(graph) if transpose else graph
-    facts.update(degree_facts(graph))
-    return graph
+    return _Rows(indptr, indices, original, words, starts)
 
 
 def transpose(graph: Graph) -> Graph:
@@ -147,20 +202,19 @@ def transpose(graph: Graph) -> Graph:
     return graph if graph.in_indptr is not None else _with_in_edges(graph)
 
 
-def _with_in_edges(graph: Graph) -> Graph:
+def _with_in_edges(graph: Graph, room: np.ndarray | None = None) -> Graph:
     words = np.empty(0, np.uint32) if graph.probabilities is None else graph.probabilities
-    in_indptr, in_indices, in_words = transpose_rows(graph.indptr, graph.indices, words)
+    in_indptr, in_indices, in_words = transpose_rows(graph.indptr, graph.indices, words, room)
     in_probabilities = None if graph.probabilities is None else in_words
     return replace(graph, in_indptr=in_indptr, in_indices=in_indices, in_probabilities=in_probabilities)
 
 
-def _keys(
-    u: np.ndarray, v: np.ndarray, ids: bool | np.ndarray, n: int | None, undirected: bool, unequal: bool
-) -> tuple[np.ndarray, int, np.ndarray | None]:
+def _keys(listed: _Listed, unequal: bool) -> tuple[np.ndarray, int, np.ndarray | None]:
     """Return tail << 32 | head of each edge, the number of vertices, and the original ids if they are not 0 … n-1.
 
     Undirected edges come twice: all of them as listed, then all of them turned round.
     """
+    u, v, ids, n, undirected = listed.u, listed.v, listed.ids, listed.n, listed.undirected
     low = int(min(u.min(initial=0), v.min(initial=0)))
     high = int(max(u.max(initial=-1), v.max(initial=-1)))
     if low < 0:
@@ -176,8 +230,12 @@ def _keys(
             raise InputError(f"vertex {high} is outside [0, {count - 1}]; the graph was declared with {count} vertices")
     if count > MAX_VERTICES:
         raise InputError(f"{count} vertices are too many; a graph holds at most 2**31 - 1")
-    check_building(count, 2 * len(u) if undirected else len(u), unequal)
-    keys = np.empty(2 * len(u) if undirected else len(u), np.int64)
+    own = keys_behind(u, v) if listed.consume and not undirected and not callable(rank) else None
+    listed_again = 2 * len(u) if undirected else len(u) if own is None or unequal else 0
+    check_building(count, listed_again, unequal)
+    if own is not None and rank is None:
+        return own, count, original
+    keys = np.empty(2 * len(u) if undirected else len(u), np.int64) if own is None else own
     halves = [keys[: len(u)], keys[len(u) :]] if undirected else [keys]
     for half, tails, heads in zip(halves, (u, v), (v, u), strict=False):
         if isinstance(rank, np.ndarray):

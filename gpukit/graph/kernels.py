@@ -8,7 +8,7 @@ from gpukit.device.compiled import njit
 
 
 def transpose_rows(
-    indptr: np.ndarray, indices: np.ndarray, payload: np.ndarray
+    indptr: np.ndarray, indices: np.ndarray, payload: np.ndarray, room: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Transpose CSR rows; each row of the result lists its sources in ascending order.
 
@@ -21,6 +21,8 @@ def transpose_rows(
     indices : int32 array, shape (m,)
     payload : uint32 array, shape (m,) or (0,)
         What travels along, a word for each edge.
+    room : int32 array, shape (m,), optional
+        What takes the indices of the transpose; a new array by default.
 
     Returns
     -------
@@ -31,11 +33,13 @@ def transpose_rows(
     workers = max(1, min(numba.get_num_threads(), m // (2 * n + 1)))  # their counters must not outweigh the edges
     first_rows = np.searchsorted(indptr, np.arange(workers + 1) * m // workers)
     first_rows[0], first_rows[-1] = 0, n
-    return _scatter(indptr, indices, payload, first_rows, np.zeros((workers, n), np.int64))
+    result = np.empty(m, np.int32) if room is None else room
+    starts, carried = _scatter(indptr, indices, payload, first_rows, np.zeros((workers, n), np.int64), result)
+    return starts, result, carried
 
 
 @njit(parallel=True)
-def _scatter(indptr, indices, payload, first_rows, counts):
+def _scatter(indptr, indices, payload, first_rows, counts, result):
     """Transpose; worker i owns the rows ``first_rows[i]`` … and the counters ``counts[i]``, zero at first."""
     workers, n = counts.shape
     for worker in prange(workers):
@@ -49,7 +53,6 @@ def _scatter(indptr, indices, payload, first_rows, counts):
             counts[worker, row] = place
             place += count
         starts[row + 1] = place
-    result = np.empty(len(indices), np.int32)
     carried = np.empty(len(payload), np.uint32)
     for worker in prange(workers):
         for row in range(first_rows[worker], first_rows[worker + 1]):
@@ -59,12 +62,52 @@ def _scatter(indptr, indices, payload, first_rows, counts):
                 result[place] = row
                 if len(payload):
                     carried[place] = payload[i]
-    return starts, result, carried
+    return starts, carried
+
+
+@njit
+def merge_keys(keys, indptr, indices):
+    """Make CSR rows of ascending keys, tail << 32 | head, without loops and repeats.
+
+    Parameters
+    ----------
+    keys : int64 array, shape (edges,)
+    indptr : int64 array, shape (n + 1,)
+        Takes where the rows start, and the end.
+    indices : int32 array, shape (edges,)
+        Takes the heads; it may be the first half of ``keys``, since no place is written before its key was read.
+
+    Returns
+    -------
+    tuple of 2 ints
+        The edges that stay, and the keys that were loops. Cost: one pass.
+    """
+    kept, loops, row, last = 0, 0, 0, -1
+    indptr[0] = 0
+    for i in range(len(keys)):
+        key = keys[i]
+        tail, head = key >> 32, key & 0xFFFFFFFF
+        if tail == head:
+            loops += 1
+        elif key != last:
+            while row < tail:
+                row += 1
+                indptr[row] = kept
+            indices[kept] = head
+            kept += 1
+            last = key
+    while row < len(indptr) - 1:
+        row += 1
+        indptr[row] = kept
+    return kept, loops
 
 
 @njit
 def pack_keys(tails, heads, rank, keys):
-    """Write rank of the tail << 32 | rank of the head of each edge to ``keys`` (int64), in one pass without copies."""
+    """Write rank of the tail << 32 | rank of the head of each edge to ``keys`` (int64), in one pass without copies.
+
+    Tails and heads may be the halves of the keys.
+    """
     for i in range(len(keys)):
         keys[i] = np.int64(rank[tails[i]]) << 32 | np.int64(rank[heads[i]])
 

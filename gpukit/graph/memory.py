@@ -5,9 +5,12 @@ from gpukit.device.memory import check_host
 VERTEX_BYTES = 80
 """A vertex: rows of both directions, and the sampling tables while they are made."""
 
-EDGE_BYTES, UNEQUAL_BYTES = 24, 60
-"""A directed edge, as often as it is listed: sorting it and what it becomes; where each has a probability of its own
-also that, its place in the order, and rows of the sampling tables."""
+LINE_BYTES = 9
+"""A line of an edge list with ids below 2**31, which becomes a directed edge in its place."""
+
+EDGE_BYTES, UNEQUAL_BYTES = 10, 60
+"""A directed edge, as often as it is listed: the key that is sorted and becomes it; where each has a probability of its
+own also that, its place in the order, and rows of the sampling tables."""
 
 DRAW_BYTES = 56
 """A random edge while a generator compares it with the others and turns it into a tail and a head."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.errors import InputError
+from gpukit.graph.pairs import paired
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -230,7 +231,7 @@ def join(chunks: list[Chunk], weights: bool) -> Chunk:
     """Concatenate the chunks, giving each one's memory back as soon as it is copied."""
     total = sum(len(chunk[0]) for chunk in chunks)
     kind = np.result_type(np.int32, *(chunk[0].dtype for chunk in chunks))
-    u, v = np.empty(total, kind), np.empty(total, kind)
+    u, v = paired(total) if kind == np.int32 else (np.empty(total, kind), np.empty(total, kind))
     w = np.empty(total, np.float64) if weights else None
     end = total
     while chunks:
