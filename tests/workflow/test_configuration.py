@@ -220,3 +220,14 @@ def test_the_lock_file_is_within_the_ranges():
         asked = Requirement(one)
         if asked.name in pins() and not one.startswith("cuda-"):  # those of CUDA 12 are not in it
             assert asked.specifier.contains(pins()[asked.name]), one
+
+
+@pytest.mark.parametrize("name", ["slurm", "kubernetes"])
+def test_a_profile_has_options_that_there_are(name):
+    """As far as can be known without the executor: what begins with its name is its own."""
+    from snakemake.cli import get_argument_parser
+
+    known = {word for action in get_argument_parser()._actions for word in action.option_strings}
+    keys = yaml.safe_load((ROOT / f"workflow/profiles/{name}/profile.yaml").read_text())
+    assert keys["executor"] == name
+    assert [key for key in keys if f"--{key}" not in known and not key.startswith(f"{name}-")] == []
