@@ -32,6 +32,11 @@ IMGPU_WORLDS = 20_000
 KPAR_ALPHA = 0.2
 KPAR_EPSILON = 0.5
 KPAR_K = 100
+Depth = Literal["auto", "refined", "end", "walks"]
+"""How far a query goes."""
+CPU_DEPTHS = ("refined", "walks")
+"""Depths that only the CPU can do."""
+ON_CPU = "--bounds printed, --depth refined and --depth walks run on the CPU; use --device cpu"
 
 # merit.Params
 Update = Literal["coupled", "paper", "regenerate"]

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
 from gpukit.api.everybody import write_all
@@ -25,6 +25,7 @@ from gpukit.api.results import Content, Label, TopK, path_of
 from gpukit.api.session import DeviceName, Progress, Session, whole
 from gpukit.api.vertices import at_most, is_label, weights_of
 from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.settings import CPU_DEPTHS, ON_CPU, Depth
 
 if TYPE_CHECKING:
     import os
@@ -41,8 +42,6 @@ _log = logging.getLogger("gpukit")
 
 OPENED_QUERIES = 1000
 """Queries that `auto` expects of an index that is opened."""
-
-Depth = Literal["auto", "end", "walks"]
 
 Edge = tuple[Label, Label]
 
@@ -67,8 +66,8 @@ def answer(
     """Answer queries on what :func:`gpukit.kpar.run.prepare_on` made."""
     from gpukit.kpar.run import query_on
 
-    to_end = depth == "end"
-    ask: Callable[..., Any] = partial(query_on, device, prepared, to_end=to_end, shape=shape)
+    to_end, refine = depth == "end", depth == "refined"
+    ask: Callable[..., Any] = partial(query_on, device, prepared, to_end=to_end, refine=refine, shape=shape)
     if bounds == "printed" or depth == "walks":
         from gpukit.kpar.paper.query import query as ablation
 
@@ -95,6 +94,8 @@ def answers_artifact(
         "sources": sources.vertices,
         "source_mass": sources.mass,
     }
+    if getattr(result, "certain", None) is not None:
+        arrays["certain"] = result.certain.view("u1")
     return topk_artifact(
         arrays, n=graph.n, k=session.params["k"], alpha=session.params["alpha"], method=method,
         graph=session.inputs["graph"], epsilon=epsilon, weighted=session.params["weighted"],
@@ -393,7 +394,8 @@ class PageRankIndex(Content):
         k : int, optional
             Length of the answer; 100, or n if smaller, by default.
         depth : str
-            ``auto``: stop as soon as the guarantee holds; ``end``: halve the error; ``walks``: as the paper prints it.
+            ``auto``: stop as soon as the guarantee holds; ``refined``: then look twice at the vertices around the end
+            of the answer, and say which places are certain; ``end``: halve the error; ``walks``: as printed.
         """
         return self.top_k_many([source], k, depth=depth)
 
@@ -409,8 +411,8 @@ class PageRankIndex(Content):
         """
         if is_label(sources) or isinstance(sources, Mapping) or not hasattr(sources, "__iter__"):
             raise WrongType(f"sources is a {type(sources).__name__}; give a list, or one source to top_k")
-        if depth not in ("auto", "end", "walks"):
-            raise UsageError(f"depth {depth!r} is unknown; choose auto, end or walks")
+        if depth not in settings.choices(Depth):
+            raise UsageError(f"depth {depth!r} is unknown; choose auto, refined, end or walks")
         from gpukit.kpar.problem import Sources, check_k
 
         self._follow()
@@ -486,9 +488,9 @@ class PageRankIndex(Content):
         """Return the device, and graph and index there; they stay for the next query."""
         from gpukit.kpar.run import prepare_on
 
-        if depth == "walks" and self._device == "cuda":
-            raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")
-        asked = "cpu" if depth == "walks" else device_for(self._device, self._index.params.weighted)
+        if depth in CPU_DEPTHS and self._device == "cuda":
+            raise UsageError(ON_CPU)
+        asked = "cpu" if depth in CPU_DEPTHS else device_for(self._device, self._index.params.weighted)
         if asked == "auto" and self._prepared is not None:
             asked = self._prepared[0].kind  # where graph and index are
         device = session.use_device(asked, work=work)

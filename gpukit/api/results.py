@@ -302,6 +302,18 @@ class TopK(Answer):
         return [pairs[first:last] for first, last in zip(offsets, offsets[1:], strict=False)]
 
     @property
+    def certain(self) -> list[list[bool]] | None:
+        """Of each query which places are held by one of the k best for certain; None where it was not refined.
+
+        Certain but for a probability of 1/n for a query.
+        """
+        arrays = self.artifact.arrays
+        if "certain" not in arrays:
+            return None
+        flags, offsets = (arrays["certain"] > 0).tolist(), arrays["offsets"].tolist()
+        return [flags[first:last] for first, last in zip(offsets, offsets[1:], strict=False)]
+
+    @property
     def best(self) -> list[tuple[Label, float]]:
         """The answer to a single query.
 

@@ -176,6 +176,7 @@ def check_topk(artifact: Artifact) -> None:
     twice = (np.diff(answer[order]) == 0) & (np.diff(arrays["internal"][order]) == 0)
     need(not twice.any(), f"answer {answer[order][int(np.argmax(twice))] if twice.any() else ''} names a vertex twice")
     _check_originals(arrays["nodes"], arrays["internal"], "nodes")
+    need(not np.any(arrays.get("certain", np.empty(0, np.uint8)) > 1), "a place is certain (1) or not (0)")
     rows_ascend(arrays["source_offsets"], arrays["sources"], "sources")
     for q, (start, end) in enumerate(zip(arrays["source_offsets"], arrays["source_offsets"][1:], strict=False)):
         need(sum(arrays["source_mass"][start:end].tolist()) == 1 << 62, f"sources of query {q} do not sum to one")

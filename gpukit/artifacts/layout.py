@@ -295,6 +295,7 @@ KINDS: dict[str, Kind] = {
             Array("source_offsets", INT64, ("queries+1",), "start of each query", ends="starts"),
             Array("sources", INT32, ("starts",), "internal ids of the sources, ascending", high="n"),
             Array("source_mass", UINT64, ("starts",), "probability of each source, in units of 2^-62"),
+            Array("certain", UINT8, ("size",), "1: one of the k best for certain; refined answers", False, since=3),
             *_some_labels(since=2),
             Attribute("n", "int", "number of vertices of the graph"),
             Attribute("k", "int", "length of an answer; fewer where fewer vertices score"),

@@ -142,6 +142,7 @@ def _topk(artifact: Artifact, names: _Names) -> Table:
     query = np.repeat(np.arange(len(lengths)), lengths)
     found = _sources(artifact, names)
     sources = np.array(found, object if found and isinstance(found[0], str) else np.int64)
+    certain: Columns = {"certain": arrays["certain"]} if "certain" in arrays else {}
     return _whole(
         {
             "query": query + 1,
@@ -149,6 +150,7 @@ def _topk(artifact: Artifact, names: _Names) -> Table:
             "place": np.arange(len(query)) - arrays["offsets"][:-1][query] + 1,
             "vertex": names.of_numbers(arrays["nodes"]),
             "score": arrays["scores"] * MASS,
+            **certain,
         }
     )
 

@@ -24,6 +24,7 @@ from gpukit.cli.kpar_serve import serve
 from gpukit.cli.kpar_update import read_sizes, update
 from gpukit.cli.options import ablation, option
 from gpukit.errors import InputError, UsageError
+from gpukit.settings import CPU_DEPTHS, ON_CPU, Depth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,11 +73,12 @@ class Method:
     """How a query is answered; all but ``depth`` of use only to see what a part of the method does."""
 
     depth: Annotated[
-        Literal["auto", "end", "walks"],
+        Depth,
         option(
             "--depth",
-            "Stop as soon as the guarantee holds; halve the error: go to the end; or stop at δ_min and draw walks "
-            "where it does not hold yet, as the paper prints it.",
+            "Stop as soon as the guarantee holds; refined: then look twice at the vertices around the end of the "
+            "answer, and say which places are certain; end: halve the error; or stop at δ_min and draw walks where "
+            "it does not hold yet, as the paper prints it.",
         ),
     ] = "auto"
     bounds: Annotated[
@@ -95,7 +97,7 @@ class Method:
     @property
     def ablated(self) -> bool:
         """Whether the CPU alone can do it."""
-        return self.bounds == "printed" or self.depth == "walks"
+        return self.bounds == "printed" or self.depth in CPU_DEPTHS
 
 
 @app.command("rank")
@@ -242,7 +244,7 @@ def query(
     run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
     check_k(k, graph.n)
     if method.ablated and run.requested == "cuda":
-        raise UsageError("--bounds printed and --depth walks run on the CPU; use --device cpu")
+        raise UsageError(ON_CPU)
     if method.bounds == "printed":
         _log.warning("--bounds printed is unsound: its answers come without the guarantee")
     where = "cpu" if method.ablated else device_for(run.requested, asked.weighted)

@@ -87,11 +87,16 @@ def finish(
         nodes, scores = result.answer(q)
         originals = graph.original(nodes)
         results.append({"source": name, "nodes": originals, "scores": scores})
+        places = slice(result.offsets[q], result.offsets[q + 1])
+        certain = None if getattr(result, "certain", None) is None else result.certain[places]
+        if certain is not None:
+            results[-1]["certain"] = certain
         if q < QUERIES_SHOWN:
             best = [f"{v} ({s:.4g})" for v, s in zip(originals[:PLACES_SHOWN], scores[:PLACES_SHOWN], strict=True)]
             own = sources.vertices[sources.offsets[q] : sources.offsets[q + 1]]
             stays = "" if (graph.indptr[own + 1] > graph.indptr[own]).any() else "; no edge leads away from there"
-            lines[titles[q]] = cut_list(best, len(nodes)) + stays
+            sure = "" if certain is None else f"; {int(certain.sum()):,} of {len(nodes):,} places certain"
+            lines[titles[q]] = cut_list(best, len(nodes)) + stays + sure
     left = len(sources) - QUERIES_SHOWN
     lines["queries"] = f"{len(sources):,}" + (f", of which {left:,} are not shown (--json has all)" if left > 0 else "")
     for q, steps in enumerate(extra.get("explain", [])[:QUERIES_SHOWN]):

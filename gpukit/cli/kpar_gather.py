@@ -15,7 +15,8 @@ def gather(run: Run, files: PartsArgument) -> None:
 
         arrays = {}
         # In the order in which `kpar query` writes them: the bytes of a file follow it.
-        for name in ("offsets", "nodes", "internal", "scores", "source_offsets", "sources", "source_mass"):
+        names = ("offsets", "nodes", "internal", "scores", "source_offsets", "sources", "source_mass", "certain")
+        for name in (name for name in names if name in parts[0].arrays):
             if name.endswith("offsets"):
                 arrays[name] = join_offsets(parts, name)
             else:

@@ -3,10 +3,11 @@
 ``rank.py`` PageRank and the PRO-rank list (section 3.2); ``index.py`` inverted random walks (3.3); ``problem.py``
 constants, schedule of δ and coefficients of the bounds (3.4, repaired); ``query.py`` batches of queries;
 ``query_cpu.py`` adaptive forward push, candidates and estimates (algorithms 2 to 4); ``bounds.py`` the stop test;
-``weights.py`` edge weights as transition probabilities; ``rule.py`` the scalar steps that both devices share;
-``rank_cpu.py`` and ``index_cpu.py`` the kernels of ranking and indexing; ``groups.py`` what they take as one;
-``threads.py`` shares queries among CPU threads; ``run.py`` each step on the device that was chosen; ``engine.py``
-answers many callers at once; ``direct.py`` and ``direct_cpu.py`` answer without an index.
+``refine_cpu.py`` a second look at near ties; ``weights.py`` edge weights as transition probabilities; ``rule.py`` the
+scalar steps that both devices share; ``rank_cpu.py`` and ``index_cpu.py`` the kernels of ranking and indexing;
+``groups.py`` what they take as one; ``threads.py`` shares queries among CPU threads; ``run.py`` each step on the device
+that was chosen; ``engine.py`` answers many callers at once; ``direct.py`` and ``direct_cpu.py`` answer without an
+index.
 
 On a GPU: ``rank_cuda.py`` and ``index_cuda.py``, on ``rows_cuda.py``; ``query_cuda.py`` is the kernel of a query, of
 ``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows, section 4),

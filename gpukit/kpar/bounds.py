@@ -117,7 +117,8 @@ def refused_at(step, count, least_reserve, asked, ws):
         e₀; vertices that are no candidates have an upper bound no larger than at π̂ = Y = e₀.
     asked : gpukit.kpar.groups.Asked
     ws : gpukit.kpar.query_cpu.Workspace
-        Its keys and ids are undefined afterwards.
+        Its keys and ids are undefined afterwards; where the test passes, its ``limits`` are what each place was held
+        against.
     """
     k, bounds, delta_min, epsilon = asked.k, asked.bounds, asked.delta_min, asked.epsilon
     candidates, scores, reserves = ws.candidates, ws.scores, ws.reserves
@@ -141,9 +142,11 @@ def refused_at(step, count, least_reserve, asked, ws):
     if count >= k and highest > delta_min and least < (1.0 - epsilon) * highest:
         return k
     sort_falling(keys, ids, length, ws.spare_keys, ws.spare_ids)
-    limits = np.empty(length, np.float64)
+    limits = ws.limits
     for i in range(length):
         limits[i] = max(key_bits[i], outside)
+    for i in range(length, k):
+        limits[i] = outside
     take_top(candidates, scores, count, length, keys, ids, ws.spare_keys, ws.spare_ids)
     # The test itself, place by place: equations (1) and (2) while the limit is above δ_min.
     for i in range(length):

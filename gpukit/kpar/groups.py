@@ -43,6 +43,21 @@ class Walks(NamedTuple):
     tag: Any
 
 
+class Tails(NamedTuple):
+    """The in-edges: row starts (int64, n + 1) and tails (int32, m), and what a backward push from a vertex costs.
+
+    ``prices`` is int64 (n,). All are empty where no answer is to be refined.
+    """
+
+    begin: Any
+    tails: Any
+    prices: Any
+
+
+NOWHERE = Tails(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
+"""In place of in-edges, where answers are not to be refined."""
+
+
 class Asked(NamedTuple):
     """What is asked of every query of a batch.
 

@@ -21,6 +21,12 @@ PATIENCE = 100
 """Edges that a query pushes along, for each place of its answer, before it is tested for the first time: a push is
 cheaper than a test, and a query that ends in few vertices is nearly exact for it."""
 
+CONTENDERS = 64
+"""Vertices at most whose scores a query takes a second look at: half of them around the end of its answer each way."""
+
+WALKS_AN_EDGE = 4
+"""Walks of the index that count as one edge pushed in the budget of that second look: reads beside random writes."""
+
 NEVER = 1 << 62
 
 CONTEXT = Context(prec=40)
@@ -193,6 +199,16 @@ class Constants:
             return Step(float(delta), int(rho * ONE), upper, lower, patience)
 
 
+def refine_budget(worked, k):
+    """Return how many edges the second look of a query may take that has pushed along ``worked`` of them.
+
+    Half as many again up to k = 20, a tenth from k = 100 on. Compiled for the CPU and for GPUs.
+    """
+    if k <= 20:
+        return worked // 2
+    return max(worked * 10 // k, worked // 10)
+
+
 def begins(lengths: "np.ndarray | Sequence[int]") -> np.ndarray:
     """Return where each of several stretches begins that lie end to end, and where the last one ends (int64)."""
     places = np.zeros(len(lengths) + 1, np.int64)
@@ -318,6 +334,9 @@ class Result:
         What each step did.
     schedule : list of Step
         The values of δ.
+    certain : bool array or None
+        Whether each place is held by one of the k best for certain, but for a probability of 1/n; None where the
+        method cannot tell.
     """
 
     offsets: np.ndarray
@@ -326,6 +345,7 @@ class Result:
     steps: np.ndarray
     traces: list[np.ndarray] = field(repr=False)
     schedule: list[Step] = field(repr=False)
+    certain: np.ndarray | None = None
 
     @classmethod
     def together(cls, parts: "Sequence[Result]") -> "Result":
@@ -335,7 +355,9 @@ class Result:
             np.concatenate([getattr(part, name) for part in parts]) for name in ("nodes", "scores", "steps")
         )
         traces = [trace for part in parts for trace in part.traces]
-        return cls(begins(sizes), nodes, scores, steps, traces, parts[0].schedule)
+        flags = [part.certain for part in parts if part.certain is not None]
+        certain = np.concatenate(flags) if len(flags) == len(parts) else None
+        return cls(begins(sizes), nodes, scores, steps, traces, parts[0].schedule, certain)
 
     @classmethod
     def of(cls, answers: "Sequence[tuple[np.ndarray, np.ndarray]]") -> "Result":
@@ -349,6 +371,7 @@ class Result:
     def of_rows(
         cls, lengths: np.ndarray, nodes: np.ndarray, scores: np.ndarray, steps: np.ndarray | None = None,
         traces: "np.ndarray | Sequence[np.ndarray]" = (), schedule: "Sequence[Step]" = (),
+        certain: np.ndarray | None = None,
     ) -> "Result":  # fmt: skip
         """Return answers out of arrays (queries, k) of integers, of which the first ``lengths`` of a row are an answer.
 
@@ -358,7 +381,8 @@ class Result:
         steps = np.zeros(len(lengths), np.int32) if steps is None else steps
         own = [trace[:count] for trace, count in zip(traces, steps, strict=False)]
         found = nodes[filled].astype(np.int32), scores[filled].view(np.uint64)
-        return cls(begins(lengths), *found, steps, own, list(schedule))
+        flags = None if certain is None else certain[filled].astype(np.bool_)
+        return cls(begins(lengths), *found, steps, own, list(schedule), flags)
 
     def answer(self, query: int) -> tuple[np.ndarray, np.ndarray]:
         """Return nodes (int32) and scores (float64) of one query."""

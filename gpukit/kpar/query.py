@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
+from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import Asked, Walks, edges_of
+from gpukit.kpar.groups import NOWHERE, Asked, Tails, Walks, edges_of
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
@@ -40,6 +41,8 @@ class Prepared:
         Clean workspaces by thread, kept from one batch to the next.
     schedules : dict
         Schedules that were asked for, which take long beside a query.
+    made : dict of Tails
+        The in-edges under ``in``, once an answer was refined.
     """
 
     graph: Graph
@@ -49,6 +52,7 @@ class Prepared:
     chances: np.ndarray | None = None
     spaces: "dict[int, Workspace]" = field(default_factory=dict, repr=False)
     schedules: dict[tuple[int, bool, bool, bool], Schedule] = field(default_factory=dict, repr=False)
+    made: dict[str, Tails] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, graph: Graph, index: Index) -> "Prepared":
@@ -56,6 +60,17 @@ class Prepared:
         by_arrivals = np.argsort(-index.arrivals, kind="stable").astype(np.int32)
         chances = chances_for(graph, index.params)
         return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals, chances)
+
+    def tails(self) -> Tails:
+        """Return the in-edges, made once where the graph does not hold them."""
+        if "in" not in self.made:
+            from gpukit.kpar.refine_cpu import prices
+
+            whole = transpose(self.graph)
+            begin, tails = whole.in_indptr, whole.in_indices
+            assert begin is not None and tails is not None
+            self.made["in"] = Tails(begin, tails, prices(begin, tails, self.index.arrivals))
+        return self.made["in"]
 
     def schedule(self, k: int, to_end: bool, *, short: bool = False, patient: bool = True) -> Schedule:
         """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience as arrays."""
@@ -73,6 +88,7 @@ def query(
     *,
     threads: int = 1,
     to_end: bool = False,
+    refine: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Answer a batch of top-k queries.
@@ -91,6 +107,8 @@ def query(
         CPU threads; answers do not depend on it.
     to_end : bool
         Whether to go on to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
+    refine : bool
+        Whether to take a second look at the vertices around the end of the answer (``refine_cpu.py``).
     progress : callable, optional
         Called with (queries done, queries).
 
@@ -106,7 +124,8 @@ def query(
     from gpukit.kpar.query_cpu import answer
 
     check_k(k, prepared.graph.n)
-    return answer_batch(answer, prepared, sources, k, prepared.schedule(k, to_end), threads, progress)
+    into = prepared.tails() if refine else None
+    return answer_batch(answer, prepared, sources, k, prepared.schedule(k, to_end), threads, progress, into)
 
 
 def answer_batch(
@@ -117,6 +136,7 @@ def answer_batch(
     schedule: Schedule,
     threads: int,
     progress: Callable[[int, int], None] | None,
+    into: Tails | None = None,
 ) -> Result:
     """Share a batch of queries among threads; ``answer`` takes what :func:`gpukit.kpar.query_cpu.answer` takes."""
     from gpukit.kpar.query_cpu import Answers, Batch, workspace
@@ -130,11 +150,12 @@ def answer_batch(
         *index.forward, index.src_begin, index.starts, index.frequent_begin, index.frequencies, index.walks,
         index.arrivals, prepared.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
     )  # fmt: skip
-    batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
+    batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), into or NOWHERE)
     asked = Asked(k, rhos, bounds, patience, float(constants.delta_min), index.params.epsilon)
     out = Answers(
         nodes=np.empty((count, k), np.int32),
         scores=np.empty((count, k), np.int64),
+        certain=np.zeros((count, k), np.bool_),
         lengths=np.zeros(count, np.int64),
         steps=np.zeros(count, np.int32),
         traces=np.zeros((count, len(steps), len(TRACE)), np.int64),
@@ -152,4 +173,6 @@ def answer_batch(
             progress(done, count)
 
     over_threads(work, count, threads)
-    return Result.of_rows(out.lengths, out.nodes, out.scores, out.steps, out.traces, steps)
+    return Result.of_rows(
+        out.lengths, out.nodes, out.scores, out.steps, out.traces, steps, out.certain if into else None
+    )

@@ -12,8 +12,9 @@ from numba import int64, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import largest_first, refused_at, take_top
-from gpukit.kpar.groups import Threshold
-from gpukit.kpar.problem import ONE
+from gpukit.kpar.groups import NOWHERE, Threshold
+from gpukit.kpar.problem import CONTENDERS, ONE
+from gpukit.kpar.refine_cpu import Stopped, settle
 from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
 
 ABSORBS = 1 << 52
@@ -41,21 +42,26 @@ class Workspace(NamedTuple):
     spare_keys: np.ndarray
     ids: np.ndarray
     spare_ids: np.ndarray
+    limits: np.ndarray
 
 
 class Batch(NamedTuple):
-    """Queries (:class:`gpukit.kpar.problem.Sources`), ``mass`` as int64."""
+    """Queries (:class:`gpukit.kpar.problem.Sources`), ``mass`` as int64.
+
+    ``into`` is :class:`gpukit.kpar.groups.Tails`, by which their answers are refined.
+    """
 
     offsets: Any
     vertices: Any
     mass: Any
+    into: Any = NOWHERE
 
 
 class Answers(NamedTuple):
     """What queries write.
 
-    Vertices (int32) and scores (int64), shape (queries, k), lengths and numbers of steps, shape (queries,), and the
-    traces, int64 (queries, steps, columns).
+    Vertices (int32), scores (int64) and which are certain (bool), shape (queries, k), lengths and numbers of steps,
+    shape (queries,), and the traces, int64 (queries, steps, columns).
     """
 
     nodes: Any
@@ -63,6 +69,7 @@ class Answers(NamedTuple):
     lengths: Any
     steps: Any
     traces: Any
+    certain: Any = None
 
 
 def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
@@ -76,8 +83,9 @@ def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
     sums = {name: np.zeros(n, np.int64) for name in ("unit", "walked", "taken", "scores", "spare_keys")}
     spare_ids = np.zeros(n, np.int32)
     return Workspace(
-        state=state, reserves=reserves, keys=keys, key_bits=keys.view(np.float64), spare_ids=spare_ids, **lists, **sums
-    )
+        state=state, reserves=reserves, keys=keys, key_bits=keys.view(np.float64), spare_ids=spare_ids,
+        limits=np.zeros(n, np.float64), **lists, **sums,
+    )  # fmt: skip
 
 
 @njit
@@ -321,20 +329,40 @@ def add_starts(count, walks, ws):
 def estimate(forward, least_reserve, count, met, edges, chances, walks, ws):
     """Write the candidates' reserves and what walks carry to them to ``scores``: forward, or by their start lists.
 
-    Without a ``least_reserve`` the candidates are found here: all with a score. Returns how many there are.
+    Without a ``least_reserve`` the candidates are found here: all with a score.
+
+    Returns
+    -------
+    count, reached
+        How many candidates there are, and how many vertices ``upcoming`` lists whose ``walked`` is not zero.
     """
     if not forward:
         add_starts(count, walks, ws)
-        return count
+        return count, 0
     reached = walk_forward(met, edges, chances, walks, ws)
     if least_reserve == 0:
         count = list_reached(met, reached, ws)
     for j in range(count):
         v = ws.candidates[j]
         ws.scores[j] = ws.reserves[2 * v] + ws.walked[v]
+    return count, reached
+
+
+@njit
+def forget_walked(reached, ws):
+    """Set ``walked`` of the vertices that ``upcoming`` lists to zero again."""
     for j in range(reached):
         ws.walked[ws.upcoming[j]] = 0
-    return count
+
+
+@njit
+def write_places(q, steps, length, ws, out):
+    """Write the first ``length`` of the candidates that are in order."""
+    for i in range(length):
+        out.nodes[q, i] = ws.ids[i]
+        out.scores[q, i] = ws.keys[i]
+    out.lengths[q] = length
+    out.steps[q] = steps
 
 
 @njit
@@ -343,11 +371,7 @@ def write_answer(q, steps, count, k, ws, out):
     length = min(k, count)
     if length > 0:
         take_top(ws.candidates, ws.scores, count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)
-    for i in range(length):
-        out.nodes[q, i] = ws.ids[i]
-        out.scores[q, i] = ws.keys[i]
-    out.lengths[q] = length
-    out.steps[q] = steps
+    write_places(q, steps, length, ws, out)
 
 
 @njit
@@ -402,7 +426,7 @@ def answer(edges, chances, walks, batch, first, last, asked, ws, out):
             least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, ws)
             # Lines 9 to 13: the candidates' scores, the cheaper way.
             forward = walks.light or least_reserve == 0 or forward_cost < cost
-            count = estimate(forward, least_reserve, count, met, edges, chances, walks, ws)
+            count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, ws)
             # Lines 14 to 23: bounds, and whether they allow to stop.
             refused = 0
             if not final:
@@ -410,6 +434,15 @@ def answer(edges, chances, walks, batch, first, last, asked, ws, out):
             trace[5], trace[6] = count, forward_cost if forward else cost
             trace[7], trace[8] = int64(forward), refused
             if refused == 0:
-                write_answer(q, step + 1, count, asked.k, ws, out)
+                looked_at = CONTENDERS // 2 if len(batch.into.begin) > 0 else 0
+                length = min(asked.k + looked_at, count)
+                if length > 0:
+                    stopped = Stopped(step, count, least_reserve, worked, final, left == 0, forward)
+                    reached = settle(
+                        stopped, length, reached, edges, chances, walks, batch.into, asked, ws, out.certain[q]
+                    )
+                write_places(q, step + 1, min(asked.k, length), ws, out)
+            forget_walked(reached, ws)
+            if refused == 0:
                 break
         leave_clean(met, ws)

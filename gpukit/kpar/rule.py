@@ -39,6 +39,41 @@ def passed_up_to(amount, chances, edge, last):
     return int64(part_of(uint64(amount), chances[edge]))
 
 
+@numba.njit
+def row_place(indices, first, last, head):
+    """Return the place of ``head`` in ``indices[first : last + 1]``, ascending, where it is."""
+    while first < last:
+        middle = (first + last) >> 1
+        if indices[middle] < head:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@numba.njit
+def brought(amount, tail, head, edges, chances):
+    """Return what the edge (``tail``, ``head``) brings of ``amount`` units (int64) that wait at its tail."""
+    first, last = edges.indptr[tail], edges.indptr[tail + 1] - 1
+    passed = int64(passed_on(uint64(amount), edges.one_minus_alpha))
+    if chances is None:
+        return passed // (last - first + 1)
+    edge = row_place(edges.indices, first, last, head)
+    before = int64(0)
+    if edge > first:
+        before = passed_up_to(passed, chances, edge - 1, last)
+    return passed_up_to(passed, chances, edge, last) - before
+
+
+@numba.njit
+def over_alpha(amount, one_minus_alpha):
+    """Return ⌊amount / α⌋ of units (int64) at most α · 2**62, exact in 64 bits."""
+    alpha = (uint64(1) << uint64(32)) - one_minus_alpha
+    whole = uint64(amount) // alpha
+    rest = uint64(amount) - whole * alpha
+    return int64((whole << uint64(32)) + (rest << uint64(32)) // alpha)
+
+
 @numba.njit(inline="always")
 def walk_end(indptr, indices, one_minus_alpha, seed, tag, walk, vertex):
     """Return where a walk from ``vertex`` ends.

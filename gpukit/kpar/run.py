@@ -78,6 +78,7 @@ def query_on(
     k: int,
     *,
     to_end: bool = False,
+    refine: bool = False,
     shape: "Shape | None" = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
@@ -86,10 +87,12 @@ def query_on(
     Raises
     ------
     UsageError
-        If k is out of range.
+        If k is out of range, or a GPU is to refine.
     """
+    if refine and device.kind != "cpu":
+        raise UsageError("--depth refined runs on the CPU so far; use --device cpu")
     if device.kind == "cpu":
-        return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, progress=progress)
+        return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, refine=refine, progress=progress)
     ends = np.linspace(0, len(sources), len(prepared) + 1).astype(int)
     done = np.zeros(len(prepared), int)
 

@@ -60,6 +60,28 @@ def test_records_hold_what_the_docs_promise(record, promised, folder, tmp_path):
     assert promised("kpar index") == index.keys() - common - {"seed"}
 
 
+def test_refined_answers_say_which_places_are_certain(record, folder, graph, tmp_path, capsys):
+    words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "-k", 5, "--random", 6, "--depth", "refined")
+    answered = record(*words, "--out", tmp_path / "T.h5")
+    ready = Prepared.of(graph, build_index(graph, rank(graph).order, seed=7))
+    stored = read_topk(tmp_path / "T.h5")
+    sources = Sources(*(stored.arrays[name] for name in ("source_offsets", "sources", "source_mass")))
+    found = query(ready, sources, 5, refine=True)
+    assert stored.version == 3 and np.array_equal(stored.arrays["certain"], found.certain)
+    assert sum((one["certain"] for one in answered["results"]), []) == found.certain.tolist()
+    verify(tmp_path / "T.h5")
+    for part in (1, 2):
+        record(*words, "--part", f"{part}/2", "--out", tmp_path / f"{part}.h5")
+    record("kpar", "gather", tmp_path / "1.h5", tmp_path / "2.h5", "--out", tmp_path / "W.h5")
+    assert np.array_equal(read_topk(tmp_path / "W.h5").arrays["certain"], found.certain)
+    assert main(["export", str(tmp_path / "T.h5"), "--out", str(tmp_path / "T.csv")]) == 0
+    lines = (tmp_path / "T.csv").read_text().splitlines()
+    assert lines[0].endswith("score,certain") and len(lines) == 1 + len(found.nodes)
+    capsys.readouterr()
+    assert main([str(word) for word in (*words, "--device", "cuda")]) == 2
+    assert "--depth refined" in capsys.readouterr().err
+
+
 def test_query_record_artifact_and_judge(record, folder, graph):
     (folder / "sources.txt").write_text("# two queries\n20\n\n30:2, 40:1 30\n")
     words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "-k", 5)

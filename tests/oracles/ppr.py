@@ -44,8 +44,10 @@ def _shares(amount, count, words):
     return [b - a for a, b in zip([0, *upto], upto, strict=False)]
 
 
-def kpar(graph, index, schedule, delta_min, start, k):
+def kpar(graph, index, schedule, delta_min, start, k, refine=False):
     """Return [(vertex, π̂ in units of 2**-62)] and the number of values of δ, with every vertex estimated in full.
+
+    With ``refine`` the list is the refined one, and which of its places are certain comes third.
 
     ``index`` has ω in ``walks``, ω_I in ``arrivals`` and rows by start in ``forward``; ``start`` maps ids to units.
     """
@@ -83,7 +85,22 @@ def kpar(graph, index, schedule, delta_min, start, k):
         least = positive[k - 1] if len(positive) >= k else 0
         tested = worked >= step.patience
         if last or (tested and _passes(step, order, score, reserve, index, least, k, delta_min, epsilon)):
-            return [(v, score[v]) for v in order[:k]], number + 1
+            if not refine:
+                return [(v, score[v]) for v in order[:k]], number + 1
+            candidates = [v for v in score if reserve[v] + int(index.arrivals[v]) * step.rho >= least]
+            candidates = sorted(candidates if least else order, key=lambda v: (-score[v], v))
+            state = {"score": score, "reserve": reserve, "residue": residue, "worked": worked}
+            bounds = _Bounds(step, score, reserve, least, candidates, k, delta_min, epsilon)
+            if not any(residue.values()):
+                return [(v, score[v]) for v in order[:k]], number + 1, [True] * min(k, len(order))
+            after, intervals = score, {v: (bounds.low(v), bounds.high(v)) for v in candidates}
+            if not last:
+                after, intervals = _second_look(graph, index, words, go_on, bounds, state, intervals)
+            length = min(k + 32, len(candidates))
+            order = sorted(candidates[:length], key=lambda v: (-after[v], v))
+            outside = [bounds.outside, *(intervals[v][1] for v in [*order[k:], *candidates[length:]])]
+            certain = [intervals[v][0] >= max(outside) for v in order[:k]]
+            return [(v, after[v]) for v in order[:k]], number + 1, certain
         following = schedule[number + 1].rho
         frontier = [v for v, amount in residue.items() if amount > omega[v] * following]
     raise AssertionError("the schedule is empty")
@@ -116,3 +133,90 @@ def _passes(step, order, score, reserve, index, least, k, delta_min, epsilon):
         if low < (1 - epsilon) * limit or value > (1 + epsilon) * low or value < (1 - epsilon) * high:
             return False
     return True
+
+
+class _Bounds:
+    def __init__(self, step, score, reserve, least, candidates, k, delta_min, epsilon):
+        self.step, self.score, self.reserve, self.order, self.k = step, score, reserve, candidates, k
+        self.outside, self.epsilon, self.delta_min = self.high_at(least / ONE, least / ONE), epsilon, delta_min
+        highs = sorted((self.high(v) for v in candidates), reverse=True)[:k]
+        self.limits = [max(high, self.outside) for high in highs] + [self.outside] * (k - len(highs))
+
+    def high_at(self, value, walked, part=1.0):
+        a, b, d = self.step.upper
+        return value + a * part + math.sqrt(b * part**2 + d * part * walked)
+
+    def low_at(self, value, walked, part=1.0):
+        a, b, d = self.step.lower
+        return max(value - walked, value + a * part - math.sqrt(b * part**2 + d * part * walked))
+
+    def high(self, v):
+        return self.high_at(self.score[v] / ONE, (self.score[v] - self.reserve[v]) / ONE)
+
+    def low(self, v):
+        return self.low_at(self.score[v] / ONE, (self.score[v] - self.reserve[v]) / ONE)
+
+    def hold(self, order, after, intervals):
+        """Whether Definition 1 follows for the first k of an order."""
+        for v, limit in zip(order[: self.k], self.limits, strict=False):
+            low, high = intervals[v]
+            value = after[v] / ONE
+            if limit <= self.delta_min:
+                return True
+            if (
+                low < (1 - self.epsilon) * limit
+                or value > (1 + self.epsilon) * low
+                or value < (1 - self.epsilon) * high
+            ):
+                return False
+        return True
+
+
+def _second_look(graph, index, words, go_on, bounds, state, intervals):
+    """Return scores and bounds after one backward push from each contender that the budget allows."""
+    k, order, score = bounds.k, bounds.order, state["score"]
+    length = min(k + 32, len(order))
+    if length <= k:
+        return score, intervals
+    omega, (begin, ends, freqs) = index.walks.tolist(), (part.tolist() for part in index.forward)
+    walked = dict.fromkeys(range(graph.n), 0)
+    for v, amount in state["residue"].items():
+        for i in range(begin[v], begin[v + 1]):
+            walked[ends[i]] += amount // omega[v] * freqs[i]
+    heads = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist() for v in range(graph.n)]
+    tails = {v: [w for w in range(graph.n) if v in heads[w]] for v in order[:length]}
+    inside, outside = intervals[order[k - 1]][0], intervals[order[k]][1]
+    left, rows = int(state["worked"] * max(0.1, min(10 / k, 0.5)) + 1e-9), graph.n
+    after, narrowed = dict(score), dict(intervals)
+    for place in sorted(range(max(0, k - 32), length), key=lambda place: abs(place - k + 0.5 + 0.1)):
+        v, into = order[place], tails[order[place]]
+        low, high = intervals[v]
+        if low > outside if place < k else high < inside:
+            continue
+        cost = len(into) + sum(int(index.arrivals[w]) for w in into) // 4
+        if cost > left or len(into) > rows:
+            continue
+        left, rows = left - cost, rows - len(into)
+        alpha, absorbs = 1 - go_on / 2**32, not heads[v]
+
+        def brings(w, amount, v=v):
+            return _shares(amount * go_on >> 32, len(heads[w]), words[w])[heads[w].index(v)]
+
+        part = max((brings(w, ONE) / ONE for w in into), default=0.0) / (alpha if absorbs else 1)
+        if part >= 1:
+            continue
+        brought, kept = sum(brings(w, walked[w]) for w in into), state["reserve"][v]
+        if absorbs:
+            brought = (brought << 32) // ((1 << 32) - go_on)
+        else:
+            rest = state["residue"].get(v, 0)
+            kept += rest - (rest * go_on >> 32)
+        value = (kept + brought) / ONE
+        low, high = (
+            max(low, bounds.low_at(value, brought / ONE, part)),
+            min(high, bounds.high_at(value, brought / ONE, part)),
+        )
+        if kept + brought > 0 and low <= value <= high:
+            after[v], narrowed[v] = kept + brought, (low, high)
+    again = sorted(order[:length], key=lambda v: (-after[v], v))
+    return (after, narrowed) if bounds.hold(again, after, narrowed) else (score, intervals)

@@ -12,6 +12,7 @@ from gpukit.kpar.query_cpu import (
     begin,
     collect_frontier,
     estimate,
+    forget_walked,
     leave_clean,
     propose,
     push_round,
@@ -165,7 +166,7 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
                 continue
             least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, ws)
             forward = walks.light or least_reserve == 0 or forward_cost < cost
-            count = estimate(forward, least_reserve, count, met, edges, chances, walks, ws)
+            count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, ws)
             refused = 0
             if not final and len(printed) > 0:
                 refused = printed_refused_at(step, count, printed, asked, ws)
@@ -173,6 +174,7 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
                 refused = refused_at(step, count, least_reserve, asked, ws)
             trace[5], trace[6] = count, forward_cost if forward else cost
             trace[7], trace[8] = int64(forward), refused
+            forget_walked(reached, ws)
             if refused != 0 and step == steps - 1:
                 count = last_resort(edges, chances, walks.seed, walks.tag, resort, met, ws)
                 trace[7] = RESORT
