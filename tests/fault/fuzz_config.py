@@ -79,6 +79,7 @@ TEXTS = [
     "const:nan",
     "wc\n",
 ]
+CONTAINERS: list[Any] = [[], {}, [[]], [None], [1, 1], ["x"], {"k": 1}, [0], [-1], ["ic", "ic"]]
 VALUES = st.one_of(
     st.sampled_from(
         [None, True, False, 0, 1, -1, 2, 5.0, 0.5, 1.0, 1e300, float("nan"), float("inf"), 2**31, 2**63, 2**64, 10**30]
@@ -87,7 +88,7 @@ VALUES = st.one_of(
     st.sampled_from(SHELL).map("x{}".format),
     st.sampled_from(SHELL),
     st.sampled_from(SHELL).map("er --vertices 10 --edges 20{}".format),
-    st.sampled_from([[], {}, [[]], [None], [1, 1], ["x"], {"k": 1}, [0], [-1], ["ic", "ic"]]),
+    st.sampled_from(CONTAINERS).map(copy.deepcopy),  # what comes next may change a key within
 )
 ALIASES = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(9)
@@ -131,7 +132,7 @@ def _changed(draw: Any) -> str:
         if isinstance(place.get(key), dict) and draw(st.booleans()):
             place = place[key]
             key = draw(st.sampled_from([*place, "more"]))
-        elif key == "graphs" and isinstance(place.get(key), list) and place[key] and draw(st.booleans()):
+        elif key == "graphs" and _has_entry(place.get(key)) and draw(st.booleans()):
             place = place[key][0]
             key = draw(st.sampled_from([*place, "generate", "fetch", "more"]))
             if key in ("generate", "fetch"):
@@ -141,6 +142,11 @@ def _changed(draw: Any) -> str:
         else:
             place[key] = draw(VALUES)
     return yaml.safe_dump(config)
+
+
+def _has_entry(graphs: Any) -> bool:
+    """Return whether the first of the graphs has keys; an earlier change may have put anything there."""
+    return isinstance(graphs, list) and bool(graphs) and isinstance(graphs[0], dict)
 
 
 def configurations(folder: Path) -> tuple[Any, Any]:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import h5py
 import pytest
+from hypothesis import given, settings
 
 from fault.fuzz import FUZZERS
+from fault.fuzz_config import CONTAINERS, _changed
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +24,18 @@ def test_fuzz(name: str) -> None:
     command = [sys.executable, "-m", "fault.fuzz", name, "--minutes", "0.05", "--examples", examples]
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_example_does_not_change_the_next_ones() -> None:
+    """A key within a value that was drawn before was changed in the strategy itself, too."""
+    before = repr(CONTAINERS)
+
+    @settings(max_examples=500, database=None, derandomize=True)
+    @given(_changed())
+    def draw(_: str) -> None:
+        assert repr(CONTAINERS) == before
+
+    draw()
 
 
 JUDGE = """
