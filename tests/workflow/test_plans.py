@@ -168,7 +168,7 @@ class Folder:
     def __init__(self, path, config):
         self.path, self.config = path, config
         for name in ("tiny.txt", "other.txt"):
-            (path / name).write_text("1 2\n2 3\n")
+            (path / name).write_text("".join(f"{v} {v + 1}\n" for v in range(20)))
         _, outputs, _ = self.plan(config)
         for output in outputs:
             (path / output).parent.mkdir(parents=True, exist_ok=True)
