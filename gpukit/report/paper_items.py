@@ -117,7 +117,7 @@ def _gim_shape(tables: Tables, name: str) -> Iterator[Observation]:
         for row in rows
         if (graph := row["graph"])
     ]
-    return seen(relative, _setting, x=name)
+    return seen(sorted(relative, key=lambda row: (row["graph"], row[name])), _setting, x=name)
 
 
 RANKED = {"fora-16": "fora, δ 16/n", "fora-cpu": "fora on the CPU, δ 16/n"}
@@ -187,7 +187,7 @@ ITEMS: dict[str, dict[str, Item]] = {
         "figure-6": Item("Run time against ε, k = 50", "ε", _CELLS, lambda t: _gim_time(t, "epsilon")),
         "figure-7": Item("Run time against density", "edges a vertex r", _CELLS, _gim_density),
         "figure-8a": Item("Threads of a block", "threads of a block", _CELLS, lambda t: _gim_shape(t, "block")),
-        "figure-8b": Item("Blocks of a grid", "blocks", _CELLS, lambda t: _gim_shape(t, "grid")),
+        "figure-8b": Item("Blocks of a grid", "blocks, 0: as equation 5", _CELLS, lambda t: _gim_shape(t, "grid")),
     },
     "kpar": {
         "table-2": Item("Graphs", "", (), _sizes),

@@ -373,9 +373,9 @@ def test_figures_have_an_axis(tmp_path):
     tables = {"graphs": GRAPHS, "gim-cells": [cell("toy", "gim", k / 10, k=k) for k in (10, 100)]}
     rows = rebuild("gim", "figure-4", tables, str(tmp_path / "p.tsv"))
     assert [(row["x"], row["ours"], row["paper"]) for row in rows] == [("10", "1", NA), ("100", "10", NA)]
-    tables["gim-cells"] = [cell("toy", "gim", 2.0 * block / 32, block=block) for block in (32, 64)]
+    tables["gim-cells"] = [cell("toy", "gim", 2.0 * block / 32, block=block) for block in (64, 32, 96)]
     rows = rebuild("gim", "figure-8a", tables, str(tmp_path / "p.tsv"))
-    assert [(row["x"], row["ours"]) for row in rows] == [("32", "1"), ("64", "2")]
+    assert [(row["x"], row["ours"]) for row in rows] == [("32", "1"), ("64", "2"), ("96", "3")]
     tables["gim-cells"] = [cell("toy", "gim", 5120 / grid, grid=grid) for grid in (1280, 2560, 5120)]
     rows = rebuild("gim", "figure-8b", tables, str(tmp_path / "p.tsv"))
     assert [(row["x"], row["ours"]) for row in rows] == [("1280", "2"), ("2560", "1"), ("5120", "0.5")]

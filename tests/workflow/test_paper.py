@@ -54,7 +54,7 @@ def test_the_five_papers_are_complete():
 @pytest.mark.parametrize("scale", ["smoke", "small", "full"])
 @pytest.mark.parametrize("paper", ITEMS)
 def test_every_scale_plans_every_item(tmp_path, paper, scale):
-    once = tmp_path / "once.yaml"  # the repeats of gIM's full scale would be 3,400 of its 3,800 jobs
+    once = tmp_path / "once.yaml"  # repeats are of no matter to a plan
     data = "real" if scale == "full" else "stand-ins"
     once.write_text(yaml.safe_dump({"scale": scale, "data": data, "scales": {scale: {"repeats": 1}}}))
     configuration = str(ROOT / f"config/paper/{paper}.yaml")
@@ -129,10 +129,11 @@ def test_a_paper_runs_on_tiny_graphs(tmp_path):
     }
     with (items / "table-2.tsv").open(newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
-    (ours,) = [
-        row for row in rows if (row["graph"], row["method"], row["quantity"]) == ("soc-Epinions1", "gim", "time")
-    ]
-    assert ours["paper"] == "0.131" and float(ours["ours"]) > 0 and ours["repeats"] == "2"
+    gim = [row for row in rows if (row["graph"], row["method"], row["quantity"]) == ("soc-Epinions1", "gim", "time")]
+    (ours,), (theirs,) = ([row for row in gim if (row["ours"] == "NA") == printed] for printed in (False, True))
+    assert ours["paper"] == "NA" and float(ours["ours"]) > 0 and ours["repeats"] == "2"
+    assert theirs["paper"] == "0.131"
+    assert theirs["setting"].startswith("printed for 75,879 vertices"), "the stand-in has 60"
     assert ours["data"].startswith("stand-in: er")
     assert (tmp_path / "results/report.html").read_text().count("<svg") == 3
 
@@ -153,7 +154,7 @@ def test_measures_run_on_tiny_graphs(tmp_path):
     with (tmp_path / mine["results"] / "items/table-4.tsv").open(newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     (ours,) = [row for row in rows if row["ours"] != "NA"]
-    assert (ours["graph"], ours["method"], ours["paper"], ours["repeats"]) == ("Gowalla", "cpu-div", "10.7", "2")
+    assert (ours["graph"], ours["method"], ours["paper"], ours["repeats"]) == ("Gowalla", "cpu-div", "NA", "2")
     assert ours["setting"].endswith("1 thread") and ours["data"].startswith("stand-in: er")
     measures["one"]["graphs"] = ["Orkut"]
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(mine))
@@ -184,11 +185,11 @@ def test_seeds_of_measures_are_judged(tmp_path):
     assert set(spread) == {(method, k) for method in ("imgpu", "random") for k in "13"}
     assert spread["imgpu", "3"] > spread["imgpu", "1"] > 1 and spread["imgpu", "3"] >= spread["random", "3"]
     speed = [row for row in rows["figure-9"] if row["quantity"] == "speed-up over mixgreedy"]
-    assert [(row["method"], row["paper"]) for row in speed] == [("imgpu", "9.69")]
+    assert [(row["method"], row["paper"]) for row in speed] == [("imgpu", "NA")]
     each = {row["method"]: row["repeats"] for row in rows["figure-10"] if row["quantity"] == "time of a choice"}
     assert each == {"imgpu": "3", "imgpu-k": "3"}
     assert {row["quantity"] for row in rows["figure-4"]} == {"nodes of the level", "levels with fewer than 100 nodes"}
-    assert rows["dag-share"][0]["paper"] == "1.74"
+    assert rows["dag-share"][0]["paper"] == "NA", "that in print is of a larger graph"
 
 
 def test_a_graph_has_one_origin(tmp_path):

@@ -2,11 +2,13 @@
 import json
 import os
 import shlex
+from functools import cache
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from gpukit.cli.configuration import lacking
+from gpukit.cli.graph_sizes import size_of
 from gpukit.device.select import detect, package_problem
 
 PAPER = config["paper"]
@@ -104,6 +106,22 @@ wildcard_constraints:
 def workers(wildcards, threads):
     """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
     return threads or config["threads"]
+
+
+@cache
+def size(graph):
+    """Return the size of a graph, as far as it is known by the configuration."""
+    return size_of(GRAPHS[graph], [Path(), CHECKOUT])
+
+
+def memory(floor, building=False):
+    """Return the MB that a job on a graph asks for: some, and by the graph's size; more where it is tried again."""
+
+    def asked(wildcards, attempt):
+        found = size(wildcards.graph)
+        return attempt * (floor + (found.build_mb if building else 3 * found.graph_mb))
+
+    return asked
 
 
 def lines(commands, records=()):

@@ -60,7 +60,7 @@ rule diversity_search:
         device=DEVICE,
         gpu=GPUS,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         k=config["diversity"]["k"],
@@ -94,7 +94,7 @@ rule diversity_egos:
         device=DEVICE,
         gpu=ONE_GPU,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="30m",
     params:
         first="""python -c 'import json, sys; print(json.load(sys.stdin)["top"][0]["vertex"])'""",

@@ -22,7 +22,7 @@ rule evaluate_spread:
         device=DEVICE,
         gpu=GPUS,
         workers=workers,
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime="4h",
     params:
         asked=SPREAD_OPTIONS,
@@ -109,7 +109,7 @@ rule evaluate_ppr:
         CPU_ENV
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime="2h",
     params:
         answers=lambda wildcards, input: [f"--answers={path}" for path in input.answers],
@@ -134,7 +134,7 @@ rule evaluate_diversity:
         CPU_ENV
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime="4h",
     params:
         asked=CHECK_OPTIONS,

@@ -72,7 +72,7 @@ rule gim_run:
         device=DEVICE,
         gpu=GPUS,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         k=config["gim"]["k"],
@@ -105,7 +105,7 @@ if SIMPLE:
             CPU_ENV
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime="30m",
         params:
             asked=BASELINE_OPTIONS,
@@ -139,7 +139,7 @@ rule gim_sample:
         device=DEVICE,
         gpu=GPUS,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         first=lambda wildcards: int(wildcards.shard) * config["shards"]["sets"],
@@ -172,7 +172,7 @@ rule gim_select:
         device=DEVICE,
         gpu=GPUS,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         k=config["gim"]["k"],

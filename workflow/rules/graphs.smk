@@ -17,7 +17,7 @@ rule import_graph:
         CPU_ENV
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000, building=True),
         runtime="30m",
     params:
         options=import_options,
@@ -43,7 +43,7 @@ rule generate_graph:
         CPU_ENV
     threads: config["threads"]
     resources:
-        mem_mb=8000,
+        mem_mb=memory(8000, building=True),
         runtime="2h",
     params:
         model=lambda wildcards: shlex.split(GRAPHS[wildcards.graph]["generate"]),

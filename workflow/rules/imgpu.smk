@@ -98,7 +98,7 @@ rule imgpu_run:
         device=DEVICE,
         gpu=ONE_GPU,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         k=config["gim"]["k"],
@@ -127,7 +127,7 @@ rule imgpu_baseline:
         CPU_ENV
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="12h",
     params:
         k=config["gim"]["k"],
@@ -158,7 +158,7 @@ rule imgpu_reach:
         device=DEVICE,
         gpu=ONE_GPU,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         worlds=config["imgpu"]["worlds"],
@@ -188,7 +188,7 @@ rule imgpu_switches:
         device=DEVICE,
         gpu=ONE_GPU,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         worlds=config["imgpu"]["worlds"],

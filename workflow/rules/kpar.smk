@@ -113,7 +113,7 @@ rule kpar_rank:
         device=DEVICE,
         gpu=GPUS,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         alpha=config["kpar"]["alpha"],
@@ -142,7 +142,7 @@ rule kpar_index:
         device=DEVICE,
         gpu=GPUS,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         alpha=config["kpar"]["alpha"],
@@ -175,7 +175,7 @@ rule kpar_query:
         device=DEVICE,
         gpu=GPUS,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="1h",
     params:
         sources=config["kpar"]["sources"],
@@ -210,7 +210,7 @@ rule kpar_baseline:
         device=lambda wildcards: "cpu" if wildcards.ranking in PRINTED_THREADS else DEVICE,
         gpu=lambda wildcards: 0 if wildcards.ranking in PRINTED_THREADS else GPUS,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="2h",
     params:
         asked=RANKING_OPTIONS,
@@ -242,7 +242,7 @@ rule kpar_truth:
         CPU_ENV
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="2h",
     params:
         options=f"-k {max(config['kpar']['k'])} --alpha {config['kpar']['alpha']}",
@@ -287,7 +287,7 @@ rule kpar_gather:
         CPU_ENV
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime="30m",
     params:
         system="kpar",

@@ -74,7 +74,7 @@ rule merit_run:
         device=DEVICE,
         gpu=ONE_GPU,
         workers=workers,
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime="4h",
     params:
         asked=MERIT_OPTIONS,

@@ -36,7 +36,7 @@ rule paper_measure:
     resources:
         gpu=gpus_of_measure,
         where=where,
-        mem_mb=16000,
+        mem_mb=memory(16000),
         runtime="6h",
     params:
         command=lambda wildcards: command_of(wildcards)[0],
@@ -82,13 +82,14 @@ use rule evaluate_spread as paper_spread with:
 ruleorder: paper_spread > evaluate_spread
 
 
+# The repeats of a run in one process: they are the same work, and a process costs more than many a run.
 rule paper_cell:
     input:
         graph="<results>/graphs/{graph}.h5",
         warm="<results>/warm-up/seeds.h5",
     output:
-        seeds=f"<results>/cells/{CELL}.h5",
-        record=f"<results>/cells/{CELL}.json",
+        seeds=[f"<results>/cells/{CELL}/{repeat}.h5" for repeat in REPEATS],
+        records=[f"<results>/cells/{CELL}/{repeat}.json" for repeat in REPEATS],
     log:
         f"<logs>/cells/{CELL}.log",
     benchmark:
@@ -100,23 +101,24 @@ rule paper_cell:
         sampler="skip|scan",
         block="[0-9]+",
         grid="[0-9]+",
-        repeat="[0-9]+",
     conda:
         DEVICE_ENV
     threads: lambda wildcards: {"imm": 1, "skim": 1, **PRINTED_THREADS}.get(wildcards.method, THREADS)
     resources:
         gpu=lambda wildcards: GPUS if wildcards.method.startswith("gim") else 0,
         where=where_of_cell,
-        mem_mb=8000,
-        runtime="2h",
+        mem_mb=memory(8000),
+        runtime=lambda wildcards: 120 + 60 * len(REPEATS),
     params:
-        words=cell_words,
-        seed=config["seed"],
+        asked=lambda wildcards: cell_words(wildcards),
+        commands=lambda wildcards, input, output: lines(
+            [["gim", *cell_words(wildcards), input.graph, "--out", out, "--json"] for out in output.seeds],
+            output.records,
+        ),
     message:
         "{wildcards.method} on {wildcards.graph}: {wildcards.model}, k {wildcards.k}, epsilon {wildcards.epsilon}"
     shell:
-        "python -m gpukit gim {params.words} {input.graph:q} --out {output.seeds:q} -k {wildcards.k} --seed {params.seed}"
-        " {resources.where} --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} -- {{resources.where}} > {{log:q}} 2>&1"
 
 
 # Figure 9 of kPAR: an index without adaptive walks, and on it queries whose work is balanced less and less.
@@ -173,7 +175,7 @@ use rule kpar_rank as paper_kpar_rank with:
         device="cpu",
         gpu=0,
         workers=1,
-        mem_mb=16000,
+        mem_mb=memory(16000),
         runtime="6h",
 
 
@@ -193,7 +195,7 @@ use rule kpar_index as paper_kpar_index with:
         device="cpu",
         gpu=0,
         workers=1,
-        mem_mb=16000,
+        mem_mb=memory(16000),
         runtime="6h",
 
 
@@ -211,7 +213,7 @@ rule paper_kpar_fora:
         CPU_ENV
     threads: 1
     resources:
-        mem_mb=16000,
+        mem_mb=memory(16000),
         runtime="6h",
     params:
         words=lambda wildcards: [str(word) for word in RANKING_WORDS["fora-16"]],

@@ -21,7 +21,8 @@ NEEDS = {
 ONE_THREAD = {"kpar-times": "one-thread-times", "kpar-queries": "one-thread-fora"}
 """The tables of kPAR's table 3, whose preprocessing is that of one CPU thread, by their kinds."""
 ABLATIONS = {"kpar-i": "--balance none", "kpar-ip1": "--balance push", "kpar-ip": "--balance both"}
-CELL = "{graph}/{method}/{model}/{k}/{epsilon}/{rounds}/{sampler}/{block}/{grid}/{repeat}"
+CELL = "{graph}/{method}/{model}/{k}/{epsilon}/{rounds}/{sampler}/{block}/{grid}"
+REPEATS = range(SCALE["repeats"])
 
 
 def no_profiler():
@@ -124,7 +125,7 @@ def cells(item):
     if SCALE["thin"] and experiment["sampler"] == "scan":
         graphs = graphs[:1]  # it tests every edge, which takes a CPU most of a build's time
     return expand(
-        CELL,
+        f"{CELL}/{{repeat}}",
         graph=graphs,
         method=[method for method in experiment["methods"] if ON_GPU or method != "gim-scan"],
         model=experiment["models"],
@@ -134,21 +135,22 @@ def cells(item):
         sampler=experiment["sampler"],
         block=thinned(experiment["block"]),
         grid=thinned(experiment["grid"]),
-        repeat=range(SCALE["repeats"]),
+        repeat=REPEATS,
     )
 
 
 def cell_words(wildcards):
     """Return the command of a run behind a table or figure of gIM, and its options."""
+    asked = ["-k", wildcards.k, "--seed", config["seed"]]
     if wildcards.method == "skim":
-        return "baseline --method skim"
+        return ["baseline", "--method", "skim", *asked]
     # The paper's own kernels draw each edge; their blocks have 32 threads where nothing else is asked for.
     sampler = "scan" if wildcards.method == "gim-scan" else wildcards.sampler
-    shape = f" --block {wildcards.block} --grid {wildcards.grid}" if sampler == "scan" else ""
-    return (
-        f"run --bound imm --min-sets 0 --model {wildcards.model} --epsilon {wildcards.epsilon}"
-        f" --rounds {wildcards.rounds} --sampler {sampler}{shape}"
-    )
+    return [
+        *("run", "--bound", "imm", "--min-sets", "0", "--model", wildcards.model, "--epsilon", wildcards.epsilon),
+        *("--rounds", wildcards.rounds, "--sampler", sampler, *asked),
+        *(["--block", wildcards.block, "--grid", wildcards.grid] if sampler == "scan" else []),
+    ]
 
 
 def where_of_cell(wildcards, threads):

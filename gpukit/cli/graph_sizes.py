@@ -1,0 +1,64 @@
+"""How large the graphs of a configuration are, as far as that is known before they are there, and what they take."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gpukit.cli.configuration import command_options, words
+
+LINE_BYTES = {".gz": 3, "": 4}
+"""The fewest bytes of a line of an edge list, by the end of its name; packed ones have less."""
+
+
+class Size(NamedTuple):
+    """Vertices, and edges in one direction each: an undirected edge is two."""
+
+    vertices: int
+    edges: int
+
+    @property
+    def graph_mb(self) -> int:
+        """MB of a graph in memory with its in-edges and sampling tables, and of its file: 24 B a vertex, 16 an edge."""
+        return (24 * self.vertices + 16 * self.edges) // 10**6
+
+    @property
+    def build_mb(self) -> int:
+        """MB that it takes to build a graph beside its edge list."""
+        from gpukit.graph.memory import UNEQUAL_BYTES, VERTEX_BYTES
+
+        return (VERTEX_BYTES * self.vertices + UNEQUAL_BYTES * self.edges) // 10**6
+
+
+def size_of(entry: Mapping[str, Any], places: Sequence[Path]) -> Size:
+    """Return the size of a graph: by its generator or the catalogue, of another edge list at most what its bytes allow.
+
+    Parameters
+    ----------
+    entry : mapping
+        A checked entry of ``graphs``.
+    places : sequence of Path
+        Folders in which its edge list is looked for; one that is not there counts as nothing.
+    """
+    if entry["generate"]:
+        return _generated(entry["generate"])
+    from gpukit.datasets.catalogue import find_dataset, load_catalogue
+
+    shipped = {one.shipped: one for one in load_catalogue().values() if one.shipped}
+    known = find_dataset(entry["fetch"]) if entry["fetch"] else shipped.get(entry["edges"])
+    if known is not None:
+        return Size(known.n, known.m * (1 + entry["undirected"]))
+    path = next((place / entry["edges"] for place in places if (place / entry["edges"]).is_file()), None)
+    if path is None:
+        return Size(0, 0)
+    lines = path.stat().st_size // LINE_BYTES.get(path.suffix, LINE_BYTES[""])
+    return Size(lines, lines * (1 + entry["undirected"]))
+
+
+def _generated(text: str) -> Size:
+    options = command_options("generate", ["graph", "generate"], words(text, "generate"))
+    n = options.get("vertices") or 1 << options["scale"]
+    edges = (
+        options.get("edges") or options.get("draws") or n * (options.get("attach") or options.get("edge_factor") or 16)
+    )
+    one_way = words(text, "generate")[0] in ("rmat", "er") and not options.get("undirected")
+    return Size(n, edges if one_way else 2 * edges)
