@@ -8,7 +8,8 @@ CELLS = [
     "gk.influence_maximization(club, k=3, seed=1)",
     "frame = pd.read_csv('friends.csv')\nG = gk.from_pandas(frame, 'from', 'to', undirected=True)\n"
     "gk.PageRankIndex(G, seed=1).top_k('ann@example.org', k=3)",
-    "gk.structural_diversity(sp.csr_array(nx.to_scipy_sparse_array(club)), k=1, model='comp', t=3)",
+    "matrix = sp.csr_array(nx.to_scipy_sparse_array(club))\n"
+    "gk.structural_diversity(matrix, k=1, model='comp', t=3, undirected=True)",
     "c = gk.Campaign(G, eta=7, batch=1, seed=1)\nfirst = c.next_batch()\nc.observe(first)\nc.save('campaign.h5')",
     "c = gk.load('campaign.h5', graph=G)\nsecond = c.next_batch()\nc.observe(second)\nthird = c.next_batch()\nc",
 ]
