@@ -25,8 +25,8 @@ demo: $(VENV)/.stamp-demo
 
 # The tests of a file stay together, so that what they share, a whole run of the workflow among it, is made once. The
 # longest files come first: one that is begun last leaves the other cores idle.
-FIRST := tests/workflow
-TESTS := $(FIRST) $(filter-out $(FIRST) tests/cuda_sim tests/gpu,$(patsubst %/,%,$(wildcard tests/*/)))
+LONGEST := $(wildcard tests/workflow/test_*.py) tests/unit/test_ptx.py tests/cli/test_docs_commands.py tests/cli/test_wheel.py
+TESTS := $(LONGEST) $(filter-out $(LONGEST) tests/cuda_sim/% tests/gpu/%,$(wildcard tests/*/test_*.py))
 
 test: QUICK := -m "not long"
 test test-all: $(VENV)/.stamp-dev

@@ -33,6 +33,8 @@ SMALLER = {
     "--worlds 20000 --fresh": "--worlds 500 --fresh",
     "--worlds 1000 --mixgreedy": "--worlds 50 --mixgreedy",
     "-k 50 --method mixgreedy": "-k 2 --method mixgreedy",
+    "-k 100 --out all.parquet": "-k 3 --out all.parquet",
+    "-k 100 --part 1/2 --out all-1.parquet": "-k 3 --part 1/50 --out all-1.parquet",
 }
 """Numbers of what takes longest, and smaller ones that it is tried with."""
 
