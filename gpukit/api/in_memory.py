@@ -139,7 +139,7 @@ def from_scipy(
     >>> import gpukit as gk
     >>> from scipy.sparse import csr_array
     >>> gk.from_scipy(csr_array([[0, 1], [0, 0]]))
-    Graph: 2 vertices, 1 edges, weights wc, directed
+    Graph: 2 vertices, 1 edge, weights wc, directed
     """
     if not hasattr(matrix, "tocoo"):
         raise WrongType(f"a {type(matrix).__name__} is no sparse matrix of SciPy")
@@ -183,7 +183,7 @@ def from_pandas(
     --------
     >>> import gpukit as gk, pandas as pd
     >>> gk.from_pandas(pd.DataFrame({"from": ["ann"], "to": ["bob"]}), "from", "to")
-    Graph: 2 vertices, 1 edges, weights wc, directed
+    Graph: 2 vertices, 1 edge, weights wc, directed
     """
     if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
         raise WrongType(f"a {type(frame).__name__} is no DataFrame of pandas")

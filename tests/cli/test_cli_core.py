@@ -119,7 +119,7 @@ def test_traceback_of_a_defect_of_a_command_without_verbose(monkeypatch, tmp_pat
         (["--nonsense"], "No such option: --nonsense"),
         (["diff", "a"], "Missing argument 'B'; see `gpukit diff --help`"),
         (["verify"], "Missing argument 'FILE'"),
-        (["kpar", "query", "G"], "Missing option '--index': the index by `kpar index`; see `gpukit kpar query --help`"),
+        (["kpar", "all", "G"], "Missing option '--index': the index by `kpar index`; see `gpukit kpar all --help`"),
         (["inspect", "x", "--nonsense"], "No such option: --nonsense"),
         (["diff", "a", "b", "--rtol", "x"], "Invalid value for '--rtol'"),
         (["diff", "a", "b", "--rtol", "-1"], "--rtol is -1.0; [0, 1) is allowed"),

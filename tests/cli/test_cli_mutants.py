@@ -211,7 +211,7 @@ def answer(out: str, file: Path) -> str:
 
 def without_times(value):
     if isinstance(value, dict):
-        kept = {name: item for name, item in value.items() if name not in ("device", "params", "seed")}
+        kept = {name: item for name, item in value.items() if name not in ("device", "params", "seed", "seeds_params")}
         return {name: without_times(item) for name, item in kept.items() if not name.endswith("_s")}
     return [without_times(item) for item in value] if isinstance(value, list) else value
 

@@ -27,7 +27,9 @@ def test_a_hundred_faults(tmp_path: Path) -> None:
 
 def test_every_command_is_struck() -> None:
     """But for `bench counters`, which needs a GPU and NVIDIA's profiler, `report paper`, part of the workflow, what
-    writes the workflow, and `batch`, `demo` and `warm-up`, which run the others.
+    writes the workflow, and `batch`, `demo` and `warm-up`, which run the others. Three of kPAR are more than a command
+    with one output: `all` keeps its batches, and `serve` runs on (both are killed in tests of their own); `update`
+    writes two files, which the harness cannot judge yet.
     """
     from gpukit.cli.app import COMMANDS, _load
 
@@ -38,7 +40,8 @@ def test_every_command_is_struck() -> None:
     known = [name for word, _, _ in COMMANDS for name in names(_load(word), word)]
     lines = TABLE.strip().splitlines()
     missing = [name for name in known if not any(line == name or line.startswith(f"{name} ") for line in lines)]
-    assert set(missing) <= {"batch", "bench counters", "demo", "report paper", "warm-up", "workflow init"}, missing
+    others = {"batch", "bench counters", "demo", "report paper", "warm-up", "workflow init"}
+    assert set(missing) <= others | {"kpar all", "kpar serve", "kpar update"}, missing
 
 
 def test_the_page_shows_the_counts() -> None:

@@ -91,7 +91,10 @@ def test_counters_are_planned_where_there_is_a_profiler(tmp_path, monkeypatch, s
 
 # Of a paper: the lines that show how rivals are planned where there are 32 cores and a GPU, and what is in each.
 RIVALS = {
-    "gim": [("cells/soc-Epinions1/ripples/", "--gpus 0 --threads 16 "), ("/gim-scan/", "--sampler scan --block 32 ")],
+    "gim": [
+        ("cells/soc-Epinions1/ripples/", "--gpus 0 --threads 16 "),
+        ("/gim-scan/", "--sampler scan -k 50 --seed 1 --block 32 "),
+    ],
     "kpar": [
         ("--delta 16 -k 10 --out results/paper/kpar/kpar/DBLP/fora-cpu-10.h5", "--device cpu --gpus 0 --threads 32"),
         ("--out results/paper/kpar/kpar/DBLP/one-thread/index.h5", "--device cpu --gpus 0 --threads 1 "),
