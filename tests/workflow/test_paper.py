@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from gpukit.report.paper_items import ITEMS
+from gpukit.report.tables import KINDS
 
 pytestmark = pytest.mark.timeout(900)  # whole workflows, with other tests beside them
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +67,9 @@ def test_every_scale_plans_every_item(tmp_path, paper, scale):
         assert (f"report paper {paper} {item} " in text) == planned
     assert ("figure-13 is left out: it needs a GPU" in text) == (paper == "merit" and scale != "smoke")
     assert ("evaluate spread" in text) == (paper == "imgpu")
+    (page,) = (line for line in text.splitlines() if " report page " in line)
+    shown = re.findall(r"--table=([^=]+)=", page)
+    assert len(shown) > 3 and set(shown) <= set(KINDS)
     lacking = {"kpar": ["DBLP"], "imgpu": ["Twitter"], "diversity": ["socfb-konect"]}.get(paper, [])
     assert re.findall(r"(\S+) stays a stand-in: ", text) == lacking * (scale == "full")
     assert ("data fetch" in text) == (scale == "full")
