@@ -127,7 +127,7 @@ def write_page(
         lacking=lacking or {},
         repeat=paper_page.command(configuration),
         results=(configuration or {}).get("results", ""),
-        answers=_answers(found),
+        answers={} if "paper" in found else _answers(found),  # who reads a rebuilt paper asks first what held
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
