@@ -11,6 +11,7 @@ last 30 % of the time. Prints one JSON object, and exits with 1 if something was
 """
 
 import argparse
+import atexit
 import contextlib
 import http.client
 import json
@@ -61,6 +62,7 @@ class Server:
         self.process = subprocess.Popen(
             [*self.words, "--port", str(self.port)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        atexit.register(self.process.kill)  # a test that breaks off leaves no server behind
         for line in self.process.stderr:
             if found := re.search(r"serving on http://127\.0\.0\.1:(\d+)", line):
                 self.port = int(found.group(1))

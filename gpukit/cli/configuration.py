@@ -196,7 +196,7 @@ def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
             raise InputError(
                 f"fetch: {dataset.name} cannot be downloaded; get it from {dataset.page} and name it in edges"
             )
-    elif places and not any((place / entry["edges"]).is_file() for place in places):
+    elif places and not find_edges(entry, places):
         raise InputError(f"there is no file {entry['edges']!r}; name an edge list that is there")
 
 
@@ -267,8 +267,13 @@ def _vertices(entry: dict[str, Any], needed: int, places: Sequence[Path]) -> int
         return None if dataset.approximate else dataset.n
     if entry["edges"] in _shipped():
         return _shipped()[entry["edges"]]
-    path = next((place / entry["edges"] for place in places if (place / entry["edges"]).is_file()), None)
+    path = find_edges(entry, places)
     return None if path is None else _listed(path, needed)
+
+
+def find_edges(entry: Mapping[str, Any], places: Sequence[Path]) -> Path | None:
+    """Return where the edge list of a graph is, or None where none of these folders has it."""
+    return next((place / entry["edges"] for place in places if (place / entry["edges"]).is_file()), None)
 
 
 def _listed(path: Path, needed: int) -> int | None:

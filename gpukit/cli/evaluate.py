@@ -269,10 +269,6 @@ def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[lis
         vertices = graph.internal(found.labels.tolist())
     else:
         vertices = graph.of_numbers(found.seeds)
-    if found.rounds is None:
-        return [vertices.tolist()], found.digest, dict(found.params)
-    return (
-        [vertices[found.rounds == t].tolist() for t in range(int(found.rounds.max()) + 1)],
-        found.digest,
-        dict(found.params),
-    )
+    of = found.rounds
+    rounds = [vertices] if of is None else [vertices[of == t] for t in range(int(of.max()) + 1)]
+    return [seeds.tolist() for seeds in rounds], found.digest, dict(found.params)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpukit.cli.configuration import command_options, words
+from gpukit.cli.configuration import command_options, find_edges, words
 
 LINE_BYTES = {".gz": 3, "": 4}
 """The fewest bytes of a line of an edge list, by the end of its name; packed ones have less."""
@@ -47,7 +47,7 @@ def size_of(entry: Mapping[str, Any], places: Sequence[Path]) -> Size:
     known = find_dataset(entry["fetch"]) if entry["fetch"] else shipped.get(entry["edges"])
     if known is not None:
         return Size(known.n, known.m * (1 + entry["undirected"]))
-    path = next((place / entry["edges"] for place in places if (place / entry["edges"]).is_file()), None)
+    path = find_edges(entry, places)
     if path is None:
         return Size(0, 0)
     lines = path.stat().st_size // LINE_BYTES.get(path.suffix, LINE_BYTES[""])
