@@ -152,7 +152,8 @@ def _optimism(problem: Problem, halves: Halves) -> tuple[Decimal, Decimal]:
     """Return the two-fold optimism o of the choices, as a share of what they are worth, and its standard deviation.
 
     A half values the seeds that it chose above those of the other half; were it not for noise, it would do so no more
-    than the other half does the opposite.
+    than the other half does the opposite. Halves that agree may have fallen for the same noise: the deviation is never
+    less than that of choices which differ in an average seed.
     """
     known, size = problem.known, halves.size
     union = list(dict.fromkeys(np.concatenate([one.seeds for one in halves.choices]).tolist()))
@@ -164,7 +165,9 @@ def _optimism(problem: Problem, halves: Halves) -> tuple[Decimal, Decimal]:
         own, others = known.own(mine.seeds), known.own(other.seeds)
         gaps += max(Decimal(0), own - others + known.gamma * (mine.covered - other.hit) / size)
         cross += others + known.gamma * other.hit / size
-        apart += 2 * together[i] - mine.covered - other.hit
+        hits = mine.covered + other.hit
+        a_seed = 0 if problem.unique else hits // len(mine.seeds)
+        apart += max(2 * together[i] - hits, a_seed)
     if cross == 0:
         return Decimal(0), Decimal(0)
     return gaps / cross, 2 * known.gamma * (Decimal(apart) / (4 * size * size)).sqrt() / cross

@@ -121,6 +121,15 @@ def test_what_kept_sets_gain():
     assert wc["soc-Epinions1"][0]["spread"] >= 0.995 * wc["soc-Epinions1"][1]["spread"]
 
 
+def test_no_seed_ends_where_halves_agree_by_chance():
+    """docs/gim.md, the floor of the deviation: seeds 1 and 19 ended 1.9 % lower without it."""
+    graph = imported("soc-Epinions1")
+    assert (
+        len({frozenset(maximise(graph, Params(k=5, epsilon=0.1, seed=seed)).seeds.tolist()) for seed in (0, 1, 19)})
+        == 1
+    )
+
+
 def test_no_certificate_was_untrue():
     found = record("gim-certificates")
     assert found["untrue"] == 0 and found["runs"] == sum(one["runs"] for one in found["settings"].values()) >= 5000

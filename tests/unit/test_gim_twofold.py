@@ -44,10 +44,11 @@ def halves_of(graph, params, size):
     return problem, twofold.Halves(sets, choices)
 
 
+@pytest.mark.parametrize(("k", "size", "agree"), [(4, 300, False), (12, 40, False), (1, 3000, True)])
 @pytest.mark.parametrize("sets", ["kept", "plain"])
-def test_optimism_is_that_of_plain_counting(random_graph, sets):
+def test_optimism_is_that_of_plain_counting(random_graph, sets, k, size, agree):
     graph = random_graph(60, 240, 3)
-    problem, halves = halves_of(graph, Params(k=4, sets=sets), 300)
+    problem, halves = halves_of(graph, Params(k=k, sets=sets), size)
     exported = []
     for one in halves.sets:
         offsets, members = one.export()
@@ -57,14 +58,17 @@ def test_optimism_is_that_of_plain_counting(random_graph, sets):
 
     def value(i, chosen):
         known = problem.known.own(np.array(sorted(chosen)))
-        return known + gamma * sum(bool(one & chosen) for one in exported[i]) / 300
+        return known + gamma * sum(bool(one & chosen) for one in exported[i]) / size
 
     across = (value(1, seeds[0]) + value(0, seeds[1])) / 2
     gaps = [max(Decimal(0), value(i, seeds[i]) - value(i, seeds[1 - i])) for i in (0, 1)]
-    apart = sum(bool(one & seeds[0]) != bool(one & seeds[1]) for half in exported for one in half) / 600
+    apart = [sum(bool(one & seeds[0]) != bool(one & seeds[1]) for one in half) for half in exported]
+    a_seed = [sum(bool(one & chosen) for one in half for chosen in seeds) // k for half in exported]
+    assert (seeds[0] == seeds[1]) == agree and (max(apart) < min(a_seed)) == (k < 12)
     found, error = twofold._optimism(problem, halves)
-    assert seeds[0] != seeds[1] and float(found) == pytest.approx(float(sum(gaps) / 2 / across))
-    assert float(error) == pytest.approx(float(gamma) * (apart / 600) ** 0.5 / float(across))
+    assert float(found) == pytest.approx(float(sum(gaps) / 2 / across))
+    share = sum(map(max, apart, a_seed)) / (2 * size)
+    assert float(error) == pytest.approx(float(gamma) * (share / (2 * size)) ** 0.5 / float(across))
 
 
 def test_sizes_and_failures_are_those_of_the_page(random_graph):
