@@ -261,7 +261,8 @@ def table(cells: dict[str, dict[str, Any]]) -> str:
             if (cell["gim"].get("optimism") or 0) > settings.GIM_OPTIMISM:
                 warned.append(name)
             mark = "*" * any("left_out" in one for one in cell.values())
-            row.append(f"{cell['gim']['spread']:,.1f} ({-100 * losses[name]:+.2f} %, {best}){mark}")
+            gain = f"{-100 * losses[name]:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00").replace("-", "−")
+            row.append(f"{cell['gim']['spread']:,.1f} ({gain} %, {best}){mark}")
         if any(row):
             lines.append(f"| {graph} | {weights}{' LT' if model == 'lt' else ''} | " + " | ".join(row) + " |")
     worst = max(losses, key=losses.__getitem__, default="")
