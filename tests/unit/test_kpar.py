@@ -1,6 +1,7 @@
 """kPAR: constants, ranking, index and queries against dense solves, networkx and a plain Python version."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from threading import Barrier, get_ident
@@ -18,6 +19,7 @@ from gpukit.kpar.bounds import take_top
 from gpukit.kpar.index import walk_counts
 from gpukit.kpar.paper import baselines
 from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
+from gpukit.kpar.paper.query import printed_bounds
 from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import NEVER, ONE, PATIENCE, Constants
 from gpukit.kpar.threads import over_threads
@@ -403,6 +405,20 @@ def test_last_resort_and_printed_bounds_are_close_to_the_truth(graph, prepared):
     assert all(total <= ONE for total in sums) and ONE in sums, "walks of the last resort lose mass"
     printed = watched(prepared, sources, 50, printed=True)
     assert answers(printed) != answers(query(prepared, sources, 50)) and judged(printed).precision > 0.8
+
+
+def test_the_printed_bound_passes_over_the_hubs_of_the_index(graph, prepared):
+    index, constants = prepared.index, prepared.constants
+    schedule = prepared.schedule(50, False, short=False, patient=False)[0]
+    # No hub among 300 vertices by 8ψ: those of a list take its place.
+    hubs = np.argsort(index.arrivals)[-5:].astype(np.int32)
+    bounds = {len(some): printed_bounds(constants, schedule, replace(index, hubs=some)) for some in (hubs, hubs[:0])}
+    most = {5: np.sort(index.arrivals)[-6], 0: index.arrivals.max()}
+    for count, found in bounds.items():
+        expected = [one.delta / 2 + one.rho / ONE * int(most[count]) for one in schedule]
+        assert found[:, 1].tolist() == expected
+    stored = prepare(graph, seed=3, hubs=True).index
+    assert np.array_equal(*(printed_bounds(constants, schedule, one) for one in (stored, index)))
 
 
 def test_bench_names_the_threads_that_had_queries(graph):

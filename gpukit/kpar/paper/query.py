@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpukit.kpar.index import Index, hubs_of
 from gpukit.kpar.problem import CONTEXT, ONE, Constants, Result, Sources, Step, check_k
 from gpukit.kpar.query import Prepared, answer_batch
 
@@ -51,7 +52,7 @@ def query(
 
     check_k(k, prepared.graph.n)
     schedule = prepared.schedule(k, to_end, short=resort, patient=not (printed or resort))
-    test = printed_bounds(prepared.constants, schedule[0], prepared.index.arrivals) if printed else np.empty((0, 2))
+    test = printed_bounds(prepared.constants, schedule[0], prepared.index) if printed else np.empty((0, 2))
     worth = walk_worth(prepared.constants) if resort else 0
 
     def answer(*given: Any) -> None:
@@ -69,13 +70,14 @@ def walk_worth(constants: Constants) -> int:
         return int(ONE * e * e * constants.delta_min / (4 * (e / 3 + 2) * constants.log_term))
 
 
-def printed_bounds(constants: Constants, schedule: list[Step], arrivals: np.ndarray) -> np.ndarray:
+def printed_bounds(constants: Constants, schedule: list[Step], index: Index) -> np.ndarray:
     """Return (steps, 2) float64 for the printed stop test: the constant of (12), and the bound (11).
 
-    ``arrivals`` is ω_I; vertices where more than 8ψ walks end (H) count as processed.
+    Vertices of H, where more than 8ψ walks end, count as processed; an index with the list is not searched for them.
     """
     e = constants.params.epsilon
-    others = int(arrivals[arrivals <= constants.hub_threshold()].max(initial=0))
+    hubs = index.hubs if index.hubs is not None else hubs_of(index.arrivals, constants)
+    others = int(np.delete(index.arrivals, hubs).max(initial=0))
     top, delta_min = 2 * e / 3 + 2, float(constants.delta_min)
     return np.array(
         [(top / (e * e * math.sqrt(one.delta * delta_min)), one.delta / 2 + one.rho / ONE * others) for one in schedule]
