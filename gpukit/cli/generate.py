@@ -66,6 +66,9 @@ def rmat(
     b: Annotated[float, option("-b", "Probability of the upper right quadrant.")] = 0.19,
     c: Annotated[float, option("-c", "Probability of the lower left quadrant.")] = 0.19,
     undirected: BothWaysOption = False,
+    no_dangling: Annotated[
+        bool, option("--no-dangling", "Give each vertex an out-edge first; of an undirected graph, an edge.")
+    ] = False,
     built: Built,
 ) -> None:
     """R-MAT, as in Graph500: a skewed graph without clustering."""
@@ -75,6 +78,8 @@ def rmat(
         raise UsageError("--edges, --draws and --edge-factor exclude each other; give one")
     options: dict[str, Any] = {"scale": scale, "vertices": vertices, "a": a, "b": b, "c": c, "undirected": undirected}
     options |= given or {"edge_factor": 16.0}
+    if no_dangling:
+        options["no_dangling"] = True
     _generate(run, "rmat", built, **options)
 
 

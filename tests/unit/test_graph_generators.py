@@ -19,17 +19,26 @@ CASES = {
     "rmat": {"scale": 9, "edge_factor": 8},
     "rmat edges": {"model": "rmat", "vertices": 700, "edges": 5000},
     "rmat undirected": {"model": "rmat", "vertices": 700, "edges": 5000, "undirected": True},
+    "rmat no dangling": {"model": "rmat", "vertices": 700, "edges": 5000, "no_dangling": True},
+    "rmat no dangling undirected": {
+        "model": "rmat",
+        "vertices": 700,
+        "edges": 5000,
+        "no_dangling": True,
+        "undirected": True,
+    },
     "er": {"vertices": 300, "edges": 5000},
     "er undirected": {"model": "er", "vertices": 300, "edges": 5000, "undirected": True},
     "ba": {"vertices": 500, "attach": 4},
     "holme_kim": {"vertices": 500, "attach": 4, "triad": 0.7},
     "affiliation": {"vertices": 1000, "edges": 6000, "triangles": 4000},
 }
-UNDIRECTED = ("rmat undirected", "er undirected", "ba", "holme_kim", "affiliation")
+UNDIRECTED = ("rmat undirected", "rmat no dangling undirected", "er undirected", "ba", "holme_kim", "affiliation")
 
 GOLDEN = {
     "rmat": "1c1cbc49e0f1206f",
     "rmat edges": "146052fb081f305a",
+    "rmat no dangling": "27080b64feac8061",
     "er": "14b09d6911e119fb",
     "ba": "f023e9eefd1265e7",
     "holme_kim": "706a444557d7ed25",
@@ -81,7 +90,7 @@ def test_numbers_of_edges():
 def test_golden_values():
     """A change of these changes every published result that used a generated graph."""
     found = {}
-    for case in ("rmat", "rmat edges", "er", "ba", "holme_kim", "affiliation"):
+    for case in ("rmat", "rmat edges", "rmat no dangling", "er", "ba", "holme_kim", "affiliation"):
         u, v, _ = make(case)
         found[case] = hashlib.sha256(np.stack((u, v)).astype("<i4").tobytes()).hexdigest()[:16]
     assert found == GOLDEN
@@ -151,6 +160,24 @@ def test_rmat_edges_are_the_first_distinct_draws():
     expected = list(dict.fromkeys(p for p in pairs(u, v) if p[0] != p[1]))[:900]
     u, v, _ = generators.rmat(vertices=100, edges=900, seed=7)
     assert pairs(u, v) == sorted(expected)
+
+
+def test_rmat_without_dangling_vertices_is_first_edges_and_then_draws():
+    given = {"vertices": 100, "a": 0.5, "b": 0.1, "c": 0.3}
+    u, v, n = generators.rmat(edges=900, seed=7, no_dangling=True, **given)
+    assert len(u) == 900 and set(u.tolist()) == set(range(n))
+    plain = generators.rmat(edges=800, seed=7, **given)
+    assert set(pairs(*plain[:2])) < set(pairs(u, v))
+    # The heads of the first edges have the law of columns, here 0.8 in the left half at every level.
+    u, v, n = generators.rmat(vertices=2**15, edges=2**15, seed=3, a=0.5, b=0.1, c=0.3, no_dangling=True)
+    assert pairs(u, v) == list(zip(range(n), v.tolist(), strict=True))
+    for level in range(15):
+        assert abs((v >> level & 1 == 0).mean() - 0.8) < 0.012
+    u, v, n = generators.rmat(vertices=50, edges=60, seed=1, undirected=True, no_dangling=True)
+    assert len(u) == 60 and np.all(u < v) and len(np.union1d(u, v)) == n
+    # Columns that know vertex 0 alone leave it the next one.
+    u, v, _ = generators.rmat(vertices=4, edges=4, a=0.7, b=0, c=0.3, no_dangling=True)
+    assert pairs(u, v) == [(0, 1), (1, 0), (2, 0), (3, 0)]
 
 
 def test_a_small_reference_rmat_has_the_density_of_the_large_one():
@@ -292,6 +319,8 @@ def test_power_laws_do_not_depend_on_the_decimal_context():
         ("rmat", {"scale": 4, "b": -0.1}, "negative"),
         ("rmat", {"scale": 4, "draws": 0}, "0 draws"),
         ("rmat", {"vertices": 10, "edges": 50}, "use er"),
+        ("rmat", {"vertices": 10, "no_dangling": True}, "give edges"),
+        ("rmat", {"vertices": 10, "edges": 9, "no_dangling": True}, "give 10 or more"),
         ("rmat", {"vertices": 1}, "1 vertices"),
         ("er", {"vertices": 3, "edges": 7}, "7 edges on 3 vertices; 1 … 6"),
         ("er", {"vertices": 3, "edges": 4, "undirected": True}, "4 edges on 3 vertices; 1 … 3"),

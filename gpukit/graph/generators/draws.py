@@ -11,8 +11,8 @@ from gpukit.errors import UsageError
 from gpukit.graph.memory import DRAW_BYTES, check_drawing
 
 # One round of the tag for each use, so that no two generators meet the same words.
-TAG_RMAT, TAG_ER, TAG_ATTACHMENT, TAG_COMMUNITY, TAG_COIN, TAG_BACKGROUND, TAG_WEIGHT = (
-    stream_tag(Stream.GENERATOR, use) for use in range(7)
+TAG_RMAT, TAG_ER, TAG_ATTACHMENT, TAG_COMMUNITY, TAG_COIN, TAG_BACKGROUND, TAG_WEIGHT, TAG_FIRST = (
+    stream_tag(Stream.GENERATOR, use) for use in range(8)
 )
 MAX_ROUNDS = 200
 

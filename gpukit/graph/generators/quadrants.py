@@ -9,10 +9,11 @@ from numba import prange, uint64
 from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4
 from gpukit.errors import UsageError
-from gpukit.graph.generators.draws import TAG_RMAT, canonical, check_size, first_distinct, unpack
+from gpukit.graph.generators.draws import TAG_FIRST, TAG_RMAT, canonical, check_size, first_distinct, unpack
 from gpukit.graph.memory import DRAW_BYTES, check_drawing
 
 BLOCK = 512
+ATTEMPTS = 200
 
 
 def rmat(
@@ -27,6 +28,7 @@ def rmat(
     draws: int | None = None,
     edges: int | None = None,
     undirected: bool = False,
+    no_dangling: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Draw an R-MAT graph: each edge descends into one quadrant of the adjacency matrix a level, by one 32-bit word.
 
@@ -48,6 +50,8 @@ def rmat(
         Draw until there are this many distinct edges without loops, instead of ``edge_factor``.
     undirected : bool
         Whether (u, v) and (v, u) are the same edge for ``edges``.
+    no_dangling : bool
+        Whether each vertex first gets an edge, its head by the law of columns; the rest of ``edges`` is drawn as ever.
 
     Returns
     -------
@@ -71,6 +75,8 @@ def rmat(
         raise UsageError(f"R-MAT with {edges} of {possible} possible edges would draw for too long; use er")
     if not 1 <= count < 2**40:
         raise UsageError(f"R-MAT with {count} draws; 1 … 2**40 are possible")
+    if no_dangling and edges is None:
+        raise UsageError("R-MAT without dangling vertices has a number of edges; give edges")
     levels = (n - 1).bit_length()
     limits = np.array([int(x * 2**32 + 0.5) for x in (a, a + b, a + b + c)], np.uint64)
 
@@ -81,7 +87,14 @@ def rmat(
         check_drawing(f"{count:,} draws", DRAW_BYTES // 2 * count)
         keys = draw(0, count)
     else:
-        keys = first_distinct(lambda first, number: canonical(draw(first, number), undirected), edges)
+        kept = None
+        if no_dangling:
+            check_drawing(f"a first edge of {n:,} vertices", DRAW_BYTES * n)
+            leaving = _first_edges(np.uint64(seed), np.uint64(n), levels, limits, TAG_FIRST)
+            kept = np.unique(canonical(leaving, undirected))
+            if edges < len(kept):
+                raise UsageError(f"R-MAT with {edges} edges leaves vertices dangling; give {len(kept)} or more")
+        keys = first_distinct(lambda first, number: canonical(draw(first, number), undirected), edges, kept)
     return *unpack(keys), n
 
 
@@ -128,4 +141,25 @@ def _draw(seed, first, number, n, levels, limits, tag):
                     v[i] = (v[i] << uint64(take)) | right
                 attempt += 1
             keys[start + i] = np.int64(u[i] << uint64(32) | v[i])
+    return keys
+
+
+@njit(parallel=True)
+def _first_edges(seed, n, levels, limits, tag):
+    """Return v << 32 | w (int64) for each vertex v: w by the columns of an R-MAT draw that is keyed by v, and not v."""
+    keys = np.empty(n, np.int64)
+    calls = (levels + 3) // 4
+    for v in prange(n):
+        w = uint64(v)
+        attempt = 0
+        while (w == uint64(v) or w >= n) and attempt < ATTEMPTS:
+            w = uint64(0)
+            for call in range(calls):
+                take = min(4, levels - 4 * call)
+                _, right = _descend(seed, tag, v, attempt * calls + call, take, limits)
+                w = (w << uint64(take)) | right
+            attempt += 1
+        if w == uint64(v) or w >= n:  # a law of columns with hardly any other vertex
+            w = (uint64(v) + uint64(1)) % n
+        keys[v] = np.int64(uint64(v) << uint64(32) | w)
     return keys
