@@ -34,9 +34,9 @@ KPAR_EPSILON = 0.5
 KPAR_K = 100
 Depth = Literal["auto", "refined", "end", "walks"]
 """How far a query goes."""
-CPU_DEPTHS = ("refined", "walks")
+CPU_DEPTHS = ("walks",)
 """Depths that only the CPU can do."""
-ON_CPU = "--bounds printed, --depth refined and --depth walks run on the CPU; use --device cpu"
+ON_CPU = "--bounds printed and --depth walks run on the CPU; use --device cpu"
 
 # merit.Params
 Update = Literal["coupled", "paper", "regenerate"]

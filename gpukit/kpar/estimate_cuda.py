@@ -41,14 +41,15 @@ def propose(size, k, met, walks, slot, threshold, team, phase, turn):
 def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, tiled, team, phase):
     """Write the candidates' reserves and what walks carry to them to ``scores``; all threads of the team.
 
-    ``sizes`` are the numbers of candidates and of carriers. The walks are those of the carriers in ``frontier`` where
-    ``forward``, listing in ``upcoming`` where they end, and those in the candidates' start lists otherwise. Without a
-    ``least_reserve`` the candidates are found here: all with a score.
+    What walks carry forward stays in ``walked`` (:func:`forget_walked`). ``sizes`` are the numbers of candidates and of
+    carriers. The walks are those of the carriers in ``frontier`` where ``forward``, listing in ``upcoming`` where they
+    end, and those in the candidates' start lists otherwise. Without a ``least_reserve`` the candidates are found here:
+    all with a score.
 
     Returns
     -------
-    count, phase
-        The number of candidates and the new phase.
+    count, reached, phase
+        The number of candidates, how many vertices ``upcoming`` lists whose ``walked`` is not zero, the new phase.
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     count, carriers = sizes
@@ -76,6 +77,7 @@ def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, 
     else:
         add_starts(items, size, whole, begin, walks, slot, tiled, team, team.memory.pool)
     phase = team_barrier(team, phase)
+    reached = int64(0)
     if forward:
         reached = team.control[at + sweeps.ENDS]
         if least_reserve == 0:
@@ -88,8 +90,13 @@ def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, 
             slot.scores[j] = slot.reserve[slot.candidates[j]] + slot.walked[slot.candidates[j]]
             j += members
         phase = team_barrier(team, phase)
-        j = rank
-        while j < reached:
-            slot.walked[slot.upcoming[j]] = 0
-            j += members
-    return count, phase
+    return count, reached, phase
+
+
+@cuda.jit(device=True)
+def forget_walked(reached, slot, team):
+    """Set ``walked`` of the vertices that ``upcoming`` lists to zero again."""
+    j = team.block * cuda.blockDim.x + cuda.threadIdx.x
+    while j < reached:
+        slot.walked[slot.upcoming[j]] = 0
+        j += team.blocks * cuda.blockDim.x

@@ -79,3 +79,19 @@ class Threshold(NamedTuple):
 
     rho: Any
     walks_max: Any
+
+
+class Stopped(NamedTuple):
+    """Where a query stopped.
+
+    The step; candidates, and e₀; edges pushed along; whether the step was the last one whatever the test says, and
+    whether nothing is left to walks; whether what they bring was found forward, and so is in ``walked``.
+    """
+
+    step: Any
+    count: Any
+    least_reserve: Any
+    worked: Any
+    final: Any
+    exact: Any
+    forward: Any

@@ -14,10 +14,11 @@ from gpukit.device.select import simulated
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
 from gpukit.kpar import push_cuda, query_cuda, select_cuda, team_cuda
-from gpukit.kpar.groups import Asked, Edges, Walks
+from gpukit.kpar.groups import NOWHERE, Asked, Edges, Tails, Walks
 from gpukit.kpar.index import Index, light_index
 from gpukit.kpar.index_cuda import forward_rows
-from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.rows_cuda import transposed
 from gpukit.kpar.team_cuda import TOGETHER
 from gpukit.kpar.together_cuda import Space as TeamSpace
 
@@ -165,8 +166,9 @@ class CudaPrepared:
 
     Attributes
     ----------
+    graph : Graph
     index : Index
-        Its arrays in host or device memory.
+        Their arrays in host or device memory.
     constants : Constants
     gpu : int
         CUDA device number.
@@ -177,8 +179,11 @@ class CudaPrepared:
         Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
     schedules : dict
         Schedules, with ρ, coefficients of the bounds and patience on the device, by k and depth.
+    made : dict of Tails
+        The in-edges on the device: none under ``nowhere``, and under ``in`` once an answer was refined.
     """
 
+    graph: Graph
     index: Index
     constants: Constants
     gpu: int
@@ -186,6 +191,7 @@ class CudaPrepared:
     space: Space
     light: bool
     schedules: dict[tuple[int, bool], tuple[list[Step], tuple[Buffer, ...]]] = field(default_factory=dict, repr=False)
+    made: dict[str, Tails] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
@@ -224,7 +230,7 @@ class CudaPrepared:
             order = xp.argsort(-arrays["arrivals"].array, kind="stable")
             arrays["by_arrivals"] = Buffer(order.astype(np.int32))
             constants = Constants.of(graph.n, graph.m, index.params)
-            return cls(index, constants, gpu, arrays, Space(graph.n, graph.m), light)
+            return cls(graph, index, constants, gpu, arrays, Space(graph.n, graph.m), light)
 
     def query(
         self,
@@ -232,20 +238,28 @@ class CudaPrepared:
         k: int,
         *,
         to_end: bool = False,
+        refine: bool = False,
         shape: Shape | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Result:
-        """Answer a batch of queries; arguments, result and errors are those of :func:`gpukit.kpar.query.query`."""
+        """Answer a batch of queries; arguments, result and errors are those of :func:`gpukit.kpar.query.query`.
+
+        Raises
+        ------
+        DeviceError
+            If a refined answer needs in-edges and they do not fit.
+        """
         check_k(k, self.constants.n)
         with on_gpu(self.gpu):
             schedule, per_step = self._schedule(k, to_end)
-            width = 2 + len(schedule) * len(TRACE) + 2 * k
+            into = self._tails(refine)
+            width = 2 + len(schedule) * len(TRACE) + (3 if refine else 2) * k
             rows, shape = np.empty((len(sources), width), np.int64), shape or Shape()
             for first, last in self.space.launches(len(sources), width, shape):
-                rows[first:last] = self._launch(sources, first, last, k, per_step, shape, width)
+                rows[first:last] = self._launch(sources, first, last, k, into, per_step, shape, width)
                 if progress is not None:
                     progress(last, len(sources))
-        return _unpacked(rows, k, schedule)
+        return _unpacked(rows, k, schedule, refine)
 
     def _schedule(self, k: int, to_end: bool) -> tuple[list[Step], tuple]:
         """Return the schedule, and ρ, coefficients of the bounds and patience on the device."""
@@ -255,8 +269,26 @@ class CudaPrepared:
         steps, buffers = self.schedules[k, to_end]
         return steps, tuple(buffer.view for buffer in buffers)
 
+    def _tails(self, refine: bool) -> Tails:
+        """Return the in-edges as Buffers, made once, or none; raises DeviceError if they do not fit."""
+        name = "in" if refine else "nowhere"
+        if name not in self.made:
+            self.made[name] = Tails._make(Buffer(array) for array in (self._in_edges() if refine else NOWHERE))
+        return self.made[name]
+
+    def _in_edges(self) -> Tails:
+        """Return :class:`Tails` as arrays on the device."""
+        n, m = self.graph.n, self.graph.m
+        if xp is not np:
+            needs = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}
+            check_budget(needs, free_memory(), f"GPU {self.gpu}", "use --device cpu, or another --depth")
+        begin, tails = transposed(self.graph)
+        sums = xp.zeros(m + 1, np.int64)
+        sums[1:] = xp.cumsum(self.arrays["arrivals"].array[tails])
+        return Tails(begin, tails, xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE)
+
     def _launch(
-        self, sources: Sources, first: int, last: int, k: int, per_step: tuple, shape: Shape, width: int
+        self, sources: Sources, first: int, last: int, k: int, into: Tails, per_step: tuple, shape: Shape, width: int
     ) -> np.ndarray:
         queries, index, a = last - first, self.index, self.arrays
         source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
@@ -265,14 +297,16 @@ class CudaPrepared:
         rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
         walks = Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK)))
         asked = Asked._make((k, *per_step, float(self.constants.delta_min), index.params.epsilon))
+        tails = Tails._make(buffer.view for buffer in into)
         ways = push_cuda.Ways(COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate)
 
         def arguments(blocks: int, together: int, space: TeamSpace) -> tuple:
-            return edges, walks, source, queries, blocks, together, asked, ways, space, out.view
+            return edges, walks, tails, source, queries, blocks, together, asked, ways, space, out.view
 
         if self.light or not shape.tiled_estimate:
             shape = replace(shape, together=1)
-        size, given = self.space.spread(query_cuda.answer, arguments, queries, k, shape)
+        places = k + CONTENDERS // 2 if len(into.begin) > 0 else k
+        size, given = self.space.spread(query_cuda.answer, arguments, queries, places, shape)
         launch(query_cuda.answer, *size, *given)
         return out.host()
 
@@ -282,9 +316,11 @@ def _missing(arrays: dict) -> int:
     return sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
 
 
-def _unpacked(rows: np.ndarray, k: int, schedule: list) -> Result:
+def _unpacked(rows: np.ndarray, k: int, schedule: list, refined: bool) -> Result:
     """Return the result that the kernel's rows hold."""
     end = 2 + len(schedule) * len(TRACE)
     traces = rows[:, 2:end].reshape(len(rows), len(schedule), len(TRACE))
     steps = rows[:, 1].astype(np.int32)
-    return Result.of_rows(rows[:, 0], rows[:, end + k :], rows[:, end : end + k], steps, traces, schedule)
+    scores, nodes = rows[:, end : end + k], rows[:, end + k : end + 2 * k]
+    certain = rows[:, end + 2 * k :] if refined else None
+    return Result.of_rows(rows[:, 0], nodes, scores, steps, traces, schedule, certain)

@@ -199,16 +199,6 @@ class Constants:
             return Step(float(delta), int(rho * ONE), upper, lower, patience)
 
 
-def refine_budget(worked, k):
-    """Return how many edges the second look of a query may take that has pushed along ``worked`` of them.
-
-    Half as many again up to k = 20, a tenth from k = 100 on. Compiled for the CPU and for GPUs.
-    """
-    if k <= 20:
-        return worked // 2
-    return max(worked * 10 // k, worked // 10)
-
-
 def begins(lengths: "np.ndarray | Sequence[int]") -> np.ndarray:
     """Return where each of several stretches begins that lie end to end, and where the last one ends (int64)."""
     places = np.zeros(len(lengths) + 1, np.int64)

@@ -12,9 +12,9 @@ from numba import int64, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import largest_first, refused_at, take_top
-from gpukit.kpar.groups import NOWHERE, Threshold
+from gpukit.kpar.groups import NOWHERE, Stopped, Threshold
 from gpukit.kpar.problem import CONTENDERS, ONE
-from gpukit.kpar.refine_cpu import Stopped, settle
+from gpukit.kpar.refine_cpu import settle
 from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
 
 ABSORBS = 1 << 52

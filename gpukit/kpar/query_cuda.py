@@ -11,10 +11,11 @@ from numba import cuda, int32, int64, types
 from gpukit.device.compiled import kernel
 from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import team_cuda as teams
-from gpukit.kpar.estimate_cuda import estimate, propose
-from gpukit.kpar.groups import Asked, Edges, Threshold, Walks
+from gpukit.kpar.estimate_cuda import estimate, forget_walked, propose
+from gpukit.kpar.groups import Asked, Edges, Stopped, Tails, Threshold, Walks
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.push_cuda import Ways, push
+from gpukit.kpar.refine_cuda import settle
 from gpukit.kpar.select_cuda import IDS, KEYS
 from gpukit.kpar.stop_cuda import refused_at
 from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, STAGE
@@ -62,13 +63,15 @@ def leave_clean(span, dense, slot, team):
 
 # whole: the loop over rounds of algorithm 3; what is left shares a dozen values that change in every phase
 @kernel(max_registers=REGISTERS)
-def answer(edges, walks, sources, queries, blocks, together, asked, ways, space, out):
+def answer(edges, walks, into, sources, queries, blocks, together, asked, ways, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
     Parameters
     ----------
     edges, walks, asked
         As in :func:`gpukit.kpar.query_cpu.answer`.
+    into : gpukit.kpar.groups.Tails
+        The in-edges, by which answers are refined; empty where they are not to be.
     sources : int64 array
         The queries, packed: where each begins and where the last one ends (counted from the first vertex), then all
         vertices, then their mass.
@@ -81,11 +84,12 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
         How frontiers are collected, and whether rows are split into tiles; otherwise a thread takes a whole row.
     space : Space
         ``long``, int64 (teams * together, LONG_ROWS, n), is zero at the start and at the end in its first four rows;
-        ``short`` is int32 (teams * together, SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k);
+        ``short`` is int32 (teams * together, SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or
+        k + CONTENDERS / 2 with ``into``);
         ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries taken; ``quads``
         int64 (teams, n * together), not read where ``together`` is 1.
-    out : int64 array, shape (queries, 2 + steps * TRACED + 2 k)
-        Receives length, number of steps, the trace, scores and vertices of each answer.
+    out : int64 array, shape (queries, 2 + steps * TRACED + 2 k), or 3 k with ``into``
+        Receives length, number of steps, the trace, scores, vertices and which are certain of each answer.
 
     Notes
     -----
@@ -125,11 +129,12 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
         own = number * together + place
         residue, reserve = long[own, teams.RESIDUE], long[own, teams.RESERVE]
         unit, walked = long[own, teams.UNIT], long[own, teams.WALKED]
-        scores, limits, spare = long[own, teams.SCORES], long[own, teams.LIMITS], long[own, teams.SPARE]
+        scores, limits = long[own, teams.SCORES], long[own, teams.LIMITS]
+        spare, room = long[own, teams.SPARE], long[own, teams.ROOM]
         touched, candidates = short[own, teams.TOUCHED], short[own, teams.CANDIDATES]
         frontier, upcoming = short[own, teams.FRONTIER], short[own, teams.UPCOMING]
         slot = teams.Slot(
-            residue, reserve, unit, walked, scores, limits, spare, touched, candidates, frontier, upcoming
+            residue, reserve, unit, walked, scores, limits, spare, room, touched, candidates, frontier, upcoming
         )
         if fresh:
             # Lines 2 to 5 of algorithm 3: the sources have all mass, and are the first frontier.
@@ -145,18 +150,18 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
             count_met = size = begin(q, sources, queries, slot, team)
             phase = teams.team_barrier(team, phase)
             listed, dense, span = True, False, count_met
-            count, least_reserve, step, worked, final = int64(0), int64(0), int64(0), int64(0), False
+            count, least_reserve, step, worked, exact = int64(0), int64(0), int64(0), int64(0), False
         else:
             if resumed == 0:
                 phase = gather_together(space, number, waiting, edges.one_minus_alpha, walks, team, phase)
             resumed += 1
-            q, count_met, listed, count, least_reserve, step, worked, final = resume(team, place)
+            q, count_met, listed, count, least_reserve, step, worked, exact = resume(team, place)
             dense = not listed or count_met > n >> 3
             span = n if dense else count_met
-        scored, waits, refused = not fresh, False, int64(-1)
+        scored, waits, refused, forward, reached = not fresh, False, int64(-1), False, int64(0)
         while refused != 0:
             row = 2 + step * TRACED
-            tested = True
+            tested, final = True, exact or step == steps - 1
             if not scored:
                 threshold = Threshold(asked.rhos[step], int64(ONE) // asked.rhos[step])
                 # Line 26: the frontier under the new thresholds.
@@ -178,10 +183,11 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
                 phase = teams.team_barrier(team, phase)
                 carriers, large = control[at + lists.CARRIERS], control[at + lists.LARGE]
                 forward_cost, seen = control[at + lists.FORWARD_ENTRIES], control[at + lists.SEEN]
-                final = control[at + lists.RESIDUE_LEFT] == 0 or step == steps - 1
+                exact = control[at + lists.RESIDUE_LEFT] == 0
+                final = exact or step == steps - 1
                 worked += pushed_along
                 tested = final or worked >= asked.patience[step]
-                count, entries, forward = int64(0), int64(0), False
+                count, entries, reached, forward = int64(0), int64(0), int64(0), False
                 # Line 8: whoever is no candidate is not among the k best.
                 if tested:
                     least_reserve, count, entries, phase, turn = propose(
@@ -198,7 +204,7 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
                     break
                 # Lines 9 to 13: the candidates' scores.
                 if tested:
-                    count, phase = estimate(
+                    count, reached, phase = estimate(
                         forward, least_reserve, (count, carriers), teams.Met(span, dense), edges, walks, slot,
                         threshold, ways.tiled_estimate, team, phase,
                     )  # fmt: skip
@@ -208,13 +214,20 @@ def answer(edges, walks, sources, queries, blocks, together, asked, ways, space,
                 refused, phase, turn = refused_at(
                     step, final, count, least_reserve, slot, asked, space.top[number], team, phase, turn
                 )
+                if refused == 0 and count > 0 and len(into.begin) > 0:
+                    phase, turn = settle(
+                        Stopped(step, count, least_reserve, worked, final, exact, forward), edges, walks, into, asked,
+                        slot, space.top[number], ways.tiled_estimate, out[q, 2 + steps * TRACED + 2 * asked.k :], team,
+                        phase, turn,
+                    )  # fmt: skip
+                forget_walked(reached, slot, team)
             if rank == 0:
                 out[q, row + 5], out[q, row + 8] = count, refused
             step += 1
             scored = False
         if waits:
             if rank == 0:
-                suspend(team, place, Progress(q, count_met, listed, count, least_reserve, step, worked, final))
+                suspend(team, place, Progress(q, count_met, listed, count, least_reserve, step, worked, exact))
             waiting += 1
             continue
         length = min(int64(asked.k), count)
@@ -242,6 +255,7 @@ KERNELS = {
             types.NamedTuple(
                 (_i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int), Walks
             ),
+            types.NamedTuple((_i64, _i32, _i64), Tails),
             _i64, _int, _int, _int,
             types.NamedTuple((_int, _i64, numba.float64[:, ::1], _i64, _float, _float), Asked),
             types.NamedTuple((_int, _flag, _flag), Ways),

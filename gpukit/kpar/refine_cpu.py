@@ -15,26 +15,8 @@ from numba import int64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import UNIT, lower_bound, sort_falling, take_top, upper_bound
-from gpukit.kpar.problem import CONTENDERS, ONE, WALKS_AN_EDGE, refine_budget
-from gpukit.kpar.rule import brought, over_alpha, passed_on
-
-_budget = njit(refine_budget)
-
-
-class Stopped(NamedTuple):
-    """Where a query stopped.
-
-    The step; candidates, and e₀; edges pushed along; whether the step was the last one whatever the test says, and
-    whether nothing is left to walks; whether what they bring was found forward, and so is in ``walked``.
-    """
-
-    step: Any
-    count: Any
-    least_reserve: Any
-    worked: Any
-    final: Any
-    exact: Any
-    forward: Any
+from gpukit.kpar.problem import CONTENDERS, ONE, WALKS_AN_EDGE
+from gpukit.kpar.rule import brought, over_alpha, passed_on, refine_budget
 
 
 class Refined(NamedTuple):
@@ -172,7 +154,7 @@ def refine(stopped, length, reached, edges, chances, walks, into, asked, ws):
     keys, ids = ws.keys, ws.ids
     inside, _ = interval(step, ids[k - 1], keys[k - 1], asked, ws)
     _, outside = interval(step, ids[k], keys[k], asked, ws)
-    left = _budget(stopped.worked, k)
+    left = refine_budget(stopped.worked, k)
     rows = int64(len(edges.indptr) - 1)
     for i in range(CONTENDERS):
         place = k + (i >> 1) if i & 1 else k - 1 - (i >> 1)

@@ -74,6 +74,17 @@ def over_alpha(amount, one_minus_alpha):
     return int64((whole << uint64(32)) + (rest << uint64(32)) // alpha)
 
 
+@numba.njit
+def refine_budget(worked, k):
+    """Return how many edges the second look of a query may take that has pushed along ``worked`` of them.
+
+    Half as many again up to k = 20, a tenth from k = 100 on.
+    """
+    if k <= 20:
+        return worked // 2
+    return max(worked * 10 // k, worked // 10)
+
+
 @numba.njit(inline="always")
 def walk_end(indptr, indices, one_minus_alpha, seed, tag, walk, vertex):
     """Return where a walk from ``vertex`` ends.

@@ -87,10 +87,8 @@ def query_on(
     Raises
     ------
     UsageError
-        If k is out of range, or a GPU is to refine.
+        If k is out of range.
     """
-    if refine and device.kind != "cpu":
-        raise UsageError("--depth refined runs on the CPU so far; use --device cpu")
     if device.kind == "cpu":
         return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, refine=refine, progress=progress)
     ends = np.linspace(0, len(sources), len(prepared) + 1).astype(int)
@@ -103,7 +101,7 @@ def query_on(
                 progress(int(done.sum()), len(sources))
 
         part = sources.part(ends[place], ends[place + 1])
-        return prepared[place].query(part, k, to_end=to_end, shape=shape, progress=advance)
+        return prepared[place].query(part, k, to_end=to_end, refine=refine, shape=shape, progress=advance)
 
     with ThreadPoolExecutor(len(prepared)) as pool:
         return Result.together(list(pool.map(work, range(len(prepared)))))

@@ -10,8 +10,9 @@ SORTED_IN_BLOCK = 1024
 RANKED = 256
 """Most values whose order is found by comparing all with all."""
 
-KEYS, IDS, UPPERS, NUMBERS, TOP_ROWS = 0, 1, 2, 3, 4
-"""Rows of the room for the best: scores, vertices, upper bounds, and numbers that are sorted along with them."""
+KEYS, IDS, UPPERS, NUMBERS, BROUGHT, FEWEST, TOP_ROWS = 0, 1, 2, 3, 4, 5, 6
+"""Rows of the room for the best: scores, vertices, upper bounds, and numbers that are sorted along with them; of the
+contenders, what their tails bring them and the fewest out-edges of a tail (``refine_cuda.py``)."""
 
 PAST_IDS = 1 << 31
 """Above every id."""

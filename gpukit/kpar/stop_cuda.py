@@ -47,7 +47,7 @@ def _first_refused(length, step, outside, reserve, asked, top, team, phase):
 def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase, turn):
     """Put the k best candidates, or all, into ``top`` and test them unless ``final``; all threads of the team.
 
-    ``scores``, ``limits`` and ``spare`` of the slot are undefined afterwards; ``top`` is sorted where the test did not
+    ``limits``, ``spare`` and ``room`` of the slot are undefined afterwards; ``top`` is sorted where the test did not
     refuse before that.
 
     Returns
@@ -75,7 +75,7 @@ def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase,
             limits[j] = to_key(upper_bound(bounds, step, float64(scores[j]) * WORTH, by_walks))
             j += members
         phase = team_barrier(team, phase)
-        upper, above, _, phase, turn = kth(limits, count, length, slot.spare, scores, team, phase, turn)
+        upper, above, _, phase, turn = kth(limits, count, length, slot.spare, slot.room, team, phase, turn)
         at = counters(team, phase)
         j = rank
         while j < count:

@@ -47,7 +47,7 @@ blocks, histograms, suspended queries; its length."""
 COUNTED = 5
 """Counters of a phase; who writes them gives them names."""
 
-RESIDUE, RESERVE, UNIT, WALKED, SCORES, LIMITS, SPARE, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
+RESIDUE, RESERVE, UNIT, WALKED, SCORES, LIMITS, SPARE, ROOM, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
 """Rows of n int64 and of n int32 that a query works in (:class:`Slot`)."""
 
@@ -83,8 +83,8 @@ class Slot(NamedTuple):
     """The arrays a query works in, of n entries.
 
     ``residue``, ``reserve``, ``unit`` (what a walk carries), ``walked`` (what walks brought), ``scores``, ``limits``
-    (offsets, upper bounds) and ``spare`` are int64; ``touched`` (vertices met), ``candidates``, ``frontier`` and
-    ``upcoming`` are int32.
+    (offsets, upper bounds), ``spare`` and ``room`` are int64; ``touched`` (vertices met), ``candidates``, ``frontier``
+    and ``upcoming`` are int32.
     """
 
     residue: Any
@@ -94,6 +94,7 @@ class Slot(NamedTuple):
     scores: Any
     limits: Any
     spare: Any
+    room: Any
     touched: Any
     candidates: Any
     frontier: Any

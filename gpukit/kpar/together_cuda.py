@@ -15,7 +15,7 @@ from gpukit.kpar.starts_cuda import add_starts_together
 from gpukit.kpar.sweep_cuda import FORWARD, lengths
 from gpukit.kpar.team_cuda import AT_ONCE
 
-QUERY, MET, LISTED, COUNT, LEAST, STEP, WORKED, FINAL = 0, 1, 2, 3, 4, 5, 6, 7
+QUERY, MET, LISTED, COUNT, LEAST, STEP, WORKED, EXACT = 0, 1, 2, 3, 4, 5, 6, 7
 """What a suspended query leaves."""
 
 IN_UNION = 0
@@ -26,7 +26,7 @@ class Progress(NamedTuple):
     """How far a query is.
 
     Its number; vertices met, and whether all are listed; candidates, and the k-th largest reserve; the step, edges
-    pushed along so far, and whether the step is the last one whatever the test says.
+    pushed along so far, and whether nothing is left to walks.
     """
 
     query: Any
@@ -36,7 +36,7 @@ class Progress(NamedTuple):
     least_reserve: Any
     step: Any
     worked: Any
-    final: Any
+    exact: Any
 
 
 class Space(NamedTuple):
@@ -56,7 +56,7 @@ def suspend(team, slot, progress):
     control[at + QUERY], control[at + MET] = progress.query, progress.met
     control[at + LISTED], control[at + COUNT] = int64(progress.listed), progress.count
     control[at + LEAST], control[at + STEP] = progress.least_reserve, progress.step
-    control[at + WORKED], control[at + FINAL] = progress.worked, int64(progress.final)
+    control[at + WORKED], control[at + EXACT] = progress.worked, int64(progress.exact)
 
 
 @cuda.jit(device=True)
@@ -71,7 +71,7 @@ def resume(team, slot):
         least_reserve=control[at + LEAST],
         step=control[at + STEP],
         worked=control[at + WORKED],
-        final=control[at + FINAL] != 0,
+        exact=control[at + EXACT] != 0,
     )
 
 

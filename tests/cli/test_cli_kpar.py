@@ -78,8 +78,8 @@ def test_refined_answers_say_which_places_are_certain(record, folder, graph, tmp
     lines = (tmp_path / "T.csv").read_text().splitlines()
     assert lines[0].endswith("score,certain") and len(lines) == 1 + len(found.nodes)
     capsys.readouterr()
-    assert main([str(word) for word in (*words, "--device", "cuda")]) == 2
-    assert "--depth refined" in capsys.readouterr().err
+    assert main([str(word) for word in (*words[:-1], "walks", "--device", "cuda")]) == 2
+    assert "--depth walks" in capsys.readouterr().err
 
 
 def test_query_record_artifact_and_judge(record, folder, graph):

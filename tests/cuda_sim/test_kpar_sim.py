@@ -8,7 +8,7 @@ import pytest
 from numba import cuda
 
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
-from gpukit.kpar.problem import NEVER, Constants
+from gpukit.kpar.problem import CONTENDERS, NEVER, Constants
 
 SHAPES = {
     "random": (8, None, 20),
@@ -19,6 +19,8 @@ SHAPES = {
 
 
 def check_equal(found, expected):
+    assert (found.certain is None) == (expected.certain is None)
+    assert found.certain is None or np.array_equal(found.certain, expected.certain)
     assert np.array_equal(found.offsets, expected.offsets)
     assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
     assert [trace.tolist() for trace in found.traces] == [trace.tolist() for trace in expected.traces]
@@ -74,6 +76,29 @@ def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coars
     expected = query(Prepared.of(graph, index), sources, 4)
     assert {-1, 0, 1} <= set(np.sign(np.concatenate(expected.traces)[:, 8]).tolist())
     check_equal(CudaPrepared.of(graph, index).query(sources, 4), expected)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("memory", "blocks", "together"), [(None, 2, 1), (None, 1, 4), (0, 1, 1)])
+def test_refined_answers_equal_the_cpu(simulator, blocks_at_once, random_graph, monkeypatch, memory, blocks, together):
+    """Forward and by start lists, with more candidates than are looked at, and scores that change."""
+    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+
+    factors = ((3000, NEVER), (300, NEVER), (100, 0), (30, 0), (10, 0), (3, 0), (1, 0))
+    monkeypatch.setattr(
+        Constants, "schedule", lambda self, k, **_: [self._step(Decimal(f) * self.delta_min, p) for f, p in factors]
+    )
+    graph = random_graph(60, 300, 0)
+    index = build_index(graph, rank(graph).order, Params(), seed=3, memory=memory)
+    cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
+    sources = Sources.together([Sources.single([0, 3]), Sources.weighted(np.arange(60), np.ones(60, np.int64))])
+    first, expected = query(cpu, sources, 3), query(cpu, sources, 3, refine=True)
+    assert (first.scores != expected.scores).any() and {True, False} == set(expected.certain.tolist())
+    assert max(trace[-1, 5] for trace in expected.traces) > 3 + CONTENDERS // 2
+    assert {trace[-1, 7] for trace in expected.traces} == {int(memory == 0)}
+    shape = Shape(1, blocks, together=together)
+    check_equal(gpu.query(sources, 3, refine=True, shape=shape), expected)
+    check_equal(gpu.query(sources, 3, shape=shape), first)
 
 
 @pytest.mark.long

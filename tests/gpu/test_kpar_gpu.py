@@ -8,6 +8,8 @@ from gpukit.kpar.update_paths import build_updatable, sizes_of
 
 
 def check_equal(found, expected):
+    assert (found.certain is None) == (expected.certain is None)
+    assert found.certain is None or np.array_equal(found.certain, expected.certain)
     assert np.array_equal(found.offsets, expected.offsets)
     assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
     assert all(np.array_equal(a, b) for a, b in zip(found.traces, expected.traces, strict=True))
@@ -45,6 +47,19 @@ def test_answers_equal_the_cpu(gpu, both, k, to_end):
         [Sources.single(generator.integers(0, cpu.graph.n, 20)), Sources.weighted([5, 17, 1000], [1, 2, 10**6])]
     )
     check_equal(cuda.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end, threads=4))
+
+
+@pytest.mark.parametrize("k", [1, 10, 100, 1000])
+def test_refined_answers_equal_the_cpu(gpu, both, k):
+    from gpukit.kpar.prepared_cuda import Shape
+
+    cpu, cuda = both
+    sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 40))
+    expected = query(cpu, sources, k, refine=True, threads=4)
+    for shape in (Shape(), Shape(1, 16), Shape(3, 5, together=4), Shape(7, 1, tiled_estimate=False)):
+        check_equal(cuda.query(sources, k, refine=True, shape=shape), expected)
+    assert k == 1 or {True, False} == set(expected.certain.tolist())
+    check_equal(cuda.query(sources, k), query(cpu, sources, k, threads=4))
 
 
 SHAPES = [

@@ -40,7 +40,7 @@ BARRIERS = {
     "gpukit.imgpu.fixed_cuda.evaluate": (3, 0, 0),
     "gpukit.imgpu.fixed_cuda.choose": (3, 0, 0),
     "gpukit.kpar.paper.fora_cuda.fora": (160, 0, 60),
-    "gpukit.kpar.query_cuda.answer": (312, 0, 114),
+    "gpukit.kpar.query_cuda.answer": (423, 0, 183),
     "gpukit.merit.update_cuda.update_sets": (23, 1, 0),
     "gpukit.merit.cover_cuda.select": (41, 0, 0),
     "gpukit.merit.discover_cuda.discover": (3, 0, 0),

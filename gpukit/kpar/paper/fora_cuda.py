@@ -115,7 +115,7 @@ def fora(edges, index, sources, queries, blocks, k, long, short, top, control, o
     candidates = short[number, teams.CANDIDATES]
     # Arrays that only other kinds of sweeps read are any of their type.
     slot = teams.Slot(
-        residue, reserve, walks, scores, scores, limits, spare, candidates, candidates, frontier, upcoming
+        residue, reserve, walks, scores, scores, limits, spare, spare, candidates, candidates, frontier, upcoming
     )
     keys, ids = top[number, KEYS], top[number, IDS]
     degrees, n = index.degrees, len(index.degrees)
