@@ -1,0 +1,109 @@
+"""Where measurements and print part: the figures of docs/papers, by the recorded rows of small scale."""
+
+# ruff: noqa: E501
+
+import csv
+
+import pytest
+from claims import RESULTS, one, record, says
+
+
+def row(paper, item, graph, method, quantity="time", x=""):
+    """Return the value of the only such row."""
+    with (RESULTS / "paper-small" / paper / f"{item}.tsv").open() as file:
+        rows = [each for each in csv.DictReader(file, delimiter="\t") if each["ours"] != "NA"]
+    names = {"graph": graph, "method": method, "quantity": quantity, "x": str(x)}
+    found = [float(each["ours"]) for each in rows if names.items() <= each.items()]
+    assert len(found) == 1, (paper, item, names, found)
+    return found[0]
+
+
+def shares(graph):
+    return [100 * row("gim", "figure-3", graph, "gim", f"share of {part}") for part in ("selection", "sampling")]
+
+
+def epsilon(graph, method):
+    return [row("gim", "figure-6", graph, method, x=x) for x in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)]
+
+
+def over_none(method):
+    return [
+        row("imgpu", "figure-10", graph, method, "speed-up over imgpu")
+        for graph in ("NetHEPT", "NetPHY", "Amazon", "Twitter")
+    ]
+
+
+def reference(method, graph):
+    return row("imgpu", "figure-9", graph, method)
+
+
+def precision(graph, method, k):
+    (run,) = (
+        run for run in record("fora-precision")["runs"] if (run["graph"], run["method"], run["k"]) == (graph, method, k)
+    )
+    return run["precision"]
+
+
+def truss(graph, method):
+    return 1e3 * row("diversity", "table-2", graph, method, "time, truss")
+
+
+def livejournal(name, **asked):
+    return one(name, **asked)["ms"]["median"]
+
+
+EPINIONS, WIKI = "soc-Epinions1.txt.gz", "wiki-Vote.txt.gz"
+BALANCES = [("diversity-h200-x4-five", name) for name in ("none", "pack", "random", "exhausted", "dynamic")]
+SENTENCES = {
+    "gim": [
+        ("{:.0f} % of the time against {:.0f} % of sampling on soc-Epinions1, {:.0f} against {:.0f} and {:.0f} against {:.0f} % on", (*shares("soc-Epinions1"), *shares("soc-Slashdot0811"), *shares("higgs-twitter"))),
+        ("samples for {:.0f} %,", (100 * row("gim", "figure-3", "soc-Epinions1", "imm", "share of sampling"),)),
+        ("from {:.2f} to {:.2f} s on soc-Epinions1 and from {:.1f} to {:.2f} s on", (*epsilon("soc-Epinions1", "imm")[::5], *epsilon("higgs-twitter", "imm")[::5])),
+        ("between {:.0f} and {:.0f} ms, and between {:.0f} and {:.0f} (figure 6)", [1e3 * bound(epsilon(graph, "gim")) for graph in ("soc-Epinions1", "higgs-twitter") for bound in (min, max)]),
+    ],
+    "imgpu": [
+        ("takes {:.1f} and {:.1f} times as long ({:.1f} s for {:.1f}, {:.1f} for {:.1f}; figure 9)", [1 / row("imgpu", "figure-9", graph, "buta-cpu", "speed-up over mixgreedy") for graph in ("NetHEPT", "NetPHY")] + [reference(method, graph) for graph in ("NetHEPT", "NetPHY") for method in ("buta-cpu", "mixgreedy")]),
+        ("takes {:.1f} times MixGreedy's ({:.1f} s for {:.1f} on NetHEPT)", (1 / row("imgpu", "figure-9", "NetHEPT", "esmce", "speed-up over mixgreedy"), reference("esmce", "NetHEPT"), reference("mixgreedy", "NetHEPT"))),
+        ("reach {:.0f} % less at k = 50", (100 * (1 - row("imgpu", "figure-8", "NetHEPT", "esmce", "share of IMGPU's spread", 50)),)),
+        ("{:.2f}, {:.2f}, {:.2f}, {:.2f} of K; {:.2f}, {:.2f}, {:.2f}, {:.2f} of R; {:.2f}, {:.2f}, {:.2f}, {:.2f} of U; {:.2f}, {:.2f}, {:.2f}, {:.2f} of all", [value for name in "kruo" for value in over_none(f"imgpu-{name}")]),
+    ],
+    "kpar": [
+        ("{:.4f} for {:.4f} at k = 1,000 on LiveJournal's stand-in", [row("kpar", "figure-7", "LiveJournal", method, "precision", 1000) for method in ("fora", "kpar")]),
+        ("{:.4f} for {:.4f} on soc-Epinions1 at k = 100, {:.4f} for {:.4f} at k = 1,000, {:.3f} for {:.3f} on wiki-Vote", [precision(graph, method, k) for graph, k in ((EPINIONS, 100), (EPINIONS, 1000), (WIKI, 1000)) for method in ("kpar", "fora, δ 16/n")]),
+    ],
+    "merit": [
+        ("{:.3f} s for {:.3f} of 8 on DBLP's stand-in, {:.3f} for {:.3f} on LiveJournal's", [row("merit", "figure-9", graph, f"merit, η {eta}", x=groups) for graph, eta in (("DBLP", 500), ("LiveJournal", 2500)) for groups in (1, 8)]),
+    ],
+    "diversity": [
+        ("Wiki-Vote {:.1f} ms for {:.1f}, Email-Enron {:.1f} for {:.1f}, Epinions {:.1f} for {:.1f}, NotreDame {:.1f} for {:.1f}", [truss(graph, method) for graph in ("Wiki-Vote", "Email-Enron", "Epinions", "NotreDame") for method in ("mgpu-div", "gpu-div")]),
+        ("four take {:.0f} ms for {:.0f}", (livejournal("diversity-h200-x4", balance="none"), livejournal("diversity-h200-livejournal-size"))),
+        ("Wiki-Vote {:.1f} (exhausted) and {:.1f} ms (dynamic) for {:.1f} without, on NotreDame {:.1f} and {:.1f} for {:.1f}", [truss(graph, f"mgpu-div{tail}") for graph in ("Wiki-Vote", "NotreDame") for tail in ("-e", "-d", "")]),
+        ("all balances take {:.0f} to {:.0f} ms", (livejournal("diversity-h200-x4", balance="none"), max(livejournal(name, balance=balance) for name, balance in BALANCES))),
+        ("within 3 % of each other (`imbalance` {:.2f})", (one("diversity-h200-x4", balance="none")["imbalance"],)),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence", "values"),
+    [(page, *each) for page, listed in SENTENCES.items() for each in listed],
+    ids=lambda part: str(part)[:30],
+)
+def test_figures_are_those_of_the_records(page, sentence, values):
+    says(f"docs/papers/{page}.md", sentence, values)
+
+
+def test_what_the_sentences_say_of_these_figures_holds():
+    pairs = [(graph, k) for graph in (EPINIONS, WIKI) for k in (100, 1000)]
+    assert all(precision(*pair[:1], "kpar", pair[1]) > precision(pair[0], "fora, δ 16/n", pair[1]) for pair in pairs)
+    assert abs(precision(EPINIONS, "kpar", 10) - precision(EPINIONS, "fora, δ 16/n", 10)) <= 0.0011
+    assert all(
+        truss(graph, "gpu-div") < truss(graph, "mgpu-div") < truss(graph, "mgpu-div-d")
+        for graph in ("Wiki-Vote", "NotreDame")
+    )
+    # What sharing with a second GPU costs, in ms.
+    extra = [
+        truss(graph, "mgpu-div") - truss(graph, "gpu-div")
+        for graph in ("Wiki-Vote", "Email-Enron", "Epinions", "NotreDame")
+    ]
+    assert 7 <= round(min(extra)) and round(max(extra)) <= 9
