@@ -53,7 +53,8 @@ def choose(
         of the worth of S_i + the fractional knapsack of the marginal values given S_i.
     """
     covered, everyone = np.zeros(len(offsets) - 1, np.bool_), np.arange(len(counts), dtype=np.int32)
-    starts, sets = invert(offsets, members, covered, counts, everyone, everyone)
+    ranges = np.array([[0, len(covered)]])
+    starts, sets = invert(offsets, members, ranges, covered, counts, everyone, everyone)
     own = worth.own if len(worth.own) else np.zeros(len(counts), np.int64)
     barred = blocked.copy()
     barred[forced] = True

@@ -18,7 +18,7 @@ from gpukit.worlds.bounds import CONTEXT, log_choose
 MAX_COST = 2**31 - 1
 
 Greedy = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""Greedy choice from sets in host memory, with the arguments and results of :func:`gpukit.worlds.cover_cpu.greedy`."""
+"""Greedy choice from sets in host memory, as :func:`gpukit.gim.paper.passes.greedy` does."""
 
 _CHOICES = {
     "model": settings.choices(settings.Model),

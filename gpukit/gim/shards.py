@@ -131,8 +131,9 @@ def select(sets: Sets, known: Known, n: int, rounds: int, k: int, *, judge: Sets
         raise InputError("no sample id gave a set that is not trivial; draw more of them (gim sample --count)")
     counts = np.bincount(sets[1], minlength=n * rounds).astype(np.int32)
     own = known.in_units(sizes[0]) if sizes[0] else known.scaled()
+    shares = cover_cpu.undivided(sets[0], counts)
     seeds, gains, _ = cover_cpu.greedy(
-        *sets, counts, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False,
+        *sets, shares, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False,
         cover_cpu.PLAIN if own is None else own.worth(),
     )  # fmt: skip
     covered = int(gains.sum())

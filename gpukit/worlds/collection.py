@@ -13,6 +13,7 @@ from gpukit.device.memory import check_host
 from gpukit.device.philox import MAX_SAMPLE_ID
 from gpukit.errors import UsageError
 from gpukit.worlds import cover_cpu, sample_cpu
+from gpukit.worlds.cover_cpu import Shares
 from gpukit.worlds.reverse import NEVER, Ending, Reverse
 
 TASK = 8192
@@ -20,6 +21,12 @@ TASK = 8192
 
 PARALLEL = 60_000
 """Members from which on waking other threads pays: about 3 ms of work."""
+
+PARALLEL_SELECTION = 1_000_000
+"""Members from which on several threads choose: they wait for each other at every seed."""
+
+SELECTORS = 16
+"""Threads that choose at most; each has counts of all elements."""
 
 LOOKS = 2
 """Ids that are looked at, to leave out trivial sets, in the time of a member."""
@@ -147,14 +154,12 @@ class Sampler(Protocol):
         """Launch the kernel."""
 
 
-def select_from(
-    reverse: Reverse, offsets: np.ndarray, members: np.ndarray, counts: np.ndarray, query: Query
-) -> Selection:
-    """Choose from sets in host memory; ``counts`` are taken over."""
+def select_from(reverse: Reverse, offsets: np.ndarray, members: np.ndarray, shares: Shares, query: Query) -> Selection:
+    """Choose from sets in host memory; the counts of ``shares`` are taken over."""
     barred = np.zeros(reverse.elements, np.bool_) if query.blocked is None else query.blocked.copy()
     worth = cover_cpu.PLAIN if query.own is None else query.own.worth()
     seeds, gains, largest = cover_cpu.greedy(
-        offsets, members, counts, reverse.n, reverse.rounds, query.k, query.forced.astype(np.int32), barred,
+        offsets, members, shares, reverse.n, reverse.rounds, query.k, query.forced.astype(np.int32), barred,
         query.bounds, worth,
     )  # fmt: skip
     return Selection(seeds, gains, largest if query.bounds else None)
@@ -162,9 +167,15 @@ def select_from(
 
 def coverage_of(elements: int, offsets: np.ndarray, members: np.ndarray, seeds: np.ndarray) -> np.ndarray:
     """Return, as int64 (len(seeds) + 1,), how many sets in host memory the first i seeds cover."""
-    position = np.full(elements, len(seeds), np.int32)
-    position[seeds] = np.arange(len(seeds), dtype=np.int32)
-    return cover_cpu.coverage(offsets, members, position, len(seeds))
+    ranges = np.array([[0, len(offsets) - 1]])
+    return cover_cpu.coverage(offsets, members, ranges, places_of(elements, seeds), len(seeds))
+
+
+def places_of(elements: int, seeds: np.ndarray) -> np.ndarray:
+    """Return the place of each element among the seeds, and their number for others (int32)."""
+    places = np.full(elements, len(seeds), np.int32)
+    places[seeds] = np.arange(len(seeds), dtype=np.int32)
+    return places
 
 
 def check_ids(first: int, size: int) -> None:
@@ -207,7 +218,8 @@ class CpuCollection:
         self.size = self.ids = 0
         self._offsets = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
-        self._counts = [np.zeros(reverse.elements, np.int32) for _ in range(threads)]
+        self._counts = np.zeros((threads, reverse.elements), np.int32)
+        self._ranges: list[list[tuple[int, int]]] = [[] for _ in range(threads)]
         self._pool: ThreadPoolExecutor | None = None
         self._tables = reverse.tables
         self._scratch = [sample_cpu.make_scratch(reverse.rounds) for _ in range(threads)]
@@ -244,10 +256,12 @@ class CpuCollection:
         """Draw the sets of the next ids, by all threads if that is shared."""
         check_ids(self.first, self.ids + ids)
         pieces = self._draw_parallel(ids) if shared else [self._draw(self.first + self.ids, ids)]
-        offsets, members = [self._offsets], [self._members[: self._offsets[-1]]]
-        for piece_offsets, piece_members in pieces:
+        offsets, members, end = [self._offsets], [self._members[: self._offsets[-1]]], len(self._offsets) - 1
+        for i, (piece_offsets, piece_members) in enumerate(pieces):
             offsets.append(piece_offsets[1:] + offsets[-1][-1])
             members.append(piece_members)
+            start, end = end, end + len(piece_offsets) - 1
+            self._ranges[i % self.threads].append((start, end))
         self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
         self.ids += ids
 
@@ -304,18 +318,37 @@ class CpuCollection:
 
     def select(self, query: Query, judge: "Collection | None" = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
-        counts = self._counts[0].copy()
-        for more in self._counts[1:]:
-            counts += more
-        ahead = self._members[self.members() : self._offsets[-1]]
-        if len(ahead):
-            counts -= np.bincount(ahead, minlength=len(counts)).astype(np.int32)
-        chosen = select_from(self.reverse, *self._sets(), counts, query)
+        chosen = select_from(self.reverse, *self._sets(), self._shares(), query)
         return chosen if judge is None else replace(chosen, hit=int(judge.coverage(chosen.seeds)[-1]))
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
-        return coverage_of(self.reverse.elements, *self._sets(), seeds)
+        offsets, members = self._sets()
+        places, (ranges, each) = places_of(self.reverse.elements, seeds), self._workers_of_sets()
+        hits = each(lambda one: cover_cpu.coverage(offsets, members, one, places, len(seeds)), ranges)
+        return np.sum(list(hits), axis=0)
+
+    def _workers_of_sets(self) -> tuple[list[np.ndarray], Any]:
+        """Return the ranges of sets of each thread that chooses from them, and what applies a function to these.
+
+        A thread that chooses has what one or more threads drew, so that their counts serve; one has all if that is
+        little.
+        """
+        threads = min(self.threads, SELECTORS) if self.members() >= PARALLEL_SELECTION else 1
+        ranges = [sum(self._ranges[i::threads], []) for i in range(threads)]
+        each = map if threads == 1 else self.workers().map
+        return [np.minimum(np.array(one, np.int64).reshape(-1, 2), self.size) for one in ranges], each
+
+    def _shares(self) -> Shares:
+        """Return who chooses from which sets, with counts that a choice may take over."""
+        ranges, each = self._workers_of_sets()
+        counts = np.stack([self._counts[i :: len(ranges)].sum(axis=0, dtype=np.int32) for i in range(len(ranges))])
+        for i in range(len(ranges)):
+            for start, end in sum(self._ranges[i :: len(ranges)], []):
+                if end > self.size:  # drawn ahead
+                    ahead = self._members[self._offsets[max(start, self.size)] : self._offsets[end]]
+                    counts[i] -= np.bincount(ahead, minlength=self.reverse.elements).astype(np.int32)
+        return Shares(ranges, counts, each)
 
     def ended(self) -> int:
         """Return how many sets ended early and have no member that stands for them."""

@@ -14,7 +14,7 @@ from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
 from gpukit.worlds import candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
 from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids, coverage_of, select_from
-from gpukit.worlds.cover_cpu import sort_sets
+from gpukit.worlds.cover_cpu import sort_sets, undivided
 from gpukit.worlds.cover_cuda import Sets
 from gpukit.worlds.graph_cuda import Batch, DeviceGraph, bytes_of, release
 from gpukit.worlds.host_sets import HostSets, gather
@@ -296,7 +296,7 @@ class CudaCollection:
         if result is None:
             offsets, members = self._sets()
             counts = np.bincount(members, minlength=self.reverse.elements).astype(np.int32)
-            result = select_from(self.reverse, offsets, members, counts, query)
+            result = select_from(self.reverse, offsets, members, undivided(offsets, counts), query)
             on_device = None
         if judge is not None and on_device is None:
             result = replace(result, hit=int(judge.coverage(result.seeds)[-1]))

@@ -5,9 +5,14 @@ current count reaches a limit that leaves enough of them. An inverted index of t
 covers, so that all seeds together cost about one pass over the collection. When counts have fallen so far that an
 element outside the candidates could matter, the candidates are chosen again; the result is exactly that of a pass over
 all elements.
+
+Sets may be shared among workers. Each indexes and covers its own and counts by itself what they hold; an element's
+count is the sum, so that the choice does not depend on who has which.
 """
 
 from collections import namedtuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +32,37 @@ class Worth(namedtuple("Worth", "own unit")):
 
 
 PLAIN = Worth(NOTHING, 1)
+
+
+class Shares(NamedTuple):
+    """Which sets each worker has.
+
+    Attributes
+    ----------
+    ranges : list of int64 array, shape (r, 2)
+        Of each worker the first set and the end of each of its ranges.
+    counts : int32 array, shape (workers, elements)
+        In how many of its sets each element is; ends as the counts in uncovered ones.
+    each : callable
+        Applies a function to all workers, as ``map`` does.
+    """
+
+    ranges: list[np.ndarray]
+    counts: np.ndarray
+    each: Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
+
+    def do(self, work: Callable[[int], Any]) -> list[Any]:
+        """Return what each worker returns."""
+        return list(self.each(work, range(len(self.ranges))))
+
+    def totals(self) -> np.ndarray:
+        """Return in how many uncovered sets each element is (int32)."""
+        return self.counts[0] if len(self.counts) == 1 else self.counts.sum(axis=0, dtype=np.int32)
+
+
+def undivided(offsets: np.ndarray, counts: np.ndarray) -> Shares:
+    """Give all sets to one worker."""
+    return Shares([np.array([[0, len(offsets) - 1]])], counts[None], map)
 
 
 @njit(inline="always")
@@ -57,35 +93,37 @@ def _limit(counts, worth, pool, blocked, target):
 
 
 @njit
-def _candidates(counts, worth, pool, blocked, limit, slot):
-    """Return the unblocked elements of ``pool`` worth >= limit and note their place in ``slot`` (others: -1)."""
+def _candidates(counts, worth, pool, blocked, limit):
+    """Return the unblocked elements of ``pool`` worth >= limit."""
     own, unit = worth.own, worth.unit
     chosen = np.empty(len(pool), np.int32)
     size = 0
     for e in pool:
-        slot[e] = -1
         if _value(counts, own, unit, e) >= limit and not blocked[e]:
             chosen[size] = e
-            slot[e] = size
             size += 1
     return chosen[:size].copy()
 
 
 @njit
-def invert(offsets, members, covered, counts, candidates, slot):
-    """Return the uncovered sets of each candidate, end to end, with their starts; ``slot``: where each element is."""
+def invert(offsets, members, ranges, covered, counts, candidates, slot):
+    """Return the uncovered sets of each candidate in ranges of sets, end to end, with their starts.
+
+    ``counts`` are those of the uncovered sets in these ranges, ``slot`` says where each element is among candidates.
+    """
     starts = np.zeros(len(candidates) + 1, np.int64)
     for c in range(len(candidates)):
         starts[c + 1] = starts[c] + counts[candidates[c]]
     fill = starts.copy()
     sets = np.empty(starts[-1], np.int32)
-    for s in range(len(covered)):
-        if not covered[s]:
-            for j in range(offsets[s], offsets[s + 1]):
-                c = slot[members[j]]
-                if c >= 0:
-                    sets[fill[c]] = s
-                    fill[c] += 1
+    for r in range(len(ranges)):
+        for s in range(ranges[r, 0], ranges[r, 1]):
+            if not covered[s]:
+                for j in range(offsets[s], offsets[s + 1]):
+                    c = slot[members[j]]
+                    if c >= 0:
+                        sets[fill[c]] = s
+                        fill[c] += 1
     return starts, sets
 
 
@@ -120,23 +158,22 @@ def cover(starts, sets, c, offsets, members, covered, counts):
 
 
 @njit
-def _largest(counts, worth, candidates, round_of, t, k, blocked, values):
+def _largest(values, round_of, t, k, blocked, candidates, room):
     """Return the sum of the k largest values of candidates of round t, and the k-th of them (-1 if there are fewer).
 
-    What was chosen, and so is blocked, adds nothing more. ``values`` is room for as many as there are candidates.
+    What was chosen, and so is blocked, adds nothing more. ``room`` is for as many as there are candidates.
     """
-    own, unit = worth.own, worth.unit
     size = 0
     for c in range(len(candidates)):
         if round_of[c] == t and not blocked[candidates[c]]:
-            values[size] = _value(counts, own, unit, candidates[c])
+            room[size] = values[c]
             size += 1
     first = max(size - k, 0)
-    _part(values, size, first)
+    _part(room, size, first)
     total = np.int64(0)
     for i in range(first, size):
-        total += values[i]
-    return total, values[first] if size >= k else np.int64(-1)
+        total += room[i]
+    return total, room[first] if size >= k else np.int64(-1)
 
 
 @njit
@@ -188,32 +225,46 @@ def _eligible(counts, worth, blocked, n, rounds, k):
     return found[:size].copy()
 
 
-# OPIM-C, section 5. Returns the sum over all rounds, and whether no other element can be among the largest.
 @njit
-def _bound(counts, worth, candidates, round_of, rounds, k, limit, blocked, values):
-    total, enough = np.int64(0), True
-    for t in range(rounds):
-        part, last = _largest(counts, worth, candidates, round_of, t, k, blocked, values)
-        total += part
-        enough &= last >= limit
-    return total, enough
+def _look(counts, worth, candidates, round_of, quota, blocked, bounds, k, limit, values, room):
+    """Return the lowest of the candidates of the highest value that may be chosen, and that value.
 
-
-# Algorithm 1, line 7. Returns the lowest of the candidates of the highest value that may be chosen, and that value.
-@njit
-def _best(counts, worth, candidates, round_of, quota, blocked):
+    And, where bounds are asked for, the sum of the k largest values of every round, and whether no element that is no
+    candidate, and so is worth less than the limit, can be among these. ``counts`` are those of each worker, ``values``
+    and ``room`` are for as many as there are candidates. Source: algorithm 1, line 7; OPIM-C, section 5.
+    """
     own, unit = worth.own, worth.unit
     best, highest = -1, np.int64(-1)
     for c in range(len(candidates)):
         e = candidates[c]
-        value = _value(counts, own, unit, e)
-        if value > highest and quota[round_of[c]] > 0 and not blocked[e]:
-            best, highest = e, value
-    return best, highest
+        total = np.int64(0)
+        for worker in range(len(counts)):
+            total += counts[worker, e]
+        values[c] = total * unit + (own[e] if len(own) else 0)
+        if values[c] > highest and quota[round_of[c]] > 0 and not blocked[e]:
+            best, highest = e, values[c]
+    largest, enough = np.int64(-1), True
+    if bounds:
+        largest = np.int64(0)
+        for t in range(len(quota)):
+            part, last = _largest(values, round_of, t, k, blocked, candidates, room)
+            largest += part
+            enough &= last >= limit
+    return best, highest, largest, enough
 
 
-@njit
-def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds, worth):
+def greedy(
+    offsets: np.ndarray,
+    members: np.ndarray,
+    shares: Shares,
+    n: int,
+    rounds: int,
+    k: int,
+    forced: np.ndarray,
+    blocked: np.ndarray,
+    bounds: bool,
+    worth: Worth,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Choose up to k elements in each round greedily; ties go to the lower element.
 
     An element is worth what it counts for by itself, and the sets that it newly covers.
@@ -223,8 +274,8 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds, wort
     offsets : int64 array, shape (s + 1,)
     members : int32 array, shape (offsets[-1],)
         The sets, end to end; an element at most once in a set.
-    counts : int32 array, shape (n * rounds,)
-        In how many sets each element is. Taken over: ends as the counts in uncovered sets.
+    shares : Shares
+        Who works on which sets; of n * rounds elements. Its counts are taken over.
     n, rounds, k : int
         Vertices, rounds, seeds in each round (a partition matroid); 1 <= k <= n.
     forced : int32 array
@@ -247,63 +298,69 @@ def greedy(offsets, members, counts, n, rounds, k, forced, blocked, bounds, wort
     covered = np.zeros(len(offsets) - 1, np.bool_)
     slot = np.full(n * rounds, -1, np.int32)
     quota = np.full(rounds, k, np.int64)
-    seeds = np.empty(k * rounds, np.int32)
-    gains = np.zeros(k * rounds, np.int64)
+    seeds: list[int] = []
+    gains: list[int] = []
     largest = np.full(k * rounds + 1, -1, np.int64)
+
+    def index(candidates: np.ndarray) -> list[Any]:
+        slot[candidates] = np.arange(len(candidates), dtype=np.int32)
+        return shares.do(
+            lambda i: invert(offsets, members, shares.ranges[i], covered, shares.counts[i], candidates, slot)
+        )
+
+    def take(e: int, indexes: list[Any]) -> None:
+        place = slot[e]
+        new = shares.do(lambda i: cover(*indexes[i], place, offsets, members, covered, shares.counts[i]))
+        seeds.append(e)
+        gains.append(sum(new))
+        blocked[e] = True
+        quota[e // n] -= 1
+
+    if len(forced):
+        of_forced = index(forced)
+        for e in forced.tolist():
+            take(e, of_forced)
+        slot[forced] = -1
     target = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * k * rounds)
-    chosen = len(forced)
-    if chosen > 0:
-        for i in range(chosen):
-            blocked[forced[i]] = True
-            slot[forced[i]] = i
-        starts, sets = invert(offsets, members, covered, counts, forced.copy(), slot)
-        for i in range(chosen):
-            seeds[i] = forced[i]
-            gains[i] = cover(starts, sets, i, offsets, members, covered, counts)
-            quota[forced[i] // n] -= 1
-    pool = np.empty(n * rounds, np.int32)
-    size = 0
-    for e in range(n * rounds):
-        if counts[e] > 0 or len(worth.own) > 0:
-            pool[size] = e
-            size += 1
-    pool = pool[:size]
+    totals = shares.totals()
+    pool = np.arange(n * rounds, dtype=np.int32)
+    if not len(worth.own):
+        pool = pool[totals > 0]
     while True:
-        # An epoch: afterwards the index holds the uncovered sets of all elements that reach the limit.
-        limit = _limit(counts, worth, pool, blocked, target)
+        # An epoch: afterwards the indexes hold the uncovered sets of all elements that reach the limit.
+        limit = _limit(totals, worth, pool, blocked, target)
         if limit == 0:
-            pool = _eligible(counts, worth, blocked, n, rounds, k)
-        candidates = _candidates(counts, worth, pool, blocked, limit, slot)
-        round_of = candidates // n if rounds > 1 else np.zeros(len(candidates), np.int64)
-        starts, sets = invert(offsets, members, covered, counts, candidates, slot)
-        values = np.empty(len(candidates), np.int64)
+            pool = _eligible(totals, worth, blocked, n, rounds, k)
+        candidates = _candidates(totals, worth, pool, blocked, limit)
+        round_of = candidates // n
+        indexes = index(candidates)
+        values, room = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.int64)
         while True:
-            total, enough = np.int64(-1), True
-            if bounds:
-                total, enough = _bound(counts, worth, candidates, round_of, rounds, k, limit, blocked, values)
-            best, highest = _best(counts, worth, candidates, round_of, quota, blocked)
-            enough &= chosen == k * rounds or highest >= limit
+            best, highest, total, enough = _look(
+                shares.counts, worth, candidates, round_of, quota, blocked, bounds, k, limit, values, room
+            )
+            enough &= len(seeds) == k * rounds or highest >= limit
             if limit > 0 and not enough:
                 break
-            largest[chosen] = total
-            if chosen == k * rounds or best < 0:
-                return seeds[:chosen], gains[:chosen], largest[: chosen + 1]
-            seeds[chosen] = best
-            gains[chosen] = cover(starts, sets, slot[best], offsets, members, covered, counts)
-            blocked[best] = True
-            quota[best // n] -= 1
-            chosen += 1
+            largest[len(seeds)] = total
+            if len(seeds) == k * rounds or best < 0:
+                return np.array(seeds, np.int32), np.array(gains, np.int64), largest[: len(seeds) + 1]
+            take(best, indexes)
+        slot[candidates] = -1
+        totals = shares.totals()
         target *= 2
 
 
 @njit
-def coverage(offsets, members, is_seed, prefix):
+def coverage(offsets, members, ranges, is_seed, prefix):
     """Count, for each prefix of a seed sequence, the sets it covers.
 
     Parameters
     ----------
     offsets, members
         The sets.
+    ranges : int64 array, shape (r, 2)
+        Those to look at.
     is_seed : int32 array, shape (n * rounds,)
         Position of an element in the sequence, or ``prefix`` for others.
     prefix : int
@@ -315,11 +372,12 @@ def coverage(offsets, members, is_seed, prefix):
         Sets covered by the first i seeds.
     """
     hit = np.zeros(prefix + 2, np.int64)
-    for s in range(len(offsets) - 1):
-        earliest = prefix
-        for j in range(offsets[s], offsets[s + 1]):
-            earliest = min(earliest, is_seed[members[j]])
-        hit[earliest + 1] += 1
+    for r in range(len(ranges)):
+        for s in range(ranges[r, 0], ranges[r, 1]):
+            earliest = prefix
+            for j in range(offsets[s], offsets[s + 1]):
+                earliest = min(earliest, is_seed[members[j]])
+            hit[earliest + 1] += 1
     total = np.zeros(prefix + 1, np.int64)
     for i in range(1, prefix + 1):
         total[i] = total[i - 1] + hit[i]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracles.coverage import covered, greedy_rounds
 
 from gpukit.worlds import cover_cpu
-from gpukit.worlds.cover_cpu import PLAIN, Worth, coverage, greedy
+from gpukit.worlds.cover_cpu import PLAIN, Worth, coverage, greedy, undivided
 
 NONE = np.empty(0, np.int32)
 
@@ -27,7 +27,7 @@ def random_sets(key, n, rounds, count, largest):
 def run(offsets, members, n, rounds, k, forced=NONE, blocked=None, bounds=True, worth=PLAIN):
     counts = np.bincount(members, minlength=n * rounds).astype(np.int32)
     barred = np.zeros(n * rounds, np.bool_) if blocked is None else blocked.copy()
-    return greedy(offsets, members, counts, n, rounds, k, forced, barred, bounds, worth)
+    return greedy(offsets, members, undivided(offsets, counts), n, rounds, k, forced, barred, bounds, worth)
 
 
 @pytest.mark.parametrize("key", range(4))
@@ -105,7 +105,9 @@ def test_coverage_counts_prefixes():
     seeds = np.array([5, 0, 33, 12], np.int32)
     position = np.full(50, 4, np.int32)
     position[seeds] = np.arange(4)
-    assert coverage(offsets, members, position, 4).tolist() == [covered(sets, seeds[:i].tolist()) for i in range(5)]
+    assert coverage(offsets, members, np.array([[0, len(sets)]]), position, 4).tolist() == [
+        covered(sets, seeds[:i].tolist()) for i in range(5)
+    ]
 
 
 @settings(deadline=None, derandomize=True, max_examples=300)

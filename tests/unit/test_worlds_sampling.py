@@ -11,7 +11,7 @@ from gpukit.device import memory
 from gpukit.errors import DeviceError, InputError, UsageError
 from gpukit.graph.csr import Weights
 from gpukit.worlds import collection as worlds_collection
-from gpukit.worlds.collection import CpuCollection
+from gpukit.worlds.collection import CpuCollection, Query
 from gpukit.worlds.reverse import prepare
 
 RUNS = 60_000
@@ -79,6 +79,33 @@ def test_sets_do_not_depend_on_the_split(random_graph, model, rounds):
         assert np.array_equal(a, b)
     assert sets_of(whole)[1000:] == sets_of(later)
     assert whole.members() == len(whole.export()[1])
+
+
+@pytest.mark.parametrize("sets", [2500, 2777])
+@pytest.mark.parametrize(("kept", "rounds"), [(True, 1), (False, 3)])
+def test_choice_does_not_depend_on_who_has_which_sets(random_graph, monkeypatch, kept, rounds, sets):
+    """Threads that draw interleaved pieces, some of them ahead of what counts, and choose each from its own."""
+    monkeypatch.setattr(worlds_collection, "PARALLEL", 0)
+    monkeypatch.setattr(worlds_collection, "TASK", 100)
+    monkeypatch.setattr(worlds_collection, "SELECTORS", 3)
+    graph = random_graph(300, 1500, 5, Weights("const", 0.1))
+    reverse = prepare(graph, "ic", kept=kept, rounds=rounds)
+    alone, shared = CpuCollection(reverse, seed=3), CpuCollection(reverse, seed=3, threads=5)
+    alone.extend(sets)
+    for size in (600, 601, sets):
+        shared.extend(size)
+    shared.size = alone.size = 2500
+    query = Query(6, forced=np.array([7, 2], np.int32), bounds=True)
+    one = alone.select(query, judge=shared)
+    for limit, workers in ((0, 3), (10**9, 1)):
+        monkeypatch.setattr(worlds_collection, "PARALLEL_SELECTION", limit)
+        assert len(shared._shares().ranges) == workers
+        other = shared.select(query, judge=alone)
+        for what in ("seeds", "gains", "largest", "hit"):
+            assert np.array_equal(getattr(one, what), getattr(other, what))
+        assert shared.coverage(one.seeds).tolist() == [0, *np.cumsum(one.gains)]
+    totals = np.bincount(shared.export()[1], minlength=reverse.elements)
+    assert shared._shares().totals().tolist() == totals.tolist()
 
 
 def test_rounds_are_independent_searches_from_one_root(random_graph):
