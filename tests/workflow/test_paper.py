@@ -59,13 +59,16 @@ def test_every_scale_plans_every_item(tmp_path, paper, scale):
     data = "real" if scale == "full" else "stand-ins"
     once.write_text(yaml.safe_dump({"scale": scale, "data": data, "scales": {scale: {"repeats": 1}}}))
     configuration = str(ROOT / f"config/paper/{paper}.yaml")
-    text = snakemake(tmp_path, "-n", "-p", "--cores", "2", "--configfile", configuration, str(once))
+    words = ("--cores", "64", "--resources", "gpu=4") if scale == "full" else ("--cores", "2")
+    text = snakemake(tmp_path, "-n", "-p", *words, "--configfile", configuration, str(once))
     for item in ITEMS[paper]:
-        # A profiler counts nothing without a GPU, and smoke scale has none.
-        planned = (paper, item) != ("merit", "figure-13")
+        # It needs a GPU, and a profiler that this machine may lack; smoke scale has none.
+        planned = (paper, item) != ("merit", "figure-13") or (scale == "full" and "figure-13 is left out" not in text)
         assert (f"results/paper/{paper}/items/{item}.tsv" in text) == planned
         assert (f"report paper {paper} {item} " in text) == planned
-    assert ("figure-13 is left out: it needs a GPU" in text) == (paper == "merit" and scale != "smoke")
+    assert ("figure-13 is left out: it needs a GPU" in text) == (paper == "merit" and scale == "small")
+    asked = set(map(int, re.findall(r"--gpus (\d+)", text)))
+    assert max(asked) == (0 if scale != "full" else 4 if paper == "diversity" else 1)
     assert ("evaluate spread" in text) == (paper == "imgpu")
     (page,) = (line for line in text.splitlines() if " report page " in line)
     shown = re.findall(r"--table=([^=]+)=", page)
