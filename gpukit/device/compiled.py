@@ -7,13 +7,15 @@ other.
 
 What costs seconds of a first run: an array assigned to a slice, for which Numba compiles 37 functions that say what is
 wrong with slices that do not fit (a loop over the elements needs none); and a second kind of one argument, as a row's
-start that is int64 here and uint32 there.
+start that is int64 here and uint32 there. Two processes compile twice as fast as one (:func:`compile_beside`).
 """
 
 import hashlib
 import logging
+import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -21,12 +23,11 @@ from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
 from numba.core.runtime import rtsys
-from numba.core.types import unliteral  # type: ignore[attr-defined]
 
+from gpukit.device.nested import Whole, nest
 from gpukit.device.select import simulated
+from gpukit.device.turn import Turn
 
 BELOW = ("device", "evaluate", "graph", "worlds")
 """The rooms that others import."""
@@ -35,6 +36,14 @@ _log = logging.getLogger("gpukit")
 
 _told: list[str] = []
 """What a process compiled first."""
+
+_beside: list[str] = []
+"""What other processes shall call once this one compiles."""
+
+_helpers: list[subprocess.Popen[bytes]] = []
+"""Those that were started."""
+
+_NULL = subprocess.DEVNULL
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -77,10 +86,33 @@ class _Cache(FunctionCache):
     Numba tells its compiler of all of NumPy and Python before it looks whether there is anything to compile: half of
     the time of a short command, in which SciPy's linear algebra is imported, too. Compiled code needs the allocator
     alone (and more where it hashes strings, which none does here). What is compiled later asks for the rest itself.
+
+    Of processes that need the same code one compiles it, and the others wait; each would also overwrite what the others
+    note in the index of the function's files.
     """
 
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        self.turn = Turn(Path(self._cache_file._index_path).with_suffix(".lock"))
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for a signature, or None; as Numba does where anything is not as expected."""
+        """Return what was compiled for a signature, or None: then it is this process's turn to compile it."""
+        found = self._found(sig, target_context)
+        if found is None:
+            _begin_to_compile(self._py_func)
+            self.turn.take()
+            found = self._found(sig, target_context)
+        if found is not None:
+            self.turn.pass_on()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled."""
+        super().save_overload(sig, data)
+        self.turn.pass_on()
+
+    def _found(self, sig: Any, target_context: Any) -> Any:
+        # As Numba's own where anything is not as expected.
         try:
             rtsys.initialize(target_context)
             with _BlasLater():
@@ -89,54 +121,50 @@ class _Cache(FunctionCache):
             return super().load_overload(sig, target_context)
 
 
-def _once_a_kind(compiled: Any) -> None:
-    """Let a compiled function, and those of the package that it calls, be compiled once for each kind of arguments.
+def compile_beside(function: str) -> None:
+    """Have another process call a function, ``module:name``, as soon as this one finds that it must compile.
 
-    Numba has a type for each number that stands in a source, and would compile a function for `used = 0` first, and
-    once more when it sees that ``used`` changes: half of the time of a first run.
+    What the function calls is then compiled while this process compiles other code: Numba compiles one function at a
+    time in a process. Nothing is started where the code is there.
     """
-    if not isinstance(compiled, Dispatcher) or not compiled.py_func.__module__.startswith("gpukit."):
-        return
-    if "get_call_template" in vars(compiled):
-        return
-    template = compiled.get_call_template
-
-    def get_call_template(args: Any, kws: Any) -> Any:
-        kinds = tuple(unliteral(one) for one in args), {name: unliteral(one) for name, one in kws.items()}
-        try:
-            return template(*kinds)
-        except NumbaError:
-            return template(args, kws)  # some functions need the number itself
-
-    compiled.get_call_template = get_call_template  # type: ignore[method-assign]
-    for name in compiled.py_func.__code__.co_names:
-        _once_a_kind(compiled.py_func.__globals__.get(name))
+    _beside.append(function)
 
 
-def _tell_of_misses(compiled: Any) -> None:
-    """Let a process say, once, that it compiles, and what first."""
-    load = compiled._cache.load_overload
-
-    def load_overload(sig: Any, target_context: Any) -> Any:
-        found = load(sig, target_context)
-        if found is None and not _told:
-            _told.append(f"{compiled.py_func.__module__}.{compiled.py_func.__name__}")
-            _log.info(
-                "compiling %s and what else this command needs: some seconds, once on this machine; `gpukit warm-up` "
-                "does it for all commands", _told[0].removeprefix("gpukit."),
-            )  # fmt: skip
-        return found
-
-    compiled._cache.load_overload = load_overload
+def _begin_to_compile(function: Callable) -> None:
+    """Say, once in a process, that it compiles, and what first; and let another one help."""
+    if not _told:
+        _told.append(f"{function.__module__}.{function.__name__}")
+        _log.info(
+            "compiling %s and what else this command needs: some seconds, once on this machine; `gpukit warm-up` "
+            "does it for all commands", _told[0].removeprefix("gpukit."),
+        )  # fmt: skip
+    while _beside:
+        module, name = _beside.pop().split(":")
+        command = [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()"]
+        with suppress(OSError):  # then this process does it all
+            _helpers.append(subprocess.Popen(command, stdin=_NULL, stdout=_NULL, stderr=_NULL))
 
 
 def _stamped(compiled: Any) -> Any:
     """Give the cache of a compiled function the stamp of its room, in place of that of its file."""
-    _tell_of_misses(compiled)
     path = Path(compiled.py_func.__code__.co_filename)
     if path.is_relative_to(_PACKAGE):
         # Numba has no public way: its locators of files are chosen by the environment, for all packages at once.
         compiled._cache._cache_file._source_stamp = stamp(path.relative_to(_PACKAGE).parts[0])
+    return compiled
+
+
+def _tell_of_misses(compiled: Any) -> Any:
+    """Let a process say that it compiles where a kernel is not in its cache."""
+    load = compiled._cache.load_overload
+
+    def load_overload(sig: Any, target_context: Any) -> Any:
+        found = load(sig, target_context)
+        if found is None:
+            _begin_to_compile(compiled.py_func)
+        return found
+
+    compiled._cache.load_overload = load_overload
     return compiled
 
 
@@ -152,9 +180,9 @@ def njit(function: Callable | None = None, /, **options: Any) -> Any:
     """
     if function is None:
         return lambda one: njit(one, **options)
-    compiled = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, **options)(function)
+    compiled = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, pipeline_class=Whole, **options)(function)
     compiled._cache = _Cache(function)
-    _once_a_kind(compiled)
+    nest(compiled)
     return _stamped(compiled)
 
 
@@ -174,4 +202,4 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
         return lambda one: kernel(one, **options)
     if simulated():
         return cuda.jit(function)
-    return _stamped(cuda.jit(cache=True, **options)(function))
+    return _tell_of_misses(_stamped(cuda.jit(cache=True, **options)(function)))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpukit
@@ -170,29 +171,115 @@ def total(n):
 """
 COUNTED = """
 import logging
+from gpukit.device.nested import _Parts
+
+kinds = []
+compile = _Parts.compile
+_Parts.compile = lambda parts, *what: (kinds.append(parts.py_func.__name__), compile(parts, *what))[1]
 from gpukit.kpar.steps_cpu import below, step, total
 
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 assert total(5) == (10, 2.5)
-print([len(one.signatures) for one in (below, step)])
+print(sorted(set(kinds)), kinds.count('step'), kinds.count('below'), len(below.signatures), len(step.signatures))
+assert step(3, 4) == below(3, 4) == 7 and len(step.signatures) == 1
 """
 
 
 @pytest.mark.long
 def test_a_number_in_a_source_is_no_kind_of_its_own(answer, tmp_path):
-    """Numba would compile ``step`` for the 0 that ``used`` starts with, too; ``pick`` needs to know its number."""
+    """Numba would compile ``step`` for the 0 that ``used`` starts with, too; ``pick`` needs to know its number.
+
+    What compiled code calls is no code of its own until Python calls it.
+    """
     (tmp_path / "gpukit" / "kpar" / "steps_cpu.py").write_text(STEPS)
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     environment |= {"PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-c", COUNTED]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.stdout == "[1, 1]\n", done.stderr
+    assert done.stdout == "['below', 'pick', 'step'] 1 1 0 0\n", done.stderr
     assert done.stderr == (
         "compiling kpar.steps_cpu.total and what else this command needs: some seconds, once on this machine; "
         "`gpukit warm-up` does it for all commands\n"
     )
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
+
+
+TOGETHER = """
+import sys
+import time
+from gpukit.device import compiled
+from gpukit.kpar import steps_cpu
+
+class Slow:
+    def __init__(self, compiler):
+        self.compiler = compiler
+    def __getattr__(self, name):
+        return getattr(self.compiler, name)
+    def compile(self, *what):
+        time.sleep(2)
+        return self.compiler.compile(*what)
+
+steps_cpu.total._compiler = Slow(steps_cpu.total._compiler)
+BESIDE
+assert steps_cpu.total(5) == (10, 2.5)
+print(len(steps_cpu.total.stats.cache_hits), steps_cpu.step(1, 2), len(steps_cpu.step.stats.cache_hits))
+"""
+
+
+@pytest.mark.long
+def test_of_two_processes_one_compiles(answer, tmp_path):
+    (tmp_path / "gpukit" / "kpar" / "steps_cpu.py").write_text(STEPS)
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", TOGETHER.replace("BESIDE", "")]
+    pair = [subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) for _ in "ab"]
+    said = sorted(one.communicate()[0] for one in pair)
+    assert [line.split()[0] for line in said] == ["0", "1"]
+    kept = list((tmp_path / "gpukit" / "kpar" / "__pycache__").glob("*total*.nbc"))
+    assert len(kept) == 1
+
+
+@pytest.mark.long
+def test_another_process_compiles_what_it_is_given(answer, tmp_path):
+    """The process that asks for it waits for it, and compiles the rest; a helper that fails helps nobody."""
+    (tmp_path / "gpukit" / "kpar" / "steps_cpu.py").write_text(
+        STEPS + "\n\ndef ahead():\n    step(1, 2)\n\n\ndef broken():\n    raise SystemExit(3)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"PYTHONPATH": str(tmp_path)}
+
+    def ask(*names: str) -> str:
+        shutil.rmtree(tmp_path / "gpukit" / "kpar" / "__pycache__", ignore_errors=True)
+        asked = "".join(f"compiled.compile_beside('gpukit.kpar.steps_cpu:{name}')\n" for name in names)
+        # By the time that the slow function is compiled, the helper has done its part.
+        code = TOGETHER.replace("BESIDE", asked).replace("sleep(2)", "sleep(6)")
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    assert ask("ahead") == "0 3 1\n"
+    assert ask("broken", "missing") == "0 3 0\n"
+
+
+def test_the_choice_is_compiled_for_what_a_run_calls():
+    """Else the second process would compile what nobody needs."""
+    from gpukit.api.seeds import _load
+    from gpukit.device.select import choose as device
+    from gpukit.gim import Params, baselines
+    from gpukit.gim.trifle import choose
+    from gpukit.graph.build import build_graph
+    from gpukit.worlds import cover_cpu
+
+    choose()
+    covers = ("invert", "cover", "_limit", "_eligible", "_candidates", "_look", "coverage")
+    called = [getattr(cover_cpu, name) for name in covers]
+    called += [baselines._by_discount, baselines._sums, baselines._play]
+    before = [list(one.overloads) for one in called]
+    assert all(before)
+    graph = build_graph(np.array([0, 1, 2]), np.array([1, 2, 0]))
+    _load(graph, Params(k=1), device("cpu", threads=2))
+    assert [list(one.overloads) for one in called] == before
 
 
 def test_all_compiled_code_is_stamped():
