@@ -83,20 +83,25 @@ PAPERS := $(notdir $(basename $(wildcard config/paper/*.yaml)))
 
 papers: $(PAPERS:%=results/paper/%/report.html)
 
-# The rows of a run at small scale, as they are recorded; `make reproduction RECORDED=results/paper` takes those made here.
-RECORDED ?= benchmarks/results/paper-small
+# The rows of a run at small scale, as they are recorded, and those at full scale of graphs that ship with the project;
+# `make reproduction RECORDED=results/paper` takes those made here.
+RECORDED ?= benchmarks/results/paper-small benchmarks/results/paper-full
 AT ?= small
 
 reproduction: $(VENV)/.stamp-demo
 	@mkdir -p results/reproduction
 	for paper in $(PAPERS); do \
-	  printf 'report table items'; \
-	  for item in $(RECORDED)/$$paper/*.tsv $(RECORDED)/$$paper/items/*.tsv; do \
-	    if [ -e $$item ]; then printf " $$paper/%s=%s" $$(basename $$item .tsv) $$item; fi; \
+	  tables=; \
+	  for folder in $(RECORDED); do \
+	    items=$$(ls $$folder/$$paper/*.tsv $$folder/$$paper/items/*.tsv 2>/dev/null); \
+	    if [ -z "$$items" ]; then continue; fi; \
+	    table=results/reproduction/$$(echo $$folder | tr / -)-$$paper.tsv; \
+	    tables="$$tables --items $$table"; \
+	    printf 'report table items'; \
+	    for item in $$items; do printf " $$paper/%s=%s" $$(basename $$item .tsv) $$item; done; \
+	    echo " --out $$table"; \
 	  done; \
-	  echo " --out results/reproduction/$$paper-items.tsv"; \
-	  echo "report claims workflow/paper/claims/$$paper.tsv --items results/reproduction/$$paper-items.tsv --scale $(AT)" \
-	    "--out results/reproduction/$$paper.tsv"; \
+	  echo "report claims workflow/paper/claims/$$paper.tsv$$tables --scale $(AT) --out results/reproduction/$$paper.tsv"; \
 	done > results/reproduction/commands.txt
 	echo "report reproduction $(PAPERS:%=results/reproduction/%.tsv) --out docs/reproduction.md --into README.md" \
 	  >> results/reproduction/commands.txt

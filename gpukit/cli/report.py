@@ -250,16 +250,20 @@ def paper(
 def claims(
     run: Run,
     table: Annotated[str, argument("CLAIMS.tsv", "What the paper claims, and the rules that decide.")],
-    items: Annotated[str, option("--items ITEMS.tsv", "The table of kind items of that paper.")],
+    items: Annotated[
+        list[str],
+        option("--items ITEMS.tsv", "A table of kind items of that paper; give it again for rows of another run."),
+    ],
     scale: Annotated[
         Literal["smoke", "small", "full"], option("--scale", "What it was built at; smoke decides about no speed.")
     ],
     out: Annotated[str, option("--out", "The TSV file to write.")],
 ) -> None:
     """Judge what a paper claims: reproduced, contradicted, or not decided and why."""
-    evidence = tables.read_table("items", items)
+    evidence = [row for path in items for row in tables.read_table("items", path)]
     if len(named := {row["publication"] for row in evidence}) != 1:
-        raise UsageError(f"{items} has items of {', '.join(sorted(named)) or 'no paper'}; give those of one paper")
+        papers = ", ".join(sorted(named)) or "no paper"
+        raise UsageError(f"items of {papers} in {', '.join(items)}; give those of one paper")
     rows = judging.judge(judging.read_claims(table), evidence, named.pop(), scale)
     tables.write_table("claims", rows, out)
     run.finish({"verdicts": judging.count(rows)}, judging.count(rows))

@@ -17,7 +17,12 @@ HEAD = """# What held of the papers' claims
 
 What each paper claims was typed, with the rule that decides it, before the rows that it is judged by were computed. A
 claim is *reproduced* or *contradicted* by graphs of the paper's size in the paper's setting, a speed by at least five
-runs whose spread allows it, or by a proof or a test; all else is *not decided*. [Rebuilding a
+runs whose spread allows it, or by a proof or a test; all else is *not decided*. The recorded rows of small scale are
+joined by those of graphs that ship with the project, at the paper's own settings. The papers' pages explain what is
+contradicted: [gIM](papers/gim.md#where-measurements-and-print-part),
+[IMGPU](papers/imgpu.md#where-measurements-and-print-part), [kPAR](papers/kpar.md#where-measurements-and-print-part),
+[MERIT](papers/merit.md#where-measurements-and-print-part),
+[structural diversity](papers/diversity.md#where-measurements-and-print-part). [Rebuilding a
 paper](workflow.md#rebuilding-a-paper) says how to run it at another scale. `make reproduction` writes this page.
 """
 

@@ -9,9 +9,9 @@ import pytest
 from claims import RESULTS, ROOT, one, record, says
 
 
-def row(paper, item, graph, method, quantity="time", x=""):
+def row(paper, item, graph, method, quantity="time", x="", scale="small"):
     """Return the value of the only such row."""
-    with (RESULTS / "paper-small" / paper / f"{item}.tsv").open() as file:
+    with (RESULTS / f"paper-{scale}" / paper / f"{item}.tsv").open() as file:
         rows = [each for each in csv.DictReader(file, delimiter="\t") if each["ours"] != "NA"]
     names = {"graph": graph, "method": method, "quantity": quantity, "x": str(x)}
     found = [float(each["ours"]) for each in rows if names.items() <= each.items()]
@@ -32,6 +32,14 @@ def over_none(method):
         row("imgpu", "figure-10", graph, method, "speed-up over imgpu")
         for graph in ("NetHEPT", "NetPHY", "Amazon", "Twitter")
     ]
+
+
+def reached(graph, method, k=50):
+    return row("imgpu", "figure-8", graph, method, "spread", k, "full")
+
+
+def less(graph, method, k=50):
+    return 100 * (1 - reached(graph, method, k) / reached(graph, "imgpu", k))
 
 
 def reference(method, graph):
@@ -63,6 +71,9 @@ SENTENCES = {
         ("between {:.0f} and {:.0f} ms, and between {:.0f} and {:.0f} (figure 6)", [1e3 * bound(epsilon(graph, "gim")) for graph in ("soc-Epinions1", "higgs-twitter") for bound in (min, max)]),
     ],
     "imgpu": [
+        ("reaches as much, {:.2f} and {:.2f} at k = 50", [reached("NetPHY", method) for method in ("mixgreedy", "imgpu")]),
+        ("{:.1f} % less on NetPHY, on average", (100 * (1 - row("imgpu", "figure-8", "NetPHY", "pmia", "mean share of IMGPU's spread", scale="full")),)),
+        ("at most {:.0f} % less here, at k = 1, and {:.0f} % at k = 50", [less("NetHEPT", "random", k) for k in (1, 50)]),
         ("takes {:.1f} and {:.1f} times as long ({:.1f} s for {:.1f}, {:.1f} for {:.1f}; figure 9)", [1 / row("imgpu", "figure-9", graph, "buta-cpu", "speed-up over mixgreedy") for graph in ("NetHEPT", "NetPHY")] + [reference(method, graph) for graph in ("NetHEPT", "NetPHY") for method in ("buta-cpu", "mixgreedy")]),
         ("takes {:.1f} times MixGreedy's ({:.1f} s for {:.1f} on NetHEPT)", (1 / row("imgpu", "figure-9", "NetHEPT", "esmce", "speed-up over mixgreedy"), reference("esmce", "NetHEPT"), reference("mixgreedy", "NetHEPT"))),
         ("reach {:.0f} % less at k = 50", (100 * (1 - row("imgpu", "figure-8", "NetHEPT", "esmce", "share of IMGPU's spread", 50)),)),
@@ -108,6 +119,12 @@ def test_what_the_sentences_say_of_these_figures_holds():
         for graph in ("Wiki-Vote", "Email-Enron", "Epinions", "NotreDame")
     ]
     assert 7 <= round(min(extra)) and round(max(extra)) <= 9
+
+
+def test_random_seeds_are_worst_at_the_beginning_and_pmia_is_as_good_on_nethept():
+    below = [less("NetHEPT", "random", k) for k in (1, 5, 10, 20, 30, 40, 50)]
+    assert below == sorted(below, reverse=True)
+    assert abs(1 - row("imgpu", "figure-8", "NetHEPT", "pmia", "mean share of IMGPU's spread", scale="full")) < 0.001
 
 
 def test_times_of_a_rebuild_are_those_of_the_estimate():
