@@ -205,24 +205,27 @@ def _part(values, size, place):
 
 
 @njit
-def _eligible(counts, worth, blocked, n, rounds, k):
-    """Return, ascending, the elements of positive value, and in each round the k lowest unblocked ones without.
-
-    Of elements that are worth nothing more the lower ones are chosen, so others never are.
-    """
-    own, unit = worth.own, worth.unit
-    found = np.empty(len(counts), np.int32)
-    size = 0
+def _idle(counts, worth, blocked, n, rounds, k):
+    """Return, of each round, the k unblocked elements in no set that count for most; of equals the lower ones."""
+    own = worth.own
+    found, values = np.empty(k * rounds, np.int32), np.empty(k, np.int64)
+    end = 0
     for t in range(rounds):
-        idle = 0
+        start = end
         for e in range(t * n, (t + 1) * n):
-            found[size] = e
-            if _value(counts, own, unit, e) > 0:
-                size += 1
-            elif idle < k and not blocked[e]:
-                idle += 1
-                size += 1
-    return found[:size].copy()
+            if counts[e] > 0 or blocked[e]:
+                continue
+            value = own[e] if len(own) else 0
+            if end - start < k:
+                end += 1
+            elif value <= values[k - 1]:
+                continue
+            place = end - 1
+            while place > start and values[place - start - 1] < value:
+                values[place - start], found[place] = values[place - start - 1], found[place - 1]
+                place -= 1
+            values[place - start], found[place] = value, e
+    return found[:end].copy()
 
 
 @njit
@@ -323,14 +326,14 @@ def greedy(
         slot[forced] = -1
     target = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * k * rounds)
     totals = shares.totals()
-    pool = np.arange(n * rounds, dtype=np.int32)
-    if not len(worth.own):
-        pool = pool[totals > 0]
+    # An element in no set counts for the same ever after. So of those no others than the best are chosen, at most k, or
+    # then among the k largest.
+    idle = _idle(totals, worth, blocked, n, rounds, 2 * k)
+    pool = np.concatenate([np.flatnonzero(totals > 0).astype(np.int32), idle])
+    pool.sort()
     while True:
         # An epoch: afterwards the indexes hold the uncovered sets of all elements that reach the limit.
         limit = _limit(totals, worth, pool, blocked, target)
-        if limit == 0:
-            pool = _eligible(totals, worth, blocked, n, rounds, k)
         candidates = _candidates(totals, worth, pool, blocked, limit)
         round_of = candidates // n
         indexes = index(candidates)
