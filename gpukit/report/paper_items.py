@@ -3,6 +3,7 @@
 An observation is of a graph, by a method, at a place x of a figure's axis, of a quantity in a unit.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -50,6 +51,13 @@ RUN: Fields = {
     "time_work_s": (float, records.work_seconds),
 }
 
+SPREAD: Fields = {
+    "k": (int, "k"),
+    "epsilon": (float, lambda record: record["seeds_params"].get("epsilon", math.nan)),
+    **records.WHERE,
+    "spread_vertices": (float, "spread"),
+}
+
 KINDS = {
     "graphs": records.Kind(
         records.GRAPH, {"data": str, "n_vertices": int, "m_edges": int, "mean_degree": float}, _graphs
@@ -58,8 +66,9 @@ KINDS = {
     **paper_diversity.KINDS,
     **paper_merit.KINDS,
     "gim-cells": records.record_kind(_CELL, "gim run", RUN),
+    "gim-spread": records.record_kind({**records.GRAPH, "method": str}, "evaluate spread", SPREAD),
 }
-"""The tables that only papers need: the graphs with where they come from, and runs of gIM with their settings."""
+"""The tables that only papers need: graphs, where they come from, runs of gIM with their settings, what they reach."""
 
 
 def _sizes(tables: Tables) -> Iterator[Observation]:
@@ -83,6 +92,15 @@ def _gim_speed(tables: Tables, x: str = "") -> Iterator[Observation]:
     spent = means(((row["graph"], row[x] if x else ""), row["method"], row["time_work_s"]) for row in rows)
     for (graph, at), method, ratio in speeds(spent, "imm"):
         yield Observation(graph, method, at, "speed-up over imm", "1", ratio)
+
+
+def _gim_beside_others(tables: Tables) -> Iterator[Observation]:
+    """Yield speeds, and what seeds reach where it was simulated."""
+    yield from _gim_speed(tables)
+    for row in tables.get("gim-spread", []):
+        asked = f"k {row['k']}" + ("" if math.isnan(row["epsilon"]) else f", epsilon {row['epsilon']:g}")
+        said = setting(asked, row)
+        yield Observation(row["graph"], row["method"], "", "spread", "vertices", row["spread_vertices"], said)
 
 
 def _gim_shares(tables: Tables) -> Iterator[Observation]:
@@ -179,7 +197,7 @@ _CELLS = ("gim-cells",)
 ITEMS: dict[str, dict[str, Item]] = {
     "gim": {
         "table-1": Item("Graphs", "", (), _sizes),
-        "table-2": Item("Run time, k = 50, ε = 0.05, IC", "", _CELLS, _gim_speed),
+        "table-2": Item("Run time, k = 50, ε = 0.05, IC", "", _CELLS, _gim_beside_others),
         "table-3": Item("Multi-round influence, k = 10, T = 5", "", _CELLS, _gim_speed),
         "figure-3": Item("Shares of the run time", "", _CELLS, _gim_shares),
         "figure-4": Item("Run time against k, IC, ε = 0.1", "seeds k", _CELLS, lambda t: _gim_time(t, "k")),

@@ -368,6 +368,21 @@ def test_repeats_are_one_row_beside_the_printed_value(tmp_path):
     assert "synthetic stand-ins: 1 of 3 graphs" in text and "gIM in the paper" in text and "SKIM in the paper" in text
 
 
+def test_seeds_of_gims_table_stand_with_what_they_reach(tmp_path):
+    (tmp_path / "p.tsv").write_text(HEADER)
+    record = {"k": 50, "spread": 97.5, "seeds_params": {"k": 50, "epsilon": 0.05}}
+    record |= {"device": {"kind": "cpu", "name": "c", "gpus": [], "threads": 1}}
+    for method, chosen in (("gim", record), ("skim", record | {"spread": 95.0, "seeds_params": {"k": 50}})):
+        (tmp_path / f"{method}.json").write_text(json.dumps(chosen))
+    labels = [(f"toy/{method}", str(tmp_path / f"{method}.json")) for method in ("gim", "skim")]
+    tables = {"graphs": GRAPHS, "gim-cells": [cell("toy", "gim", 2.0)], "gim-spread": make_table("gim-spread", labels)}
+    rows = found(rebuild("gim", "table-2", tables, str(tmp_path / "p.tsv")), quantity="spread")
+    assert [(row["method"], row["ours"], row["setting"]) for row in rows] == [
+        ("gim", "97.5", "k 50, epsilon 0.05; c, 1 thread"),
+        ("skim", "95", "k 50; c, 1 thread"),
+    ]
+
+
 def test_figures_have_an_axis(tmp_path):
     (tmp_path / "p.tsv").write_text(HEADER)
     tables = {"graphs": GRAPHS, "gim-cells": [cell("toy", "gim", k / 10, k=k) for k in (10, 100)]}

@@ -128,7 +128,7 @@ def test_a_paper_runs_on_tiny_graphs(tmp_path):
         {"name": "soc-Epinions1", "generate": "er --vertices 60 --edges 300"},
         {"name": "ba-2", "generate": "ba --vertices 60 --attach 2"},
     ]
-    cell = {"methods": ["imm", "gim"], "k": [3], "epsilon": [0.3]}
+    cell = {"methods": ["imm", "gim", "skim"], "k": [3], "epsilon": [0.3]}
     mine = {"scales": {"smoke": {"graphs": graphs, "repeats": 2}}}
     mine |= {"experiments": {"table-2": cell, "figure-7": {**cell, "methods": ["gim"], "graphs": "density"}}}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"paper": "gim", "scale": "smoke", **mine}))
@@ -145,6 +145,8 @@ def test_a_paper_runs_on_tiny_graphs(tmp_path):
     assert theirs["paper"] == "0.131"
     assert theirs["setting"].startswith("printed for 75,879 vertices"), "the stand-in has 60"
     assert ours["data"].startswith("stand-in: er")
+    reached = {row["method"]: float(row["ours"]) for row in rows if row["quantity"] == "spread"}
+    assert reached.keys() == {"gim", "skim"} and all(3 <= spread <= 60 for spread in reached.values())
     assert (tmp_path / "results/report.html").read_text().count("<svg") == 3
 
 

@@ -7,6 +7,9 @@ if PAPER == "gim":
         f"cells-{item}": {label: f"<results>/cells/{label}.json" for label in cells(item)}
         for item in config["experiments"]
     }
+    REACHED = reached()
+    if REACHED:
+        TABLES["reached"] = {name: f"<results>/reached/{name}.json" for name in REACHED}
 if PAPER == "kpar":
     TABLES |= {
         "one-thread-times": {
@@ -80,6 +83,34 @@ use rule evaluate_spread as paper_spread with:
 
 
 ruleorder: paper_spread > evaluate_spread
+
+
+# What the seeds of gIM's table 2 reach.
+use rule evaluate_spread as paper_reached with:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        seeds=lambda wildcards: [f"<results>/cells/{REACHED[f'{wildcards.graph}/{wildcards.method}']}.h5"],
+        warm="<results>/warm-up/metrics.h5",
+    output:
+        metrics=["<results>/reached/{graph}/{method}.h5"],
+        records=["<results>/reached/{graph}/{method}.json"],
+    log:
+        "<logs>/reached/{graph}-{method}.log",
+    benchmark:
+        "<benchmarks>/reached/{graph}-{method}.tsv"
+    wildcard_constraints:
+        method="gim|skim",
+    params:
+        asked=until(),
+        commands=lambda wildcards, input, output: lines(
+            [
+                ["evaluate", "spread", input.graph, "--seeds", input.seeds[0], "--model", "ic", *until()]
+                + ["--seed", config["seed"], "--out", output.metrics[0], "--json"]
+            ],
+            output.records,
+        ),
+    message:
+        "Spread of {wildcards.method}'s seeds on {wildcards.graph}"
 
 
 # The repeats of a run in one process: they are the same work, and a process costs more than many a run.

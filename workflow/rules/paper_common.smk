@@ -113,7 +113,9 @@ def one_of(names):
 
 def kind_of(table):
     """Return the kind of a table; those of cells and measures are one for each item."""
-    known = {"cells": "gim-cells", "measures": MEASURED} | {name: kind for kind, name in ONE_THREAD.items()}
+    known = {"cells": "gim-cells", "reached": "gim-spread", "measures": MEASURED} | {
+        name: kind for kind, name in ONE_THREAD.items()
+    }
     return known.get(table) or known.get(table.partition("-")[0], table)
 
 
@@ -137,6 +139,13 @@ def cells(item):
         grid=thinned(experiment["grid"]),
         repeat=REPEATS,
     )
+
+
+def reached():
+    """Return the runs behind gIM's table 2 whose seeds are simulated, by graph and method; IMM's seeds are gIM's."""
+    labels = [label for label in cells("table-2") if label.endswith("/0")] if "table-2" in config["experiments"] else []
+    wanted = {"/".join(label.split("/")[:2]): label for label in labels}
+    return {name: label for name, label in wanted.items() if name.endswith(("/gim", "/skim"))}
 
 
 def cell_words(wildcards):
@@ -164,7 +173,8 @@ def where_of_cell(wildcards, threads):
 def item_tables(wildcards):
     """Return the tables of an item by kind."""
     if PAPER == "gim" and wildcards.item != "table-1":
-        return {"graphs": "graphs", "gim-cells": f"cells-{wildcards.item}"}
+        spread = {"gim-spread": "reached"} if wildcards.item == "table-2" else {}
+        return {"graphs": "graphs", "gim-cells": f"cells-{wildcards.item}", **spread}
     if measured(wildcards.item):
         return {"graphs": "graphs", MEASURED: f"measures-{wildcards.item}"}
     if (PAPER, wildcards.item) == ("kpar", "table-3"):

@@ -21,7 +21,7 @@ DRAWN_FROM = sorted(
 
 # Cells and measures are what the items of a paper are made of; the page shows the items.
 PAGE_TABLES = [
-    *(kind for kind in TABLES if not kind.startswith(("cells-", "measures-", "one-thread-"))),
+    *(kind for kind in TABLES if not kind.startswith(("cells-", "measures-", "one-thread-", "reached"))),
     *["claims"] * bool(PAPER),
     "artifacts",
 ]
