@@ -252,7 +252,10 @@ def claims(
     table: Annotated[str, argument("CLAIMS.tsv", "What the paper claims, and the rules that decide.")],
     items: Annotated[
         list[str],
-        option("--items ITEMS.tsv", "A table of kind items of that paper; give it again for rows of another run."),
+        option(
+            "--items ITEMS.tsv",
+            "A table of kind items of that paper; of several, the last that has an item on a graph.",
+        ),
     ],
     scale: Annotated[
         Literal["smoke", "small", "full"], option("--scale", "What it was built at; smoke decides about no speed.")
@@ -260,7 +263,7 @@ def claims(
     out: Annotated[str, option("--out", "The TSV file to write.")],
 ) -> None:
     """Judge what a paper claims: reproduced, contradicted, or not decided and why."""
-    evidence = [row for path in items for row in tables.read_table("items", path)]
+    evidence = judging.joined([tables.read_table("items", path) for path in items])
     if len(named := {row["publication"] for row in evidence}) != 1:
         papers = ", ".join(sorted(named)) or "no paper"
         raise UsageError(f"items of {papers} in {', '.join(items)}; give those of one paper")

@@ -135,6 +135,19 @@ def _places(text: str, graphs: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     return places
 
 
+def joined(tables: Sequence[Sequence[Row]]) -> list[Row]:
+    """Return the rows of several tables ``items``: of an item on a graph those of the last table that measured it."""
+    last = {
+        (row["item"], row["graph"]): number for number, rows in enumerate(tables) for row in rows if row["ours"] != _NA
+    }
+    return [
+        row
+        for number, rows in enumerate(tables)
+        for row in rows
+        if last.get((row["item"], row["graph"]), number) == number
+    ]
+
+
 def judge(claims: Sequence[Claim], rows: Sequence[Row], paper: str, scale: str) -> list[Row]:
     """Judge the claims of a paper.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpukit.errors import InputError
-from gpukit.report.claims import CLAIM, REPEATS, count, judge, read_claims
+from gpukit.report.claims import CLAIM, REPEATS, count, joined, judge, read_claims
 from gpukit.report.paper_items import ITEMS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,3 +207,18 @@ def test_the_committed_claims_can_be_judged(paper):
 
 def test_every_paper_has_its_claims():
     assert {path.stem for path in CLAIMS.glob("*.tsv")} == set(ITEMS)
+
+
+def test_of_several_runs_the_last_that_measured_an_item_on_a_graph_counts():
+    def one(item, graph, ours, method="m"):
+        return {"item": item, "graph": graph, "method": method, "ours": ours}
+
+    small = [
+        one("figure-1", "A", "1"),
+        one("figure-1", "A", "2", "other"),
+        one("figure-1", "B", "3"),
+        one("t", "A", "4"),
+    ]
+    full = [one("figure-1", "A", "9"), one("t", "A", "NA")]
+    assert joined([small, full]) == [small[2], small[3], full[0]]
+    assert joined([full, small]) == small

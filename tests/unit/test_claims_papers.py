@@ -19,12 +19,25 @@ def row(paper, item, graph, method, quantity="time", x="", scale="small"):
     return found[0]
 
 
-def shares(graph):
-    return [100 * row("gim", "figure-3", graph, "gim", f"share of {part}") for part in ("selection", "sampling")]
+def shares(graph, scale="small"):
+    return [
+        100 * row("gim", "figure-3", graph, "gim", f"share of {part}", scale=scale)
+        for part in ("selection", "sampling")
+    ]
 
 
-def epsilon(graph, method):
-    return [row("gim", "figure-6", graph, method, x=x) for x in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)]
+def epsilon(method):
+    return [
+        row("gim", "figure-6", "soc-Epinions1", method, x=x, scale="full") for x in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+    ]
+
+
+def over_imm(item, method):
+    return row("gim", item, "soc-Epinions1", method, "speed-up over imm", scale="full")
+
+
+def spread(method):
+    return row("gim", "table-2", "soc-Epinions1", method, "spread", scale="full")
 
 
 def over_none(method):
@@ -65,10 +78,15 @@ EPINIONS, WIKI = "soc-Epinions1.txt.gz", "wiki-Vote.txt.gz"
 BALANCES = [("diversity-h200-x4-five", name) for name in ("none", "pack", "random", "exhausted", "dynamic")]
 SENTENCES = {
     "gim": [
-        ("{:.0f} % of the time against {:.0f} % of sampling on soc-Epinions1, {:.0f} against {:.0f} and {:.0f} against {:.0f} % on", (*shares("soc-Epinions1"), *shares("soc-Slashdot0811"), *shares("higgs-twitter"))),
-        ("samples for {:.0f} %,", (100 * row("gim", "figure-3", "soc-Epinions1", "imm", "share of sampling"),)),
-        ("from {:.2f} to {:.2f} s on soc-Epinions1 and from {:.1f} to {:.2f} s on", (*epsilon("soc-Epinions1", "imm")[::5], *epsilon("higgs-twitter", "imm")[::5])),
-        ("between {:.0f} and {:.0f} ms, and between {:.0f} and {:.0f} (figure 6)", [1e3 * bound(epsilon(graph, "gim")) for graph in ("soc-Epinions1", "higgs-twitter") for bound in (min, max)]),
+        ("{:.0f} % of the time against {:.0f} % of sampling on soc-Epinions1, {:.0f} against {:.0f} and {:.0f} against {:.0f} % on", (*shares("soc-Epinions1", "full"), *shares("soc-Slashdot0811"), *shares("higgs-twitter"))),
+        ("samples for {:.0f} %,", (100 * row("gim", "figure-3", "soc-Epinions1", "imm", "share of sampling", scale="full"),)),
+        ("falls from {:.2f} to {:.2f} s.", epsilon("imm")[::5]),
+        ("between {:.0f} and {:.0f} ms (figure 6)", [1e3 * bound(epsilon("gim")) for bound in (min, max)]),
+        ("{:.0f} at ε = 0.05 and {:.0f} at 0.3", [epsilon("imm")[place] / epsilon("gim")[place] for place in (0, 5)]),
+        ("{:.0f} and {:.0f} times here", [over_imm(item, "gim") for item in ("table-2", "table-3")]),
+        ("our IMM on 16 is {:.1f} times as fast as on one", (over_imm("table-2", "ripples"),)),
+        ("{:.1f} % less here, {:,.0f} of gIM's {:,.0f}", (100 * (1 - spread("skim") / spread("gim")), spread("skim"), spread("gim"))),
+        ("takes {:.2f} s of one thread", (row("gim", "table-2", "soc-Epinions1", "skim", scale="full"),)),
     ],
     "imgpu": [
         ("reaches as much, {:.2f} and {:.2f} at k = 50", [reached("NetPHY", method) for method in ("mixgreedy", "imgpu")]),

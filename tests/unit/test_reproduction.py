@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpukit.errors import InputError
-from gpukit.report.claims import TYPED, judge, read_claims
+from gpukit.report.claims import TYPED, joined, judge, read_claims
 from gpukit.report.publications import PUBLICATIONS
 from gpukit.report.reproduction import page, write_summary
 from gpukit.report.tables import make_table
@@ -25,11 +25,7 @@ def test_the_committed_page_is_what_the_recorded_rows_give(tmp_path):
     for paper in PUBLICATIONS:
         folders = [ROOT / f"benchmarks/results/paper-{scale}" / paper for scale in ("small", "full")]
         recorded = [sorted(folder.glob("*.tsv")) for folder in folders]
-        rows = [
-            row
-            for paths in recorded
-            for row in make_table("items", [(f"{paper}/{one.stem}", str(one)) for one in paths])
-        ]
+        rows = joined([make_table("items", [(f"{paper}/{one.stem}", str(one)) for one in paths]) for paths in recorded])
         tables.append(judge(read_claims(str(ROOT / f"workflow/paper/claims/{paper}.tsv")), rows, paper, "small"))
     assert page(tables) == (ROOT / "docs/reproduction.md").read_text(), "run `make reproduction`"
     readme = (ROOT / "README.md").read_text()
