@@ -24,6 +24,7 @@ from gpukit.api.results import Content, Label, cut
 from gpukit.api.session import DeviceName, Progress, Session, whole
 from gpukit.api.vertices import Vertices, costs_of, internal, quoted
 from gpukit.errors import GpukitError, UsageError, WrongType
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,7 +103,7 @@ class Campaign(Content):
         }  # fmt: skip
         with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
             opened, params = _asked(session, graph, weights, asked, costs, False)
-        check_groups(whole("groups", groups))
+            check_groups(whole("groups", groups))
         self._where: dict[str, Any] = {"device": device, "gpus": gpus, "threads": threads, "progress": progress}
         self._begin(session, opened, params, [], groups)
 
@@ -212,9 +213,9 @@ class Campaign(Content):
         """Return what is printed of it."""
         content = self._content()
         worlds = content.arrays["worlds"].tolist()
-        kind = "a real campaign" if worlds == [-1] else f"{len(worlds):,} simulated campaign(s)"
+        kind = "a real campaign" if worlds == [-1] else counted(len(worlds), "simulated campaign")
         told = [f"Campaign: {kind}, η = {self.eta:,} of {content.attributes['n']:,} vertices"]
-        told.append(f"activated  {self.activated:,} in {len(self.rounds) - (not self.done):,} round(s)")
+        told.append(f"activated  {self.activated:,} in {counted(len(self.rounds) - (not self.done), 'round')}")
         told.append(f"cost       {self.cost:,.2f}")
         if self.done:
             return [*told, f"seeds      {cut(self.seeds)}"]

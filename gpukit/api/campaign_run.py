@@ -9,6 +9,7 @@ from gpukit import settings
 from gpukit.api.session import Session
 from gpukit.api.vertices import COST_DECIMALS, at_most
 from gpukit.errors import InputError, UsageError
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,8 +155,8 @@ def check_free(out: Path, artifact: "Artifact | None" = None) -> None:
     earlier = artifact is not None and _goes_on(there, artifact)
     if there.attributes["pending"] and observed > 0 and not earlier:
         raise UsageError(
-            f"--out {out} holds a campaign under way, with {observed} observed round(s) that would be lost; name "
-            "another file, or remove that one"
+            f"--out {out} holds a campaign under way, with {counted(observed, 'observed round')} that would be lost; "
+            "name another file, or remove that one"
         )
 
 

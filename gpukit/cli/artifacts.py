@@ -7,6 +7,7 @@ from gpukit.cli.command import with_run
 from gpukit.cli.common import Run, print_json
 from gpukit.cli.options import argument, option
 from gpukit.errors import ComparisonFailed, InputError, UsageError
+from gpukit.wording import counted
 
 Files = Annotated[list[Path], argument("FILE", "Artifacts.")]
 
@@ -65,4 +66,4 @@ def diff(
     elif lines:
         print("\n".join(lines))
     if lines:
-        raise ComparisonFailed(f"{first} and {second} differ in {len(lines)} place(s)")
+        raise ComparisonFailed(f"{first} and {second} differ in {counted(len(lines), 'place')}")

@@ -15,6 +15,7 @@ from gpukit.cli.options import CampaignOptions, GraphArgument, GroupsOption, abl
 from gpukit.cli.outputs import check_out
 from gpukit.cli.vertices import named_vertices, read_once, text_lines, vertex_list, vertices_in
 from gpukit.errors import UsageError
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,7 +148,7 @@ def _finish_campaigns(run: Run, found: "list[tuple[int, Result]]", spent: list[d
     whole = record_of(run.graph, found, spent)
     listed, mean = whole["campaigns"], whole["mean_cost"]
     lines = {
-        "cost": f"{mean:,.2f} on average of {len(found)} campaign(s)",
+        "cost": f"{mean:,.2f} on average of {counted(len(found), 'campaign')}",
         "rounds": cut_list([one["rounds"] for one in listed[:10]], len(found)),
         "activated": cut_list([f"{one['activated']:,}" for one in listed[:10]], len(found)),
         "seeds": cut_list(whole["seeds"][:10], len(whole["seeds"])),
@@ -177,7 +178,7 @@ def _finish_step(run: Run, campaign: Any) -> None:
     }
     lines = {
         "next batch": batch if batch else "none: the target is reached",
-        "activated": f"{activated:,} of {campaign.params.eta:,} in {len(rounds) - campaign.pending} round(s)",
+        "activated": f"{activated:,} of {campaign.params.eta:,} in {counted(len(rounds) - campaign.pending, 'round')}",
         "cost": f"{costs.amount(spent):,.2f} with this batch" if batch else f"{costs.amount(spent):,.2f}",
     }
     run.finish(record, lines)

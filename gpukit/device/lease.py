@@ -23,6 +23,7 @@ from pathlib import Path
 
 from gpukit.device.select import Device, Gpu
 from gpukit.errors import DeviceError
+from gpukit.wording import counted
 
 _log = logging.getLogger(__name__)
 _POLL_S = 0.1
@@ -71,7 +72,7 @@ def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
         If the pool is smaller than ``count``, or the locks cannot be made or are not what they should be.
     """
     if not 1 <= count <= len(pool):
-        raise DeviceError(f"{count} GPU(s) are asked for and {len(pool)} are visible; lower --gpus")
+        raise DeviceError(f"{counted(count, 'GPU')} asked for, visible: {len(pool)}; lower --gpus")
     folder = folder or _folder()
     names = sorted(gpu.uuid for gpu in pool)
     gate = _open(folder, "gate-" + hashlib.sha256("\n".join(names).encode()).hexdigest()[:16])
@@ -83,7 +84,9 @@ def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
                 if taken is not None:
                     return taken
             if not said:
-                _log.warning("waiting for %d of %d GPU(s), others hold their locks in %s", count, len(pool), folder)
+                _log.warning(
+                    "waiting for %d of %s, others hold their locks in %s", count, counted(len(pool), "GPU"), folder
+                )
                 said = True
             else:
                 time.sleep(_POLL_S)

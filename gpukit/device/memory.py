@@ -8,6 +8,7 @@ from pathlib import Path
 from gpukit.device import cgroups
 from gpukit.device.select import Device
 from gpukit.errors import DeviceError
+from gpukit.wording import counted
 
 UNASKED = 1 << 28
 """Bytes that are taken on this machine without asking what is free, which takes a millisecond."""
@@ -87,7 +88,7 @@ def check_start(threads: int = 0) -> None:
     DeviceError
         If the memory, or what ``ulimit -v`` and ``ulimit -d`` leave, is too small.
     """
-    what = f"compiled code on {threads} thread(s)" if threads else "a command"
+    what = f"compiled code on {counted(threads, 'thread')}" if threads else "a command"
     for limit, used, command, bare, compiled, thread in _LIMITS:
         left = _left(limit, used)
         if left is not None:

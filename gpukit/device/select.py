@@ -217,7 +217,7 @@ def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *
     found, problem = detect()
     problem = problem or package_problem()
     if not problem and len(found) < gpus:
-        problem = f"{len(found)} GPU(s) are visible, {gpus} are asked for"
+        problem = f"{gpus:,} GPUs are asked for, visible: {len(found)}"
     if problem:
         if requested == "cuda":
             raise DeviceError(f"cannot use a GPU: {problem}; use --device cpu or auto, or see `gpukit doctor`")

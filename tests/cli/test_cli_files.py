@@ -51,7 +51,7 @@ def test_diff_names_every_difference(files: dict[str, Path], capsys: pytest.Capt
         "dataset columns/x: 1 of 5 entries differ, first at [3]: 3 and 9",
         "dataset columns/z: only in the second",
     ]
-    assert "differ in 7 place(s)" in err and err.count("\n") == 1
+    assert "differ in 7 places" in err and err.count("\n") == 1
 
 
 def test_diff_of_shapes_types_kinds_and_tolerance(

@@ -274,7 +274,7 @@ def test_observations_are_not_written_over(run, record, folder, graph):
     before = (folder / "S.h5").read_bytes()
     for command in ("start", "run"):
         code, out, err = run(command, *words)
-        assert (code, out) == (2, "") and "with 1 observed round(s) that would be lost" in err.splitlines()[-1], err
+        assert (code, out) == (2, "") and "with 1 observed round that would be lost" in err.splitlines()[-1], err
     assert (folder / "S.h5").read_bytes() == before
     others = np.setdiff1d(graph.original(np.arange(graph.n)), batch)
     assert record("next", "G.h5", "S.h5", "--observed", ",".join(map(str, others)))["done"]

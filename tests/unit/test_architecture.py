@@ -16,7 +16,7 @@ ALLOWED = {
     "settings": {"errors"},
     "files": {"errors", "pending"},
     "pending": {"errors"},
-    "device": {"errors", "files"},
+    "device": {"errors", "files", "wording"},
     "graph": {"errors", "files", "device"},
     "worlds": {"errors", "files", "device", "graph"},
     "datasets": {"errors", "files", "graph", "device"},

@@ -59,7 +59,7 @@ def test_a_killed_process_frees_its_gpus_at_once(tmp_path: Path) -> None:
     holder = job(tmp_path, 4, 60)
     assert holder.stdout is not None and len(holder.stdout.readline().split()) == 5
     waiting = job(tmp_path, 2, 0)
-    assert waiting.stderr is not None and "waiting for 2 of 4 GPU(s)" in waiting.stderr.readline()
+    assert waiting.stderr is not None and "waiting for 2 of 4 GPUs" in waiting.stderr.readline()
     killed = time.monotonic()
     holder.send_signal(signal.SIGKILL)
     out, _ = waiting.communicate(timeout=30)
@@ -94,7 +94,7 @@ def test_an_interrupted_wait_leaves_nothing_locked(tmp_path: Path, monkeypatch: 
 
 
 def test_more_than_there_are(tmp_path: Path) -> None:
-    with pytest.raises(DeviceError, match=r"5 GPU\(s\) are asked for and 4 are visible"):
+    with pytest.raises(DeviceError, match=r"5 GPUs asked for, visible: 4"):
         lease.lease(pool(FOUR), 5, tmp_path)
 
 
@@ -175,7 +175,7 @@ def test_a_wait_for_a_held_lock_says_so_and_can_be_interrupted(tmp_path: Path) -
         fcntl.flock(shared, fcntl.LOCK_SH)
         waiting = job(tmp_path, 1, 0, ["a"])
         assert waiting.stderr is not None
-        assert waiting.stderr.readline() == f"waiting for 1 of 1 GPU(s), others hold their locks in {tmp_path}\n"
+        assert waiting.stderr.readline() == f"waiting for 1 of 1 GPU, others hold their locks in {tmp_path}\n"
         behind = job(tmp_path, 1, 0, ["a"])  # waits at the gate
         assert behind.stderr is not None and "waiting" in behind.stderr.readline()
         for process in (behind, waiting):

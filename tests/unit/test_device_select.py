@@ -58,7 +58,7 @@ def test_auto_and_cuda_take_gpus_that_are_there(gpus) -> None:
 
 def test_too_few_gpus(gpus) -> None:
     gpus(1)
-    with pytest.raises(DeviceError, match=r"1 GPU\(s\) are visible, 2 are asked for"):
+    with pytest.raises(DeviceError, match=r"2 GPUs are asked for, visible: 1"):
         choose("cuda", 2)
     assert choose("auto", 2).kind == "cpu"
 
