@@ -39,7 +39,7 @@ questions() {
 
 # What is wrong is one line, with the code that README names.
 mistakes() {
-  for words in "graph import gone.csv --out g.h5" "graph import friends.csv --columns from,whom --out g.h5" "gim run friends.csv --out s.h5"; do
+  for words in "graph import gone.csv --out g.h5" "graph import friends.csv --columns from,whom --out g.h5" "gim run friends.csv -k 2 --out s.h5"; do
     printf '\n$ gpukit %s\n' "$words"
     # shellcheck disable=SC2086
     gpukit $words || echo "(exit code $?)"

@@ -317,8 +317,8 @@ def influence_maximization(
         if value is not None and (isinstance(value, bool) or not isinstance(value, float | int)):
             raise WrongType(f"{name} is a {type(value).__name__}; a number is needed")
     told = None if budget is None else str(budget)
-    check_limits(k, told, costs)
     with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+        check_limits(k, told, costs)
         session.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": told}
         settings.check_gim_epsilon(epsilon, "--epsilon")
         if told is not None:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +14,7 @@ from gpukit.device.memory import check_start
 from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
-from gpukit.errors import DeviceError, UsageError, WrongType
+from gpukit.errors import DeviceError, GpukitError, UsageError, WrongType
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -33,6 +34,20 @@ _log = logging.getLogger("gpukit")
 
 _held: "tuple[Device, lease.Lease | None] | None" = None
 """The GPUs of this process: once CUDA has started, it sees no others."""
+
+_OPTIONS = re.compile(r"`[^`]*`|(?:^|(?<=[\s(]))--?([a-z][a-z-]*)")
+"""Quoted commands, which stay as they are, and options."""
+
+
+def check_seed(name: str, seed: int | None) -> None:
+    """Check the user's seed, which is called ``name`` where it was given; raises UsageError."""
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise UsageError(f"{name} is {seed}; 0 to {MAX_SEED} are allowed")
+
+
+def in_python(text: str) -> str:
+    """Return a message with the names of arguments in place of options: ``max_members``, not ``--max-members``."""
+    return _OPTIONS.sub(lambda found: found[1].replace("-", "_") if found[1] else found[0], text)
 
 
 class Session:
@@ -88,8 +103,7 @@ class Session:
         for name, value in (("gpus", gpus), ("threads", threads), ("seed", seed)):
             if value is not None:
                 whole(name, value)
-        if seed is not None and not 0 <= seed <= MAX_SEED:
-            raise UsageError(f"--seed is {seed}; 0 to {MAX_SEED} are allowed")
+        check_seed("seed", seed)
         if not isinstance(progress, bool) and not callable(progress):
             raise WrongType(f"progress is a {type(progress).__name__}; True, False or a function is needed")
         self.requested, self.gpus, self.threads = device, gpus, threads
@@ -111,13 +125,18 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Give numba's threads back; an interrupt that compiled code made another error of is one again."""
+        """Give numba's threads back; an interrupt that compiled code made another error of is one again.
+
+        Errors name arguments as Python does.
+        """
         if self._threads_before is not None:
             import numba
 
             numba.set_num_threads(self._threads_before)
         if error is not None and isinstance(error.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from error
+        if isinstance(error, GpukitError):
+            error.args = (in_python(str(error)),)
 
     def use_device(
         self, requested: str | None = None, *, threads: int | None = None, work: float | None = None, reason: str = ""

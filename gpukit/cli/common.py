@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpukit.api.session import Session
+from gpukit.api.session import Session, check_seed
 from gpukit.api.vertices import quoted
 from gpukit.device.memory import limit_data, unlimit_data
 from gpukit.device.select import Device
@@ -58,6 +58,7 @@ class Run(Session):
 
     def __init__(self, *, out: Path | None = None, as_json: bool = False, verbose: int = 0, **asked: Any) -> None:
         set_logging(verbose)
+        check_seed("--seed", asked.get("seed"))
         super().__init__(progress=sys.stderr.isatty(), **asked)
         self.out = out
         self.as_json = as_json
