@@ -1,8 +1,7 @@
 """The vertices most relevant to a source: top-k personalised PageRank."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from gpukit import settings
 from gpukit.api.everybody import write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
+from gpukit.api.pagerank_answers import among_of, answer, answers_artifact, asked_device, device_for
 from gpukit.api.pagerank_index import (
     INDEX_VISITS,
     RANK_VISITS,
@@ -23,13 +23,15 @@ from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
 from gpukit.api.results import Content, Label, TopK, path_of
 from gpukit.api.session import DeviceName, Progress, Session, whole
-from gpukit.api.vertices import at_most, is_label, weights_of
+from gpukit.api.vertices import Vertices, at_most, internal, is_label, weights_of
 from gpukit.errors import InputError, UsageError, WrongType
-from gpukit.settings import CPU_DEPTHS, ON_CPU, Depth
+from gpukit.settings import CPU_DEPTHS, Depth
 
 if TYPE_CHECKING:
     import os
     from pathlib import Path
+
+    import numpy as np
 
     from gpukit.api.pagerank_update import Follower, Update
     from gpukit.artifacts import Artifact
@@ -47,63 +49,6 @@ Edge = tuple[Label, Label]
 
 Source = Label | Mapping[Any, int]
 """A vertex, or vertices with weights: one query."""
-
-
-# What the commands do, too
-
-
-def device_for(requested: str | None, weighted: bool) -> str | None:
-    """Return the device to ask for; raises UsageError for weighted edges on a GPU."""
-    if weighted and requested == "cuda":
-        raise UsageError("weighted edges run on the CPU; use --device cpu")
-    return "cpu" if weighted else requested
-
-
-def answer(
-    session: Session, device: "Device", prepared: Any, sources: "Sources", k: int, *, depth: str = "auto",
-    bounds: str = "exact", shape: Any = None,
-) -> "Result":  # fmt: skip
-    """Answer queries on what :func:`gpukit.kpar.run.prepare_on` made."""
-    from gpukit.kpar.run import query_on
-
-    to_end, refine = depth == "end", depth == "refined"
-    ask: Callable[..., Any] = partial(query_on, device, prepared, to_end=to_end, refine=refine, shape=shape)
-    if bounds == "printed" or depth == "walks":
-        from gpukit.kpar.paper.query import query as ablation
-
-        printed, resort = bounds == "printed", depth == "walks"
-        ask = partial(ablation, prepared[0], threads=device.threads, to_end=to_end, printed=printed, resort=resort)
-    session.load(lambda: ask(sources.part(0, min(len(sources), len(prepared))), k))
-    with session.phase("query"), session.progress("queries") as update:
-        return ask(sources, k, progress=update)
-
-
-def answers_artifact(
-    session: Session, sources: "Sources", result: Any, method: str, *, epsilon: float | None = None
-) -> "Artifact":
-    """Return answers as an artifact."""
-    from gpukit.artifacts import topk_artifact
-
-    graph = session.graph
-    arrays = {
-        "offsets": result.offsets,
-        "nodes": graph.numbers(result.nodes),
-        "internal": result.nodes,
-        "scores": result.scores,
-        "source_offsets": sources.offsets,
-        "sources": sources.vertices,
-        "source_mass": sources.mass,
-    }
-    if getattr(result, "certain", None) is not None:
-        arrays["certain"] = result.certain.view("u1")
-    return topk_artifact(
-        arrays, n=graph.n, k=session.params["k"], alpha=session.params["alpha"], method=method,
-        graph=session.inputs["graph"], epsilon=epsilon, weighted=session.params["weighted"],
-        labels=session.labels, seed=session.seed, params=session.params, inputs=session.inputs,
-    )  # fmt: skip
-
-
-# For Python
 
 
 class PageRankIndex(Content):
@@ -385,7 +330,9 @@ class PageRankIndex(Content):
             threads = session.use_device(reason="an index is updated on the CPU").threads
         return Follower(self._opened, self._artifact, self._index, threads)
 
-    def top_k(self, source: Source, k: int | None = None, *, depth: Depth = "auto") -> TopK:
+    def top_k(
+        self, source: Source, k: int | None = None, *, depth: Depth = "auto", among: Vertices | None = None
+    ) -> TopK:
         """Return the k vertices with the largest personalised PageRank of one source.
 
         Parameters
@@ -396,10 +343,19 @@ class PageRankIndex(Content):
         depth : str
             ``auto``: stop as soon as the guarantee holds; ``refined``: then look twice at the vertices around the end
             of the answer, and say which places are certain; ``end``: halve the error; ``walks``: as printed.
+        among : vertices, optional
+            Whom answers may name, on the CPU: the k best of these alone; all by default.
         """
-        return self.top_k_many([source], k, depth=depth)
+        return self.top_k_many([source], k, depth=depth, among=among)
 
-    def top_k_many(self, sources: Iterable[Source], k: int | None = None, *, depth: Depth = "auto") -> TopK:
+    def top_k_many(
+        self,
+        sources: Iterable[Source],
+        k: int | None = None,
+        *,
+        depth: Depth = "auto",
+        among: Vertices | None = None,
+    ) -> TopK:
         """Return the answers of many queries at once; parameters are those of :meth:`top_k`.
 
         Examples
@@ -419,7 +375,9 @@ class PageRankIndex(Content):
         graph, asked = self._opened.csr, self._index.params
         with Session(device=self._device, seed=0, **self._where) as session:
             session.graph, session.labels = graph, graph.labels
-            length = at_most(None if k is None else whole("k", k), settings.KPAR_K, graph.n)
+            listed = None if among is None else internal(graph, among, "among", none=False)
+            k_max = graph.n if listed is None else len(listed)
+            length = at_most(None if k is None else whole("k", k), settings.KPAR_K, k_max)
             check_k(length, graph.n)
             queries = [Sources.weighted(*weights_of(graph, one, "source")) for one in sources]
             if not queries:
@@ -428,17 +386,26 @@ class PageRankIndex(Content):
             session.inputs = {"graph": self._opened.digest, "index": self.digest}
             session.params = {"k": length, "depth": depth, "bounds": "exact", "alpha": asked.alpha}
             session.params |= {"epsilon": asked.epsilon, "weighted": asked.weighted}
-            result = self._answer(session, together, length, depth)
+            named = None
+            if listed is not None:
+                if depth == "walks":
+                    raise UsageError("among goes without depth='walks'; leave one out")
+                session.params["among"] = len(listed)
+                named = among_of(graph.n, listed, session.inputs)
+            result = self._answer(session, together, length, depth, named)
             artifact = answers_artifact(session, together, result, "kpar", epsilon=asked.epsilon)
             return TopK(artifact, {"steps": result.steps.tolist()}, graph)
 
-    def _answer(self, session: Session, together: "Sources", k: int, depth: str) -> "Result":
+    def _answer(
+        self, session: Session, together: "Sources", k: int, depth: str, among: "np.ndarray | None"
+    ) -> "Result":
         """Answer queries: by the threads of an opened index, or here."""
-        if self._engine is not None and depth == "auto":
+        if self._engine is not None and depth == "auto" and among is None:
             return self._engine.answer(together, k)
+        on_cpu = depth in CPU_DEPTHS or among is not None
         with self._one_at_a_time:
-            where, prepared = self._prepare(session, depth, float(session.graph.m) * len(together))
-            return answer(session, where, prepared, together, k, depth=depth)
+            where, prepared = self._prepare(session, on_cpu, float(session.graph.m) * len(together))
+            return answer(session, where, prepared, together, k, depth=depth, among=among)
 
     def write_all(self, path: "str | os.PathLike[str]", k: int | None = None, *, part: str | None = None) -> int:
         """Write the answers of all vertices as a Parquet table: ``gpukit kpar all``; needs the package pyarrow.
@@ -481,16 +448,14 @@ class PageRankIndex(Content):
             in_part, first, last = part_of(part, graph.n, "vertices")
             session.params |= in_part
             with self._one_at_a_time:
-                where, prepared = self._prepare(session, "auto", float(graph.m) * (last - first))
+                where, prepared = self._prepare(session, False, float(graph.m) * (last - first))
                 return write_all(session, where, prepared, path_of(path), length, first, last)[0]
 
-    def _prepare(self, session: Session, depth: str, work: float) -> "tuple[Device, Any]":
+    def _prepare(self, session: Session, on_cpu: bool, work: float) -> "tuple[Device, Any]":
         """Return the device, and graph and index there; they stay for the next query."""
         from gpukit.kpar.run import prepare_on
 
-        if depth in CPU_DEPTHS and self._device == "cuda":
-            raise UsageError(ON_CPU)
-        asked = "cpu" if depth in CPU_DEPTHS else device_for(self._device, self._index.params.weighted)
+        asked = asked_device(self._device, self._index.params.weighted, on_cpu)
         if asked == "auto" and self._prepared is not None:
             asked = self._prepared[0].kind  # where graph and index are
         device = session.use_device(asked, work=work)

@@ -157,6 +157,8 @@ class _Asked:
         a = self.found.attributes
         if a["graph"] != digest:
             raise InputError(f"{path} answers queries on another graph; give the graph it was made on")
+        if "among" in self.found.inputs:
+            raise InputError(f"{path} has the best among some vertices; answers that may name all are judged")
         self.k: int = a["k"] if k is None else k
         self.epsilon: float = a.get("epsilon", 0.5) if epsilon is None else epsilon
         if delta is None:

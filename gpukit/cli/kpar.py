@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
-from gpukit.api.pagerank import answer, device_for
+from gpukit.api.pagerank_answers import among_of, answer, asked_device, device_for
 from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, check_memory, index_artifact
 from gpukit.api.pagerank_index import index as make_index
 from gpukit.api.pagerank_index import rank as compute_rank
 from gpukit.api.pagerank_update import device_for_updates, drawn, resized
 from gpukit.api.parts import part_of
+from gpukit.api.vertices import at_most
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
@@ -23,8 +24,9 @@ from gpukit.cli.kpar_reference import baseline, truth
 from gpukit.cli.kpar_serve import serve
 from gpukit.cli.kpar_update import read_sizes, update
 from gpukit.cli.options import ablation, option
+from gpukit.cli.vertices import vertex_list
 from gpukit.errors import InputError, UsageError
-from gpukit.settings import CPU_DEPTHS, ON_CPU, Depth
+from gpukit.settings import CPU_DEPTHS, Depth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -222,6 +224,10 @@ def query(
     weighted: Annotated[
         bool, option("--weighted", "Without an index: take edges in proportion to their weights.")
     ] = False,
+    among: Annotated[
+        str | None,
+        option("--among A,B,…|FILE", "The k best of these vertices alone, or of those in a file, one a line."),
+    ] = None,
     method: Method,
     part: options.PartOption = None,
     explain: Annotated[bool, option("--explain", "Say what each step of each query did.")] = False,
@@ -232,9 +238,17 @@ def query(
         from gpukit.kpar.problem import check_k
 
         graph, sources, k = read_queries(run, graph_file, queries)
+        named = None
+        if among is not None:
+            listed = vertex_list(among, "--among", graph)
+            named = among_of(graph.n, listed, run.inputs)
+            k = run.params["k"] = at_most(queries.k, settings.KPAR_K, len(listed))
+            run.params["among"] = len(listed)
         in_part, first, last = part_of(part, len(sources), "queries")
         sources = sources.part(first, last)
         run.params |= in_part
+        if named is not None and (index_file is None or method.bounds == "printed" or method.depth == "walks"):
+            raise UsageError("--among needs --index, and goes without --bounds printed and --depth walks")
         if index_file is None:
             return query_without_index(run, sources, method, asked_params(alpha, epsilon, weighted), explain)
         if weighted:
@@ -243,11 +257,9 @@ def query(
     asked = found.params
     run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
     check_k(k, graph.n)
-    if method.ablated and run.requested == "cuda":
-        raise UsageError(ON_CPU)
+    where = asked_device(run.requested, asked.weighted, method.ablated or named is not None)
     if method.bounds == "printed":
         _log.warning("--bounds printed is unsound: its answers come without the guarantee")
-    where = "cpu" if method.ablated else device_for(run.requested, asked.weighted)
     device = run.use_device(where, work=float(graph.m) * len(sources))
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on
@@ -258,7 +270,9 @@ def query(
         _log.info("%s holds no walks, only counts: they are drawn again, which takes longer", index_file)
     elif device.kind == "cuda" and any(getattr(one, "light", False) for one in prepared):
         _log.info("the walks of %s do not fit onto the GPU: they are drawn again, which takes longer", index_file)
-    result = answer(run, device, prepared, sources, k, depth=method.depth, bounds=method.bounds, shape=shape)
+    result = answer(
+        run, device, prepared, sources, k, depth=method.depth, bounds=method.bounds, shape=shape, among=named
+    )
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)

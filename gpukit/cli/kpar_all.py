@@ -5,7 +5,7 @@ from typing import Annotated
 
 from gpukit import settings
 from gpukit.api.everybody import KIND, write_all
-from gpukit.api.pagerank import device_for
+from gpukit.api.pagerank_answers import device_for
 from gpukit.api.parts import part_of
 from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, with_run

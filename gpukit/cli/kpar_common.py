@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
-from gpukit.api.pagerank import answers_artifact
+from gpukit.api.pagerank_answers import answers_artifact
 from gpukit.api.pagerank_index import index_of
 from gpukit.api.vertices import at_most
 from gpukit.cli.common import Run, cut_list

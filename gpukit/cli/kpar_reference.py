@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from gpukit import settings
-from gpukit.api.pagerank import device_for
+from gpukit.api.pagerank_answers import device_for
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import finish, read_queries

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from gpukit import pending
-from gpukit.api.pagerank import OPENED_QUERIES, device_for
+from gpukit.api.pagerank import OPENED_QUERIES
+from gpukit.api.pagerank_answers import device_for
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import GraphArgument, IndexOption, option

@@ -95,7 +95,7 @@ def draw_walks(met, rho, edges, chances, key, ws):
                 reached[ends] = t
                 ends += 1
             walked[t] += value
-    count = list_reached(met, ends, ws)
+    count = list_reached(met, ends, None, ws)
     for j in range(count):
         v = ws.candidates[j]
         ws.scores[j] = ws.reserves[2 * v] + walked[v]

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
+from gpukit.errors import UsageError
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import NOWHERE, Asked, Tails, Walks, edges_of
@@ -89,6 +91,7 @@ def query(
     threads: int = 1,
     to_end: bool = False,
     refine: bool = False,
+    among: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Answer a batch of top-k queries.
@@ -109,6 +112,8 @@ def query(
         Whether to go on to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
     refine : bool
         Whether to take a second look at the vertices around the end of the answer (``refine_cpu.py``).
+    among : bool array, shape (n,), optional
+        Which vertices answers may name; the guarantee holds for the k best of them. All by default.
     progress : callable, optional
         Called with (queries done, queries).
 
@@ -124,8 +129,12 @@ def query(
     from gpukit.kpar.query_cpu import answer
 
     check_k(k, prepared.graph.n)
+    if among is not None and k > (named := int(among.sum())):
+        raise UsageError(f"-k is {k}; 1 to {named} (the vertices that answers may name) are allowed")
     into = prepared.tails() if refine else None
-    return answer_batch(answer, prepared, sources, k, prepared.schedule(k, to_end), threads, progress, into)
+    return answer_batch(
+        partial(answer, among), prepared, sources, k, prepared.schedule(k, to_end), threads, progress, into
+    )
 
 
 def answer_batch(

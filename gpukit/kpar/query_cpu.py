@@ -189,8 +189,16 @@ def push(size, met, threshold, edges, chances, ws):
     return met, rounds, pushed, pushed_along
 
 
+@njit
+def left_out(v, among):
+    """Return whether answers do not name a vertex: with ``among`` (bool, n) they name those alone that it marks."""
+    if among is None:
+        return False
+    return not among[v]
+
+
 @njit(error_model="numpy")
-def value_walks(met, floor, row_begin, ws):
+def value_walks(met, floor, row_begin, among, ws):
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
     Returns
@@ -210,7 +218,7 @@ def value_walks(met, floor, row_begin, ws):
             reserves[2 * v] += rest
             state[2 * v] = rest = 0
         keys[count] = reserves[2 * v]
-        count += int64(reserves[2 * v] >= floor)
+        count += int64(reserves[2 * v] >= floor and not left_out(v, among))
         left |= rest
         value = int64(0)
         if rest > 0:
@@ -222,7 +230,7 @@ def value_walks(met, floor, row_begin, ws):
 
 
 @njit
-def propose(size, k, met, walks, threshold, ws):
+def propose(size, k, met, walks, threshold, among, ws):
     """List in ``candidates`` the vertices that could be among the k best: reserve + ω_I · ρ is e₀ or more.
 
     The first ``size`` keys are the reserves among which the k largest are.
@@ -243,6 +251,8 @@ def propose(size, k, met, walks, threshold, ws):
     least_reserve = largest_first(ws.keys, size, k)
     for j in range(met):
         v = ws.touched[j]
+        if left_out(v, among):
+            continue
         arrivals = reserves[2 * v + 1]
         if arrivals > walks_max or reserves[2 * v] + arrivals * rho >= least_reserve:
             candidates[count] = v
@@ -254,7 +264,7 @@ def propose(size, k, met, walks, threshold, ws):
         arrivals = reserves[2 * v + 1]
         if arrivals <= walks_max and arrivals * rho < least_reserve:
             break
-        if state[2 * v + 1] < SEEN:
+        if state[2 * v + 1] < SEEN and not left_out(v, among):
             candidates[count] = v
             count += 1
             inverted_cost += src_begin[v + 1] - src_begin[v]
@@ -292,17 +302,17 @@ def walk_forward(met, edges, chances, walks, ws):
 
 
 @njit
-def list_reached(met, reached, ws):
+def list_reached(met, reached, among, ws):
     """List as candidates all with a score, those with a reserve and ends of walks without; returns how many."""
     count = 0
     for j in range(met):
         v = ws.touched[j]
-        if ws.reserves[2 * v] > 0:
+        if ws.reserves[2 * v] > 0 and not left_out(v, among):
             ws.candidates[count] = v
             count += 1
     for j in range(reached):
         v = ws.upcoming[j]
-        if ws.reserves[2 * v] == 0:
+        if ws.reserves[2 * v] == 0 and not left_out(v, among):
             ws.candidates[count] = v
             count += 1
     return count
@@ -326,7 +336,7 @@ def add_starts(count, walks, ws):
 
 
 @njit
-def estimate(forward, least_reserve, count, met, edges, chances, walks, ws):
+def estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws):
     """Write the candidates' reserves and what walks carry to them to ``scores``: forward, or by their start lists.
 
     Without a ``least_reserve`` the candidates are found here: all with a score.
@@ -341,7 +351,7 @@ def estimate(forward, least_reserve, count, met, edges, chances, walks, ws):
         return count, 0
     reached = walk_forward(met, edges, chances, walks, ws)
     if least_reserve == 0:
-        count = list_reached(met, reached, ws)
+        count = list_reached(met, reached, among, ws)
     for j in range(count):
         v = ws.candidates[j]
         ws.scores[j] = ws.reserves[2 * v] + ws.walked[v]
@@ -386,11 +396,13 @@ def leave_clean(met, ws):
 
 
 @njit
-def answer(edges, chances, walks, batch, first, last, asked, ws, out):
+def answer(among, edges, chances, walks, batch, first, last, asked, ws, out):
     """Answer the queries first … last - 1 (algorithm 3, repaired; docs/kpar.md).
 
     Parameters
     ----------
+    among : bool array, shape (n,), or None
+        Which vertices answers may name, the k best of which are found; None for all.
     edges : gpukit.kpar.groups.Edges
     chances : uint64 array, shape (m,), or None
         Of the edges (:func:`gpukit.kpar.weights.edge_chances`); None where they count alike.
@@ -414,7 +426,7 @@ def answer(edges, chances, walks, batch, first, last, asked, ws, out):
             # Line 7: no residue is above its threshold afterwards.
             met, rounds, pushed, pushed_along = push(size, met, threshold, edges, chances, ws)
             # e₀ never falls, so smaller reserves need no look.
-            large, forward_cost, left = value_walks(met, max(least_reserve, 1), walks.row_begin, ws)
+            large, forward_cost, left = value_walks(met, max(least_reserve, 1), walks.row_begin, among, ws)
             final = left == 0 or step == steps - 1
             trace = out.traces[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
@@ -423,10 +435,10 @@ def answer(edges, chances, walks, batch, first, last, asked, ws, out):
                 trace[8] = -1
                 continue
             # Line 8: whoever is no candidate is not among the k best.
-            least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, ws)
+            least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, among, ws)
             # Lines 9 to 13: the candidates' scores, the cheaper way.
             forward = walks.light or least_reserve == 0 or forward_cost < cost
-            count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, ws)
+            count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws)
             # Lines 14 to 23: bounds, and whether they allow to stop.
             refused = 0
             if not final:

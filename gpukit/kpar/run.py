@@ -13,6 +13,7 @@ from gpukit.kpar.index import Index
 from gpukit.kpar.problem import Params, Result, Sources
 from gpukit.kpar.query import Prepared, query
 from gpukit.kpar.rank import Rank
+from gpukit.settings import ON_CPU
 
 if TYPE_CHECKING:
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
@@ -79,6 +80,7 @@ def query_on(
     *,
     to_end: bool = False,
     refine: bool = False,
+    among: np.ndarray | None = None,
     shape: "Shape | None" = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
@@ -87,10 +89,15 @@ def query_on(
     Raises
     ------
     UsageError
-        If k is out of range.
+        If k is out of range, or a GPU is to find the best among some vertices.
     """
     if device.kind == "cpu":
-        return query(prepared[0], sources, k, threads=device.threads, to_end=to_end, refine=refine, progress=progress)
+        return query(
+            prepared[0], sources, k, threads=device.threads, to_end=to_end, refine=refine, among=among,
+            progress=progress,
+        )  # fmt: skip
+    if among is not None:
+        raise UsageError(ON_CPU)
     ends = np.linspace(0, len(sources), len(prepared) + 1).astype(int)
     done = np.zeros(len(prepared), int)
 

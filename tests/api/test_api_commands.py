@@ -168,6 +168,11 @@ def test_page_rank(folder: Path, graph: gk.Graph, options: dict) -> None:
     (folder / "sources.txt").write_text(f"{a}\n{a}:3,{b}:1\n")
     one = index.top_k(a, k=5)
     same_file(folder, one, f"kpar query {name_of(graph)} --index index.h5 --source {a} -k 5")
+    named = graph.vertices[3:9:2]
+    best = index.top_k(a, k=2, among=named)
+    words = ",".join(str(one) for one in named)
+    same_file(folder, best, f"kpar query {name_of(graph)} --index index.h5 --source {a} -k 2 --among {words}")
+    assert set(best.vertices) <= set(named)
     many = index.top_k_many([a, {a: 3, b: 1}], k=4, depth="end")
     many.save(folder / "many.h5")
     command(

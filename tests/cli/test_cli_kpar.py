@@ -82,6 +82,31 @@ def test_refined_answers_say_which_places_are_certain(record, folder, graph, tmp
     assert "--depth walks" in capsys.readouterr().err
 
 
+def test_the_best_among_some_vertices(record, folder, graph, tmp_path, capsys):
+    (tmp_path / "named.txt").write_text("# of a kind\n5\n10\n20\n30\n40\n")
+    words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--source", 20, "--among")
+    answered = record(*words, tmp_path / "named.txt", "-k", 3, "--out", tmp_path / "T.h5")
+    ready = Prepared.of(graph, build_index(graph, rank(graph).order, seed=7))
+    among = np.isin(graph.original(np.arange(graph.n)), [5, 10, 20, 30, 40])
+    found = query(ready, Sources.single(graph.internal([20])), 3, among=among)
+    nodes, scores = found.answer(0)
+    assert answered["results"] == [{"source": 20, "nodes": graph.original(nodes).tolist(), "scores": scores.tolist()}]
+    assert answered["params"]["among"] == 5 and set(read_topk(tmp_path / "T.h5").inputs) == {"graph", "index", "among"}
+    assert record(*words, "40,30,20,10,5", "-k", 3)["results"] == answered["results"]
+    assert len(record(*words, "5,10")["results"][0]["nodes"]) <= 2
+    capsys.readouterr()
+    for more, line in (
+        (("5,10", "-k", 3), "-k is 3; 1 to 2"),
+        (("5,10", "--device", "cuda"), "--among"),
+        (("5,10", "--depth", "walks"), "--among"),
+        (("5,10", "--bounds", "printed"), "--among"),
+    ):
+        assert main([str(word) for word in (*words, *more)]) == 2
+        assert line in capsys.readouterr().err
+    assert main(["kpar", "query", str(folder / "G.h5"), "--source", "20", "--among", "5,10"]) == 2
+    assert main(["evaluate", "ppr", str(folder / "G.h5"), "--answers", str(tmp_path / "T.h5")]) == 3
+
+
 def test_query_record_artifact_and_judge(record, folder, graph):
     (folder / "sources.txt").write_text("# two queries\n20\n\n30:2, 40:1 30\n")
     words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "-k", 5)

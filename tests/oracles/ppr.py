@@ -44,14 +44,16 @@ def _shares(amount, count, words):
     return [b - a for a, b in zip([0, *upto], upto, strict=False)]
 
 
-def kpar(graph, index, schedule, delta_min, start, k, refine=False):
+def kpar(graph, index, schedule, delta_min, start, k, refine=False, among=None):
     """Return [(vertex, π̂ in units of 2**-62)] and the number of values of δ, with every vertex estimated in full.
 
-    With ``refine`` the list is the refined one, and which of its places are certain comes third.
+    With ``refine`` the list is the refined one, and which of its places are certain comes third; with ``among`` it
+    names these vertices alone.
 
     ``index`` has ω in ``walks``, ω_I in ``arrivals`` and rows by start in ``forward``; ``start`` maps ids to units.
     """
     n, epsilon = graph.n, index.params.epsilon
+    among = set(range(n) if among is None else among)
     go_on = round((1 - index.params.alpha) * 2**32)
     rows = {v: [int(u) for u in graph.indices[graph.indptr[v] : graph.indptr[v + 1]]] for v in range(n)}
     words = dict.fromkeys(range(n))
@@ -79,15 +81,15 @@ def kpar(graph, index, schedule, delta_min, start, k, refine=False):
         for v, amount in residue.items():
             for i in range(begin[v], begin[v + 1]):
                 score[ends[i]] += amount // omega[v] * freqs[i]
-        order = sorted((v for v in score if score[v] > 0), key=lambda v: (-score[v], v))
+        order = sorted((v for v in among if score[v] > 0), key=lambda v: (-score[v], v))
         last = number == len(schedule) - 1 or not any(residue.values())
-        positive = sorted((x for x in reserve.values() if x), reverse=True)
+        positive = sorted((x for v, x in reserve.items() if x and v in among), reverse=True)
         least = positive[k - 1] if len(positive) >= k else 0
         tested = worked >= step.patience
-        if last or (tested and _passes(step, order, score, reserve, index, least, k, delta_min, epsilon)):
+        if last or (tested and _passes(step, order, score, reserve, index, least, k, delta_min, epsilon, among)):
             if not refine:
                 return [(v, score[v]) for v in order[:k]], number + 1
-            candidates = [v for v in score if reserve[v] + int(index.arrivals[v]) * step.rho >= least]
+            candidates = [v for v in among if reserve[v] + int(index.arrivals[v]) * step.rho >= least]
             candidates = sorted(candidates if least else order, key=lambda v: (-score[v], v))
             state = {"score": score, "reserve": reserve, "residue": residue, "worked": worked}
             bounds = _Bounds(step, score, reserve, least, candidates, k, delta_min, epsilon)
@@ -106,7 +108,7 @@ def kpar(graph, index, schedule, delta_min, start, k, refine=False):
     raise AssertionError("the schedule is empty")
 
 
-def _passes(step, order, score, reserve, index, least, k, delta_min, epsilon):
+def _passes(step, order, score, reserve, index, least, k, delta_min, epsilon, among):
     def upper(value, walked):
         a, b, d = step.upper
         return value + a + math.sqrt(b + d * walked)
@@ -119,7 +121,7 @@ def _passes(step, order, score, reserve, index, least, k, delta_min, epsilon):
     def upper_of(v):
         return upper(score[v] / ONE, (score[v] - reserve[v]) / ONE)
 
-    candidates = [v for v in reserve if reserve[v] + int(index.arrivals[v]) * step.rho >= least]
+    candidates = [v for v in among if reserve[v] + int(index.arrivals[v]) * step.rho >= least]
     bounds = sorted((upper_of(v) for v in candidates), reverse=True)
     outside = upper(least / ONE, least / ONE)
     for i in range(k):

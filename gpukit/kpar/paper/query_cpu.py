@@ -156,7 +156,7 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
                 size = collect_frontier(met, threshold, ws)
             met, rounds, pushed, pushed_along, lost = watched_push(size, met, threshold, edges, chances, watch, ws)
             wrong += lost
-            large, forward_cost, left = value_walks(met, max(least_reserve, 1), walks.row_begin, ws)
+            large, forward_cost, left = value_walks(met, max(least_reserve, 1), walks.row_begin, None, ws)
             final = left == 0 or (step == steps - 1 and resort == 0)
             trace = out.traces[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
@@ -164,9 +164,9 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
             if worked < asked.patience[step] and not final:
                 trace[8] = -1
                 continue
-            least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, ws)
+            least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, None, ws)
             forward = walks.light or least_reserve == 0 or forward_cost < cost
-            count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, ws)
+            count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, None, ws)
             refused = 0
             if not final and len(printed) > 0:
                 refused = printed_refused_at(step, count, printed, asked, ws)

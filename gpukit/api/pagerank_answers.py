@@ -1,0 +1,87 @@
+"""Answers of kPAR's queries, for commands and for Python: the device, the answer, and the artifact that holds it."""
+
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpukit.api.session import Session
+from gpukit.errors import UsageError
+from gpukit.settings import ON_CPU
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.artifacts import Artifact
+    from gpukit.device.select import Device
+    from gpukit.kpar.problem import Result, Sources
+
+
+def device_for(requested: str | None, weighted: bool) -> str | None:
+    """Return the device to ask for; raises UsageError for weighted edges on a GPU."""
+    if weighted and requested == "cuda":
+        raise UsageError("weighted edges run on the CPU; use --device cpu")
+    return "cpu" if weighted else requested
+
+
+def asked_device(requested: str | None, weighted: bool, on_cpu: bool) -> str | None:
+    """Return the device to ask for a query, which some queries leave no choice of; raises UsageError."""
+    if on_cpu and requested == "cuda":
+        raise UsageError(ON_CPU)
+    return "cpu" if on_cpu else device_for(requested, weighted)
+
+
+def among_of(n: int, vertices: list[int], inputs: dict[str, str]) -> "np.ndarray":
+    """Return which vertices answers may name (bool, n); a digest of their internal ids joins ``inputs``."""
+    import numpy as np
+
+    among = np.zeros(n, np.bool_)
+    among[vertices] = True
+    inputs["among"] = hashlib.sha256(np.flatnonzero(among).astype("<i8").tobytes()).hexdigest()
+    return among
+
+
+def answer(
+    session: Session, device: "Device", prepared: Any, sources: "Sources", k: int, *, depth: str = "auto",
+    bounds: str = "exact", shape: Any = None, among: "np.ndarray | None" = None,
+) -> "Result":  # fmt: skip
+    """Answer queries on what :func:`gpukit.kpar.run.prepare_on` made."""
+    from gpukit.kpar.run import query_on
+
+    to_end, refine = depth == "end", depth == "refined"
+    ask: Callable[..., Any] = partial(
+        query_on, device, prepared, to_end=to_end, refine=refine, shape=shape, among=among
+    )
+    if bounds == "printed" or depth == "walks":
+        from gpukit.kpar.paper.query import query as ablation
+
+        printed, resort = bounds == "printed", depth == "walks"
+        ask = partial(ablation, prepared[0], threads=device.threads, to_end=to_end, printed=printed, resort=resort)
+    session.load(lambda: ask(sources.part(0, min(len(sources), len(prepared))), k))
+    with session.phase("query"), session.progress("queries") as update:
+        return ask(sources, k, progress=update)
+
+
+def answers_artifact(
+    session: Session, sources: "Sources", result: Any, method: str, *, epsilon: float | None = None
+) -> "Artifact":
+    """Return answers as an artifact."""
+    from gpukit.artifacts import topk_artifact
+
+    graph = session.graph
+    arrays = {
+        "offsets": result.offsets,
+        "nodes": graph.numbers(result.nodes),
+        "internal": result.nodes,
+        "scores": result.scores,
+        "source_offsets": sources.offsets,
+        "sources": sources.vertices,
+        "source_mass": sources.mass,
+    }
+    if getattr(result, "certain", None) is not None:
+        arrays["certain"] = result.certain.view("u1")
+    return topk_artifact(
+        arrays, n=graph.n, k=session.params["k"], alpha=session.params["alpha"], method=method,
+        graph=session.inputs["graph"], epsilon=epsilon, weighted=session.params["weighted"],
+        labels=session.labels, seed=session.seed, params=session.params, inputs=session.inputs,
+    )  # fmt: skip
