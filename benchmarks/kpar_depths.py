@@ -11,8 +11,10 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import cupy
+from numba import cuda
 
 from gpukit.bench.graphs import rmat_graph
 from gpukit.bench.kpar import random_sources
@@ -35,6 +37,16 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
+    with cuda.gpus[0], cupy.cuda.Device(0):
+        record = measured(asked)
+    if asked.out:
+        with replacing(asked.out) as temporary:
+            Path(temporary).write_text(json.dumps(record, indent=1) + "\n")
+    return 0
+
+
+def measured(asked: argparse.Namespace) -> dict[str, Any]:
+    """Return the record; prints each run."""
     graph, params = rmat_graph(*map(int, asked.rmat.split(":")), SEED), Params()
     order = rank_cuda.rank(graph, params).order
     ready = CudaPrepared.of(graph, index_cuda.build_index(graph, order, params, seed=SEED))
@@ -59,7 +71,7 @@ def main() -> int:
             }
         )
         print(json.dumps(runs[-1]), flush=True)
-    record = {
+    return {
         "benchmark": "kpar-depths",
         "command": command_line("python benchmarks/kpar_depths.py", sys.argv[1:]),
         "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
@@ -68,10 +80,6 @@ def main() -> int:
         "params": {"epsilon": params.epsilon, "alpha": params.alpha, "seed": SEED},
         "runs": runs,
     }
-    if asked.out:
-        with replacing(asked.out) as temporary:
-            Path(temporary).write_text(json.dumps(record, indent=1) + "\n")
-    return 0
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ def test_refined_answers_equal_the_cpu(gpu, both, k):
     expected = query(cpu, sources, k, refine=True, threads=4)
     for shape in (Shape(), Shape(1, 16), Shape(3, 5, together=4), Shape(7, 1, tiled_estimate=False)):
         check_equal(cuda.query(sources, k, refine=True, shape=shape), expected)
-    assert k == 1 or {True, False} == set(expected.certain.tolist())
+    # With fewer edges than vertices queries end with nothing left to walks, and all of their places are certain.
+    assert cpu.graph.m < cpu.graph.n or {True, False} == set(expected.certain.tolist())
     check_equal(cuda.query(sources, k), query(cpu, sources, k, threads=4))
 
 
