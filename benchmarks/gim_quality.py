@@ -242,7 +242,7 @@ def _in_order(missing: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 def table(cells: dict[str, dict[str, Any]]) -> str:
     """Return the record as Markdown: losses against the best rival, the worst of them, and what is missing."""
-    lines = ["| graph | edges | " + " | ".join(f"k = {k}" for k in KS) + " |", "|---" * (2 + len(KS)) + "|"]
+    lines = ["| graph | probabilities | " + " | ".join(f"k = {k}" for k in KS) + " |", "|---" * (2 + len(KS)) + "|"]
     losses: dict[str, float] = {}
     warned, left_out, missing = [], 0, 0
     for graph, (weights, model) in product(GRAPHS, SETTINGS):
@@ -250,7 +250,9 @@ def table(cells: dict[str, dict[str, Any]]) -> str:
         for k in KS:
             name = f"{graph} {weights} {model} {k}"
             cell = cells.get(name, {})
-            left_out += sum("left_out" in one for one in cell.values())
+            known = RIVALS if model == "ic" else [one for one in RIVALS if one != "imgpu"]
+            without = any("left_out" in cell.get(one, {}) for one in known)
+            left_out += sum("left_out" in cell.get(one, {}) for one in known)
             missing += sum(method not in cell for method in ("gim", *RIVALS))
             rivals = {one: cell[one]["spread"] for one in RIVALS if "spread" in cell.get(one, {})}
             if "spread" not in cell.get("gim", {}) or not rivals:
@@ -260,18 +262,20 @@ def table(cells: dict[str, dict[str, Any]]) -> str:
             losses[name] = 1 - cell["gim"]["spread"] / rivals[best]
             if (cell["gim"].get("optimism") or 0) > settings.GIM_OPTIMISM:
                 warned.append(name)
-            mark = "*" * any("left_out" in one for one in cell.values())
+            mark = "¹" * without + "²" * any(one not in cell for one in known)
             gain = f"{-100 * losses[name]:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00").replace("-", "−")
             row.append(f"{cell['gim']['spread']:,.1f} ({gain} %, {best}){mark}")
         if any(row):
             lines.append(f"| {graph} | {weights}{' LT' if model == 'lt' else ''} | " + " | ".join(row) + " |")
     worst = max(losses, key=losses.__getitem__, default="")
     over = [name for name, loss in losses.items() if loss > 0.015]
-    said = [f"{len(losses)} cells, {missing} measurements missing, {left_out} rivals left out (*)"]
+    said = [
+        f"{len(losses)} cells; {left_out} rivals left out (¹); {missing} measurements not made yet (², or no cell)."
+    ]
     if worst:
-        said.append(f"worst: {100 * losses[worst]:.2f} % below the best rival ({worst})")
-    said.append(f"over 1.5 %: {', '.join(over) or 'none'}")
-    said.append(f"warned (--max-members spent): {', '.join(warned) or 'none'}")
+        said.append(f"Worst: {100 * losses[worst]:.2f} % below the best rival ({worst}).")
+    said.append(f"Over 1.5 %: {', '.join(over) or 'none'}.")
+    said.append(f"`--max-members` spent: {', '.join(warned) or 'none'}.")
     return "\n".join([*lines, "", *said])
 
 

@@ -5,6 +5,7 @@
 import math
 
 from claims import ROOT, each_of, one, record, says
+from gim_quality import table
 
 from gpukit.evaluate.spread import forward_spread
 from gpukit.gim import Params
@@ -128,6 +129,13 @@ def test_no_seed_ends_where_halves_agree_by_chance():
         len({frozenset(maximise(graph, Params(k=5, epsilon=0.1, seed=seed)).seeds.tolist()) for seed in (0, 1, 19)})
         == 1
     )
+
+
+def test_table_of_rivals_is_the_record_and_none_beats_the_default():
+    cells = record("gim-quality-cells")["cells"]
+    printed = table(cells)
+    assert printed in (ROOT / "docs" / "gim.md").read_text() and len(cells) >= 147
+    assert "Over 1.5 %: none." in printed and "`--max-members` spent: none." in printed
 
 
 def test_no_certificate_was_untrue():
