@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpukit.api.graph import Graph, read_edges, read_graph
     from gpukit.api.in_memory import from_arrow, from_edges, from_networkx, from_pandas, from_scipy
     from gpukit.api.pagerank import PageRankIndex
+    from gpukit.api.pagerank_direct import personalized_pagerank
     from gpukit.api.results import Diversity, Seeds, Spread, TopK
     from gpukit.api.seeds import influence_maximization, simulated_seeds
     from gpukit.api.spread import estimate_spread
@@ -39,6 +40,7 @@ __all__ = [
     "from_scipy",
     "influence_maximization",
     "load",
+    "personalized_pagerank",
     "read_edges",
     "read_graph",
     "seed_minimization",
@@ -54,6 +56,7 @@ _HOMES = {
     "graph": ("Graph", "read_edges", "read_graph"),
     "in_memory": ("from_arrow", "from_edges", "from_networkx", "from_pandas", "from_scipy"),
     "pagerank": ("PageRankIndex",),
+    "pagerank_direct": ("personalized_pagerank",),
     "results": ("Diversity", "Seeds", "Spread", "TopK"),
     "seeds": ("influence_maximization", "simulated_seeds"),
     "spread": ("estimate_spread",),

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
+from gpukit.api.pagerank_direct import REASON, answer_directly
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import explained, finish
 from gpukit.errors import UsageError
-from gpukit.graph.trifle import one_edge
 
 if TYPE_CHECKING:
     from gpukit.kpar.problem import Params, Sources
@@ -29,28 +29,25 @@ def query_without_index(run: Run, sources: "Sources", method: Any, asked: "Param
     UsageError
         For what needs an index, or a GPU: a query alone is done before a graph is copied there.
     """
-    if method.depth == "walks" or method.bounds != "exact" or method.collect != "auto" or method.balance != "both":
+    if (
+        method.depth in ("refined", "walks")
+        or method.bounds != "exact"
+        or method.collect != "auto"
+        or method.balance != "both"
+    ):
         raise UsageError(
-            "--depth walks, --bounds, --collect and --balance need an index; give --index, or leave them out"
+            "--depth refined or walks, --bounds, --collect and --balance need an index; give --index, or leave them out"
         )
     exact = method.depth == "end"
     if exact and explain:
         raise UsageError("--explain tells of values of δ, and --depth end needs none without an index; leave one out")
     if run.requested == "cuda":
         raise UsageError("without an index queries run on the CPU; give --index, or --device cpu")
-    from gpukit.kpar.direct import query_directly
-    from gpukit.kpar.problem import Sources
-
     run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
     k = run.params["k"]
     run.requested = "cpu" if run.requested == "cpu" else None
-    device = run.use_device(reason="without an index queries run on the CPU")
-    run.load(lambda: query_directly(one_edge(run.graph), asked, Sources.single([0]), 1))
-    with run.phase("query"), run.progress("queries") as update:
-        result = query_directly(
-            run.graph, asked, sources, k, seed=run.seed, exact=exact,
-            threads=device.threads, progress=update,
-        )  # fmt: skip
+    device = run.use_device(reason=REASON)
+    result = answer_directly(run, device, asked, sources, k, exact=exact)
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)

@@ -184,6 +184,14 @@ def test_page_rank(folder: Path, graph: gk.Graph, options: dict) -> None:
     assert many.answers[0] != many.answers[1] and len(many) == 2 and len(one.vertices) == 5 and one.vertices[0] == a
 
 
+@pytest.mark.parametrize("options", [{}, {"depth": "end", "alpha": 0.5}, {"weighted": True, "seed": 3}])
+def test_page_rank_without_an_index(folder: Path, graph: gk.Graph, options: dict) -> None:
+    a, b = graph.vertices[1:3]
+    one = gk.personalized_pagerank(graph, {a: 3, b: 1}, k=5, **options)
+    same_file(folder, one, f"kpar query {name_of(graph)} --source {a}:3,{b}:1 -k 5 {said(options)}")
+    assert len(one.vertices) == 5 and a in one.vertices
+
+
 def test_page_rank_that_follows_its_graph(folder: Path, graph: gk.Graph) -> None:
     """Updates one by one, as NetworkX would be told of them, and by a command all at once: the same files."""
     index = gk.PageRankIndex(graph, updatable=True, hubs=True, seed=3)

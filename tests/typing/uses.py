@@ -35,7 +35,8 @@ points: list[tuple[int, float, float]] = e.curve
 
 i = gk.PageRankIndex(G, alpha=0.2, weighted=True, memory=64)
 t: gk.TopK = i.top_k({"ann": 3, "bob": 1}, k=100)
-t = i.top_k_many(["ann", {"bob": 1}], k=3, depth="end")
+t = i.top_k_many(["ann", {"bob": 1}], k=3, depth="end", among=["ann", "cy"])
+t = gk.personalized_pagerank(G, {"ann": 3}, k=3, depth="end", weighted=True)
 best: list[tuple[int | str, float]] = t.answers[0]
 i.save("I.h5")
 redrawn: int = gk.PageRankIndex(G, updatable=True).update(add=[("ann", "bob")], remove=[(1, 2)]).walks_redrawn

@@ -153,7 +153,8 @@ def test_the_command_needs_neither_rank_nor_index(tmp_path, capsys, monkeypatch)
     assert json.loads(run("--json", "--weighted", "--alpha", "0.5")[1])["params"]["weighted"]
     for words, says in (
         (("--device", "cuda"), "without an index queries run on the CPU"),
-        (("--depth", "walks"), "--depth walks, --bounds, --collect and --balance need an index"),
+        (("--depth", "walks"), "--depth refined or walks, --bounds, --collect and --balance need an index"),
+        (("--depth", "refined"), "--depth refined or walks, --bounds"),
         (("--depth", "end", "--explain"), "--explain tells of values of δ"),
         (("--alpha", "1"), "alpha is 1.0"),
     ):

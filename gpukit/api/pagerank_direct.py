@@ -1,0 +1,104 @@
+"""Top-k personalised PageRank without an index: a first answer in one call."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpukit import settings
+from gpukit.api.in_memory import GraphLike, open_graph
+from gpukit.api.pagerank import Source
+from gpukit.api.pagerank_answers import answers_artifact
+from gpukit.api.results import TopK
+from gpukit.api.session import Progress, Session, whole
+from gpukit.api.vertices import at_most, weights_of
+from gpukit.errors import UsageError, WrongType
+
+if TYPE_CHECKING:
+    from gpukit.device.select import Device
+    from gpukit.kpar.problem import Params, Result, Sources
+
+REASON = "without an index queries run on the CPU"
+
+
+def answer_directly(
+    session: Session, device: "Device", asked: "Params", sources: "Sources", k: int, *, exact: bool
+) -> "Result":
+    """Answer queries by pushes and walks of their own."""
+    from gpukit.graph.trifle import one_edge
+    from gpukit.kpar.direct import query_directly
+    from gpukit.kpar.problem import Sources
+
+    session.load(lambda: query_directly(one_edge(session.graph), asked, Sources.single([0]), 1))
+    with session.phase("query"), session.progress("queries") as update:
+        return query_directly(
+            session.graph, asked, sources, k, seed=session.seed, exact=exact, threads=device.threads, progress=update
+        )
+
+
+def personalized_pagerank(
+    graph: GraphLike,
+    source: Source,
+    k: int | None = None,
+    *,
+    alpha: float = settings.KPAR_ALPHA,
+    epsilon: float = settings.KPAR_EPSILON,
+    depth: Literal["auto", "end"] = "auto",
+    weights: str | None = None,
+    weighted: bool = False,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = False,
+) -> TopK:
+    """Return the k vertices with the largest personalised PageRank of one source: ``gpukit kpar query`` without index.
+
+    For many questions about one graph :class:`PageRankIndex` takes less time for each.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    source : vertex, or mapping of vertices to whole weights
+    k : int, optional
+        Length of the answer; 100, or n if smaller, by default.
+    alpha : float
+        Probability that a walk stops, in (0, 1).
+    epsilon : float
+        Relative error, in (0, 0.5].
+    depth : str
+        ``auto``: stop as soon as the guarantee holds; ``end``: go on until 1e-9 of the mass is left.
+    weights : str, optional
+        Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
+    weighted : bool
+        Whether to take edges in proportion to their probabilities.
+    threads, seed, progress
+        As in :func:`gpukit.influence_maximization`.
+
+    Raises
+    ------
+    UsageError, InputError
+        In the words of the command line.
+
+    Examples
+    --------
+    >>> import gpukit as gk
+    >>> path = gk.from_edges(["ann", "bob"], ["bob", "cy"], undirected=True)
+    >>> gk.personalized_pagerank(path, "ann", k=2).vertices
+    ['bob', 'ann']
+    """
+    for name, value in (("alpha", alpha), ("epsilon", epsilon)):
+        if isinstance(value, bool) or not isinstance(value, float | int):
+            raise WrongType(f"{name} is a {type(value).__name__}; a number is needed")
+    if depth not in ("auto", "end"):
+        raise UsageError(f"depth {depth!r} is unknown here; choose auto or end, or make a PageRankIndex")
+    with Session(device="cpu", threads=threads, seed=seed, progress=progress) as session:
+        from gpukit.kpar.problem import Params, Sources, check_k
+
+        asked = Params(alpha, epsilon, weighted)
+        csr = open_graph(session, graph, weights).csr
+        length = at_most(None if k is None else whole("k", k), settings.KPAR_K, csr.n)
+        check_k(length, csr.n)
+        query = Sources.weighted(*weights_of(csr, source, "source"))
+        session.params = {"k": length, "depth": depth, "bounds": "exact", "alpha": alpha, "epsilon": epsilon}
+        session.params["weighted"] = weighted
+        device = session.use_device(reason=REASON)
+        result = answer_directly(session, device, asked, query, length, exact=depth == "end")
+        artifact = answers_artifact(session, query, result, "kpar", epsilon=epsilon)
+        details: dict[str, Any] = {"steps": result.steps.tolist()}
+        return TopK(artifact, details, csr)
