@@ -82,7 +82,7 @@ EXPECTED = {
     "Config.cuda_env": ("demo", "cuda_env", "cuda12", set()),
     "Config.graphs": ("demo", "graphs", [*DEMO["graphs"], {"name": "more", "edges": "other.txt"}], {"import_graph"}),
     "Config.baselines": ("demo", "baselines", ["degree"], {"evaluate_spread"}),
-    "Config.paper": ("cells", "paper", "", {"import_graph"} | WARM_UPS - {"warm_up"}),
+    "Config.paper": ("cells", "paper", "", {"import_graph"} | WARM_UPS - {"warm_up", "evaluate_warm_up"}),
     "Config.scale": ("cells", "scale", "small", {"generate_graph"}),
     "Config.data": ("cells", "data", "real", {"fetch_graph"}),
     "Config.scales": ("cells", "scales.smoke.graphs.0.weights", "const:0.1", {"generate_graph"}),
