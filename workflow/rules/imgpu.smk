@@ -23,6 +23,7 @@ if SIMULATED:
     }
     ARTIFACTS += [f"{path}.h5" for path in CHOICES.values()]
     ARTIFACTS += [f"<results>/imgpu/{graph}/reach.h5" for graph in SIMULATED]
+    ASIDE += [f"{path.removesuffix('.h5')}.json" for path in TABLES["imgpu-spread"].values()]
 
 
 # As for gIM: the runs that count should not be those that compile.
