@@ -90,7 +90,8 @@ def condensed(world, tails, slots, components):
     starts = np.zeros(top + 2, np.int64)
     for s in range(slots):
         row[s + 1] = row[s] + count[s]
-        packed[row[s] : row[s + 1]] = child[begin[s] : begin[s] + count[s]]
+        for i in range(count[s]):
+            packed[row[s] + i] = child[begin[s] + i]
         if level[s] >= 0:
             starts[level[s] + 1] += 1
     for depth in range(top + 1):
