@@ -169,7 +169,7 @@ def test_systems_are_chosen_graph_by_graph(finished, tmp_path):
     done = snakemake(tmp_path, "-n", "-p", "--cores", "1", "--configfile", str(tmp_path / "mine.yaml"))
     text = done.stdout + done.stderr
     assert done.returncode == 0, text
-    assert "gpukit diversity search" in text and "-k 2 -t 4 --undirected" in text
+    assert "diversity search results/graphs/tiny.h5" in text and "-k 2 -t 4 --undirected" in text
     assert "gim run" not in text and "kpar query" not in text
 
 
@@ -190,7 +190,7 @@ def test_what_was_deleted_is_made_again(finished):
         "graphs/tiny.json": "import_graph",
         "seeds/tiny/degree.h5": "gim_baseline",
         "kpar/tiny/index.h5": "kpar_index",
-        "diversity/tiny/truss-ego.h5": "diversity_egos",
+        "diversity/tiny/egos.h5": "diversity_egos",
         "tables/spread.tsv": "table",
     }
     for name, rule in files.items():
@@ -200,7 +200,7 @@ def test_what_was_deleted_is_made_again(finished):
         aside.rename(results / name)
         assert re.search(rf"^{rule} +1$", planned, flags=re.MULTILINE), f"{name} would not be made again"
     before = {path: path.read_bytes() for path in results.rglob("*.h5")}
-    (results / "diversity/tiny/truss-ego.h5").unlink()
+    (results / "diversity/tiny/egos.h5").unlink()
     done = snakemake(finished, *mine)
     assert done.returncode == 0, done.stderr[-4000:]
     assert {path: path.read_bytes() for path in results.rglob("*.h5")} == before

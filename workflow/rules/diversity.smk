@@ -1,3 +1,5 @@
+SEARCH_OPTIONS = ["-k", config["diversity"]["k"], "-t", config["diversity"]["t"]]
+
 if CIRCLES:
     TABLES["diversity-runs"] = by_label("<results>/diversity/{}/{}.json", CIRCLES)
     TABLES["diversity-top"] = by_label("<results>/diversity/{}/{}.h5", CIRCLES)
@@ -6,7 +8,7 @@ if CIRCLES:
     FIGURES["diversity-time"] = "<results>/figures/diversity-time.svg"
     FIGURES |= by_label("<results>/figures/ego-{}-{}.svg", CIRCLES, "ego/")
     ARTIFACTS += list(TABLES["diversity-top"].values())
-    ASIDE += [f"<results>/diversity/{graph}/{model}-ego.{end}" for graph, model in CIRCLES for end in ("h5", "json")]
+    ASIDE += [f"<results>/diversity/{graph}/egos.{end}" for graph in on("diversity") for end in ("h5", "json")]
 
 
 # As for gIM: the runs that count should not be those that compile.
@@ -42,17 +44,18 @@ rule diversity_warm_up:
         f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
+# The models of a graph in one process, whose start costs more than a search.
 rule diversity_search:
     input:
         graph="<results>/graphs/{graph}.h5",
         warm="<results>/warm-up/diversity.h5",
     output:
-        answer="<results>/diversity/{graph}/{circle}.h5",
-        record="<results>/diversity/{graph}/{circle}.json",
+        answers=[f"<results>/diversity/{{graph}}/{circle}.h5" for circle in config["diversity"]["models"]],
+        records=[f"<results>/diversity/{{graph}}/{circle}.json" for circle in config["diversity"]["models"]],
     log:
-        "<logs>/diversity/{graph}-{circle}.log",
+        "<logs>/diversity/{graph}.log",
     benchmark:
-        "<benchmarks>/diversity/{graph}-{circle}.tsv"
+        "<benchmarks>/diversity/{graph}.tsv"
     conda:
         DEVICE_ENV
     threads: THREADS
@@ -61,32 +64,29 @@ rule diversity_search:
         gpu=GPUS,
         workers=workers,
         mem_mb=memory(8000),
-        runtime="1h",
+        runtime="2h",
     params:
-        k=config["diversity"]["k"],
-        t=config["diversity"]["t"],
+        asked=SEARCH_OPTIONS,
         directions=directions,
-        more="",
+        commands=search_commands,
     message:
-        "The {params.t} vertices of {wildcards.graph} with the most {wildcards.circle} contexts"
+        "The vertices of {wildcards.graph} with the most contexts"
     shell:
-        "python -m gpukit diversity search {input.graph:q} --out {output.answer:q} --model {wildcards.circle}"
-        " -k {params.k} -t {params.t} {params.directions} {params.more}"
-        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
-# The ego-network of the first vertex alone: those of all vertices can take many times the space of the graph.
+# The ego-networks of each model's first vertex alone: those of all vertices can take many times the space of the graph.
 rule diversity_egos:
     input:
         graph="<results>/graphs/{graph}.h5",
-        found="<results>/diversity/{graph}/{circle}.json",
+        found=[f"<results>/diversity/{{graph}}/{circle}.json" for circle in config["diversity"]["models"]],
     output:
-        egos="<results>/diversity/{graph}/{circle}-ego.h5",
-        record="<results>/diversity/{graph}/{circle}-ego.json",
+        egos="<results>/diversity/{graph}/egos.h5",
+        record="<results>/diversity/{graph}/egos.json",
     log:
-        "<logs>/diversity/{graph}-{circle}-ego.log",
+        "<logs>/diversity/{graph}-egos.log",
     benchmark:
-        "<benchmarks>/diversity/{graph}-{circle}-ego.tsv"
+        "<benchmarks>/diversity/{graph}-egos.tsv"
     conda:
         DEVICE_ENV
     threads: THREADS
@@ -97,32 +97,37 @@ rule diversity_egos:
         mem_mb=memory(8000),
         runtime="30m",
     params:
-        first="""python -c 'import json, sys; print(json.load(sys.stdin)["top"][0]["vertex"])'""",
+        # Names may hold blanks and commas; a vertex that is first under several models is named once.
+        first="""python -c 'import csv, json, sys; csv.writer(sys.stdout, lineterminator="").writerow("""
+        """{json.load(open(path))["top"][0]["vertex"]: 0 for path in sys.argv[1:]})'""",
         directions=directions,
     message:
-        "The ego-network of the vertex of {wildcards.graph} with the most {wildcards.circle} contexts"
+        "The ego-networks of the vertices of {wildcards.graph} with the most contexts"
     shell:
-        "python -m gpukit diversity egos {input.graph:q} --out {output.egos:q} --vertices $({params.first} < {input.found:q})"
+        'python -m gpukit diversity egos {input.graph:q} --out {output.egos:q} --vertices="$({params.first} {input.found:q})"'
         " {params.directions}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
-# The same search in ranges of vertices, and the best of all ranges.
+# The same searches in ranges of vertices, and the best of all ranges.
 use rule diversity_search as diversity_part with:
     output:
-        answer="<results>/shards/diversity/{graph}-{circle}/{part}.h5",
-        record="<results>/shards/diversity/{graph}-{circle}/{part}.json",
+        answers=[
+            f"<results>/shards/diversity/{{graph}}-{circle}/{{part}}.h5" for circle in config["diversity"]["models"]
+        ],
+        records=[
+            f"<results>/shards/diversity/{{graph}}-{circle}/{{part}}.json" for circle in config["diversity"]["models"]
+        ],
     log:
-        "<logs>/shards/diversity-{graph}-{circle}-{part}.log",
+        "<logs>/shards/diversity-{graph}-{part}.log",
     benchmark:
-        "<benchmarks>/shards/diversity-{graph}-{circle}-{part}.tsv"
+        "<benchmarks>/shards/diversity-{graph}-{part}.tsv"
     params:
-        k=config["diversity"]["k"],
-        t=config["diversity"]["t"],
+        asked=[*SEARCH_OPTIONS, config["shards"]["count"]],
         directions=directions,
-        more=lambda wildcards: f"--part {wildcards.part}/{config['shards']['count']}",
+        commands=search_commands,
     message:
-        "The {params.t} vertices of part {wildcards.part} of {wildcards.graph} with the most {wildcards.circle} contexts"
+        "The vertices of part {wildcards.part} of {wildcards.graph} with the most contexts"
 
 
 use rule kpar_gather as diversity_gather with:

@@ -54,8 +54,35 @@ def spread_commands(wildcards, input, output):
 
 
 def directions(wildcards):
-    """Return the option that makes a directed graph undirected, for systems that need it so."""
-    return "" if GRAPHS[wildcards.graph]["undirected"] else "--undirected"
+    """Return the option that makes a directed graph undirected, for systems that need it so, if it is needed."""
+    return [] if GRAPHS[wildcards.graph]["undirected"] else ["--undirected"]
+
+
+def query_commands(wildcards, input, output):
+    """Return the lines that ask an index for the top k of all sources, or of a part of them, for each k."""
+    part = ["--part", f"{wildcards.part}/{config['shards']['count']}"] if wildcards.get("part") else []
+    more = shlex.split(ABLATIONS[wildcards.ablation]) if wildcards.get("ablation") else part
+    return lines(
+        [
+            ["kpar", "query", input.graph, "--index", input.index, *QUERY_OPTIONS, *more]
+            + ["-k", k, "--out", out, "--json"]
+            for k, out in zip(config["kpar"]["k"], output.answers, strict=True)
+        ],
+        output.records,
+    )
+
+
+def search_commands(wildcards, input, output):
+    """Return the lines that search a graph under each model: all its vertices, or a part of them."""
+    part = ["--part", f"{wildcards.part}/{config['shards']['count']}"] if wildcards.get("part") else []
+    asked = [*SEARCH_OPTIONS, *directions(wildcards), *part, "--json"]
+    return lines(
+        [
+            ["diversity", "search", input.graph, "--out", out, "--model", circle, *asked]
+            for circle, out in zip(config["diversity"]["models"], output.answers, strict=True)
+        ],
+        output.records,
+    )
 
 
 def parts(pattern):

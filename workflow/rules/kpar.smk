@@ -1,5 +1,6 @@
 # A query from a vertex that no edge leaves is no query that a paper times.
 QUERIES = ["--random", config["kpar"]["sources"], *["--out-edges"] * bool(PAPER)]
+QUERY_OPTIONS = [*QUERIES, "--seed", config["seed"]]
 RANKING_OPTIONS = [
     *(*QUERIES, "--alpha", config["kpar"]["alpha"]),
     *("--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"]),
@@ -157,17 +158,18 @@ rule kpar_index:
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
+# All lengths in one process, whose start costs more than some queries.
 rule kpar_query:
     input:
         graph="<results>/graphs/{graph}.h5",
         index="<results>/kpar/{graph}/index.h5",
     output:
-        answers="<results>/kpar/{graph}/kpar-{k}.h5",
-        record="<results>/kpar/{graph}/kpar-{k}.json",
+        answers=[f"<results>/kpar/{{graph}}/kpar-{k}.h5" for k in config["kpar"]["k"]],
+        records=[f"<results>/kpar/{{graph}}/kpar-{k}.json" for k in config["kpar"]["k"]],
     log:
-        "<logs>/kpar/{graph}-kpar-{k}.log",
+        "<logs>/kpar/{graph}-kpar.log",
     benchmark:
-        "<benchmarks>/kpar/{graph}-kpar-{k}.tsv"
+        "<benchmarks>/kpar/{graph}-kpar.tsv"
     conda:
         DEVICE_ENV
     threads: THREADS
@@ -176,18 +178,14 @@ rule kpar_query:
         gpu=GPUS,
         workers=workers,
         mem_mb=memory(8000),
-        runtime="1h",
+        runtime="2h",
     params:
-        sources=config["kpar"]["sources"],
-        queries=QUERIES,
-        seed=config["seed"],
-        more="",
+        asked=QUERY_OPTIONS,
+        commands=query_commands,
     message:
-        "kPAR: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
+        f"kPAR on {{wildcards.graph}} from {config['kpar']['sources']} sources"
     shell:
-        "python -m gpukit kpar query {input.graph:q} --index {input.index:q} {params.queries} -k {wildcards.k}"
-        " --seed {params.seed} {params.more} --out {output.answers:q}"
-        " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
 rule kpar_baseline:
@@ -259,19 +257,17 @@ rule kpar_truth:
 # The same queries in ranges, on as many machines as there are, and one file of all answers again.
 use rule kpar_query as kpar_query_part with:
     output:
-        answers="<results>/shards/kpar/{graph}-{k}/{part}.h5",
-        record="<results>/shards/kpar/{graph}-{k}/{part}.json",
+        answers=[f"<results>/shards/kpar/{{graph}}-{k}/{{part}}.h5" for k in config["kpar"]["k"]],
+        records=[f"<results>/shards/kpar/{{graph}}-{k}/{{part}}.json" for k in config["kpar"]["k"]],
     log:
-        "<logs>/shards/kpar-{graph}-{k}-{part}.log",
+        "<logs>/shards/kpar-{graph}-{part}.log",
     benchmark:
-        "<benchmarks>/shards/kpar-{graph}-{k}-{part}.tsv"
+        "<benchmarks>/shards/kpar-{graph}-{part}.tsv"
     params:
-        sources=config["kpar"]["sources"],
-        queries=QUERIES,
-        seed=config["seed"],
-        more=lambda wildcards: f"--part {wildcards.part}/{config['shards']['count']}",
+        asked=[*QUERY_OPTIONS, config["shards"]["count"]],
+        commands=query_commands,
     message:
-        "kPAR: top {wildcards.k} of {wildcards.graph}, part {wildcards.part} of the queries"
+        "kPAR on {wildcards.graph}, part {wildcards.part} of the queries"
 
 
 rule kpar_gather:

@@ -175,21 +175,19 @@ use rule kpar_query as paper_kpar_ablation with:
         graph="<results>/graphs/{graph}.h5",
         index="<results>/kpar/{graph}/uniform.h5",
     output:
-        answers="<results>/kpar/{graph}/{ablation}-{k}.h5",
-        record="<results>/kpar/{graph}/{ablation}-{k}.json",
+        answers=[f"<results>/kpar/{{graph}}/{{ablation}}-{k}.h5" for k in config["kpar"]["k"]],
+        records=[f"<results>/kpar/{{graph}}/{{ablation}}-{k}.json" for k in config["kpar"]["k"]],
     log:
-        "<logs>/kpar/{graph}-{ablation}-{k}.log",
+        "<logs>/kpar/{graph}-{ablation}.log",
     benchmark:
-        "<benchmarks>/kpar/{graph}-{ablation}-{k}.tsv"
+        "<benchmarks>/kpar/{graph}-{ablation}.tsv"
     wildcard_constraints:
         ablation="|".join(ABLATIONS),
     params:
-        sources=config["kpar"]["sources"],
-        queries=QUERIES,
-        seed=config["seed"],
-        more=lambda wildcards: ABLATIONS[wildcards.ablation],
+        asked=lambda wildcards: [*QUERY_OPTIONS, ABLATIONS[wildcards.ablation]],
+        commands=query_commands,
     message:
-        "{wildcards.ablation}: top {wildcards.k} of {wildcards.graph} from {params.sources} sources"
+        "{wildcards.ablation} on {wildcards.graph} from the sources of kPAR"
 
 
 # Table 3 of kPAR: preprocessing on one CPU thread.

@@ -80,7 +80,7 @@ if DRAWN:
     rule figures:
         input:
             tables=[f"<results>/tables/{kind}.tsv" for kind in DRAWN_FROM],
-            egos=[f"<results>/diversity/{place}-ego.h5" for place in EGOS],
+            egos=[f"<results>/diversity/{place.rpartition('/')[0]}/egos.h5" for place in EGOS],
             answers=[f"<results>/diversity/{place}.h5" for place in EGOS],
         output:
             figures=[
