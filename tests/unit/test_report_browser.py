@@ -155,6 +155,13 @@ def test_nothing_is_wider_than_the_window(browser, width, scheme):
     assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(18, 22, 28)")
 
 
+def test_paper_holds_every_table(browser):
+    browser("Emulation.setDeviceMetricsOverride", width=720, height=1000, deviceScaleFactor=1, mobile=False)
+    browser("Emulation.setEmulatedMedia", media="print")
+    browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert browser.run("document.documentElement.scrollWidth") <= 720, "paper does not scroll"
+
+
 def test_what_is_folded_is_printed(browser):
     browser.click("document.querySelector('details.graph summary')")
     browser("Page.enable")
