@@ -35,6 +35,7 @@ imgpu shape U.h5 --worlds 20
 imgpu baseline U.h5 --method celf -k 3 --worlds 40 --out celf.h5
 kpar rank G.h5 --out rank.h5
 kpar index G.h5 --rank rank.h5 --out irw.h5
+kpar index G.h5 --updatable --out updatable.h5
 kpar query G.h5 --index irw.h5 --sources sources.txt -k 5 --out near.h5 --json > near.json
 kpar query G.h5 --index irw.h5 --source 100:3,101 -k 5
 kpar query G.h5 --index irw.h5 --random 4 -k 5 --part 1/2 --out part-1.h5

@@ -26,6 +26,7 @@ KINDS = (
     "rr-0.h5",
     "rank.h5",
     "irw.h5",
+    "updatable.h5",
     "near.h5",
     "start.h5",
     "merit.h5",
