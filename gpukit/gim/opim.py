@@ -1,6 +1,5 @@
 """OPIM-C: choose on one collection, certify on another, double both until the certificate is good enough."""
 
-from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
@@ -11,9 +10,7 @@ from gpukit.gim.bounds import OpimPlan, opim_lower, opim_plan, opim_upper
 from gpukit.gim.known import ROUNDING
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
-from gpukit.worlds.collection import Collection, extend_both
-
-Progress = Callable[[int, int], None]
+from gpukit.worlds.collection import Collection, Progress, extend_both
 
 LOOSE = Decimal("1.12")
 """The bound on the best coverage over the seeds' own, as a guess."""
@@ -93,7 +90,7 @@ def opim(
     while True:
         progress(selecting.size + judging.size, 2 * size)
         with timer.phase("sampling"):
-            extend_both(selecting, judging, size)
+            extend_both(selecting, judging, size, progress)
         choice = choose(selecting, problem, timer, bounds=hopeful, judge=judging)
         assert choice.hit is not None
         hit = choice.hit

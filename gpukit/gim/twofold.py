@@ -104,7 +104,7 @@ def settle(
     while True:
         progress(2 * first.size if history else 0, 2 * size)
         with timer.phase("sampling"):
-            extend_both(first, second, size)
+            extend_both(first, second, size, progress)
         halves = Halves(
             (first, second),
             (choose(first, problem, timer, bounds=False, judge=second),

@@ -1,6 +1,6 @@
 """An RR collection: sets of consecutive sample ids that grow, are counted, covered and exported, on one device."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -24,6 +24,9 @@ PARALLEL = 60_000
 
 PARALLEL_SELECTION = 1_000_000
 """Members from which on several threads choose: they wait for each other at every seed."""
+
+SLICE = 1 << 24
+"""Members after which drawing stops, so that it can be told how far it is: some tenths of a second of a thread."""
 
 SELECTORS = 16
 """Threads that choose at most; each has counts of all elements."""
@@ -114,11 +117,13 @@ class Selection:
 class Collection(Protocol):
     """What the host algorithms need of a collection; the CPU and CUDA ones give equal answers.
 
-    ``size`` sets count; ``ids`` sample ids from ``first`` on were looked at, more where trivial sets are left out.
+    ``size`` sets count, ``drawn`` are there, or will be when drawing goes on; ``ids`` sample ids from ``first`` on were
+    looked at, more where trivial sets are left out.
     """
 
     reverse: Reverse
     size: int
+    drawn: int
     first: int
     ids: int
 
@@ -126,7 +131,7 @@ class Collection(Protocol):
         """Draw sets until there are ``size``."""
 
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
-        """Do the same, with stops where the host would wait for the device; ``on_side``: beside another's launches."""
+        """Do the same, with stops where something else can be done; ``on_side``: beside another's launches."""
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
@@ -145,6 +150,10 @@ class Collection(Protocol):
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
+
+
+Progress = Callable[[int, int], object]
+"""Told (sets drawn, sets wanted)."""
 
 
 class Sampler(Protocol):
@@ -215,7 +224,7 @@ class CpuCollection:
 
     def __init__(self, reverse: Reverse, seed: int, first: int = 0, threads: int = 1, ending: Ending = NEVER) -> None:
         self.reverse, self.seed, self.first, self.threads, self.ending = reverse, seed, first, threads, ending
-        self.size = self.ids = 0
+        self.size = self.ids = self.drawn = 0
         self._offsets = np.zeros(1, np.int64)
         self._members = np.empty(0, np.int32)
         self._counts = np.zeros((threads, reverse.elements), np.int32)
@@ -230,20 +239,28 @@ class CpuCollection:
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
+        for _ in self.extending(size):
+            pass
+
+    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
+        """Do the same, and stop after each slice."""
         if self.size == 0 and size > 16 * TASK:
-            self.extend(TASK)  # to know their size before many are drawn
+            yield from self.extending(TASK)  # to know their size before many are drawn
         self._check_room(size)
         while len(self._offsets) <= size:
-            self._append(self.reverse.ids_for(size + 1 - len(self._offsets)), self.shares(size))
+            yield from self._appending(self.reverse.ids_for(size + 1 - len(self._offsets)), self.shares(size))
         self.size = max(self.size, size)
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids; raises DeviceError if they will not fit into memory."""
         expected = self.reverse.sets_of(ids)
-        self._append(min(ids, self.reverse.ids_for(TASK)), self.shares(expected))  # to know the size of a set
+        # The first ones tell the size of a set.
+        for _ in self._appending(min(ids, self.reverse.ids_for(TASK)), self.shares(expected)):
+            pass
         self._check_room(expected)
         if ids > self.ids:
-            self._append(ids - self.ids, self.shares(expected))
+            for _ in self._appending(ids - self.ids, self.shares(expected)):
+                pass
         self.size = len(self._offsets) - 1
 
     def _check_room(self, size: int) -> None:
@@ -252,29 +269,33 @@ class CpuCollection:
         advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
         check_host({f"{size:,} RR sets": need}, advice)
 
-    def _append(self, ids: int, shared: bool) -> None:
-        """Draw the sets of the next ids, by all threads if that is shared."""
+    def _appending(self, ids: int, shared: bool) -> Iterator[None]:
+        """Draw the sets of the next ids, by all threads if that is shared, and stop after each slice."""
         check_ids(self.first, self.ids + ids)
-        pieces = self._draw_parallel(ids) if shared else [self._draw(self.first + self.ids, ids)]
+        work = self.reverse.sets_of(ids) * self._mean() + self._looks(ids)
+        each = max(sample_cpu.BATCH * self.threads, int(ids * SLICE / max(work, SLICE)))
         offsets, members, end = [self._offsets], [self._members[: self._offsets[-1]]], len(self._offsets) - 1
-        for i, (piece_offsets, piece_members) in enumerate(pieces):
-            offsets.append(piece_offsets[1:] + offsets[-1][-1])
-            members.append(piece_members)
-            start, end = end, end + len(piece_offsets) - 1
-            self._ranges[i % self.threads].append((start, end))
+        for low in range(0, ids, each):
+            at, count = self.ids + low, min(each, ids - low)
+            pieces = self._draw_parallel(at, count) if shared else [self._draw(self.first + at, count)]
+            for i, (piece_offsets, piece_members) in enumerate(pieces):
+                offsets.append(piece_offsets[1:] + offsets[-1][-1])
+                members.append(piece_members)
+                start, end = end, end + len(piece_offsets) - 1
+                self._ranges[i % self.threads].append((start, end))
+            self.drawn = end
+            yield
         self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
         self.ids += ids
-
-    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
-        """Do the same; there is nothing to wait for."""
-        self.extend(size)
-        return iter(())
 
     def shares(self, size: int) -> bool:
         """Return whether drawing up to ``size`` sets is work enough for several threads."""
         sets = size + 1 - len(self._offsets)
-        looks = self.reverse.ids_for(sets) / LOOKS if self.reverse.quiet is not None else 0
-        return self.threads > 1 and sets * self._mean() + looks >= PARALLEL
+        return self.threads > 1 and sets * self._mean() + self._looks(self.reverse.ids_for(sets)) >= PARALLEL
+
+    def _looks(self, ids: int) -> float:
+        """Return how many members' work it is to look at ids."""
+        return 0 if self.reverse.quiet is None else ids / LOOKS
 
     def _mean(self) -> float:
         """Return the members of a set."""
@@ -287,11 +308,11 @@ class CpuCollection:
             self._pool = ThreadPoolExecutor(self.threads)
         return self._pool
 
-    def _draw_parallel(self, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Draw the next ids in tasks, each worker with its own counters; an interrupt ends them at the next task."""
+    def _draw_parallel(self, first: int, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Draw ids from one on in tasks, each worker with its own counters; an interrupt ends them at the next task."""
         task = min(self.reverse.ids_for(TASK), max(sample_cpu.BATCH, -(-count // (2 * self.threads))))
-        end = self.ids + count
-        starts = range(self.ids, end, task)
+        end = first + count
+        starts = range(first, end, task)
         stop = Event()
 
         def work(worker: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -362,11 +383,11 @@ class CpuCollection:
         return offsets, members
 
 
-def extend_both(first: Collection, second: Collection, size: int) -> None:
+def extend_both(first: Collection, second: Collection, size: int, progress: Progress | None = None) -> None:
     """Draw two collections up to ``size`` sets, one beside the other where that is faster.
 
     Two CPU threads draw one each where one alone is too little work to share; on a GPU the second launch is prepared,
-    and if small runs too, while the first runs.
+    and if small runs too, while the first runs. ``progress`` is told (sets drawn, sets wanted) on the way.
     """
     if isinstance(first, CpuCollection) and first.threads > 1 and not first.shares(size):
         other = first.workers().submit(second.extend, size)
@@ -375,4 +396,5 @@ def extend_both(first: Collection, second: Collection, size: int) -> None:
     else:
         # The one on a stream of its own begins, so that what it waits for is not the other's launch.
         for _ in zip_longest(second.extending(size, on_side=True), first.extending(size)):
-            pass
+            if progress is not None:
+                progress(first.drawn + second.drawn, 2 * size)

@@ -86,7 +86,7 @@ class CudaCollection:
         self._whole_room = sampler is not None
         self.size = self.ids = 0
         self._all = Buffer(0, np.int64)
-        self._drawn = 0
+        self.drawn = 0
         self._used = 0
         self._found = 0
         self._mean = self.graph.mean or 32.0
@@ -111,8 +111,8 @@ class CudaCollection:
 
         ``on_side``: few sets, which leave much of the GPU idle, are drawn on a stream of their own.
         """
-        while size > self._drawn:
-            count = max(size, self._ahead(size)) - self._drawn
+        while size > self.drawn:
+            count = max(size, self._ahead(size)) - self.drawn
             ids = self.reverse.ids_for(count)
             check_ids(self.first, self.ids + ids)
             turns = self._appending(self.ids, ids)
@@ -124,7 +124,7 @@ class CudaCollection:
         """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
         check_ids(self.first, ids)
         self.append(0, ids)
-        self.ids, self.size = ids, self._drawn
+        self.ids, self.size = ids, self.drawn
 
     def _ahead(self, size: int) -> int:
         """Return how many sets a launch that is to lead to so many draws in all, as they cost little more."""
@@ -211,11 +211,11 @@ class CudaCollection:
                         "are; use --device cpu"
                     )
                 continue
-            self._drawn, low, count = self._drawn + batch, low + batch, count - batch
+            self.drawn, low, count = self.drawn + batch, low + batch, count - batch
             self._used += done
             if self._host is not None:
                 self._move_to_host(batch)
-            self._mean = self.graph.mean = max(1.0, self._found / self._drawn / self.reverse.rounds)
+            self._mean = self.graph.mean = max(1.0, self._found / self.drawn / self.reverse.rounds)
 
     def _room(self, count: int) -> int:
         """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
@@ -237,7 +237,7 @@ class CudaCollection:
 
     def _target(self, count: int) -> int:
         """Return how many sets there is to be room for when so many are to come; on the host, they leave by batches."""
-        return 0 if self._host is not None else 9 * (self._drawn + count) // 8
+        return 0 if self._host is not None else 9 * (self.drawn + count) // 8
 
     def _most_pairs(self, count: int, pair: int = room.PAIR) -> int:
         """Return the most pairs of a batch when so many sets are to come."""
@@ -248,7 +248,7 @@ class CudaCollection:
 
         ``target``: for how many sets to make room, where there is too little.
         """
-        base, count = 0 if self._host is not None else self._drawn, samples.size
+        base, count = 0 if self._host is not None else self.drawn, samples.size
         # What is replaced may belong to another stream, which would use it again before this one has copied it.
         replaced = [one.array for one in (self._starts, self._sizes, self._entries)]
         places = room.most_entries(self._memory(), self._held(), target, pairs)
@@ -282,7 +282,7 @@ class CudaCollection:
         """Return the number of members of all sets."""
         if self._host is not None:
             return int(self._host.sets(self.size)[0][-1])
-        return self._used if self.size == self._drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
+        return self._used if self.size == self.drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
 
     def select(self, query: Query, judge: Collection | None = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
@@ -308,16 +308,16 @@ class CudaCollection:
         own = query.own
         if own is not None and own.unit * self.size + own.highest * own.scale > VALUES:
             return None
-        results = chooser.choose(self._on_device(), self._drawn, query)
+        results = chooser.choose(self._on_device(), self.drawn, query)
         if judge is not None:
-            judge.graph.chooser.cover(judge._on_device(), judge._drawn, results.seeds, results.hits)
+            judge.graph.chooser.cover(judge._on_device(), judge.drawn, results.seeds, results.hits)
         return chooser.selection(results, query, judge is not None)
 
     def _on_device(self) -> Sets:
         """Return the first ``size`` sets, for sample_cuda."""
         return Sets(
             self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
-            self._counts.view, self.size == self._drawn,
+            self._counts.view, self.size == self.drawn,
         )  # fmt: skip
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
@@ -325,7 +325,7 @@ class CudaCollection:
         if self._host is None:
             try:
                 totals = Buffer(len(seeds) + 1, np.int64, 0)
-                self.graph.chooser.cover(self._on_device(), self._drawn, Buffer(seeds.astype(np.int64)), totals)
+                self.graph.chooser.cover(self._on_device(), self.drawn, Buffer(seeds.astype(np.int64)), totals)
                 return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
             except OutOfMemory:
                 release(self.graph.work)
@@ -352,9 +352,9 @@ class CudaCollection:
 
     def piece(self, low: int, count: int) -> "Piece":
         """Draw ``count`` sets from id ``first + low`` on and return where they are."""
-        sets, used = self._drawn, self._used
+        sets, used = self.drawn, self._used
         self.append(low, count)
-        return Piece(sets, self._drawn, used, self._used)
+        return Piece(sets, self.drawn, used, self._used)
 
     def take_over(self, other: "CudaCollection", piece: "Piece") -> None:
         """Copy a piece of another collection, on any GPU, to the end of this one, but for the occurrence counters."""
@@ -364,15 +364,15 @@ class CudaCollection:
         if self._host is not None:
             self._host.add(*other.gathered(piece))
         else:
-            starts = self._starts.array[self._drawn : self._drawn + count]
+            starts = self._starts.array[self.drawn : self.drawn + count]
             entries = self._entries.array[self._used : self._used + members]
             copy(starts, other._starts.array[piece.sets : piece.sets_end])
-            copy(self._sizes.array[self._drawn : self._drawn + count], other._sizes.array[piece.sets : piece.sets_end])
+            copy(self._sizes.array[self.drawn : self.drawn + count], other._sizes.array[piece.sets : piece.sets_end])
             copy(entries, other._entries.array[piece.used : piece.used_end])
             starts += self._used - piece.used
-            entries += (self._drawn - piece.sets) << 32
+            entries += (self.drawn - piece.sets) << 32
             self._used += members
-        self._drawn += count
+        self.drawn += count
 
     def _make_room(self, count: int, members: int) -> bool:
         """Make room for more sets if there is any; return whether there is."""
@@ -381,7 +381,7 @@ class CudaCollection:
         places = room.most_entries(self._memory(), self._held(), self._target(count), 0)
         try:
             for array in (self._starts, self._sizes):
-                array.reserve(self._drawn + count, self._drawn, self._target(count))
+                array.reserve(self.drawn + count, self.drawn, self._target(count))
             self._entries.reserve(self._used + members, self._used, min(places, 2 * (self._used + members)))
         except OutOfMemory:
             return False
@@ -395,7 +395,7 @@ class CudaCollection:
 
     def clear(self) -> None:
         """Forget all sets and the memory they took, but not how large they were."""
-        self._drawn = self._used = self._found = 0
+        self.drawn = self._used = self._found = 0
         self._counts.array.fill(0)
         self._host = None
         self._give_back()
@@ -414,7 +414,7 @@ class CudaCollection:
     def _spill(self) -> None:
         """Move the collection to host memory, where it stays from now on."""
         self._host = HostSets()
-        self._move_to_host(self._drawn)
+        self._move_to_host(self.drawn)
         release(self._samplers)
         self.graph.chooser.forget_index()
         self._give_back()

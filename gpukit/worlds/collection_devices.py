@@ -59,7 +59,7 @@ class MultiCudaCollection:
         self._parts = self._on_each(build, self.gpus)
         self._whole = build(self.gpus[0])
         self._pieces: list[tuple[CudaCollection, Piece]] = []
-        self._drawn = 0
+        self.drawn = 0
 
     def _on_each(self, function: Callable, *arguments: Sequence) -> list:
         """Call ``function`` once per GPU, in a thread where that GPU is current."""
@@ -74,14 +74,14 @@ class MultiCudaCollection:
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
-        while size > self._drawn:
-            self._append(self.reverse.ids_for(max(size, collection_cuda.MIN_LAUNCH_SETS) - self._drawn))
+        while size > self.drawn:
+            self._append(self.reverse.ids_for(max(size, collection_cuda.MIN_LAUNCH_SETS) - self.drawn))
         self.size = max(self.size, size)
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
         self._append(ids)
-        self.size = self._drawn
+        self.size = self.drawn
 
     def _append(self, ids: int) -> None:
         """Draw the sets of the next ids, a part of them on each GPU."""
@@ -91,7 +91,7 @@ class MultiCudaCollection:
             lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:]
         )
         self._pieces.extend(zip(self._parts, pieces, strict=True))
-        self._drawn += sum(piece.sets_end - piece.sets for piece in pieces)
+        self.drawn += sum(piece.sets_end - piece.sets for piece in pieces)
         self.ids += ids
 
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:

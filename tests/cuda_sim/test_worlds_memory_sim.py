@@ -90,7 +90,7 @@ def check(one):
     assert np.array_equal(np.diff(offsets), sizes)
     owner = np.repeat(np.arange(one.size), sizes)
     assert np.array_equal(members, expected[np.lexsort((expected, owner))])
-    assert np.array_equal(one._counts.array, np.bincount(drawn(one.first, one._drawn)[1], minlength=N))
+    assert np.array_equal(one._counts.array, np.bincount(drawn(one.first, one.drawn)[1], minlength=N))
 
 
 @pytest.mark.parametrize("budget", [24 << 20, 100 << 20, 320 << 20])

@@ -11,7 +11,7 @@ from gpukit.device import memory
 from gpukit.errors import DeviceError, InputError, UsageError
 from gpukit.graph.csr import Weights
 from gpukit.worlds import collection as worlds_collection
-from gpukit.worlds.collection import CpuCollection, Query
+from gpukit.worlds.collection import CpuCollection, Query, extend_both
 from gpukit.worlds.reverse import prepare
 
 RUNS = 60_000
@@ -79,6 +79,25 @@ def test_sets_do_not_depend_on_the_split(random_graph, model, rounds):
         assert np.array_equal(a, b)
     assert sets_of(whole)[1000:] == sets_of(later)
     assert whole.members() == len(whole.export()[1])
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_slices_are_told_and_change_nothing(random_graph, monkeypatch, kept, threads):
+    graph = random_graph(300, 1500, 5, Weights("const", 0.1))
+    reverse = prepare(graph, "ic", kept=kept)
+    whole, told = [CpuCollection(reverse, 3, first) for first in (0, 1 << 20)], []
+    for one in whole:
+        one.extend(20_000)
+    monkeypatch.setattr(worlds_collection, "SLICE", 5000)
+    monkeypatch.setattr(worlds_collection, "PARALLEL", 0)
+    sliced = [CpuCollection(reverse, 3, first, threads) for first in (0, 1 << 20)]
+    for size in (3000, 20_000):
+        extend_both(*sliced, size, lambda done, total: told.append((done, total)))
+    for one, other in zip(whole, sliced, strict=True):
+        assert sets_of(one) == sets_of(other)
+    last = [done for done, total in told if total == 40_000]
+    assert len(last) > 4 and last == sorted(last) and last[0] < 20_000 and last[-1] >= 40_000
 
 
 @pytest.mark.parametrize("sets", [2500, 2777])
