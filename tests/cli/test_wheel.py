@@ -105,7 +105,7 @@ def test_the_demo_runs_on_a_graph_of_ones_own(installed, tmp_path):
     said = installed("gpukit", "demo", "here", "--graph", "friends.csv", "--undirected", cwd=tmp_path)
     assert said.rstrip().endswith("The report: here/results/report.html")
     steps = re.findall(r"^ *\d+ of (\d+)  \w[\w ]+: \d+ jobs?, [\d.]+ s$", said, re.MULTILINE)
-    assert len(steps) > 20 and int(steps[0]) > 40 and len(said.splitlines()) <= 60
+    assert len(steps) > 20 and int(steps[0]) > 30 and len(said.splitlines()) <= 60
     page = (tmp_path / "here/results/report.html").read_text()
     assert "friends" in page
     seeds = (tmp_path / "here/results/tables/seeds.tsv").read_text()

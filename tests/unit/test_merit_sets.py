@@ -234,5 +234,5 @@ def test_sets_that_do_not_fit_are_not_drawn(random_graph, monkeypatch):
     with pytest.raises(DeviceError, match=r"2,000,000 mRR sets .* are free on this machine; use a larger epsilon"):
         pair.sets.extend(2_000_000)
     assert pair.sets.size == size
-    with pytest.raises(DeviceError, match=r"4096 thread\(s\).*lower --threads"):
+    with pytest.raises(DeviceError, match=r"4,096 threads.*lower --threads"):
         Pair(random_graph(200, 800, 1), eta=20, threads=4096)

@@ -69,7 +69,7 @@ def test_every_scale_plans_every_item(tmp_path, paper, scale):
     assert ("figure-13 is left out: it needs a GPU" in text) == (paper == "merit" and scale == "small")
     asked = set(map(int, re.findall(r"--gpus (\d+)", text)))
     assert max(asked) == (0 if scale != "full" else 4 if paper == "diversity" else 1)
-    assert ("evaluate spread" in text) == (paper == "imgpu")
+    assert ("evaluate spread" in text) == (paper in ("gim", "imgpu"))
     (page,) = (line for line in text.splitlines() if " report page " in line)
     shown = re.findall(r"--table=([^=]+)=", page)
     assert len(shown) > 3 and set(shown) <= set(KINDS)
