@@ -1,5 +1,9 @@
 """``gpukit kpar update``: files, records, and what is refused."""
 
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -65,6 +69,39 @@ def test_resized_is_as_if_made_at_once(folder, tmp_path, good):
     asked = ("--updatable", "--hubs", "--seed", 7, "--epsilon", 0.4)
     good("kpar", "index", tmp_path / "G2.h5", *asked, "--out", tmp_path / "N.h5")
     assert (tmp_path / "N.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
+
+
+KILLED = """
+import os, signal, sys
+from gpukit.cli.app import main
+replace, left = os.replace, int(sys.argv[1])
+def until(*given, **how):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+    replace(*given, **how)
+os.replace = until
+main(sys.argv[2:])
+"""
+
+
+def test_a_kill_leaves_whole_files_or_none(folder, tmp_path, good):
+    asked = ["kpar", "update", str(folder / "G.h5"), "--index", str(folder / "I.h5"), "--add", str(folder / "add.txt")]
+    good(*asked, "--out-graph", tmp_path / "whole-G.h5", "--out", tmp_path / "whole-I.h5")
+    words = [*asked, "--out-graph", str(tmp_path / "G.h5"), "--out", str(tmp_path / "I.h5")]
+    there = []
+    for after in (0, 1):
+        done = subprocess.run([sys.executable, "-c", KILLED, str(after), *words], capture_output=True)
+        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+        there.append([name for name in "GI" if (tmp_path / f"{name}.h5").exists()])
+        assert all(
+            (tmp_path / f"{name}.h5").read_bytes() == (tmp_path / f"whole-{name}.h5").read_bytes() for name in there[-1]
+        )
+    assert [len(names) for names in there] == [0, 1]
+    good(*words)
+    for name in "GI":
+        assert (tmp_path / f"{name}.h5").read_bytes() == (tmp_path / f"whole-{name}.h5").read_bytes()
 
 
 def test_names_and_both_directions(tmp_path, good, record):

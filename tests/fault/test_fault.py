@@ -28,8 +28,8 @@ def test_a_hundred_faults(tmp_path: Path) -> None:
 def test_every_command_is_struck() -> None:
     """But for `bench counters`, which needs a GPU and NVIDIA's profiler, `report paper`, part of the workflow, what
     writes the workflow, and `batch`, `demo` and `warm-up`, which run the others. Three of kPAR are more than a command
-    with one output: `all` keeps its batches, and `serve` runs on (both are killed in tests of their own); `update`
-    writes two files, which the harness cannot judge yet.
+    with one output: `all` keeps its batches, `update` writes two files, and `serve` runs on. They are killed in tests
+    of their own.
     """
     from gpukit.cli.app import COMMANDS, _load
 

@@ -143,8 +143,7 @@ def test_gpus_are_used_when_they_are_granted(tmp_path, options, expected):
     wanted = ("gim run", "evaluate spread", "kpar rank", "kpar index", "kpar query", "diversity search")
     single = ("imgpu run", "imgpu reach", "merit run")
     commands = [line for line in done.stdout.splitlines() if any(one in line for one in wanted)]
-    # The runs of gIM, what seeds reach by graph and model; rank, index and queries of kPAR; the searches of a graph; the
-    # warm-ups.
+    # The runs of gIM, what seeds reach by graph and model; rank, index and queries of kPAR; searches; the warm-ups.
     assert len(commands) == 7 + 7 + 2 * (1 + 1 + 1) + 3 + 4
     assert all(expected in line for line in commands)
     commands = [line for line in done.stdout.splitlines() if any(one in line for one in single)]
