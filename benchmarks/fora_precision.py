@@ -8,13 +8,12 @@ import argparse
 import json
 from pathlib import Path
 
-import numpy as np
-
 import gpukit as gk
+from gpukit.bench.kpar import random_sources
 from gpukit.evaluate.ppr import judge, power_method
-from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+from gpukit.kpar import Params, Prepared, build_index, query, rank
 from gpukit.kpar.paper.baselines import fora, fora_index
-from gpukit.kpar.problem import ONE, random_vertices
+from gpukit.kpar.problem import ONE
 
 
 def main():
@@ -28,8 +27,7 @@ def main():
     params, runs = Params(), []
     for path in asked.graphs:
         graph = gk.read_edges(path).csr
-        able = np.flatnonzero(np.diff(graph.indptr))
-        sources = Sources.single(able[random_vertices(len(able), asked.queries, asked.seed)])
+        sources = random_sources(graph, asked.queries, asked.seed)
         truths = list(power_method(graph, sources.offsets, sources.vertices, sources.mass / ONE, params.alpha))
         ready = Prepared.of(graph, build_index(graph, rank(graph, params).order, params, seed=asked.seed))
         stored = {delta: fora_index(graph, params, delta=delta, seed=asked.seed) for delta in (1, 16)}

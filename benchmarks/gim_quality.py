@@ -216,7 +216,10 @@ def work(connection: Connection, place: str, folder: Path) -> None:
 
     device = choose("cuda" if place else "cpu", 1, 1)
     while True:
-        job, missing = connection.recv()
+        try:
+            job, missing = connection.recv()
+        except EOFError:  # there are no jobs any more
+            return
         stored, _, _ = read_graph_file(folder / f"{job.graph}.h5")
         graph = reweighted(stored, parse_weights(job.weights, SEED))
         contest = Contest(graph, job.model, device, SEED, ERROR, LIMIT_S if place else CORE_S)

@@ -14,12 +14,12 @@ from statistics import median
 from typing import Any
 
 import cupy
-from numba import cuda
 
 from gpukit.bench.graphs import rmat_graph
 from gpukit.bench.kpar import random_sources
 from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
+from gpukit.device.arrays import on_gpu
 from gpukit.files import replacing
 from gpukit.kpar import Params, index_cuda, rank_cuda
 from gpukit.kpar.prepared_cuda import CudaPrepared
@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    with cuda.gpus[0], cupy.cuda.Device(0):
+    with on_gpu(0):
         record = measured(asked)
     if asked.out:
         with replacing(asked.out) as temporary:

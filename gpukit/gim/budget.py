@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.device.compiled import njit
 from gpukit.errors import UsageError
-from gpukit.worlds.cover_cpu import Worth, cover, invert
+from gpukit.worlds.cover_cpu import Worth, all_sets, cover, invert
 
 BOUNDED_PREFIXES = 32
 """Greedy prefixes for which the knapsack bound is worked out at most: each costs a sort of the vertices."""
@@ -53,8 +53,7 @@ def choose(
         of the worth of S_i + the fractional knapsack of the marginal values given S_i.
     """
     covered, everyone = np.zeros(len(offsets) - 1, np.bool_), np.arange(len(counts), dtype=np.int32)
-    ranges = np.array([[0, len(covered)]])
-    starts, sets = invert(offsets, members, ranges, covered, counts, everyone, everyone)
+    starts, sets = invert(offsets, members, all_sets(offsets), covered, counts, everyone, everyone)
     own = worth.own if len(worth.own) else np.zeros(len(counts), np.int64)
     barred = blocked.copy()
     barred[forced] = True

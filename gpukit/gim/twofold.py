@@ -166,7 +166,7 @@ def _optimism(problem: Problem, halves: Halves) -> tuple[Decimal, Decimal]:
         gaps += max(Decimal(0), own - others + known.gamma * (mine.covered - other.hit) / size)
         cross += others + known.gamma * other.hit / size
         hits = mine.covered + other.hit
-        a_seed = 0 if problem.unique else hits // len(mine.seeds)
+        a_seed = 0 if problem.unique else hits // max(1, len(mine.seeds))  # a budget may buy nothing
         apart += max(2 * together[i] - hits, a_seed)
     if cross == 0:
         return Decimal(0), Decimal(0)

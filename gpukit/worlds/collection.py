@@ -176,8 +176,7 @@ def select_from(reverse: Reverse, offsets: np.ndarray, members: np.ndarray, shar
 
 def coverage_of(elements: int, offsets: np.ndarray, members: np.ndarray, seeds: np.ndarray) -> np.ndarray:
     """Return, as int64 (len(seeds) + 1,), how many sets in host memory the first i seeds cover."""
-    ranges = np.array([[0, len(offsets) - 1]])
-    return cover_cpu.coverage(offsets, members, ranges, places_of(elements, seeds), len(seeds))
+    return cover_cpu.coverage(offsets, members, cover_cpu.all_sets(offsets), places_of(elements, seeds), len(seeds))
 
 
 def places_of(elements: int, seeds: np.ndarray) -> np.ndarray:
@@ -345,31 +344,35 @@ class CpuCollection:
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
         offsets, members = self._sets()
-        places, (ranges, each) = places_of(self.reverse.elements, seeds), self._workers_of_sets()
-        hits = each(lambda one: cover_cpu.coverage(offsets, members, one, places, len(seeds)), ranges)
+        places, divided = places_of(self.reverse.elements, seeds), self._divided()
+        hits = self._each(len(divided))(
+            lambda ranges: cover_cpu.coverage(offsets, members, np.minimum(ranges, self.size), places, len(seeds)),
+            divided,
+        )
         return np.sum(list(hits), axis=0)
 
-    def _workers_of_sets(self) -> tuple[list[np.ndarray], Any]:
-        """Return the ranges of sets of each thread that chooses from them, and what applies a function to these.
+    def _divided(self) -> list[np.ndarray]:
+        """Return the ranges of sets, with those drawn ahead, of each thread that chooses from them.
 
-        A thread that chooses has what one or more threads drew, so that their counts serve; one has all if that is
-        little.
+        It has what one or more threads drew, so that their counts serve; one thread has all if that is little.
         """
         threads = min(self.threads, SELECTORS) if self.members() >= PARALLEL_SELECTION else 1
-        ranges = [sum(self._ranges[i::threads], []) for i in range(threads)]
-        each = map if threads == 1 else self.workers().map
-        return [np.minimum(np.array(one, np.int64).reshape(-1, 2), self.size) for one in ranges], each
+        return [np.array(sum(self._ranges[i::threads], []), np.int64).reshape(-1, 2) for i in range(threads)]
+
+    def _each(self, threads: int) -> Any:
+        """Return what applies a function to so many threads' arguments."""
+        return map if threads == 1 else self.workers().map
 
     def _shares(self) -> Shares:
         """Return who chooses from which sets, with counts that a choice may take over."""
-        ranges, each = self._workers_of_sets()
-        counts = np.stack([self._counts[i :: len(ranges)].sum(axis=0, dtype=np.int32) for i in range(len(ranges))])
-        for i in range(len(ranges)):
-            for start, end in sum(self._ranges[i :: len(ranges)], []):
-                if end > self.size:  # drawn ahead
-                    ahead = self._members[self._offsets[max(start, self.size)] : self._offsets[end]]
-                    counts[i] -= np.bincount(ahead, minlength=self.reverse.elements).astype(np.int32)
-        return Shares(ranges, counts, each)
+        divided = self._divided()
+        threads = len(divided)
+        counts = np.stack([self._counts[i::threads].sum(axis=0, dtype=np.int32) for i in range(threads)])
+        for i, ranges in enumerate(divided):
+            for start, end in ranges[ranges[:, 1] > self.size]:
+                ahead = self._members[self._offsets[max(start, self.size)] : self._offsets[end]]
+                counts[i] -= np.bincount(ahead, minlength=self.reverse.elements).astype(np.int32)
+        return Shares([np.minimum(ranges, self.size) for ranges in divided], counts, self._each(threads))
 
     def ended(self) -> int:
         """Return how many sets ended early and have no member that stands for them."""

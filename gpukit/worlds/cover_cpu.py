@@ -62,7 +62,12 @@ class Shares(NamedTuple):
 
 def undivided(offsets: np.ndarray, counts: np.ndarray) -> Shares:
     """Give all sets to one worker."""
-    return Shares([np.array([[0, len(offsets) - 1]])], counts[None], map)
+    return Shares([all_sets(offsets)], counts[None], map)
+
+
+def all_sets(offsets: np.ndarray) -> np.ndarray:
+    """Return the one range, int64 (1, 2), that all sets are."""
+    return np.array([[0, len(offsets) - 1]])
 
 
 @njit(inline="always")

@@ -167,3 +167,11 @@ def test_small_and_whole(make_graph, k, edges):
     assert len(found.seeds) == k and found.converged
     if k == 8:
         assert found.guarantee == 1 and found.optimism in (None, 0) and found.spread_estimate == pytest.approx(8)
+
+
+def test_a_budget_may_buy_nothing(make_graph):
+    """Vertex 3 is the one target that is not too dear, and so light that no set begins there."""
+    graph = make_graph(4, [(0, 1), (1, 2), (2, 0)])
+    costs, weights = np.array([9, 9, 9, 1]), np.array([10**6, 0, 0, 1])
+    found = maximise(graph, Params(budget=1, costs=costs, root_weights=weights, sets="plain", **QUICK))
+    assert found.optimism == 0 and len(found.seeds) == 0
