@@ -14,6 +14,7 @@ import numpy as np
 
 from gpukit.gim.baselines import degree_by_probability
 from gpukit.gim.problem import Problem
+from gpukit.gim.selection import Choice
 from gpukit.worlds.collection import Collection, Query
 from gpukit.worlds.reverse import NEVER, Ending
 
@@ -34,7 +35,7 @@ MET = 3, 4
 
 WORTHWHILE = Decimal("0.001")
 """A sentinel is exchanged if that adds more than so large a share of the spread: sets that end at other vertices cost
-more."""
+more, and those that tell, of which the large ones may meet none of the other seeds, most of all."""
 
 
 class Another(Protocol):
@@ -86,6 +87,17 @@ def ends_at(n: int, vertices: list[int] | np.ndarray, stand: int = -1) -> Ending
     marks = np.zeros(n, np.uint8)
     marks[vertices] = 1
     return Ending(marks, 1, stand, n)
+
+
+def has_rivals(problem: Problem, choice: Choice) -> bool:
+    """Return whether another vertex in place of the sentinel can be worthwhile, by the sets that chose the seeds.
+
+    With S the seeds and s the sentinel, f(S∖{s} ∪ {v}) − f(S) ≤ f(S ∪ {v}) − f(S), which is at most what the last seed
+    added, since each seed was the one that added most.
+    """
+    known, a_set = problem.known, problem.known.gamma / choice.sets
+    last = known.own(choice.seeds[-1:]) + a_set * int(choice.gains[-1])
+    return last > WORTHWHILE * (known.own(choice.seeds) + a_set * choice.covered)
 
 
 def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -> np.ndarray | None:

@@ -16,7 +16,7 @@ from gpukit.gim.judge import Candidate, Verdict, judge
 from gpukit.gim.opim import Progress, sure
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
-from gpukit.gim.sentinel import Another, exchange, gains
+from gpukit.gim.sentinel import Another, exchange, gains, has_rivals
 from gpukit.worlds.collection import Collection, extend_both
 
 START, START_EARLY = 1024, 512
@@ -201,7 +201,8 @@ def _answer(
     candidates = [Candidate("rr-sets", one.seeds) for one in choices]
     if problem.sentinel is not None:
         with timer.phase("judging"):
-            swapped = [exchange(problem, one.seeds, another, halves.size) for one in choices]
+            asked = [one.seeds for one in choices if has_rivals(problem, one)]
+            swapped = [exchange(problem, seeds, another, halves.size) for seeds in asked]
         candidates += [Candidate("rr-sets", seeds) for seeds in swapped if seeds is not None]
     if not problem.unique:
         with timer.phase("selection"):

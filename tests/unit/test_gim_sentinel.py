@@ -1,6 +1,7 @@
 """Choosing with a sentinel: when there is one, and what it may not change."""
 
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache
 from itertools import combinations
 
@@ -9,9 +10,11 @@ import pytest
 from oracles.worlds import spread
 
 from gpukit.device.select import Device
+from gpukit.device.timing import PhaseTimer
 from gpukit.gim import Params, maximise, run, sentinel
 from gpukit.gim.known import Known
 from gpukit.gim.problem import validate
+from gpukit.gim.selection import choose
 from gpukit.graph.csr import Weights
 from gpukit.worlds.factory import make_collection
 from gpukit.worlds.reverse import NEVER, prepare
@@ -106,6 +109,28 @@ def test_exchange_finds_the_best_in_its_place(dense):
     assert set(found.tolist()) - {4, 5} == {int(np.argmax(values))}
     best = np.array([int(np.argmax(values)), 4, 5], np.int32)
     assert sentinel.exchange(replace(problem, sentinel=int(best[0])), best, another, 3000) is None
+
+
+def test_no_rival_adds_more_than_the_last_seed(dense, monkeypatch):
+    """Over whole sets: nothing in the sentinel's place is worth more than that bound, which decides who is asked."""
+    problem, another = problem_of(dense, Params(k=8))
+    problem = replace(problem, sentinel=int(np.argmin(np.diff(dense.indptr))))
+    whole = another(0)
+    whole.extend(2000)
+    choice = choose(whole, problem, PhaseTimer(), bounds=False)
+    assert choice.seeds[0] == problem.sentinel
+    a_set = float(problem.known.gamma) / whole.size
+
+    def worth(chosen):
+        return float(problem.known.own(chosen)) + a_set * int(whole.coverage(chosen)[-1])
+
+    others, total = choice.seeds[1:], worth(choice.seeds)
+    most = max(worth(np.append(others, v)) for v in range(N) if v not in others) - total
+    last = worth(choice.seeds) - worth(choice.seeds[:-1])
+    assert 0 < most <= last * (1 + 1e-9)
+    for share, asked in ((0.99 * last / total, True), (1.01 * last / total, False)):
+        monkeypatch.setattr(sentinel, "WORTHWHILE", Decimal(share))
+        assert sentinel.has_rivals(problem, choice) == asked
 
 
 def test_gains_are_those_of_whole_sets(dense):
