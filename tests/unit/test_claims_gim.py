@@ -62,7 +62,18 @@ README = [
     ),
 ]
 
+
+def huge(name, weights):
+    run = one(f"gim-huge-h100{name}", weights=weights)
+    return run["algorithm_ms"]["median"] / 1e3, run["guarantee"], run["peak_memory"] / 1e9
+
+
+HUGE = "| {} | {} | {:.1f} s | {:.2f} | {:.1f} GB |"
 PAGE = [
+    (HUGE, ("41.7 M, 1.47 G", "wc", *huge("", "wc"))),
+    (HUGE, ("41.7 M, 1.47 G", "const:0.02", *huge("-high", "const:0.02"))),
+    (HUGE, ("65.6 M, 2.06 G", "wc", *huge("-friendster-size", "wc"))),
+    (HUGE, ("65.6 M, 2.06 G", "const:0.02", *huge("-friendster-size", "const:0.02"))),
     (
         "at ε = 0.05 and reaches {:,.0f} to {:,.0f}; at least 200,000 sets (ε = 0.1) reach {:,.0f} to {:,.0f}.",
         (*reached("opim"), *reached("defaults")),
