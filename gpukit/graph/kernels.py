@@ -7,6 +7,13 @@ from numba import prange
 from gpukit.device.compiled import njit
 
 
+def rows_by_edges(indptr: np.ndarray, workers: int) -> np.ndarray:
+    """Return the first rows (int64, workers + 1) of ranges of rows with about as many edges each, and the end."""
+    first_rows = np.searchsorted(indptr, np.arange(workers + 1) * indptr[-1] // workers)
+    first_rows[0], first_rows[-1] = 0, len(indptr) - 1
+    return first_rows
+
+
 def transpose_rows(
     indptr: np.ndarray, indices: np.ndarray, payload: np.ndarray, room: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -31,8 +38,7 @@ def transpose_rows(
     """
     n, m = len(indptr) - 1, len(indices)
     workers = max(1, min(numba.get_num_threads(), m // (2 * n + 1)))  # their counters must not outweigh the edges
-    first_rows = np.searchsorted(indptr, np.arange(workers + 1) * m // workers)
-    first_rows[0], first_rows[-1] = 0, n
+    first_rows = rows_by_edges(indptr, workers)
     result = np.empty(m, np.int32) if room is None else room
     starts, carried = _scatter(indptr, indices, payload, first_rows, np.zeros((workers, n), np.int64), result)
     return starts, result, carried

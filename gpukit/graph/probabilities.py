@@ -6,6 +6,7 @@ that p = 1 fits 32 bits, and an edge is live iff a uniform 32-bit draw is <= the
 
 import math
 
+import numba
 import numpy as np
 from numba import prange, uint64
 
@@ -13,6 +14,7 @@ from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph, Weights
+from gpukit.graph.kernels import rows_by_edges
 from gpukit.graph.parsing import NUMBER
 
 ONE = 2**32
@@ -101,12 +103,13 @@ def cascade_stored(in_degree: np.ndarray) -> np.ndarray:
 
 
 @njit(parallel=True)
-def _trivalency(indptr, indices, seed, tag, words):
+def _trivalency(indptr, indices, first_rows, seed, tag, words):
     result = np.empty(len(indices), np.uint32)
-    for u in prange(len(indptr) - 1):
-        for i in range(indptr[u], indptr[u + 1]):
-            draw = draw4(seed, tag, u, indices[i], 0)[0]
-            result[i] = words[(uint64(draw) * uint64(3)) >> uint64(32)]
+    for worker in prange(len(first_rows) - 1):
+        for u in range(first_rows[worker], first_rows[worker + 1]):
+            for i in range(indptr[u], indptr[u + 1]):
+                draw = draw4(seed, tag, u, indices[i], 0)[0]
+                result[i] = words[(uint64(draw) * uint64(3)) >> uint64(32)]
     return result
 
 
@@ -115,17 +118,20 @@ def trivalency_stored(indptr: np.ndarray, indices: np.ndarray, seed: int) -> np.
 
     Source: Chen, Wang, Wang, KDD 2010. Vertices are internal ids, which ascend with the original ones.
     """
-    return _trivalency(indptr, indices, np.uint64(seed), stream_tag(Stream.TRIVALENCY), stored(np.array(TRIVALENCY)))
+    words = stored(np.array(TRIVALENCY))
+    first_rows = rows_by_edges(indptr, numba.get_num_threads())
+    return _trivalency(indptr, indices, first_rows, np.uint64(seed), stream_tag(Stream.TRIVALENCY), words)
 
 
 @njit(parallel=True)
-def _uniform(indptr, indices, seed, tag, low, high):
+def _uniform(indptr, indices, first_rows, seed, tag, low, high):
     result = np.empty(len(indices), np.uint32)
-    for u in prange(len(indptr) - 1):
-        for i in range(indptr[u], indptr[u + 1]):
-            draw = draw4(seed, tag, u, indices[i], 0)[1]
-            above = (uint64(draw) * (high - low + uint64(1))) >> uint64(32)
-            result[i] = max(low + above, uint64(1)) - uint64(1)
+    for worker in prange(len(first_rows) - 1):
+        for u in range(first_rows[worker], first_rows[worker + 1]):
+            for i in range(indptr[u], indptr[u + 1]):
+                draw = draw4(seed, tag, u, indices[i], 0)[1]
+                above = (uint64(draw) * (high - low + uint64(1))) >> uint64(32)
+                result[i] = max(low + above, uint64(1)) - uint64(1)
     return result
 
 
@@ -136,7 +142,8 @@ def uniform_stored(indptr: np.ndarray, indices: np.ndarray, low: float, high: fl
     raised to 1, as any p > 0 below 2**-32 is. ``high`` is above 0. The draw is another word of that for trivalency.
     """
     ends = [np.uint64(threshold(p) if p else 0) for p in (low, high)]
-    return _uniform(indptr, indices, np.uint64(seed), stream_tag(Stream.TRIVALENCY), *ends)
+    first_rows = rows_by_edges(indptr, numba.get_num_threads())
+    return _uniform(indptr, indices, first_rows, np.uint64(seed), stream_tag(Stream.TRIVALENCY), *ends)
 
 
 def drawn_stored(weights: Weights, indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
