@@ -127,7 +127,7 @@ class Session:
     ) -> None:
         """Give numba's threads back; an interrupt that compiled code made another error of is one again.
 
-        Errors name arguments as Python does.
+        Errors name arguments as Python does, and CuPy's of too little memory is one of ours.
         """
         if self._threads_before is not None:
             import numba
@@ -135,6 +135,10 @@ class Session:
             numba.set_num_threads(self._threads_before)
         if error is not None and isinstance(error.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from error
+        if type(error).__name__ == "OutOfMemoryError":  # by its name, since CuPy is not loaded to run on the CPU
+            raise DeviceError(
+                f"too little GPU memory is free ({error}); end what else uses it, or use device cpu"
+            ) from error
         if isinstance(error, GpukitError):
             error.args = (in_python(str(error)),)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, for_launch, free_memory, on_host, xp
+from gpukit.device.arrays import Buffer, OutOfMemory, for_launch, free_memory, on_host, xp
 from gpukit.device.launch import launch
 from gpukit.device.shape import block_size, shape
 from gpukit.errors import DeviceError
@@ -130,8 +130,19 @@ class CudaWorlds:
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
         """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
-        # The old ones go before there are new.
+        try:
+            return self._keep(first, count, progress)
+        except OutOfMemory:  # somebody else took what was free when the budget was made
+            self._drop()
+            return None
+
+    def _drop(self) -> None:
+        """Give up the worlds that are kept."""
         self._kept, self._state, self._seen, self._queue = (), self._none, self._none, self._none
+
+    def _keep(self, first: int, count: int, progress: Progress | None) -> np.ndarray | None:
+        """Do what :meth:`keep` promises where the memory of the budget is there."""
+        self._drop()  # before there are new ones
         mean = self.ready.mean_live
         arcs = int((2 if self.ready.paired else 1) * (count * mean + 8 * (count * mean) ** 0.5 + 64))
         slots = int(min(self.ready.n * count, 2 * arcs))

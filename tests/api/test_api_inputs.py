@@ -19,7 +19,7 @@ import scipy.sparse as sp
 import gpukit as gk
 from gpukit.artifacts import read_header
 from gpukit.cli.app import main
-from gpukit.errors import GpukitError, InputError, UsageError, WrongType
+from gpukit.errors import DeviceError, GpukitError, InputError, UsageError, WrongType
 
 ROOT = Path(gk.__file__).parents[1]
 EDGES = [(3, 7), (7, 9), (9, 3), (3, 9), (12, 3), (3, 7)]
@@ -383,6 +383,16 @@ def test_an_error_in_progress_comes_through(star: gk.Graph) -> None:
     with pytest.raises(KeyboardInterrupt):
         gk.estimate_spread(star, ["hub"], runs=100, progress=stop)
     assert gk.estimate_spread(star, ["hub"], runs=100).mean == 5
+
+
+def test_too_little_gpu_memory_is_one_line(star: gk.Graph) -> None:
+    """CuPy's error is known by its name: on a machine without a GPU nothing loads CuPy."""
+
+    def fail(done: int, total: int) -> None:
+        raise type("OutOfMemoryError", (MemoryError,), {})("Out of memory allocating 8 bytes")
+
+    with pytest.raises(DeviceError, match=r"(?s)^(?!.*\n).*free \(Out of memory allocating 8 bytes\); .* device cpu"):
+        gk.estimate_spread(star, ["hub"], runs=100, progress=fail)
 
 
 def test_threads_are_given_back(star: gk.Graph) -> None:

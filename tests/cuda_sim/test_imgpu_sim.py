@@ -135,6 +135,21 @@ def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
     assert worlds.keep(0, 4) is None
 
 
+def test_memory_that_somebody_else_takes(simulator, random_graph, monkeypatch):
+    """Worlds that cannot be kept after all are drawn again for each seed: the same answer."""
+    from gpukit.imgpu import worlds_cuda
+
+    def index(*_):
+        raise MemoryError("taken")
+
+    graph, params = random_graph(16, 42, 3, Weights("const", 0.3)), Params(2, 3, False, seed=5)
+    cpu = maximise(graph, params)
+    monkeypatch.setattr(worlds_cuda.CudaWorlds, "_index", index)
+    gpu = maximise(graph, params, simulator)
+    assert gpu.streamed
+    assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (gpu.seeds.tolist(), gpu.gains.tolist())
+
+
 def test_as_many_worlds_as_on_the_cpu(simulator, random_graph, monkeypatch):
     """Halves are kept one after the other, from different first worlds."""
     monkeypatch.setattr(run, "FIRST_WORLDS", 4)
