@@ -28,6 +28,7 @@ from gpukit.device.select import choose
 from gpukit.files import replacing
 from gpukit.gim import Params, maximise
 from gpukit.graph.csr import Graph, Weights
+from gpukit.graph.kernels import transpose_rows
 from gpukit.graph.probabilities import drawn_stored, parse_weights
 from gpukit.worlds.tables import build_tables
 
@@ -105,13 +106,7 @@ def weighted(graph: Graph, weights: Weights) -> Graph:
     if weights.scheme in ("wc", "const"):
         return graph
     words = drawn_stored(weights, graph.indptr, graph.indices)
-    with on_gpu(0):
-        tails = xp.searchsorted(xp.asarray(graph.indptr), xp.arange(graph.m, dtype=np.int64), side="right") - 1
-        order = xp.argsort((xp.asarray(graph.indices).astype(np.int64) << 32) | tails)
-        del tails
-        in_words = xp.asnumpy(xp.asarray(words)[order])
-        del order
-        xp.get_default_memory_pool().free_all_blocks()
+    _, _, in_words = transpose_rows(graph.indptr, graph.indices, words, room=graph.in_indices)
     return replace(graph, probabilities=words, in_probabilities=in_words)
 
 

@@ -54,7 +54,7 @@ LITTLE = 2
 KS = (5, 50, 200)
 GROUPS = (("gim", "degree", "degree-discount"), ("imgpu",), ("imm", "imm-20"))
 RIVALS = ("degree", "degree-discount", "imgpu", "imm", "imm-20")
-SEED, ERROR, CORE_S, LIMIT_S = 1, 0.002, 600.0, 60.0
+SEED, ERROR, CORE_S, LIMIT_S = 1, 0.002, 600.0, 30.0
 LATE_S = 150
 """A job that a CPU process has not done in such time when the time is up goes to a GPU next."""
 
@@ -134,14 +134,10 @@ class _Shop:
         """Give jobs to processes that have none until there are none, or the time is up."""
         for name in sorted({job.graph for job in self.cpu + self.gpu}, key=GRAPHS.__getitem__):
             _make(name, self.folder)
-        context = multiprocessing.get_context("spawn")
         places = [str(i % self.asked.gpus) for i in range(self.asked.gpus * self.asked.a_gpu)] + [""] * self.asked.cpus
         busy: dict[Connection, tuple[Any, str, Job, float]] = {}
         for place in places:
-            here, there = context.Pipe()
-            process = context.Process(target=work, args=(there, place, self.folder), daemon=True)
-            if self._next(here, process, place, busy):
-                process.start()
+            self._start(place, busy)
         while busy and monotonic() < self.end:
             for connection in wait(list(busy), timeout=1):
                 assert isinstance(connection, Connection)
@@ -151,6 +147,7 @@ class _Shop:
                 except EOFError:  # it died, for lack of memory perhaps; its job is left
                     print(f"died: {job.name} {job.methods}", flush=True)
                     del busy[connection]
+                    self._start(place, busy)
                     continue
                 if told is None:
                     del busy[connection]
@@ -167,6 +164,15 @@ class _Shop:
         self._write()
         left = sum(len(self._missing(job)) for job in _jobs())
         print(f"{left} of {3 * 6 * 8 * len(GRAPHS)} measurements are left")
+
+    def _start(self, place: str, busy: dict) -> None:
+        """Start a process, if there is a job for it."""
+        context = multiprocessing.get_context("spawn")
+        here, there = context.Pipe()
+        process = context.Process(target=work, args=(there, place, self.folder), daemon=True)
+        if self._next(here, process, place, busy):
+            process.start()
+            there.close()  # else its end would not be heard
 
     def _next(self, connection: Connection, process: Any, place: str, busy: dict) -> bool:
         """Give a process its next job; return whether there was one.
