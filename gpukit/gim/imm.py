@@ -18,7 +18,8 @@ def attempts(
     def attempt(source: Collection, phase: str, size: int) -> Choice:
         progress(source.size, size)
         with timer.phase("sampling"):
-            source.extend(size)
+            for _ in source.extending(size):
+                progress(source.drawn, size)
         choice = choose(source, problem, timer, bounds=False)
         history.append(Step(phase, size, choice.covered))
         return choice
