@@ -5,9 +5,9 @@
 
 A cell is a graph, edge probabilities, a model and a number of seeds; all methods of ``gpukit bench gim-quality`` are
 judged in it by forward simulation. Cells are shared among processes, the cheap ones first; what the record holds is not
-measured again, so that several calls make the whole of it. The CPU takes what is small, a process with one thread each,
-and the GPUs the rest, several processes each. A rival is left out over ten core-minutes, or over LIMIT_S of a GPU,
-which is more; one that a CPU process had no time for goes to a GPU in the next call.
+measured again, so that several calls make the whole of it. The CPU takes what is small, and the GPUs the rest, several
+processes each. A rival is left out over ten core-minutes, or over LIMIT_S of a GPU, which is more; one that a CPU
+process had no time for goes to a GPU in the next call.
 """
 
 import argparse
@@ -97,7 +97,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=500)
     parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--a-gpu", type=int, default=2, help="processes of a GPU")
-    parser.add_argument("--cpus", type=int, default=1, help="processes with one CPU thread")
+    parser.add_argument("--cpus", type=int, default=1, help="processes without a GPU")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads of a process")
     parser.add_argument("--graphs", default=",".join(GRAPHS))
     asked = parser.parse_args()
     record = json.loads(asked.record.read_text()) if asked.record.exists() else {"cells": {}, "late": []}
@@ -169,7 +170,7 @@ class _Shop:
         """Start a process, if there is a job for it."""
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
-        process = context.Process(target=work, args=(there, place, self.folder), daemon=True)
+        process = context.Process(target=work, args=(there, place, self.asked.threads, self.folder), daemon=True)
         if self._next(here, process, place, busy):
             process.start()
             there.close()  # else its end would not be heard
@@ -177,9 +178,9 @@ class _Shop:
     def _next(self, connection: Connection, process: Any, place: str, busy: dict) -> bool:
         """Give a process its next job; return whether there was one.
 
-        Where its own are done, a GPU takes the longest of the CPU, and the CPU from the GPUs what is no IMM or IMGPU.
+        Where its own are done, a GPU takes the longest of the CPU, and the CPU from the GPUs what is no R-MAT.
         """
-        ours = [job for job in self.gpu if "gim" in job.methods and GRAPHS[job.graph] < 10 * SMALL]
+        ours = [job for job in self.gpu if GRAPHS[job.graph] < 10 * SMALL]
         first, second = (self.gpu, self.cpu) if place else (self.cpu, ours)
         jobs = first or (second[-1:] if place else second)
         if not jobs:
@@ -213,14 +214,14 @@ def _make(name: str, folder: Path) -> None:
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
-def work(connection: Connection, place: str, folder: Path) -> None:
+def work(connection: Connection, place: str, threads: int, folder: Path) -> None:
     """Do jobs: on the GPU of this number, or on the CPU if there is none; say what is found, and None at the end."""
     os.environ["CUDA_VISIBLE_DEVICES"] = place
     from gpukit.bench.gim_quality import Contest, reweighted
     from gpukit.device.select import choose
     from gpukit.graph.probabilities import parse_weights
 
-    device = choose("cuda" if place else "cpu", 1, 1)
+    device = choose("cuda" if place else "cpu", 1, threads)
     while True:
         try:
             job, missing = connection.recv()

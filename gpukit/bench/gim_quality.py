@@ -1,5 +1,6 @@
 """What the seeds of gIM and of its rivals reach, judged by forward simulation."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter, process_time
@@ -22,7 +23,27 @@ EPSILON, TIMES = 0.05, 20
 
 
 class _TooLong(Exception):
-    """A rival has used up its time."""
+    """A rival has used up its time, or is about to."""
+
+
+class _Watch:
+    """Stops a method whose CPU time is over ``limit_s``, or will be over twice that by the pace of the last steps.
+
+    The pace is that since the total was set last, and counts after a twentieth of the limit.
+    """
+
+    def __init__(self, start: float, limit_s: float) -> None:
+        self.start, self.limit_s = start, limit_s
+        self._since, self._done, self._total = start, 0, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = process_time()
+        if total != self._total or done < self._done:
+            self._since, self._done, self._total = now, done, total
+        spent = now - self._since
+        ahead = spent * (total - done) / max(1, done - self._done)
+        if now - self.start > self.limit_s or (spent > self.limit_s / 20 and ahead > 2 * self.limit_s):
+            raise _TooLong
 
 
 def reweighted(graph: Graph, weights: Weights) -> Graph:
@@ -46,8 +67,8 @@ class Contest:
     error : float
         Two standard errors of a spread at most, as a share.
     limit_s : float
-        CPU seconds of a rival at most, over all threads. One that takes longer is stopped and left out, for larger k
-        too; ``imm-20`` is, where 20 times the time of ``imm`` is more.
+        CPU seconds of a rival at most, over all threads. One that takes longer, or is on the way to twice as long, is
+        stopped and left out, for larger k too; ``imm-20`` is, where 20 times the time of ``imm`` is more.
     """
 
     def __init__(self, graph: Graph, model: str, device: Device, seed: int, error: float, limit_s: float) -> None:
@@ -88,11 +109,7 @@ class Contest:
 
     def _choose(self, method: str, k: int, start: float) -> tuple[Sequence[int] | np.ndarray, dict[str, Any]]:
         """Return the seeds and what the method says of itself; raises _TooLong."""
-
-        def watch(done: int, total: int) -> None:
-            if method != "gim" and process_time() - start > self.limit_s:
-                raise _TooLong
-
+        watch = _Watch(start, math.inf if method == "gim" else self.limit_s)
         if method == "degree":
             return degree(self.graph, k), {}
         if method == "degree-discount":
