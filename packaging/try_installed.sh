@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Try the wheel as people would: fresh environments beside old and new libraries, a CSV with names, a notebook, a campaign.
-#   packaging/try_installed.sh [FOLDER]      takes some minutes and needs the package index; prints all that it does
+# Try the wheel as people would: fresh environments beside old and new libraries, a CSV with names, Parquet, a notebook,
+# a campaign, the demo.
+#   packaging/try_installed.sh [FOLDER]      takes some six minutes and needs the package index; prints all that it does
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${1:-$(mktemp -d)}
@@ -34,7 +35,14 @@ questions() {
   say gpukit diversity search friends.h5 --model comp -k 1 -t 2 --out circles.h5
   say gpukit export circles.h5 --out -
   say gpukit verify friends.h5 seeds.h5 close.h5 circles.h5
-  rm -f ./*.h5
+}
+
+# The same answers as Parquet, and that pandas finds the addresses in them.
+tables() {
+  for kind in seeds close circles; do
+    say gpukit export "$kind.h5" --out "$kind.parquet"
+    say python -c "import pandas; table = pandas.read_parquet('$kind.parquet'); print(table); assert '@example.org' in table.to_string()"
+  done
 }
 
 # What is wrong is one line, with the code that README names.
@@ -59,12 +67,12 @@ questions
 mistakes
 environment pandas2 'pandas<3' networkx igraph
 questions
-environment newest 'pandas>=3' pyarrow networkx igraph nbclient ipykernel
+environment newest 'gpukit[parquet,networkx]' 'pandas>=3' igraph nbclient ipykernel
 questions
-say gpukit graph import friends.csv --out friends.h5
-say gpukit gim run friends.h5 -k 2 --out seeds.h5
-say gpukit export seeds.h5 --out seeds.parquet
-say python -c 'import pandas; print(pandas.read_parquet("seeds.parquet"))'
+tables
 say python "$root/packaging/try_notebook.py"
+environment workflow 'gpukit[workflow]'
+say gpukit demo mine --graph friends.csv --undirected --scale max
+say gpukit demo
 echo
 echo "all of it was done"
