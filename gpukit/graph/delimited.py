@@ -14,7 +14,8 @@ from gpukit.errors import InputError
 from gpukit.graph.dialect import Dialect, check_text
 from gpukit.graph.labels import CONTROL, Interned
 from gpukit.graph.lines import split
-from gpukit.graph.parsing import COMMENT, Chunk, Format, join, nearest_floats, read_vertex, read_weight, shown
+from gpukit.graph.pairs import Chunk, Listing
+from gpukit.graph.parsing import COMMENT, Format, nearest_floats, read_vertex, read_weight, shown
 
 
 class Delimited:
@@ -42,14 +43,14 @@ class Delimited:
 
     def edges(self, first: tuple[int, bytes], blocks: Iterator[tuple[int, bytes]]) -> Chunk:
         """Return the edges of all blocks: ids, or numbers of names, of both ends, and weights."""
-        chunks: list[Chunk] = []
+        listing = Listing(self.form.weights > 0)
         block: tuple[int, bytes] | None = first
         while block is not None:
             chunk = self._parse(*block)
             if chunk is not None:
-                chunks.append(chunk)
+                listing.add(chunk)
             block = next(blocks, None)
-        return join(chunks, self.form.weights > 0)
+        return listing.edges()
 
     def _parse(self, line: int, text: bytes) -> Chunk | None:
         check_text(self.form.name, text, line)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.errors import InputError
-from gpukit.graph.pairs import paired
+from gpukit.graph.pairs import Chunk, Listing, paired
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -37,8 +37,6 @@ PLAIN_SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 """A decimal number. Python takes more for one: underscores, the digits of every script, words."""
 
-Chunk = tuple[np.ndarray, np.ndarray, np.ndarray | None]
-
 
 @dataclass(frozen=True)
 class Format:
@@ -50,9 +48,9 @@ class Format:
     highest: int = MAX_ID
 
 
-def parse_all(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int, bytes]]) -> tuple[list[Chunk], int]:
-    """Parse all blocks; return the chunks and the number of fields of the first edge."""
-    chunks: list[Chunk] = []
+def parse_all(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int, bytes]]) -> tuple[Chunk, int]:
+    """Parse all blocks; return the edges and the number of fields of the first one."""
+    listing = Listing(form.weights > 0)
     columns = 0
     for line, text, found in _ahead(form, itertools.chain([first], blocks)):
         if not columns and (edge := _EDGE.search(text)):
@@ -63,8 +61,8 @@ def parse_all(form: Format, first: tuple[int, bytes], blocks: Iterator[tuple[int
             if not text.strip(b" \t\n"):
                 continue
             found = _parse_fast(form, text) or _parse_lines(form, text, line)
-        chunks.append(found)
-    return chunks, columns
+        listing.add(found)
+    return listing.edges(), columns
 
 
 def _ahead(form: Format, blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes, Chunk | None]]:
@@ -103,14 +101,14 @@ def _parse_plain(form: Format, text: bytes) -> Chunk | None:
     from gpukit.graph.parsing_cpu import TOO_WIDE, parse_ids
 
     for kind in (np.int32, np.int64):
-        u, v = (np.empty(len(text) // 4 + 1, kind) for _ in range(2))  # the shortest line is "1 2" and its end
+        u, v = paired(len(text) // 4 + 1, kind)  # the shortest line is "1 2" and its end
         highest = min(int(np.iinfo(kind).max), form.highest)
         count = parse_ids(np.frombuffer(text, np.uint8), u, v, highest)
         if count != TOO_WIDE:
             break
     if count < 0:
         return None
-    u, v = u[:count].copy(), v[:count].copy()
+    u, v = u[:count], v[:count]
     if form.lowest and count and min(u.min(), v.min()) < form.lowest:
         return None
     return u, v, None
@@ -225,20 +223,3 @@ def read_weight(form: Format, where: str, fields: list[str], place: int = 2) -> 
 def shown(text: str) -> str:
     """Return a piece of the input for a message, quoted and cut at 40 characters."""
     return repr(text if len(text) <= 40 else text[:40] + "…")
-
-
-def join(chunks: list[Chunk], weights: bool) -> Chunk:
-    """Concatenate the chunks, giving each one's memory back as soon as it is copied."""
-    total = sum(len(chunk[0]) for chunk in chunks)
-    kind = np.result_type(np.int32, *(chunk[0].dtype for chunk in chunks))
-    u, v = paired(total) if kind == np.int32 else (np.empty(total, kind), np.empty(total, kind))
-    w = np.empty(total, np.float64) if weights else None
-    end = total
-    while chunks:
-        part = chunks.pop()
-        start = end - len(part[0])
-        u[start:end], v[start:end] = part[0], part[1]
-        if w is not None and part[2] is not None:
-            w[start:end] = part[2]
-        end = start
-    return u, v, w

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.graph.pairs import keys_behind, paired
+from gpukit.graph.pairs import Listing, keys_behind, paired
 from gpukit.graph.readers import read_edges
 
 
@@ -16,15 +16,46 @@ def test_keys_are_the_pairs():
     assert keys is not None and keys.tolist() == [7, 5 << 32, (2**31 - 1) << 32 | 3]
     keys[0] = 9 << 32 | 8
     assert (u[0], v[0]) == (9, 8)
+    first = keys_behind(u[:2], v[:2])
+    assert first is not None and first.tolist() == keys[:2].tolist()
 
 
 def test_other_arrays_have_no_keys():
     u, v = paired(4)
     table = np.zeros((4, 3), np.int32)
-    for tails, heads in [(v, u), (u, u), (u[:3], v[:3]), (u[::-1], v[::-1]), (table[:, 1], table[:, 0]), (u.copy(), v)]:
+    for tails, heads in [
+        (v, u),
+        (u, u),
+        (u[1:], v[1:]),
+        (u[::2], v[::2]),
+        (u[::-1], v[::-1]),
+        (u[:3], v[:2]),
+        (table[:, 1], table[:, 0]),
+        (u.copy(), v),
+    ]:
         assert keys_behind(tails, heads) is None
     assert keys_behind(u.astype(np.int64), v.astype(np.int64)) is None
     assert keys_behind(*paired(0)) is None or len(keys_behind(*paired(0))) == 0
+
+
+@pytest.mark.parametrize("weights", [True, False])
+@pytest.mark.parametrize("wide", [None, 0, 3])
+def test_a_listing_keeps_what_is_added(weights, wide):
+    """Chunks of pairs and of arrays, empty ones, and from one on ids that need 64 bits."""
+    listing, wanted = Listing(weights), []
+    draw = np.random.default_rng(2)
+    for number, count in enumerate([5, 0, 300, 41, 1, 5000]):
+        kind = np.int64 if wide is not None and number >= wide else np.int32
+        u, v = paired(count + 3, kind) if number % 2 else np.empty((2, count + 3), kind)
+        u[:], v[:] = draw.integers(0, np.iinfo(kind).max, (2, count + 3))
+        w = draw.random(count) if weights else None
+        listing.add((u[:count], v[:count], w))
+        wanted.append((u[:count], v[:count], w))
+    u, v, w = listing.edges()
+    for found, parts in zip((u, v, w), zip(*wanted, strict=True), strict=True):
+        assert found is None and parts[0] is None or np.array_equal(found, np.concatenate(parts))
+    assert u.dtype == (np.int32 if wide is None else np.int64)
+    assert (keys_behind(u, v) is None) == (wide is not None)
 
 
 @pytest.mark.parametrize("transpose", [True, False])
