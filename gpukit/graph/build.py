@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import DRAWN, EXPLICIT, MAX_EDGES, MAX_VERTICES, Graph, Weights
-from gpukit.graph.kernels import combine_groups, merge_keys, pack_keys, transpose_rows
+from gpukit.graph.kernels import combine_groups, mark_ends, merge_keys, pack_keys, transpose_rows
 from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.pairs import keys_behind
@@ -20,6 +20,7 @@ from gpukit.graph.probabilities import (
     stored,
     threshold,
 )
+from gpukit.graph.sort import sort_keys
 
 
 def build_graph(
@@ -151,7 +152,7 @@ class _Rows(NamedTuple):
 def _rows_in_place(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
     """Make rows of edges that are alike: what is listed becomes keys, and these rows, in the same place."""
     keys, n, original = _keys(listed, listed.weights.scheme in EXPLICIT)
-    keys.sort()
+    sort_keys(keys, n)
     words, indptr = keys.view(np.int32), np.empty(n + 1, np.int64)
     kept, loops = merge_keys(keys, indptr, words)
     full = transpose and 2 * kept >= len(keys)  # else most of the place would stay empty
@@ -183,7 +184,7 @@ def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
         keys = keys[np.tile(keep, 2) if undirected else keep]
     del keep
     if words is None:
-        keys.sort()
+        sort_keys(keys, n)
     else:
         order = np.lexsort((words, keys)) if scale else np.argsort(keys)
         keys, words = keys[order], words[order]
@@ -253,8 +254,7 @@ def _compact(
     """Return the ascending distinct ids and their positions, a table or a function; None both if they are 0 … high."""
     if high < 4 * len(u) + (1 << 20):
         present = np.zeros(high + 1, bool)
-        present[u] = True
-        present[v] = True
+        mark_ends(u, v, present)
         if present.all():
             return None, None
         rank = np.cumsum(present, dtype=np.int32)

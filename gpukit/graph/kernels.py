@@ -109,6 +109,14 @@ def merge_keys(keys, indptr, indices):
 
 
 @njit
+def mark_ends(tails, heads, present):
+    """Set ``present`` (bool) at each tail and head."""
+    for i in range(len(tails)):
+        present[tails[i]] = True
+        present[heads[i]] = True
+
+
+@njit
 def pack_keys(tails, heads, rank, keys):
     """Write rank of the tail << 32 | rank of the head of each edge to ``keys`` (int64), in one pass without copies.
 
