@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     load = os.getloadavg()
+    imported = _imported(asked.text, asked.repeat)  # first: a new process counts the peak of this one as its own
     record = {
         "benchmark": "import-text",
         "command": command_line("python benchmarks/import_text.py", sys.argv[1:]),
@@ -45,7 +46,7 @@ def main() -> int:
         "versions": versions(),
         "file_bytes": asked.text.stat().st_size,
         "parse_one_core": _parsed(asked.text, asked.repeat),
-        "graph_import": _imported(asked.text, asked.repeat),
+        "graph_import": imported,
         "load_average": {"before": load, "after": os.getloadavg()},
     }
     text = json.dumps(record, indent=1) + "\n"
@@ -70,17 +71,22 @@ def _imported(path: Path, count: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         words = ["gpukit", "graph", "import", str(path), "--out", f"{folder}/G.h5", "--json"]
         said: list[dict[str, Any]] = []
+        peaks: list[int] = []
 
         def command() -> None:
-            said.append(json.loads(subprocess.run(words, check=True, capture_output=True).stdout))
+            with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                assert process.stdout is not None
+                said.append(json.loads(process.stdout.read()))
+                _, process.returncode, usage = os.wait4(process.pid, 0)
+                peaks.append(usage.ru_maxrss * 1024)
 
         command()  # compiles, and reads the file into memory
+        peaks.clear()
         found = _times(command, count, resource.RUSAGE_CHILDREN)
         graph_bytes = Path(folder, "G.h5").stat().st_size
     phases = {name: min(one["time_s"][name] for one in said) for name in said[0]["time_s"]}
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     about = {"n": said[0]["n"], "m": said[0]["m"], "digest": said[0]["digest"]}
-    return {**found, "least_s_of_phases": phases, "peak_bytes": peak, "graph_bytes": graph_bytes, **about}
+    return {**found, "least_s_of_phases": phases, "peak_bytes": max(peaks), "graph_bytes": graph_bytes, **about}
 
 
 def _times(work: Callable[[], Any], count: int, who: int) -> dict[str, dict[str, float]]:
