@@ -36,7 +36,7 @@ Depth = Literal["auto", "refined", "end", "walks"]
 """How far a query goes."""
 CPU_DEPTHS = ("walks",)
 """Depths that only the CPU can do."""
-ON_CPU = "--among, --bounds printed and --depth walks run on the CPU; use --device cpu"
+ON_CPU = "--bounds printed and --depth walks run on the CPU; use --device cpu"
 
 # merit.Params
 Update = Literal["coupled", "paper", "regenerate"]

@@ -9,7 +9,7 @@ from gpukit import settings
 from gpukit.api.everybody import write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
-from gpukit.api.pagerank_answers import among_of, answer, answers_artifact, asked_device, device_for
+from gpukit.api.pagerank_answers import among_of, answer, answers_artifact, asked_device
 from gpukit.api.pagerank_index import (
     INDEX_VISITS,
     RANK_VISITS,
@@ -64,7 +64,7 @@ class PageRankIndex(Content):
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     weighted : bool
-        Whether to take edges in proportion to their probabilities, on the CPU.
+        Whether to take edges in proportion to their probabilities.
     hubs, adaptive, memory
         As the options of ``gpukit kpar index``.
     updatable : bool
@@ -126,7 +126,7 @@ class PageRankIndex(Content):
                 self._artifact, self._index = self._updatable(session, params, hubs, adaptive, memory)
             else:
                 work = (INDEX_VISITS + RANK_VISITS) * session.graph.m
-                where = session.use_device(device_for(device, weighted), work=work)
+                where = session.use_device(device, work=work)
                 order = rank(session, where, params).order
                 self._artifact, self._index = index(
                     session, where, order, params, hubs=hubs, adaptive=adaptive, memory=memory
@@ -206,7 +206,7 @@ class PageRankIndex(Content):
             csr, made._index = files.prepared.graph, files.prepared.index
             made._opened, made._digest = Graph(csr, digest=files.graph.payload), files.index.payload
             made._ready(device, csr)
-            where = session.use_device(device_for(device, made._index.params.weighted), work=OPENED_QUERIES * csr.m)
+            where = session.use_device(device, work=OPENED_QUERIES * csr.m)
             from gpukit.kpar.engine import Engine
 
             made._prepared = where, files.on(where)
@@ -344,7 +344,7 @@ class PageRankIndex(Content):
             ``auto``: stop as soon as the guarantee holds; ``refined``: then look twice at the vertices around the end
             of the answer, and say which places are certain; ``end``: halve the error; ``walks``: as printed.
         among : vertices, optional
-            Whom answers may name, on the CPU: the k best of these alone; all by default.
+            Whom answers may name: the k best of these alone; all by default.
         """
         return self.top_k_many([source], k, depth=depth, among=among)
 
@@ -402,7 +402,7 @@ class PageRankIndex(Content):
         """Answer queries: by the threads of an opened index, or here."""
         if self._engine is not None and depth == "auto" and among is None:
             return self._engine.answer(together, k)
-        on_cpu = depth in CPU_DEPTHS or among is not None
+        on_cpu = depth in CPU_DEPTHS
         with self._one_at_a_time:
             where, prepared = self._prepare(session, on_cpu, float(session.graph.m) * len(together))
             return answer(session, where, prepared, together, k, depth=depth, among=among)
@@ -455,7 +455,7 @@ class PageRankIndex(Content):
         """Return the device, and graph and index there; they stay for the next query."""
         from gpukit.kpar.run import prepare_on
 
-        asked = asked_device(self._device, self._index.params.weighted, on_cpu)
+        asked = asked_device(self._device, on_cpu)
         if asked == "auto" and self._prepared is not None:
             asked = self._prepared[0].kind  # where graph and index are
         device = session.use_device(asked, work=work)

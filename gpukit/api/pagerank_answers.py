@@ -17,18 +17,11 @@ if TYPE_CHECKING:
     from gpukit.kpar.problem import Result, Sources
 
 
-def device_for(requested: str | None, weighted: bool) -> str | None:
-    """Return the device to ask for; raises UsageError for weighted edges on a GPU."""
-    if weighted and requested == "cuda":
-        raise UsageError("weighted edges run on the CPU; use --device cpu")
-    return "cpu" if weighted else requested
-
-
-def asked_device(requested: str | None, weighted: bool, on_cpu: bool) -> str | None:
+def asked_device(requested: str | None, on_cpu: bool) -> str | None:
     """Return the device to ask for a query, which some queries leave no choice of; raises UsageError."""
     if on_cpu and requested == "cuda":
         raise UsageError(ON_CPU)
-    return "cpu" if on_cpu else device_for(requested, weighted)
+    return "cpu" if on_cpu else requested
 
 
 def among_of(n: int, vertices: list[int], inputs: dict[str, str]) -> "np.ndarray":

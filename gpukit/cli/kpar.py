@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
-from gpukit.api.pagerank_answers import among_of, answer, asked_device, device_for
+from gpukit.api.pagerank_answers import among_of, answer, asked_device
 from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, check_memory, index_artifact
 from gpukit.api.pagerank_index import index as make_index
 from gpukit.api.pagerank_index import rank as compute_rank
@@ -117,7 +117,7 @@ def rank(
 
         asked = Params(alpha=alpha, weighted=weighted)
         graph, _ = run.read_graph(graph_file)
-    device = run.use_device(device_for(run.requested, weighted), work=RANK_VISITS * graph.m)
+    device = run.use_device(run.requested, work=RANK_VISITS * graph.m)
     found = compute_rank(run, device, asked)
     with run.phase("write"):
         from gpukit.artifacts import write_pagerank
@@ -161,7 +161,7 @@ def index(
         artifact, found = _updatable(run, asked, rank_file, walks)
     else:
         visits = INDEX_VISITS if rank_file is not None else INDEX_VISITS + RANK_VISITS
-        device = run.use_device(device_for(run.requested, weighted), work=visits * graph.m)
+        device = run.use_device(run.requested, work=visits * graph.m)
         order = _order(run, device, asked, rank_file)
         artifact, found = make_index(
             run, device, order, asked, hubs=walks.hubs, adaptive=walks.adaptive, memory=walks.memory
@@ -257,7 +257,7 @@ def query(
     asked = found.params
     run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
     check_k(k, graph.n)
-    where = asked_device(run.requested, asked.weighted, method.ablated or named is not None)
+    where = asked_device(run.requested, method.ablated)
     if method.bounds == "printed":
         _log.warning("--bounds printed is unsound: its answers come without the guarantee")
     device = run.use_device(where, work=float(graph.m) * len(sources))

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from gpukit import settings
 from gpukit.api.everybody import KIND, write_all
-from gpukit.api.pagerank_answers import device_for
 from gpukit.api.parts import part_of
 from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, with_run
@@ -49,7 +48,7 @@ def everybody(
     run.params = {"k": length, "alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part
-    device = run.use_device(device_for(run.requested, asked.weighted), work=float(graph.m) * (last - first))
+    device = run.use_device(run.requested, work=float(graph.m) * (last - first))
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on
 

@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 from gpukit import settings
-from gpukit.api.pagerank_answers import device_for
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import finish, read_queries
@@ -69,7 +68,7 @@ def baseline(
 
         asked = Params(alpha, epsilon, weighted)
         graph, sources, k = read_queries(run, graph_file, queries)
-    device = run.use_device(device_for(run.requested, weighted), work=10.0 * graph.m * len(sources))
+    device = run.use_device(run.requested, work=10.0 * graph.m * len(sources))
     from gpukit.kpar.paper import baselines_on
 
     baselines, placed = baselines_on(device)

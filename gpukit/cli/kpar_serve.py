@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from gpukit import pending
 from gpukit.api.pagerank import OPENED_QUERIES
-from gpukit.api.pagerank_answers import device_for
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import GraphArgument, IndexOption, option
@@ -48,7 +47,7 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         graph, params = files.prepared.graph, files.prepared.index.params
         run.graph, run.inputs = graph, {"graph": files.graph.payload, "index": files.index.payload}
     run.params = {"alpha": params.alpha, "epsilon": params.epsilon, "weighted": params.weighted}
-    device = run.use_device(device_for(run.requested, params.weighted), work=float(OPENED_QUERIES) * graph.m)
+    device = run.use_device(run.requested, work=float(OPENED_QUERIES) * graph.m)
     with run.phase("prepare"):
         from gpukit.kpar.engine import Engine
         from gpukit.kpar.problem import Sources, check_k

@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
-from numba import cuda
+from numba import cuda, types
 
 from gpukit.device.context import loading, numba_on
 from gpukit.device.select import simulated
@@ -44,8 +44,29 @@ class View:
         return self._numba
 
 
+class Absent:
+    """None among the arguments of a launch: a constant of the kernel's code, for which nothing is handed over.
+
+    Where a kernel and the functions that it calls ask ``argument is None``, only one of the branches is compiled. Numba
+    knows such arguments as those that were left out, and does not launch with them, so that this is also an extension
+    of ``cuda.jit``.
+    """
+
+    kind = _numba_type_ = types.Omitted(None)
+
+    @staticmethod
+    def prepare_args(kind: Any, value: Any, **_: Any) -> tuple[Any, Any]:
+        """Return an argument and its type as they are, but no values for one that is absent."""
+        return (types.Tuple(()), ()) if kind == Absent.kind else (kind, value)
+
+
+ABSENT = Absent()
+
+
 def for_numba(argument: Any) -> Any:
     """Return an argument of a launch as Numba takes it; a tuple of arguments stays one, of its own type."""
+    if argument is None:
+        return ABSENT
     if isinstance(argument, tuple):
         values = [for_numba(one) for one in argument]
         return argument._make(values) if hasattr(argument, "_make") else tuple(values)

@@ -187,7 +187,7 @@ def njit(function: Callable | None = None, /, **options: Any) -> Any:
 
 
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:
-    """Compile a kernel for GPUs: ``cuda.jit``, cached.
+    """Compile a kernel for GPUs: ``cuda.jit``, cached; launches may leave arguments out by None.
 
     Parameters
     ----------
@@ -202,4 +202,6 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
         return lambda one: kernel(one, **options)
     if simulated():
         return cuda.jit(function)
-    return _tell_of_misses(_stamped(cuda.jit(cache=True, **options)(function)))
+    from gpukit.device.arrays import ABSENT
+
+    return _tell_of_misses(_stamped(cuda.jit(cache=True, extensions=[ABSENT], **options)(function)))

@@ -9,7 +9,7 @@ import numpy as np
 from numba import cuda, types
 from numba.np.numpy_support import from_dtype
 
-from gpukit.device.arrays import View, for_numba, xp
+from gpukit.device.arrays import Absent, View, for_numba, xp
 from gpukit.device.context import loading
 from gpukit.errors import DeviceError
 
@@ -45,7 +45,8 @@ class _Compiled(NamedTuple):
     types: tuple[tuple[Any, Any], ...]
 
 
-_compiled: dict[tuple[Any, int], _Compiled] = {}
+_compiled: dict[tuple[Any, int, tuple[bool, ...]], _Compiled] = {}
+"""By kernel, device, and which of the arguments are None."""
 
 
 def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
@@ -56,9 +57,9 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     kernel : function decorated with ``cuda.jit``
     grid, block : int
         Blocks, and threads of a block.
-    *args : scalar, array on the device, or a tuple of them, named or not
+    *args : scalar, array on the device, or a tuple of them, named or not; or None
         Of arrays, the views of :class:`gpukit.device.arrays.Buffer` are quick. A kernel takes the values of a tuple as
-        if they stood one by one.
+        if they stood one by one, and is compiled anew for None (:class:`gpukit.device.arrays.Absent`).
 
     Raises
     ------
@@ -67,13 +68,13 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
 
     Notes
     -----
-    The first launch, launches of a kernel that was compiled for several lists of types, and those with arguments of
-    another type than before go through Numba.
+    The first launch, launches of a kernel that was compiled for several lists of types with the same arguments None,
+    and those with arguments of another type than before go through Numba.
     """
     if xp is np:
         kernel[grid, block](*args)
         return
-    key = (kernel, cuda.current_context().device.id)
+    key = (kernel, cuda.current_context().device.id, tuple([arg is None for arg in args]))
     compiled = _compiled.get(key)
     held = None if compiled is None else _pack(compiled.types, args)
     stream = xp.cuda.get_current_stream().ptr
@@ -91,13 +92,18 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
         raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
 
 
-def _launch_slowly(key: tuple[Any, int], shape: tuple[int, int, Any], args: tuple) -> None:
+def _launch_slowly(key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int, int, Any], args: tuple) -> None:
     """Launch a kernel through Numba, and note how to do without next time."""
-    kernel = key[0]
+    kernel, _, absent = key
     kernel[shape](*(for_numba(arg) for arg in args))
     _compiled.pop(key, None)
-    if len(kernel.overloads) == 1:
-        ((signature, overload),) = kernel.overloads.items()
+    made = [
+        (signature, overload)
+        for signature, overload in kernel.overloads.items()
+        if tuple(one == Absent.kind for one in signature) == absent
+    ]
+    if len(made) == 1:
+        ((signature, overload),) = made
         kinds = tuple((one, SCALARS.get(one)) for one in _flat_types(signature))
         if all(scalar is not None or isinstance(one, types.Array) for one, scalar in kinds):
             handle = overload._codelibrary.get_cufunc().handle
@@ -105,21 +111,21 @@ def _launch_slowly(key: tuple[Any, int], shape: tuple[int, int, Any], args: tupl
 
 
 def _flat_types(signature: Iterable[Any]) -> Iterator[Any]:
-    """Give the types that a kernel takes, those in tuples one by one."""
+    """Give the types that a kernel takes, those in tuples one by one, without those of None."""
     for one in signature:
         if isinstance(one, types.BaseTuple):
             yield from _flat_types(one.types)
-        else:
+        elif one != Absent.kind:
             yield one
 
 
 def _flat(args: Iterable[Any]) -> list[Any]:
-    """Return the arguments of a launch, those in tuples one by one; a generator costs three times as much."""
+    """Return the arguments of a launch but None, those in tuples one by one; a generator costs three times as much."""
     found = []
     for arg in args:
         if isinstance(arg, tuple):
             found += _flat(arg)
-        else:
+        elif arg is not None:
             found.append(arg)
     return found
 

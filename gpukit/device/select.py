@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from gpukit.device.cgroups import cpu_quota
@@ -82,9 +83,19 @@ def simulated() -> bool:
 def for_kernels(function: Any) -> Any:
     """Return a compiled function as kernels can call it: itself, but its Python form under the simulator.
 
-    Needed for functions that take arrays; those that take numbers serve both.
+    Needed for functions that take arrays; those that take numbers serve both. What the function calls of its own module
+    is in its Python form, too.
     """
-    return function.py_func if simulated() else function
+    if not simulated():
+        return function
+    plain = function.py_func
+    called = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
+    inside = {
+        name: for_kernels(one)
+        for name, one in called.items()
+        if hasattr(one, "py_func") and one.__module__ == plain.__module__
+    }
+    return FunctionType(plain.__code__, plain.__globals__ | inside)
 
 
 @lru_cache(maxsize=1)

@@ -9,9 +9,9 @@ scalar steps that both devices share; ``rank_cpu.py`` and ``index_cpu.py`` the k
 that was chosen; ``engine.py`` answers many callers at once; ``direct.py`` and ``direct_cpu.py`` answer without an
 index.
 
-On a GPU: ``rank_cuda.py`` and ``index_cuda.py``, on ``rows_cuda.py``; ``query_cuda.py`` is the kernel of a query, of
-``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows, section 4),
-``push_cuda.py``, ``estimate_cuda.py``, ``together_cuda.py`` (start lists read once for several queries),
+On a GPU: ``rank_cuda.py`` and ``index_cuda.py``, on ``rows_cuda.py`` and ``weights_cuda.py``; ``query_cuda.py`` is the
+kernel of a query, of ``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows,
+section 4), ``push_cuda.py``, ``estimate_cuda.py``, ``together_cuda.py`` (start lists read once for several queries),
 ``select_cuda.py`` (the k best), ``stop_cuda.py`` (the stop test) and ``refine_cuda.py`` (near ties);
 ``prepared_cuda.py`` launches it; ``lists_cuda.py`` has the lists that a query makes of the vertices it met. What only
 rebuilds the paper is in ``paper``.

@@ -10,7 +10,7 @@ from gpukit.kpar.team_cuda import counters, prefix_over_blocks, team_barrier
 
 
 @cuda.jit(device=True)
-def propose(size, k, met, walks, slot, threshold, team, phase, turn):
+def propose(size, k, met, walks, slot, threshold, among, team, phase, turn):
     """List in ``candidates`` the vertices that could be among the k best; all threads of the team.
 
     The first ``size`` vertices of ``upcoming`` are those among which the k largest reserves are; ``scores`` and
@@ -32,13 +32,13 @@ def propose(size, k, met, walks, slot, threshold, team, phase, turn):
     phase = team_barrier(team, phase)
     least_reserve, _, _, phase, turn = kth(slot.scores, size, k, slot.limits, slot.scores, team, phase, turn)
     at = counters(team, phase)
-    list_candidates(met, slot, walks, threshold, least_reserve, team, phase)
+    list_candidates(met, slot, walks, threshold, least_reserve, among, team, phase)
     phase = team_barrier(team, phase)
     return least_reserve, team.control[at + LISTED], team.control[at + LIST_ENTRIES], phase, turn
 
 
 @cuda.jit(device=True)
-def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, tiled, team, phase):
+def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, threshold, among, tiled, team, phase):
     """Write the candidates' reserves and what walks carry to them to ``scores``; all threads of the team.
 
     What walks carry forward stays in ``walked`` (:func:`forget_walked`). ``sizes`` are the numbers of candidates and of
@@ -62,7 +62,7 @@ def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, 
             walks.row_begin,
         )
     sweeps.lengths(
-        kind, items, size, begin, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve, slot.scores,
+        kind, items, size, begin, None, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve, slot.scores,
         slot.limits, team, team.memory.sums,
     )  # fmt: skip
     phase = team_barrier(team, phase)
@@ -71,8 +71,8 @@ def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, 
     if forward:
         sweeps.sweep(
             kind, sweeps.Work(items, size, whole), sweeps.Targets(sweeps.UNLISTED, slot.touched, slot.upcoming), edges,
-            sweeps.Drawn(walks.counts, walks.seed, walks.tag), sweeps.Rows(begin, walks.row_ends, walks.row_freqs),
-            slot, threshold, tiled, team, phase,
+            chances, sweeps.Drawn(walks.counts, walks.seed, walks.tag),
+            sweeps.Rows(begin, walks.row_ends, walks.row_freqs), slot, threshold, tiled, team, phase,
         )  # fmt: skip
     else:
         add_starts(items, size, whole, begin, walks, slot, tiled, team, team.memory.pool)
@@ -82,7 +82,7 @@ def estimate(forward, least_reserve, sizes, met, edges, walks, slot, threshold, 
         reached = team.control[at + sweeps.ENDS]
         if least_reserve == 0:
             at = counters(team, phase)
-            list_reached(met, slot, reached, team, phase)
+            list_reached(met, slot, reached, among, team, phase)
             phase = team_barrier(team, phase)
             count = team.control[at + LISTED]
         j = rank

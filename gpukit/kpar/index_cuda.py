@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numba import cuda, int64, uint32
 
-from gpukit.device.arrays import free_memory, on_gpu, xp
+from gpukit.device.arrays import Absent, free_memory, on_gpu, xp
 from gpukit.device.compiled import kernel
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
@@ -20,37 +20,40 @@ from gpukit.kpar.groups import edges_of
 from gpukit.kpar.index import BYTES_PER_WALK, Index, hubs_of, light_index, walk_counts
 from gpukit.kpar.problem import Constants, Params
 from gpukit.kpar.rows_cuda import for_each, on_device, row_of, starts_of, to_host
+from gpukit.kpar.weights_cuda import chances_for
 
 PEAK_PER_WALK = 52
 """Bytes a walk takes at most while the index is made: its key, twice while sorted, and what runs need."""
 
 _ADVICE = "use --device cpu, a GPU with more memory, or `kpar index --memory 0`"
 
-walk_end = for_kernels(rule.walk_end)
+any_walk_end = for_kernels(rule.any_walk_end)
 
 
 @kernel
-def walk_keys(indptr, indices, one_minus_alpha, seed, tag, places, first, count, keys):
+def walk_keys(indptr, indices, chances, one_minus_alpha, seed, tag, places, first, count, keys):
     """Draw the walks first … first + count - 1 and write start << 32 | end of each; a thread owns a walk.
 
-    ``places`` (int64, n + 1) are the prefix sums of ω: walk i belongs to the vertex in whose part it lies.
+    ``places`` (int64, n + 1) are the prefix sums of ω: walk i belongs to the vertex in whose part it lies. Edges count
+    alike where ``chances`` is None; a weighted step is a binary search of 8-byte reads in the row.
     """
     i = cuda.grid(1)
     if i < count:
         walk = first + int64(i)
         v = row_of(places, walk)
-        end = walk_end(indptr, indices, one_minus_alpha, seed, tag, walk - places[v], v)
+        end = any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, walk - places[v], v)
         keys[i] = v << 32 | end
 
 
 @kernel
-def walk_arrivals(indptr, indices, one_minus_alpha, seed, tag, places, first, count, arrivals):
+def walk_arrivals(indptr, indices, chances, one_minus_alpha, seed, tag, places, first, count, arrivals):
     """Count in ``arrivals`` where walks end, as :func:`walk_keys` draws them, and keep nothing else."""
     i = cuda.grid(1)
     if i < count:
         walk = first + int64(i)
         v = row_of(places, walk)
-        cuda.atomic.add(arrivals, walk_end(indptr, indices, one_minus_alpha, seed, tag, walk - places[v], v), 1)
+        end = any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, walk - places[v], v)
+        cuda.atomic.add(arrivals, end, 1)
 
 
 @kernel
@@ -128,7 +131,9 @@ def build_index(
         places = xp.zeros(n + 1, np.int64)
         xp.cumsum(walks, out=places[1:], dtype=np.int64)
         total = int(places[-1])
-        drawn = (*edges_of(graph, params), np.uint64(seed), stream_tag(Stream.WALK), places)
+        indptr, indices, one_minus_alpha = edges_of(graph, params)
+        chances = chances_for(graph, params)
+        drawn = (indptr, indices, chances, one_minus_alpha, np.uint64(seed), stream_tag(Stream.WALK), places)
         if memory is not None and BYTES_PER_WALK * total > memory:
             arrivals = xp.zeros(n, np.int64)
             for_each(walk_arrivals, total, *drawn, 0, total, arrivals)
@@ -181,10 +186,13 @@ def on_host(index: Index) -> Index:
 
 
 _i32, _i64, _u32, _int, _number = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.int64, numba.uint64
+_DRAWN = (_number, _number, _int, _i64, _int, _int, _i64)
 
 KERNELS = {
-    "walk_keys": (walk_keys, (_i64, _i32, _number, _number, _int, _i64, _int, _int, _i64)),
-    "walk_arrivals": (walk_arrivals, (_i64, _i32, _number, _number, _int, _i64, _int, _int, _i64)),
+    "walk_keys": (walk_keys, (_i64, _i32, Absent.kind, *_DRAWN)),
+    "walk_keys_weighted": (walk_keys, (_i64, _i32, numba.uint64[::1], *_DRAWN)),
+    "walk_arrivals": (walk_arrivals, (_i64, _i32, Absent.kind, *_DRAWN)),
+    "walk_arrivals_weighted": (walk_arrivals, (_i64, _i32, numba.uint64[::1], *_DRAWN)),
     "place_starts": (place_starts, (_i64, _i32, _i64, _i64, _i32)),
     "entry_keys": (entry_keys, (_i64, _i32, _i64, _u32, _i64, _u32)),
 }

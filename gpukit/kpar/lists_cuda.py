@@ -16,6 +16,14 @@ LISTED, LIST_ENTRIES = 0, 2
 
 
 @cuda.jit(device=True)
+def left_out(v, among):
+    """Return whether answers do not name a vertex: with ``among`` (bool, n) they name those alone that it marks."""
+    if among is None:
+        return False
+    return not among[v]
+
+
+@cuda.jit(device=True)
 def collect_frontier(met, slot, walks, threshold, target, team, phase):
     """List the vertices above their threshold in ``target`` (LIFTED), among those met or among all.
 
@@ -47,12 +55,12 @@ def collect_frontier(met, slot, walks, threshold, target, team, phase):
 
 
 @cuda.jit(device=True)
-def value_walks(met, slot, walks, floor, team, phase):
+def value_walks(met, slot, walks, floor, among, team, phase):
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
-    Lists the vertices with a unit in ``frontier`` (CARRIERS) and those with a reserve of ``floor`` or more in
-    ``upcoming`` (LARGE), and adds up forward entries of the carriers, vertices met and blocks that saw residue. A
-    thread owns ``AT_ONCE`` vertices at a time.
+    Lists the vertices with a unit in ``frontier`` (CARRIERS) and those with a reserve of ``floor`` or more that answers
+    may name in ``upcoming`` (LARGE), and adds up forward entries of the carriers, vertices met and blocks that saw
+    residue. A thread owns ``AT_ONCE`` vertices at a time.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     at = teams.counters(team, phase)
@@ -89,7 +97,7 @@ def value_walks(met, slot, walks, floor, team, phase):
                 if value > 0:
                     cost += walks.row_begin[v + 1] - walks.row_begin[v]
                     fullest = max(fullest, teams.put(carriers, v))
-                if kept >= floor:
+                if kept >= floor and not left_out(v, among):
                     fullest = max(fullest, teams.put(large, v))
         if teams.block_any(fullest >= teams.STAGE >> 2, team.memory.small):
             teams.flush(carriers)
@@ -108,11 +116,11 @@ def value_walks(met, slot, walks, floor, team, phase):
 
 
 @cuda.jit(device=True)
-def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
+def list_candidates(met, slot, walks, threshold, least_reserve, among, team, phase):
     """List the vertices whose reserve and walks could reach ``least_reserve`` (LISTED, LIST_ENTRIES).
 
     A thread owns ``AT_ONCE`` of the vertices met at a time, and then one of the first in the list sorted by ω_I, if it
-    was not met.
+    was not met. Those that ``among`` leaves out are passed over.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     small, src_begin = team.memory.small, walks.src_begin
@@ -135,6 +143,8 @@ def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
             if keeps[i] >= 0 and (many[i] > walks_max or keeps[i] + many[i] * rho >= least_reserve):
                 j = first + i * block_size + tid
                 v = teams.met_vertex(met, slot.touched, j)
+                if left_out(v, among):
+                    continue
                 fullest = max(fullest, teams.put(candidates, v))
                 cost += src_begin[v + 1] - src_begin[v]
         if teams.block_any(fullest >= teams.STAGE >> 2, small):
@@ -150,7 +160,7 @@ def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
             walks_here = walks.arrivals[v]
             if walks_here > walks_max or walks_here * rho >= least_reserve:
                 passed = True
-                if slot.residue[v] == 0 and slot.reserve[v] == 0:
+                if slot.residue[v] == 0 and slot.reserve[v] == 0 and not left_out(v, among):
                     fullest = max(fullest, teams.put(candidates, v))
                     cost += src_begin[v + 1] - src_begin[v]
         if teams.block_any(fullest >= teams.STAGE - block_size, small):
@@ -165,8 +175,11 @@ def list_candidates(met, slot, walks, threshold, least_reserve, team, phase):
 
 
 @cuda.jit(device=True)
-def list_reached(met, slot, reached, team, phase):
-    """List the vertices with a reserve, and the ``reached`` ends of walks in ``upcoming`` without one (LISTED)."""
+def list_reached(met, slot, reached, among, team, phase):
+    """List the vertices with a reserve, and the ``reached`` ends of walks in ``upcoming`` without one (LISTED).
+
+    A thread owns a vertex at a time; those that ``among`` leaves out are passed over.
+    """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     memory, at = team.memory, teams.counters(team, phase)
     candidates = teams.Staged(memory.stage, memory.small, 0, slot.candidates, team.control, at, LISTED)
@@ -179,7 +192,7 @@ def list_reached(met, slot, reached, team, phase):
                 v = teams.met_vertex(met, slot.touched, j)
             else:
                 v = int64(slot.upcoming[j - met.span])
-            if (slot.reserve[v] > 0) == (j < met.span):
+            if (slot.reserve[v] > 0) == (j < met.span) and not left_out(v, among):
                 fullest = max(fullest, teams.put(candidates, v))
         if teams.time_to_flush(passes, fullest, team.memory.small):
             teams.flush(candidates)

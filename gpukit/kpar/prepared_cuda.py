@@ -21,6 +21,7 @@ from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Res
 from gpukit.kpar.rows_cuda import transposed
 from gpukit.kpar.team_cuda import TOGETHER
 from gpukit.kpar.together_cuda import Space as TeamSpace
+from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, edge_chances
 
 BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS
@@ -173,7 +174,7 @@ class CudaPrepared:
     gpu : int
         CUDA device number.
     arrays : dict of Buffer
-        Graph and index on the device.
+        Graph and index on the device; ``chances`` of the edges too, where they are weighted.
     space : Space
     light : bool
         Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
@@ -208,9 +209,13 @@ class CudaPrepared:
             free = free_memory()
             kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
             needs = {"graph and counts": _missing(kept), "working space": (BYTES_PER_VERTEX + 32) * graph.n}
+            if index.params.weighted:
+                needs["edge weights"] = BYTES_PER_EDGE * graph.m
             if xp is not np:
                 check_budget(needs, free, f"GPU {gpu}", "use --device cpu")
             arrays = {name: Buffer(array) for name, array in kept.items()}
+            if index.params.weighted:
+                arrays["chances"] = Buffer(edge_chances(graph))
             rows = {name: getattr(index, name) for name in ROWS_BY_END}
             # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
             sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
@@ -239,6 +244,7 @@ class CudaPrepared:
         *,
         to_end: bool = False,
         refine: bool = False,
+        among: np.ndarray | None = None,
         shape: Shape | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Result:
@@ -249,14 +255,15 @@ class CudaPrepared:
         DeviceError
             If a refined answer needs in-edges and they do not fit.
         """
-        check_k(k, self.constants.n)
+        check_k(k, self.constants.n, among)
         with on_gpu(self.gpu):
+            named = None if among is None else Buffer(among).view
             schedule, per_step = self._schedule(k, to_end)
             into = self._tails(refine)
             width = 2 + len(schedule) * len(TRACE) + (3 if refine else 2) * k
             rows, shape = np.empty((len(sources), width), np.int64), shape or Shape()
             for first, last in self.space.launches(len(sources), width, shape):
-                rows[first:last] = self._launch(sources, first, last, k, into, per_step, shape, width)
+                rows[first:last] = self._launch(sources, first, last, k, named, into, per_step, shape, width)
                 if progress is not None:
                     progress(last, len(sources))
         return _unpacked(rows, k, schedule, refine)
@@ -288,12 +295,14 @@ class CudaPrepared:
         return Tails(begin, tails, xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE)
 
     def _launch(
-        self, sources: Sources, first: int, last: int, k: int, into: Tails, per_step: tuple, shape: Shape, width: int
-    ) -> np.ndarray:
+        self, sources: Sources, first: int, last: int, k: int, among: Any, into: Tails, per_step: tuple, shape: Shape,
+        width: int,
+    ) -> np.ndarray:  # fmt: skip
         queries, index, a = last - first, self.index, self.arrays
         source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
 
         edges = Edges(a["indptr"].view, a["indices"].view, np.uint64(index.params.one_minus_alpha))
+        chances = a["chances"].view if "chances" in a else None
         rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
         walks = Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK)))
         asked = Asked._make((k, *per_step, float(self.constants.delta_min), index.params.epsilon))
@@ -301,7 +310,9 @@ class CudaPrepared:
         ways = push_cuda.Ways(COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate)
 
         def arguments(blocks: int, together: int, space: TeamSpace) -> tuple:
-            return edges, walks, tails, source, queries, blocks, together, asked, ways, space, out.view
+            return (
+                among, edges, chances, walks, tails, source, queries, blocks, together, asked, ways, space, out.view
+            )  # fmt: skip
 
         if self.light or not shape.tiled_estimate:
             shape = replace(shape, together=1)

@@ -70,12 +70,17 @@ class Params:
             return int(((1 - Decimal(repr(self.alpha))) * 2**32).to_integral_value())
 
 
-def check_k(k: int, n: int) -> None:
-    """Check the length of an answer; raises UsageError, or InputError where there are no vertices."""
+def check_k(k: int, n: int, among: np.ndarray | None = None) -> None:
+    """Check the length of an answer, which names vertices of ``among`` (bool, n) alone if it is given.
+
+    Raises UsageError, or InputError where there are no vertices.
+    """
     if n == 0:
         raise InputError("the graph has no vertices, so there is nothing to ask")
     if not 1 <= k <= n:
         raise UsageError(f"-k is {k}; 1 to {n} (the number of vertices) are allowed")
+    if among is not None and k > (named := int(among.sum())):
+        raise UsageError(f"-k is {k}; 1 to {named} (the vertices that answers may name) are allowed")
 
 
 @dataclass(frozen=True)

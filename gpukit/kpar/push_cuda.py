@@ -22,7 +22,7 @@ class Ways(NamedTuple):
 
 
 @cuda.jit(device=True)
-def push(frontier, upcoming, size, met, listed, ways, edges, walks, slot, threshold, team, phase):
+def push(frontier, upcoming, size, met, listed, ways, edges, chances, walks, slot, threshold, team, phase):
     """Push from the ``size`` vertices of the frontier, and those that this lifts over their thresholds (algorithm 2).
 
     A round takes two phases: take residues, push. ``frontier``, ``upcoming``, ``scores`` and ``limits`` of the slot are
@@ -45,8 +45,8 @@ def push(frontier, upcoming, size, met, listed, ways, edges, walks, slot, thresh
         rounds += 1
         pushed += size
         sweeps.lengths(
-            sweeps.PUSH, frontier, size, edges.indptr, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve,
-            slot.scores, slot.limits, team, team.memory.sums,
+            sweeps.PUSH, frontier, size, edges.indptr, chances, edges.one_minus_alpha, walks.counts, slot.residue,
+            slot.reserve, slot.scores, slot.limits, team, team.memory.sums,
         )  # fmt: skip
         phase = team_barrier(team, phase)
         whole = prefix_over_blocks(team, team.memory.pool, team.memory.sums)
@@ -57,7 +57,7 @@ def push(frontier, upcoming, size, met, listed, ways, edges, walks, slot, thresh
         at = counters(team, phase)
         sweeps.sweep(
             sweeps.PUSH, sweeps.Work(frontier, size, whole), sweeps.Targets(collected, touched[met:], upcoming), edges,
-            drawn, rows, slot, threshold, ways.tiled_push, team, phase,
+            chances, drawn, rows, slot, threshold, ways.tiled_push, team, phase,
         )  # fmt: skip
         phase = team_barrier(team, phase)
         met += team.control[at + sweeps.NEWLY_MET]

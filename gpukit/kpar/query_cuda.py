@@ -8,6 +8,7 @@ are *sweeps* over the rows of a list of vertices, split into tiles of equal leng
 import numba
 from numba import cuda, int32, int64, types
 
+from gpukit.device.arrays import Absent
 from gpukit.device.compiled import kernel
 from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import team_cuda as teams
@@ -63,13 +64,13 @@ def leave_clean(span, dense, slot, team):
 
 # whole: the loop over rounds of algorithm 3; what is left shares a dozen values that change in every phase
 @kernel(max_registers=REGISTERS)
-def answer(edges, walks, into, sources, queries, blocks, together, asked, ways, space, out):
+def answer(among, edges, chances, walks, into, sources, queries, blocks, together, asked, ways, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
     Parameters
     ----------
-    edges, walks, asked
-        As in :func:`gpukit.kpar.query_cpu.answer`.
+    among, edges, chances, walks, asked
+        As in :func:`gpukit.kpar.query_cpu.answer`; compiled anew where ``among`` or ``chances`` are None.
     into : gpukit.kpar.groups.Tails
         The in-edges, by which answers are refined; empty where they are not to be.
     sources : int64 array
@@ -93,9 +94,10 @@ def answer(edges, walks, into, sources, queries, blocks, together, asked, ways, 
 
     Notes
     -----
-    A round takes two phases (take residues, push), a step about ten more. An edge pushed costs 4 bytes read and an
-    8-byte atomic add; an entry of the index 4 bytes and an 8-byte read, forward 8 bytes and an atomic add. Passes over
-    vertices read the list of those met, or all where more than an eighth was met.
+    A round takes two phases (take residues, push), a step about ten more. An edge pushed costs 4 bytes read (20 along
+    weighted edges, 8 of them read a moment before) and an 8-byte atomic add; an entry of the index 4 bytes and an
+    8-byte read, forward 8 bytes and an atomic add. Passes over vertices read the list of those met, or all where more
+    than an eighth was met.
 
     With several slots a query that needs start lists is suspended at its first test, once its candidates are known.
     When it is resumed, with their scores, it goes on alone.
@@ -174,12 +176,13 @@ def answer(edges, walks, into, sources, queries, blocks, together, asked, ways, 
                     size = control[at + lists.LIFTED]
                 # Line 7: no residue is above its threshold afterwards.
                 count_met, listed, rounds, pushed, pushed_along, phase = push(
-                    frontier, upcoming, size, count_met, listed, ways, edges, walks, slot, threshold, team, phase
-                )
+                    frontier, upcoming, size, count_met, listed, ways, edges, chances, walks, slot, threshold, team,
+                    phase,
+                )  # fmt: skip
                 dense = not listed or count_met > n >> 3
                 span = n if dense else count_met
                 at = teams.counters(team, phase)
-                lists.value_walks(teams.Met(span, dense), slot, walks, max(least_reserve, int64(1)), team, phase)
+                lists.value_walks(teams.Met(span, dense), slot, walks, max(least_reserve, int64(1)), among, team, phase)
                 phase = teams.team_barrier(team, phase)
                 carriers, large = control[at + lists.CARRIERS], control[at + lists.LARGE]
                 forward_cost, seen = control[at + lists.FORWARD_ENTRIES], control[at + lists.SEEN]
@@ -191,7 +194,7 @@ def answer(edges, walks, into, sources, queries, blocks, together, asked, ways, 
                 # Line 8: whoever is no candidate is not among the k best.
                 if tested:
                     least_reserve, count, entries, phase, turn = propose(
-                        large, asked.k, teams.Met(span, dense), walks, slot, threshold, team, phase, turn
+                        large, asked.k, teams.Met(span, dense), walks, slot, threshold, among, team, phase, turn
                     )
                     forward = walks.light or least_reserve == 0 or forward_cost < entries
                     if forward:
@@ -205,8 +208,8 @@ def answer(edges, walks, into, sources, queries, blocks, together, asked, ways, 
                 # Lines 9 to 13: the candidates' scores.
                 if tested:
                     count, reached, phase = estimate(
-                        forward, least_reserve, (count, carriers), teams.Met(span, dense), edges, walks, slot,
-                        threshold, ways.tiled_estimate, team, phase,
+                        forward, least_reserve, (count, carriers), teams.Met(span, dense), edges, chances, walks, slot,
+                        threshold, among, ways.tiled_estimate, team, phase,
                     )  # fmt: skip
             # Lines 14 to 23: bounds, and whether they allow to stop.
             refused = int64(-1)
@@ -216,9 +219,9 @@ def answer(edges, walks, into, sources, queries, blocks, together, asked, ways, 
                 )
                 if refused == 0 and count > 0 and len(into.begin) > 0:
                     phase, turn = settle(
-                        Stopped(step, count, least_reserve, worked, final, exact, forward), edges, walks, into, asked,
-                        slot, space.top[number], ways.tiled_estimate, out[q, 2 + steps * TRACED + 2 * asked.k :], team,
-                        phase, turn,
+                        Stopped(step, count, least_reserve, worked, final, exact, forward), edges, chances, walks, into,
+                        asked, slot, space.top[number], ways.tiled_estimate,
+                        out[q, 2 + steps * TRACED + 2 * asked.k :], team, phase, turn,
                     )  # fmt: skip
                 forget_walked(reached, slot, team)
             if rank == 0:
@@ -245,23 +248,25 @@ def answer(edges, walks, into, sources, queries, blocks, together, asked, ways, 
 
 _i32, _i64, _u32 = numba.int32[::1], numba.int64[::1], numba.uint32[::1]
 _int, _seed, _float, _flag = numba.int64, numba.uint64, numba.float64, numba.boolean
-_long = numba.int64[:, :, ::1]
+_long, _none = numba.int64[:, :, ::1], Absent.kind
+
+_ARGUMENTS = (
+    types.NamedTuple((_i64, _i32, _seed), Edges),
+    _none,
+    types.NamedTuple((_i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int), Walks),
+    types.NamedTuple((_i64, _i32, _i64), Tails),
+    _i64, _int, _int, _int,
+    types.NamedTuple((_int, _i64, numba.float64[:, ::1], _i64, _float, _float), Asked),
+    types.NamedTuple((_int, _flag, _flag), Ways),
+    types.NamedTuple((_long, numba.int32[:, :, ::1], _long, _i64, numba.int64[:, ::1]), Space),
+    numba.int64[:, ::1],
+)  # fmt: skip
 
 KERNELS = {
-    "answer": (
+    "answer": (answer, (_none, *_ARGUMENTS)),
+    "answer_weighted_among": (
         answer,
-        (
-            types.NamedTuple((_i64, _i32, _seed), Edges),
-            types.NamedTuple(
-                (_i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int), Walks
-            ),
-            types.NamedTuple((_i64, _i32, _i64), Tails),
-            _i64, _int, _int, _int,
-            types.NamedTuple((_int, _i64, numba.float64[:, ::1], _i64, _float, _float), Asked),
-            types.NamedTuple((_int, _flag, _flag), Ways),
-            types.NamedTuple((_long, numba.int32[:, :, ::1], _long, _i64, numba.int64[:, ::1]), Space),
-            numba.int64[:, ::1],
-        ),
+        (numba.boolean[::1], _ARGUMENTS[0], numba.uint64[::1], *_ARGUMENTS[2:]),
     ),
-}  # fmt: skip
+}
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from numba import cuda, float64, int32, int64, uint64
 
+from gpukit.device.select import for_kernels
+from gpukit.kpar import rule
 from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
 from gpukit.kpar.problem import CONTENDERS, ONE
@@ -28,6 +30,8 @@ ENDS = CONTENDERS + 1
 
 MANY = 1 << 62
 """More out-edges than a vertex has."""
+
+brought = for_kernels(rule.brought)
 
 
 class Contenders(NamedTuple):
@@ -137,6 +141,14 @@ def choose(stopped, length, into, asked, slot, top, found, pool):
 
 
 @cuda.jit(device=True)
+def largest_share(fewest, edges, chances):
+    """Return the most that one tail brings of all mass there, in units of 2**-62, by FEWEST."""
+    if chances is None:
+        return int64(passed_on(uint64(ONE), edges.one_minus_alpha) // uint64(fewest))
+    return max(-fewest, int64(0))
+
+
+@cuda.jit(device=True)
 def add_share(c, amount, degree, sums):
     """Add to what a contender is brought, and lower the fewest out-edges of its tails, in the block's ``sums``."""
     if degree < MANY:
@@ -145,11 +157,12 @@ def add_share(c, amount, degree, sums):
 
 
 @cuda.jit(device=True)
-def gather(number, total, stopped, edges, walks, into, slot, top, found, tiled, team, phase):
+def gather(number, total, stopped, edges, chances, walks, into, slot, top, found, tiled, team, phase):
     """Add up for each contender what its tails pass on to it of what walks bring them; the whole team.
 
-    The sums go to BROUGHT of ``top``, the fewest out-edges of a tail to FEWEST; the slot's ``frontier``, and without
-    ``walked`` its ``scores`` and ``limits``, are room.
+    The sums go to BROUGHT of ``top``, the fewest out-edges of a tail to FEWEST, or along weighted edges minus the most
+    that one tail brings of all mass there; the slot's ``frontier``, and without ``walked`` its ``scores`` and
+    ``limits``, are room. A thread owns a tail at a time; along weighted edges it searches its row for the contender.
 
     Returns
     -------
@@ -172,7 +185,7 @@ def gather(number, total, stopped, edges, walks, into, slot, top, found, tiled, 
     phase = team_barrier(team, phase)
     if not stopped.forward:
         sweeps.lengths(
-            sweeps.INVERTED, tails, total, walks.src_begin, edges.one_minus_alpha, walks.counts, slot.residue,
+            sweeps.INVERTED, tails, total, walks.src_begin, None, edges.one_minus_alpha, walks.counts, slot.residue,
             slot.reserve, slot.scores, slot.limits, team, team.memory.sums,
         )  # fmt: skip
         phase = team_barrier(team, phase)
@@ -194,9 +207,14 @@ def gather(number, total, stopped, edges, walks, into, slot, top, found, tiled, 
                 c += 1
         w = int64(tails[e])
         amount = slot.walked[w] if stopped.forward else slot.scores[e] - slot.reserve[w]
-        degree = edges.indptr[w + 1] - edges.indptr[w]
-        mine += int64(passed_on(uint64(amount), edges.one_minus_alpha) // uint64(degree))
-        fewest = min(fewest, degree)
+        if chances is None:
+            degree = edges.indptr[w + 1] - edges.indptr[w]
+            mine += int64(passed_on(uint64(amount), edges.one_minus_alpha) // uint64(degree))
+            fewest = min(fewest, degree)
+        else:
+            v = int64(found.vertices[c])
+            mine += brought(amount, w, v, edges, chances)
+            fewest = min(fewest, -brought(int64(ONE), w, v, edges, chances))
         e += members
     add_share(c, mine, fewest, pool)
     cuda.syncthreads()
@@ -210,11 +228,11 @@ def gather(number, total, stopped, edges, walks, into, slot, top, found, tiled, 
 
 
 @cuda.jit(device=True)
-def push_back(v, by_walks, fewest, step, edges, asked, slot):
+def push_back(v, by_walks, fewest, step, edges, chances, asked, slot):
     """Return the second estimate of π, 0 where it is no better than the first, and its bounds."""
     one_minus_alpha, bounds = edges.one_minus_alpha, asked.bounds
     absorbs = edges.indptr[v + 1] == edges.indptr[v]
-    part = float64(int64(passed_on(uint64(ONE), one_minus_alpha) // uint64(fewest))) * WORTH
+    part = float64(largest_share(fewest, edges, chances)) * WORTH
     if absorbs:
         part = part / (float64((int64(1) << 32) - int64(one_minus_alpha)) * 2.0**-32)
     if part >= 1.0:
@@ -235,13 +253,13 @@ def push_back(v, by_walks, fewest, step, edges, asked, slot):
 
 
 @cuda.jit(device=True)
-def rescore(number, step, edges, asked, slot, top, found, team):
+def rescore(number, step, edges, chances, asked, slot, top, found, team):
     """Give each contender its second score and the narrower of both bounds; a block for itself, the first writes."""
     c = cuda.threadIdx.x
     while c < number:
         v = int64(found.vertices[c])
         low, high = interval(step, v, found.before[c], asked, slot)
-        after, new_low, new_high = push_back(v, top[BROUGHT, c], top[FEWEST, c], step, edges, asked, slot)
+        after, new_low, new_high = push_back(v, top[BROUGHT, c], top[FEWEST, c], step, edges, chances, asked, slot)
         low, high, value = max(new_low, low), min(new_high, high), float64(after) * WORTH
         if after == 0 or value < low or value > high:
             found.vertices[c] = NO_ONE
@@ -284,7 +302,7 @@ def restore(number, length, found, top, team, phase):
 
 
 @cuda.jit(device=True)
-def refine(stopped, length, outside, edges, walks, into, asked, slot, top, found, tiled, team, phase):
+def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase):
     """Take a second look at the contenders and put the ``length`` best into order again; all threads of the team.
 
     Returns
@@ -295,8 +313,8 @@ def refine(stopped, length, outside, edges, walks, into, asked, slot, top, found
     number, total = choose(stopped, length, into, asked, slot, top, found, team.memory.pool)
     if number == 0:
         return number, phase
-    phase = gather(number, total, stopped, edges, walks, into, slot, top, found, tiled, team, phase)
-    rescore(number, stopped.step, edges, asked, slot, top, found, team)
+    phase = gather(number, total, stopped, edges, chances, walks, into, slot, top, found, tiled, team, phase)
+    rescore(number, stopped.step, edges, chances, asked, slot, top, found, team)
     phase = team_barrier(team, phase)
     phase = sort_best(top, False, team, phase, team.memory.pool)
     holds, phase = still_holds(stopped.step, outside, number, found, asked, slot, top, team, phase)
@@ -308,7 +326,7 @@ def refine(stopped, length, outside, edges, walks, into, asked, slot, top, found
 
 
 @cuda.jit(device=True)
-def settle(stopped, edges, walks, into, asked, slot, top, tiled, certain, team, phase, turn):
+def settle(stopped, edges, chances, walks, into, asked, slot, top, tiled, certain, team, phase, turn):
     """Put the best candidates into order, refine them, and say which are certain; all threads of the team.
 
     The order is in KEYS and IDS of ``top`` afterwards; its first k are the answer. ``scores``, ``limits``, ``spare``
@@ -346,7 +364,7 @@ def settle(stopped, edges, walks, into, asked, slot, top, tiled, certain, team, 
     number = int64(0)
     if length > k and not stopped.final:
         number, phase = refine(
-            stopped, length, outside, edges, walks, into, asked, slot, top, found, tiled, team, phase
+            stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase
         )
     sums = team.memory.sums
     if tid == 0:

@@ -32,11 +32,33 @@ def part_of(amount, chance):
 
 
 @numba.njit
+def ratio(part, whole):
+    """Return ⌊2**64 · part / whole⌋ of whole numbers (uint64) with part < whole < 2**63, by long division."""
+    rest, quotient = part, uint64(0)
+    for _ in range(64):
+        rest <<= uint64(1)
+        quotient <<= uint64(1)
+        if rest >= whole:
+            rest -= whole
+            quotient |= uint64(1)
+    return quotient
+
+
+@numba.njit
 def passed_up_to(amount, chances, edge, last):
     """Return how much of ``amount`` (int64) takes the edges of a row up to ``edge``; the last one takes the rest."""
     if edge == last:
         return amount
     return int64(part_of(uint64(amount), chances[edge]))
+
+
+@numba.njit
+def edge_part(amount, chances, edge, first, last):
+    """Return how much of ``amount`` (int64) takes an edge of the row ``first`` … ``last``."""
+    before = int64(0)
+    if edge > first:
+        before = passed_up_to(amount, chances, edge - 1, last)
+    return passed_up_to(amount, chances, edge, last) - before
 
 
 @numba.njit
@@ -58,11 +80,7 @@ def brought(amount, tail, head, edges, chances):
     passed = int64(passed_on(uint64(amount), edges.one_minus_alpha))
     if chances is None:
         return passed // (last - first + 1)
-    edge = row_place(edges.indices, first, last, head)
-    before = int64(0)
-    if edge > first:
-        before = passed_up_to(passed, chances, edge - 1, last)
-    return passed_up_to(passed, chances, edge, last) - before
+    return edge_part(passed, chances, row_place(edges.indices, first, last, head), first, last)
 
 
 @numba.njit

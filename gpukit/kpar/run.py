@@ -7,26 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.device.select import Device
-from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import Params, Result, Sources
 from gpukit.kpar.query import Prepared, query
 from gpukit.kpar.rank import Rank
-from gpukit.settings import ON_CPU
 
 if TYPE_CHECKING:
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
 
-def _check_weights(device: Device, params: Params) -> None:
-    if params.weighted and device.kind != "cpu":
-        raise UsageError("weighted edges run on the CPU so far; use --device cpu, or leave --weighted out")
-
-
 def rank_on(device: Device, graph: Graph, params: Params, *, to_host: bool = True) -> Rank:
     """Compute PageRank and the PRO-rank list (:func:`gpukit.kpar.rank.rank`); a GPU's arrays stay there if asked to."""
-    _check_weights(device, params)
     if device.kind == "cpu":
         from gpukit.kpar.rank import rank
 
@@ -46,7 +38,6 @@ def index_on(
     device: Device, graph: Graph, order: np.ndarray, params: Params, *, to_host: bool = True, **options: Any
 ) -> Index:
     """Build the index (:func:`gpukit.kpar.index.build_index`); a GPU's arrays stay there if asked to."""
-    _check_weights(device, params)
     if device.kind == "cpu":
         from gpukit.kpar.index import build_index
 
@@ -64,7 +55,6 @@ def index_on(
 
 def prepare_on(device: Device, graph: Graph, index: Index) -> "list[Prepared] | list[CudaPrepared]":
     """Prepare queries: one copy of graph and index on each GPU, or one for all CPU threads."""
-    _check_weights(device, index.params)
     if device.kind == "cpu":
         return [Prepared.of(graph, index)]
     from gpukit.kpar.prepared_cuda import CudaPrepared
@@ -89,15 +79,13 @@ def query_on(
     Raises
     ------
     UsageError
-        If k is out of range, or a GPU is to find the best among some vertices.
+        If k is out of range.
     """
     if device.kind == "cpu":
         return query(
             prepared[0], sources, k, threads=device.threads, to_end=to_end, refine=refine, among=among,
             progress=progress,
         )  # fmt: skip
-    if among is not None:
-        raise UsageError(ON_CPU)
     ends = np.linspace(0, len(sources), len(prepared) + 1).astype(int)
     done = np.zeros(len(prepared), int)
 
@@ -108,7 +96,7 @@ def query_on(
                 progress(int(done.sum()), len(sources))
 
         part = sources.part(ends[place], ends[place + 1])
-        return prepared[place].query(part, k, to_end=to_end, refine=refine, shape=shape, progress=advance)
+        return prepared[place].query(part, k, to_end=to_end, refine=refine, among=among, shape=shape, progress=advance)
 
     with ThreadPoolExecutor(len(prepared)) as pool:
         return Result.together(list(pool.map(work, range(len(prepared)))))

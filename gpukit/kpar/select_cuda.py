@@ -12,7 +12,8 @@ RANKED = 256
 
 KEYS, IDS, UPPERS, NUMBERS, BROUGHT, FEWEST, TOP_ROWS = 0, 1, 2, 3, 4, 5, 6
 """Rows of the room for the best: scores, vertices, upper bounds, and numbers that are sorted along with them; of the
-contenders, what their tails bring them and the fewest out-edges of a tail (``refine_cuda.py``)."""
+contenders, what their tails bring them and the fewest out-edges of a tail, or minus the largest share that one brings
+(``refine_cuda.py``)."""
 
 PAST_IDS = 1 << 31
 """Above every id."""

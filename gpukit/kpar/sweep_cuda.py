@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from numba import cuda, int64, uint64
 
+from gpukit.device.select import for_kernels
+from gpukit.kpar import rule
 from gpukit.kpar import team_cuda as teams
-from gpukit.kpar.index_cuda import walk_end
 from gpukit.kpar.rows_cuda import last_upto
-from gpukit.kpar.rule import passed_on
 
 PUSH, FORWARD, DRAW, INVERTED, CARRY = 0, 1, 2, 3, 4
 """Kinds of sweeps. ``CARRY`` is that of FORA+: rows of walks in the order drawn, as many as the residue asks for. Start
@@ -29,12 +29,15 @@ RANGES = 512
 
 ITEM_AT, ROW_AT = RANGES, RANGES + teams.MAX_BLOCK_SIZE
 VALUE_AT, EXTRA_AT = RANGES + 2 * teams.MAX_BLOCK_SIZE, RANGES + 3 * teams.MAX_BLOCK_SIZE
-"""These: where the entries of an item begin, where its row does, what an entry brings, and how many bring one more."""
+"""These: where the entries of an item begin, where its row does, what an entry brings, and how many bring one more, or
+along weighted edges what all of the row bring, and where the row ends."""
 
 TILE = 4
 """Most entries that a thread visits in a tile."""
 
 _ENDLESS = 1 << 62
+
+any_walk_end, edge_part = for_kernels(rule.any_walk_end), for_kernels(rule.edge_part)
 
 
 class Drawn(NamedTuple):
@@ -70,12 +73,13 @@ class Targets(NamedTuple):
 
 
 @cuda.jit(device=True)
-def lengths(kind, items, size, begin, one_minus_alpha, counts, residue, reserve, scores, limits, team, sums):
+def lengths(kind, items, size, begin, chances, one_minus_alpha, counts, residue, reserve, scores, limits, team, sums):
     """Write the first step of a sweep: prefix sums of row lengths within each block's share of the items.
 
-    A thread owns an item at a time. ``PUSH`` takes its residue (leaving share in ``scores``, the rest in ``reserve``);
-    ``INVERTED`` starts its score with its reserve; rows of ``DRAW`` and ``CARRY`` have ``counts`` entries. Offsets go
-    to ``limits``, the block's sum to ``control``.
+    A thread owns an item at a time. ``PUSH`` takes its residue, leaving in ``scores`` what each edge takes, or with
+    ``chances`` (else None) all of them together, and the rest in ``reserve``; ``INVERTED`` starts its score with its
+    reserve; rows of ``DRAW`` and ``CARRY`` have ``counts`` entries. Offsets go to ``limits``, the block's sum to
+    ``control``.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     part = (size + team.blocks - 1) // team.blocks
@@ -94,10 +98,10 @@ def lengths(kind, items, size, begin, one_minus_alpha, counts, residue, reserve,
             if kind == PUSH:
                 taken = residue[v]
                 residue[v] = 0
-                share = int64(0)
+                share, shares = int64(0), length if chances is None else int64(1)
                 if length > 0:
-                    share = int64(passed_on(uint64(taken), one_minus_alpha) // uint64(length))
-                reserve[v] += taken - length * share
+                    share = int64(rule.passed_on(uint64(taken), one_minus_alpha) // uint64(shares))
+                reserve[v] += taken - shares * share
                 scores[j] = share
                 if share == 0:
                     length = int64(0)
@@ -114,15 +118,17 @@ def lengths(kind, items, size, begin, one_minus_alpha, counts, residue, reserve,
 
 # whole: cut, it compiles to another order of reads; that waits for a GPU to time it
 @cuda.jit(device=True)
-def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team, phase):
+def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, tiled, team, phase):
     """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.
 
     A block owns a tile: it looks up the items of the tile, up to as many at a time as it has threads, and each thread
     takes some consecutive entries of them. ``PUSH``: one atomic add an edge; vertices go to the lists that ``targets``
-    asks for. ``FORWARD`` and ``DRAW``: one atomic add a walk's end in ``walked``, first ones go to ``upcoming``;
-    ``CARRY``: one in ``reserve``. Without ``tiled`` a thread visits the whole row of an item. One function for all
-    kinds: those that are chosen while it runs share its code, and as a function of its own the visit of an entry is
-    compiled to another order of instructions.
+    asks for. With ``chances``, which are None where edges count alike, an edge costs two reads of 8 bytes more, one of
+    them of what the edge before has read, and vertices that nothing is brought are not listed. ``FORWARD`` and
+    ``DRAW``: one atomic add a walk's end in ``walked``, first ones go to ``upcoming``; ``CARRY``: one in ``reserve``.
+    Without ``tiled`` a thread visits the whole row of an item. One function for all kinds: those that are chosen while
+    it runs share its code, and as a function of its own the visit of an entry is compiled to another order of
+    instructions.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     pool, limits = team.memory.pool, slot.limits
@@ -160,6 +166,8 @@ def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team,
                         pool[EXTRA_AT + tid] = int64(uint64(slot.residue[v]) % uint64(slot.unit[v]))
                     else:
                         pool[VALUE_AT + tid] = slot.scores[j] if kind == PUSH else slot.unit[v]
+                        if chances is not None and kind == PUSH:
+                            pool[EXTRA_AT + tid] = rows.begin[v + 1] - 1
                 else:
                     pool[ITEM_AT + tid] = _ENDLESS
                 cuda.syncthreads()
@@ -189,9 +197,13 @@ def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team,
                     value = pool[VALUE_AT + i]
                     if kind == PUSH:
                         u = int64(edges.indices[row + place])
+                        takes = True
+                        if chances is not None:
+                            value = edge_part(value, chances, row + place, row, pool[EXTRA_AT + i])
+                            takes = value > 0
                         if targets.listed == UNLISTED:
                             cuda.atomic.add(slot.residue, u, value)
-                        else:
+                        elif takes:
                             old = cuda.atomic.add(slot.residue, u, value)
                             if old == 0 and targets.listed == ALL_LISTED and slot.reserve[u] == 0:
                                 fullest = max(fullest, teams.put(newly_met, u))
@@ -205,9 +217,10 @@ def sweep(kind, work, targets, edges, drawn, rows, slot, threshold, tiled, team,
                         cuda.atomic.add(slot.reserve, int64(rows.ends[row + place]), value + more)
                     else:
                         if kind == DRAW:
-                            u = walk_end(
-                                edges.indptr, edges.indices, edges.one_minus_alpha, drawn.seed, drawn.tag, place, row
-                            )
+                            u = any_walk_end(
+                                edges.indptr, edges.indices, chances, edges.one_minus_alpha, drawn.seed, drawn.tag,
+                                place, row,
+                            )  # fmt: skip
                         else:
                             u = int64(rows.ends[row + place])
                             value *= int64(rows.freqs[row + place])

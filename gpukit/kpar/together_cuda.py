@@ -149,7 +149,7 @@ def gather_together(space, number, taken, one_minus_alpha, walks, team, phase):
     size = control[at + IN_UNION]
     # Of the arrays of vertices, rows of this kind have none read.
     lengths(
-        FORWARD, union, size, walks.src_begin, one_minus_alpha, walks.counts, unit, unit, unit, limits, team,
+        FORWARD, union, size, walks.src_begin, None, one_minus_alpha, walks.counts, unit, unit, unit, limits, team,
         team.memory.sums,
     )  # fmt: skip
     phase = teams.team_barrier(team, phase)

@@ -1,4 +1,4 @@
-"""Edge weights as transition probabilities: where a walk that goes on goes to, in exact fixed point."""
+"""Edge weights as transition probabilities: where a walk that goes on goes to, in exact fixed point, on the CPU."""
 
 import numpy as np
 from numba import uint64
@@ -8,6 +8,7 @@ from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import out_probabilities
 from gpukit.kpar.problem import Params
+from gpukit.kpar.rule import ratio
 
 
 def edge_chances(graph: Graph) -> np.ndarray:
@@ -28,9 +29,14 @@ def edge_chances(graph: Graph) -> np.ndarray:
     InputError
         If the graph has no edge probabilities.
     """
+    check_weights(graph)
+    return _cumulated(graph.indptr, out_probabilities(graph))
+
+
+def check_weights(graph: Graph) -> None:
+    """Raise InputError if a graph has no edge probabilities."""
     if graph.weights.scheme == "none":
         raise InputError("the graph has no edge weights; import it with --weights file, or leave --weighted out")
-    return _cumulated(graph.indptr, out_probabilities(graph))
 
 
 def chances_for(graph: Graph, params: Params) -> np.ndarray | None:
@@ -40,22 +46,15 @@ def chances_for(graph: Graph, params: Params) -> np.ndarray | None:
 
 @njit
 def _cumulated(indptr, words):
-    """Return ⌊2**64 · (sum up to an edge) / (sum of its row)⌋ of the weights ``words`` + 1, by long division."""
+    """Return ⌊2**64 · (sum up to an edge) / (sum of its row)⌋ of the weights ``words`` + 1."""
     chances = np.zeros(len(words), np.uint64)
     for v in range(len(indptr) - 1):
-        # Below 2**32 · 2**31, so that the remainder can be doubled.
+        # Below 2**32 · 2**31.
         whole = uint64(0)
         for e in range(indptr[v], indptr[v + 1]):
             whole += uint64(words[e]) + uint64(1)
         upto = uint64(0)
         for e in range(indptr[v], indptr[v + 1] - 1):
             upto += uint64(words[e]) + uint64(1)
-            rest, quotient = upto, uint64(0)
-            for _ in range(64):
-                rest <<= uint64(1)
-                quotient <<= uint64(1)
-                if rest >= whole:
-                    rest -= whole
-                    quotient |= uint64(1)
-            chances[e] = quotient
+            chances[e] = ratio(upto, whole)
     return chances

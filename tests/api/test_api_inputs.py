@@ -203,7 +203,6 @@ WRONG: list[tuple[type, str, Callable[[gk.Graph], object]]] = [
     (UsageError, "^worlds is 0", lambda g: gk.seed_minimization(g, 2, worlds=0)),
     (UsageError, "1 runs are not in", lambda g: gk.estimate_spread(g, ["hub"], runs=1)),
     (UsageError, "the seed set is empty", lambda g: gk.estimate_spread(g, [])),
-    (UsageError, "weighted edges run on the CPU", lambda g: gk.PageRankIndex(g, weighted=True, device="cuda")),
     (UsageError, "the graph is directed", lambda g: gk.structural_diversity(g)),
     (UsageError, "the graph is directed", lambda g: gk.DiversityIndex(g)),
     (UsageError, "^t is 6; 1 to 5", lambda g: gk.DiversityIndex(g, undirected=True).search(t=6)),

@@ -97,7 +97,6 @@ def test_the_best_among_some_vertices(record, folder, graph, tmp_path, capsys):
     capsys.readouterr()
     for more, line in (
         (("5,10", "-k", 3), "-k is 3; 1 to 2"),
-        (("5,10", "--device", "cuda"), "--among"),
         (("5,10", "--depth", "walks"), "--among"),
         (("5,10", "--bounds", "printed"), "--among"),
     ):
@@ -323,8 +322,7 @@ def test_weighted_edges(run, record, tmp_path):
 
     for words, code, says in (
         (("query", at["wc"], "--index", at["I"], *asked), 3, "another graph"),
-        (("query", at["file"], "--index", at["I"], *asked, "--device", "cuda"), 2, "--device cpu"),
-        (("rank", at["file"], "--out", tmp_path / "X.h5", "--weighted", "--device", "cuda"), 2, "--device cpu"),
+        (("query", at["file"], "--index", at["I"], *asked, "--device", "cuda"), 4, "--device cpu"),
         (("rank", at["none"], "--out", tmp_path / "X.h5", "--weighted"), 3, "--weights file"),
         (("truth", at["none"], "--weighted", *asked), 3, "--weights"),
     ):

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from gpukit.errors import DeviceError, InputError, UsageError
+from gpukit.graph.csr import Weights
+from gpukit.graph.probabilities import stored
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.kpar.problem import CONTENDERS, NEVER, Constants
+
+WEIGHTED = Params(weighted=True)
 
 SHAPES = {
     "random": (8, None, 20),
@@ -32,6 +37,17 @@ def graph(request, make_graph, random_graph):
     return random_graph(n, m, 3) if edges is None else make_graph(n, edges)
 
 
+@pytest.fixture
+def weigh():
+    """Give edges weights of very different size, some so small that little residue brings nothing along them."""
+
+    def weighed(graph, decades=9):
+        weights = 10.0 ** -np.random.default_rng(1).uniform(0, decades, graph.m)
+        return replace(graph, probabilities=stored(weights), weights=Weights("file"))
+
+    return weighed
+
+
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Let few vertices take the ways of many."""
@@ -53,6 +69,42 @@ def test_queries_equal_the_cpu(simulator, graph):
         (one, graph.n, True, Shape(collect="scan", tiled_push=False, tiled_estimate=False)),
     ):
         check_equal(gpu.query(sources, k, to_end=to_end, shape=shape), query(cpu, sources, k, to_end=to_end))
+
+
+@pytest.mark.long
+def test_queries_along_weighted_edges_equal_the_cpu(simulator, graph, weigh):
+    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+
+    graph = weigh(graph)
+    index = build_index(graph, rank(graph, WEIGHTED).order, WEIGHTED, seed=3)
+    cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
+    sources = Sources.together([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    for k, to_end, shape in (
+        (1, False, Shape(collect="atomic")),
+        (graph.n // 3, True, Shape()),
+        (graph.n, False, Shape(collect="scan", tiled_push=False, tiled_estimate=False)),
+    ):
+        check_equal(gpu.query(sources, k, to_end=to_end, shape=shape), query(cpu, sources, k, to_end=to_end))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("memory", [None, 0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_answers_among_some_vertices_equal_the_cpu(simulator, random_graph, weigh, coarse, memory, weighted):
+    """By start lists and forward, with fewer vertices allowed than have a reserve, met or not."""
+    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+
+    graph, params = weigh(random_graph(30, 90, 3)), Params(weighted=weighted)
+    index = build_index(graph, rank(graph, params).order, params, seed=3, memory=memory)
+    cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
+    among = np.arange(30) % 3 == 1
+    sources = Sources.single([0, 7])
+    for k, shape in ((1, Shape()), (2, Shape(together=4)), (10, Shape())):
+        found, expected = gpu.query(sources, k, among=among, shape=shape), query(cpu, sources, k, among=among)
+        check_equal(found, expected)
+        assert among[expected.nodes].all() and not np.array_equal(expected.nodes, query(cpu, sources, k).nodes)
+    with pytest.raises(UsageError, match="1 to 10 "):
+        gpu.query(sources, 11, among=among)
 
 
 @pytest.fixture
@@ -79,8 +131,13 @@ def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coars
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("memory", "blocks", "together"), [(None, 2, 1), (None, 1, 4), (0, 1, 1)])
-def test_refined_answers_equal_the_cpu(simulator, blocks_at_once, random_graph, monkeypatch, memory, blocks, together):
+@pytest.mark.parametrize(
+    ("memory", "blocks", "together", "weighted"),
+    [(None, 2, 1, False), (None, 1, 4, False), (0, 1, 1, False), (None, 1, 4, True), (0, 2, 1, True)],
+)
+def test_refined_answers_equal_the_cpu(
+    simulator, blocks_at_once, random_graph, weigh, monkeypatch, memory, blocks, together, weighted
+):
     """Forward and by start lists, with more candidates than are looked at, and scores that change."""
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
@@ -88,8 +145,8 @@ def test_refined_answers_equal_the_cpu(simulator, blocks_at_once, random_graph, 
     monkeypatch.setattr(
         Constants, "schedule", lambda self, k, **_: [self._step(Decimal(f) * self.delta_min, p) for f, p in factors]
     )
-    graph = random_graph(60, 300, 0)
-    index = build_index(graph, rank(graph).order, Params(), seed=3, memory=memory)
+    graph, params = weigh(random_graph(60, 300, 0), decades=0.3), Params(weighted=weighted)
+    index = build_index(graph, rank(graph, params).order, params, seed=3, memory=memory)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
     sources = Sources.together([Sources.single([0, 3]), Sources.weighted(np.arange(60), np.ones(60, np.int64))])
     first, expected = query(cpu, sources, 3), query(cpu, sources, 3, refine=True)
@@ -175,15 +232,17 @@ def test_selection_of_many_with_ties(simulator, monkeypatch):
             assert found.tolist() == [value, (values > value).sum(), (values == value).sum()]
 
 
-def test_rank_and_index_equal_the_cpu(simulator, graph):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rank_and_index_equal_the_cpu(simulator, graph, weigh, weighted):
     from gpukit.kpar import index_cuda, rank_cuda
 
-    expected, found = rank(graph), rank_cuda.rank(graph, tolerance=1e-10)
+    graph, params = weigh(graph), Params(weighted=weighted)
+    expected, found = rank(graph, params), rank_cuda.rank(graph, params, tolerance=1e-10)
     assert np.array_equal(expected.pagerank, found.pagerank) and np.array_equal(expected.order, found.order)
     assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
     for options in ({"hubs": True}, {"adaptive": False}, {"memory": 0, "hubs": True}):
-        cpu = build_index(graph, expected.order, seed=5, **options)
-        gpu = index_cuda.build_index(graph, found.order, seed=5, **options)
+        cpu = build_index(graph, expected.order, params, seed=5, **options)
+        gpu = index_cuda.build_index(graph, found.order, params, seed=5, **options)
         names = ["walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs"]
         for name in names if "hubs" in options else names[:-1]:
             a, b = getattr(cpu, name), getattr(gpu, name)
@@ -194,8 +253,19 @@ def test_rank_and_index_equal_the_cpu(simulator, graph):
             assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, rows, strict=True))
 
 
+def test_chances_of_edges_equal_the_cpu(simulator, random_graph, make_graph, weigh):
+    """Rows that begin anywhere among the edges of a thread, and schemes whose probabilities are not stored."""
+    from gpukit.kpar import weights, weights_cuda
+
+    plain = random_graph(50, 200, 4)
+    empty = make_graph(3, [])
+    for graph in (weigh(plain), weigh(empty), plain, replace(plain, weights=Weights("const", p=0.25))):
+        assert np.array_equal(weights_cuda.edge_chances(graph), weights.edge_chances(graph))
+    with pytest.raises(InputError, match="--weights file"):
+        weights_cuda.edge_chances(replace(plain, weights=Weights("none")))
+
+
 def test_queries_on_an_updatable_index_equal_the_cpu(simulator, random_graph):
-    from gpukit.errors import DeviceError
     from gpukit.kpar.prepared_cuda import CudaPrepared
     from gpukit.kpar.update_paths import build_updatable, sizes_of
 
@@ -207,18 +277,19 @@ def test_queries_on_an_updatable_index_equal_the_cpu(simulator, random_graph):
         CudaPrepared.of(graph, replace(index, light=True))
 
 
-def test_baselines_equal_the_cpu(simulator, random_graph, monkeypatch):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_baselines_equal_the_cpu(simulator, random_graph, weigh, monkeypatch, weighted):
     from gpukit.kpar.paper import baselines, baselines_cuda
 
     monkeypatch.setattr(baselines, "walks_needed", lambda n, params, delta: 300)
     monkeypatch.setattr(baselines_cuda, "walks_needed", lambda n, params, delta: 300)
-    graph = random_graph(15, 30, 8)
+    graph, params = weigh(random_graph(15, 30, 8)), Params(weighted=weighted)
     sources = Sources.together([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
-    cpu, gpu = baselines.fora_index(graph, seed=4), baselines_cuda.fora_index(graph, seed=4)
+    cpu, gpu = (one.fora_index(graph, params, seed=4) for one in (baselines, baselines_cuda))
     assert np.array_equal(cpu.places, gpu.places) and np.array_equal(cpu.ends, gpu.ends)
     for expected, found in (
         (baselines.fora(graph, cpu, sources, 6), baselines_cuda.CudaFora(graph, gpu).query(sources, 6)),
-        (baselines.monte_carlo(graph, sources, 6, seed=4), baselines_cuda.monte_carlo(graph, sources, 6, seed=4)),
+        tuple(one.monte_carlo(graph, sources, 6, params, seed=4) for one in (baselines, baselines_cuda)),
     ):
         assert np.array_equal(found.offsets, expected.offsets)
         assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)

@@ -51,6 +51,12 @@ def test_arrays_are_laid_out_as_kernels_take_them(simulator):
         assert found == [0, 0, 6, 4, flat.ctypes.data, 6, 4, 0, 0, 6, 8, square.ctypes.data, 2, 3, 24, 8]
 
 
+def test_none_is_passed_over(simulator):
+    addresses, _keep = packed(simulator, (types.int64, types.Omitted(None), types.float64), (3, None, 2.5))
+    found = ctypes.c_int64.from_address(addresses[0]).value, ctypes.c_double.from_address(addresses[1]).value
+    assert len(addresses) == 2 and found == (3, 2.5)
+
+
 class Csr(NamedTuple):
     """Arrays that travel together."""
 

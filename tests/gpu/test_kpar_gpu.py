@@ -1,8 +1,12 @@
 """kPAR on a real GPU: answers and traces of the CPU, to the bit, for any launch shape."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from gpukit.graph.csr import Weights
+from gpukit.graph.probabilities import stored
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.kpar.update_paths import build_updatable, sizes_of
 
@@ -17,24 +21,27 @@ def check_equal(found, expected):
 
 @pytest.fixture(scope="module", params=[(4000, 30_000, 1), (3000, 2500, 2), (20_000, 90_000, 3)], ids=str)
 def graph(request, make_graph):
-    """Graphs with hubs on both sides and dangling vertices."""
+    """Graphs with hubs on both sides and dangling vertices, and weights of very different size."""
     n, m, key = request.param
     generator = np.random.default_rng(key)
     tails = (n * generator.random(m) ** 3).astype(np.int64)
     heads = generator.permutation(n)[(n * generator.random(m) ** 2).astype(np.int64)]
-    return make_graph(n, np.column_stack([tails, heads]).tolist())
+    found = make_graph(n, np.column_stack([tails, heads]).tolist())
+    weights = stored(10.0 ** -generator.uniform(0, 9, found.m))
+    return replace(found, probabilities=weights, weights=Weights("file"))
 
 
-@pytest.fixture(scope="module", params=["rows", "light", "updatable"])
+@pytest.fixture(scope="module", params=["rows", "light", "updatable", "weighted rows", "weighted light"])
 def both(request, graph):
     """The same index on the CPU and on the GPU."""
     from gpukit.kpar.prepared_cuda import CudaPrepared
 
-    order = rank(graph).order
+    params = Params(weighted="weighted" in request.param)
+    order = rank(graph, params).order
     if request.param == "updatable":
-        index = build_updatable(graph, sizes_of(graph, order, Params()), seed=3)
+        index = build_updatable(graph, sizes_of(graph, order, params), seed=3)
     else:
-        index = build_index(graph, order, Params(), seed=3, memory=None if request.param == "rows" else 0)
+        index = build_index(graph, order, params, seed=3, memory=0 if "light" in request.param else None)
     return Prepared.of(graph, index), CudaPrepared.of(graph, index)
 
 
@@ -63,6 +70,20 @@ def test_refined_answers_equal_the_cpu(gpu, both, k):
     check_equal(cuda.query(sources, k), query(cpu, sources, k, threads=4))
 
 
+@pytest.mark.parametrize("k", [1, 10, 700])
+@pytest.mark.parametrize("refine", [False, True])
+def test_answers_among_some_vertices_equal_the_cpu(gpu, both, k, refine):
+    from gpukit.kpar.prepared_cuda import Shape
+
+    cpu, cuda = both
+    among = np.random.default_rng(8).random(cpu.graph.n) < 0.3
+    sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 30))
+    expected = query(cpu, sources, k, among=among, refine=refine, threads=4)
+    assert among[expected.nodes].all() and not np.array_equal(expected.nodes, query(cpu, sources, k, threads=4).nodes)
+    for shape in (Shape(), Shape(3, 5, together=4)):
+        check_equal(cuda.query(sources, k, among=among, refine=refine, shape=shape), expected)
+
+
 SHAPES = [
     (1, 0, "auto", True, True),
     (1, 1, "atomic", True, True),
@@ -83,16 +104,18 @@ def test_launch_shapes_change_nothing(gpu, both, shape):
     check_equal(cuda.query(sources, 50, shape=Shape(*shape)), query(cpu, sources, 50, threads=4))
 
 
-def test_rank_and_index_equal_the_cpu(gpu, graph):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rank_and_index_equal_the_cpu(gpu, graph, weighted):
     from gpukit.kpar import index_cuda, rank_cuda
 
-    expected, found = rank(graph), rank_cuda.rank(graph)
+    params = Params(weighted=weighted)
+    expected, found = rank(graph, params), rank_cuda.rank(graph, params)
     assert np.array_equal(expected.pagerank, found.pagerank.get()) and np.array_equal(expected.order, found.order.get())
     assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
     names = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies")
     for options in ({}, {"adaptive": False}, {"memory": 0}):
-        cpu = build_index(graph, expected.order, seed=5, **options)
-        cuda = index_cuda.build_index(graph, found.order, seed=5, **options)
+        cpu = build_index(graph, expected.order, params, seed=5, **options)
+        cuda = index_cuda.build_index(graph, found.order, params, seed=5, **options)
         assert all(np.array_equal(getattr(cpu, name), getattr(cuda, name).get()) for name in names)
         assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, cuda.forward, strict=True))
         if not cpu.light:
@@ -100,16 +123,30 @@ def test_rank_and_index_equal_the_cpu(gpu, graph):
             assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, rows, strict=True))
 
 
-def test_baselines_equal_the_cpu(gpu, graph):
+def test_chances_of_edges_equal_the_cpu(gpu, graph):
+    """On the GPU too, where the graph lies there, and where its probabilities follow from the scheme."""
+    from gpukit.device.arrays import xp
+    from gpukit.kpar import weights, weights_cuda
+
+    for one in (graph, replace(graph, probabilities=None, weights=Weights())):
+        expected = weights.edge_chances(one)
+        there = replace(one, indptr=xp.asarray(one.indptr), indices=xp.asarray(one.indices))
+        for given in (one, there):
+            assert np.array_equal(weights_cuda.edge_chances(given).get(), expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_baselines_equal_the_cpu(gpu, graph, weighted):
     from gpukit.kpar.paper import baselines, baselines_cuda
 
     sources = Sources.together([Sources.single([0, 17]), Sources.weighted([1, 2, 0], [1, 2, 9])])
-    cpu, cuda = baselines.fora_index(graph, seed=4), baselines_cuda.fora_index(graph, seed=4)
+    params, both = Params(weighted=weighted), (baselines, baselines_cuda)
+    cpu, cuda = (one.fora_index(graph, params, seed=4) for one in both)
     assert np.array_equal(cpu.places, cuda.places.get()) and np.array_equal(cpu.ends, cuda.ends.get())
     for k in (1, 600):
         for expected, found in (
             (baselines.fora(graph, cpu, sources, k), baselines_cuda.fora(graph, cuda, sources, k)),
-            (baselines.monte_carlo(graph, sources, k, seed=4), baselines_cuda.monte_carlo(graph, sources, k, seed=4)),
+            tuple(one.monte_carlo(graph, sources, k, params, seed=4) for one in both),
         ):
             assert np.array_equal(found.offsets, expected.offsets)
             assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from gpukit.device.compiled import kernel
+
 SCALARS = (np.uint64(2**64 - 5), 2.5, True, -7)
 
 
@@ -45,6 +47,28 @@ def _collect_grouped(inputs, scalars, out):
         out[3, i] = np.int64(real * 2)
         out[4, i] = 1 if flag else 0
         out[5, i] = whole + len(inputs.flat)
+
+
+@kernel
+def _sum_if_any(numbers, more, out):
+    i = cuda.grid(1)
+    if i < len(out):
+        out[i] = numbers[i]
+        if more is not None:
+            out[i] += more[i]
+
+
+def test_arguments_that_are_none_are_left_out(gpu):
+    """In turns, so that quick launches of both forms of the kernel lie behind one another."""
+    from gpukit.device.arrays import Buffer
+    from gpukit.device.launch import _compiled, launch
+
+    for turn in range(6):
+        numbers, out = np.arange(50) + turn, Buffer(50, np.int64, 0)
+        more = Buffer(3 * numbers).view if turn % 2 else None
+        launch(_sum_if_any, 1, 64, Buffer(numbers).view, more, out.view)
+        assert np.array_equal(out.host(), (4 if turn % 2 else 1) * numbers)
+    assert sum(key[0] is _sum_if_any for key in _compiled) == 2
 
 
 @pytest.mark.parametrize("grouped", [False, True], ids=["flat", "grouped"])

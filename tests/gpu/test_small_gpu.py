@@ -87,26 +87,29 @@ def test_worlds(random_graph, gpu, fresh):
     assert cpu.seeds.tolist() == cuda.seeds.tolist() and cpu.gains.tolist() == cuda.gains.tolist()
 
 
-def test_queries_cooperative(random_graph, gpu):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_queries_cooperative(random_graph, gpu, weighted):
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
-    graph = random_graph(400, 2000, 5)
-    index, sources = build_index(graph, rank(graph).order, Params(), seed=3), Sources.single(np.arange(9))
-    expected, cuda = query(Prepared.of(graph, index), sources, 20), CudaPrepared.of(graph, index)
+    graph, params = random_graph(400, 2000, 5), Params(weighted=weighted)
+    index, sources = build_index(graph, rank(graph, params).order, params, seed=3), Sources.single(np.arange(9))
+    among = np.arange(400) % 2 == 0 if weighted else None
+    expected, cuda = query(Prepared.of(graph, index), sources, 20, among=among), CudaPrepared.of(graph, index)
     for shape in (Shape(), Shape(2, 3, together=4)):
-        found = cuda.query(sources, 20, shape=shape)
+        found = cuda.query(sources, 20, among=among, shape=shape)
         assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
 
 
-def test_rank_and_index(random_graph, gpu):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rank_and_index(random_graph, gpu, weighted):
     from gpukit.kpar import index_cuda, rank_cuda
     from gpukit.kpar.rows_cuda import to_host
 
-    graph = random_graph(400, 2000, 6)
-    expected, found = rank(graph), rank_cuda.rank(graph)
+    graph, params = random_graph(400, 2000, 6), Params(weighted=weighted)
+    expected, found = rank(graph, params), rank_cuda.rank(graph, params)
     assert np.array_equal(expected.pagerank, to_host(found.pagerank))
-    index = index_cuda.on_host(index_cuda.build_index(graph, expected.order, Params(), seed=3))
-    assert np.array_equal(index.starts, build_index(graph, expected.order, Params(), seed=3).starts)
+    index = index_cuda.on_host(index_cuda.build_index(graph, expected.order, params, seed=3))
+    assert np.array_equal(index.starts, build_index(graph, expected.order, params, seed=3).starts)
 
 
 @pytest.mark.parametrize("options", [{}, {"update": "regenerate", "ids": "fresh", "storage": "global"}], ids=str)

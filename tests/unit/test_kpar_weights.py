@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from oracles.ppr import exact, kpar, networkx_ppr
 
-from gpukit.device.select import Device
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
@@ -15,7 +14,6 @@ from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
 from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.rule import part_of
-from gpukit.kpar.run import index_on, prepare_on, rank_on
 from gpukit.kpar.weights import edge_chances
 
 PARAMS = Params(weighted=True)
@@ -86,17 +84,6 @@ def test_a_graph_without_weights_is_refused(random_graph):
     plain = random_graph(20, 50, 1, Weights("none"))
     for work in (lambda: rank(plain, PARAMS), lambda: build_index(plain, np.arange(20), PARAMS)):
         with pytest.raises(InputError, match="--weights file"):
-            work()
-
-
-def test_gpus_are_refused(graph, prepared):
-    gpu = Device("cuda", "", (0,), 1, "")
-    for work in (
-        lambda: rank_on(gpu, graph, PARAMS),
-        lambda: index_on(gpu, graph, np.arange(3), PARAMS),
-        lambda: prepare_on(gpu, graph, prepared.index),
-    ):
-        with pytest.raises(UsageError, match="--device cpu"):
             work()
 
 

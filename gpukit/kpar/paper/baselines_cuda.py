@@ -15,11 +15,13 @@ from gpukit.kpar.paper.baselines import ROUND, Fora, fora_settings, shares_of_wa
 from gpukit.kpar.prepared_cuda import Shape, Space
 from gpukit.kpar.problem import Params, Result, Sources, check_k
 from gpukit.kpar.rows_cuda import for_each, on_device, to_host
+from gpukit.kpar.weights_cuda import chances_for
 
 
 def _drawn(graph: Graph, params: Params, seed: int) -> tuple:
-    """Return what walks are drawn from."""
-    return *edges_of(graph, params), np.uint64(seed), stream_tag(Stream.WALK, ROUND)
+    """Return what walks are drawn from, the chances of weighted edges third."""
+    indptr, indices, one_minus_alpha = edges_of(graph, params)
+    return indptr, indices, chances_for(graph, params), one_minus_alpha, np.uint64(seed), stream_tag(Stream.WALK, ROUND)
 
 
 def fora_index(graph: Graph, params: Params | None = None, *, delta: int = 1, seed: int = 0, gpu: int = 0) -> Fora:
@@ -31,8 +33,9 @@ def fora_index(graph: Graph, params: Params | None = None, *, delta: int = 1, se
         places = xp.zeros(graph.n + 1, np.int64)
         xp.cumsum(-(-xp.diff(graph.indptr) * limit // worth), out=places[1:])
         ends = xp.empty(int(places[-1]), np.int32)
-        for_each(fora_cuda.walk_ends, len(ends), *_drawn(graph, params, seed), places, ends)
-        return Fora(params, limit, worth, places, ends)
+        drawn = _drawn(graph, params, seed)
+        for_each(fora_cuda.walk_ends, len(ends), *drawn, places, ends)
+        return Fora(params, limit, worth, places, ends, drawn[2])
 
 
 class CudaFora:
@@ -44,6 +47,7 @@ class CudaFora:
             self._indptr, self._indices = Buffer(graph.indptr), Buffer(graph.indices)
             self._degrees = Buffer(xp.diff(self._indptr.array).astype(np.uint32))
             self._places, self._ends, self._none = Buffer(index.places), Buffer(index.ends), Buffer(1, np.uint32)
+            self._chances = None if index.chances is None else Buffer(index.chances)
             self._space = Space(graph.n, graph.m)
 
     def query(self, sources: Sources, k: int, *, shape: Shape | None = None) -> Result:
@@ -61,12 +65,13 @@ class CudaFora:
         source, out = self._space.sources(sources, first, last), self._space.out(queries, width)
 
         edges = Edges(self._indptr.view, self._indices.view, np.uint64(index.params.one_minus_alpha))
+        chances = None if self._chances is None else self._chances.view
         rows = fora_cuda.ForaIndex(
             self._degrees.view, index.limit, index.worth, self._places.view, self._ends.view, self._none.view
         )
 
         def arguments(blocks: int, together: int, space: tuple) -> tuple:
-            return edges, rows, source, queries, blocks, k, *space[:4], out.view
+            return edges, chances, rows, source, queries, blocks, k, *space[:4], out.view
 
         size, given = self._space.spread(fora_cuda.fora, arguments, queries, k, shape)
         launch(fora_cuda.fora, *size, *given)

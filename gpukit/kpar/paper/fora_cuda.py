@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numba
 from numba import cuda, int32, int64, types, uint64
 
+from gpukit.device.arrays import Absent
 from gpukit.device.compiled import kernel
 from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
@@ -20,20 +21,20 @@ from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, STAGE
 LISTED = 0
 """Counter: vertices listed."""
 
-walk_end = for_kernels(rule.walk_end)
+any_walk_end = for_kernels(rule.any_walk_end)
 
 
 @kernel
-def walk_ends(indptr, indices, one_minus_alpha, seed, tag, places, ends):
+def walk_ends(indptr, indices, chances, one_minus_alpha, seed, tag, places, ends):
     """Write where each walk ends, in order; a thread owns a walk, ``places`` (int64, n + 1) says from where."""
     i = cuda.grid(1)
     if i < len(ends):
         v = row_of(places, int64(i))
-        ends[i] = walk_end(indptr, indices, one_minus_alpha, seed, tag, int64(i) - places[v], v)
+        ends[i] = any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, int64(i) - places[v], v)
 
 
 @kernel
-def walk_counts(indptr, indices, one_minus_alpha, seed, tag, vertices, walks, worth, extra, reserve):
+def walk_counts(indptr, indices, chances, one_minus_alpha, seed, tag, vertices, walks, worth, extra, reserve):
     """Draw the walks of a Monte Carlo query; a thread owns a walk and adds the mass it stands for where it ends.
 
     ``walks`` (int64, sources + 1) are prefix sums; a walk of source s stands for ``worth[s]`` units, one of the first
@@ -45,8 +46,9 @@ def walk_counts(indptr, indices, one_minus_alpha, seed, tag, vertices, walks, wo
         j = int64(i) - walks[s]
         more = int64(1) if j < extra[s] else int64(0)
         cuda.atomic.add(
-            reserve, walk_end(indptr, indices, one_minus_alpha, seed, tag, j, int64(vertices[s])), worth[s] + more
-        )
+            reserve, any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, j, int64(vertices[s])),
+            worth[s] + more,
+        )  # fmt: skip
 
 
 class ForaIndex(NamedTuple):
@@ -84,12 +86,12 @@ def _list_positive(n, values, index, divide, target, counts, team, phase):
 
 # whole: the baseline in one launch, its steps in the order of the paper
 @kernel(max_registers=REGISTERS)
-def fora(edges, index, sources, queries, blocks, k, long, short, top, control, out):
+def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, control, out):
     """Answer queries by FORA+; cooperative, like :func:`gpukit.kpar.query_cuda.answer`.
 
     Parameters
     ----------
-    edges, sources, queries, blocks, long, short, top, control
+    edges, chances, sources, queries, blocks, long, short, top, control
         As there.
     index : ForaIndex
     k : int
@@ -146,15 +148,15 @@ def fora(edges, index, sources, queries, blocks, k, long, short, top, control, o
         while size > 0:
             rounds += 1
             sweeps.lengths(
-                sweeps.PUSH, frontier, size, edges.indptr, edges.one_minus_alpha, degrees, residue, reserve, scores,
-                limits, team, team.memory.sums,
+                sweeps.PUSH, frontier, size, edges.indptr, chances, edges.one_minus_alpha, degrees, residue, reserve,
+                scores, limits, team, team.memory.sums,
             )  # fmt: skip
             phase = teams.team_barrier(team, phase)
             whole = teams.prefix_over_blocks(team, team.memory.pool, team.memory.sums)
             at = teams.counters(team, phase)
             sweeps.sweep(
                 sweeps.PUSH, sweeps.Work(frontier, size, whole),
-                sweeps.Targets(sweeps.LIFTED_ONLY, candidates, upcoming), edges, drawn,
+                sweeps.Targets(sweeps.LIFTED_ONLY, candidates, upcoming), edges, chances, drawn,
                 sweeps.Rows(edges.indptr, index.ends, index.frequencies), slot, threshold, True, team, phase,
             )  # fmt: skip
             phase = teams.team_barrier(team, phase)
@@ -166,8 +168,8 @@ def fora(edges, index, sources, queries, blocks, k, long, short, top, control, o
         phase = teams.team_barrier(team, phase)
         size = control[at + LISTED]
         sweeps.lengths(
-            sweeps.CARRY, frontier, size, index.places, edges.one_minus_alpha, walks, residue, reserve, scores, limits,
-            team, team.memory.sums,
+            sweeps.CARRY, frontier, size, index.places, None, edges.one_minus_alpha, walks, residue, reserve, scores,
+            limits, team, team.memory.sums,
         )  # fmt: skip
         v = rank
         while v < n:
@@ -178,7 +180,8 @@ def fora(edges, index, sources, queries, blocks, k, long, short, top, control, o
         whole = teams.prefix_over_blocks(team, team.memory.pool, team.memory.sums)
         sweeps.sweep(
             sweeps.CARRY, sweeps.Work(frontier, size, whole), sweeps.Targets(sweeps.UNLISTED, candidates, upcoming),
-            edges, drawn, sweeps.Rows(index.places, index.ends, index.frequencies), slot, threshold, True, team, phase,
+            edges, None, drawn, sweeps.Rows(index.places, index.ends, index.frequencies), slot, threshold, True, team,
+            phase,
         )  # fmt: skip
         phase = teams.team_barrier(team, phase)
         # The k best of all vertices.
@@ -210,17 +213,20 @@ def fora(edges, index, sources, queries, blocks, k, long, short, top, control, o
 _i32, _i64, _u32 = numba.int32[::1], numba.int64[::1], numba.uint32[::1]
 _int, _seed = numba.int64, numba.uint64
 
+_EDGES = types.NamedTuple((_i64, _i32, _seed), Edges)
+_ENDS, _COUNTS = (_seed, _seed, _int, _i64, _i32), (_seed, _seed, _int, _i32, _i64, _i64, _i64, _i64)
+_REST = (
+    types.NamedTuple((_u32, _int, _int, _i64, _i32, _u32), ForaIndex), _i64, _int, _int, _int,
+    numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], _i64, numba.int64[:, ::1],
+)  # fmt: skip
+
 KERNELS = {
-    "walk_ends": (walk_ends, (_i64, _i32, _seed, _seed, _int, _i64, _i32)),
-    "walk_counts": (walk_counts, (_i64, _i32, _seed, _seed, _int, _i32, _i64, _i64, _i64, _i64)),
-    "fora": (
-        fora,
-        (
-            types.NamedTuple((_i64, _i32, _seed), Edges),
-            types.NamedTuple((_u32, _int, _int, _i64, _i32, _u32), ForaIndex),
-        )
-        + (_i64, _int, _int, _int)
-        + (numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], _i64, numba.int64[:, ::1]),
-    ),
+    f"{name}{kind}": (one, (*first, chances, *rest))
+    for kind, chances in (("", Absent.kind), ("_weighted", numba.uint64[::1]))
+    for name, one, first, rest in (
+        ("walk_ends", walk_ends, (_i64, _i32), _ENDS),
+        ("walk_counts", walk_counts, (_i64, _i32), _COUNTS),
+        ("fora", fora, (_EDGES,), _REST),
+    )
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
