@@ -1,14 +1,17 @@
-"""Time batches of kPAR queries on a GPU that stop by themselves, and refined ones, in turn.
+"""Time batches of kPAR queries on a GPU that stop by themselves, refined ones, and along weighted edges, in turn.
 
     python benchmarks/kpar_depths.py --rmat 22:75000000 -k 100 --out benchmarks/results/kpar-depths-h200.json
+    python benchmarks/kpar_depths.py --rmat 22:75000000 -k 10,100 --weighted uniform:0:1
 
-The figure is the median of the quotients of neighbours.
+A figure is the median of the quotients of neighbours. With ``--weighted`` the same graph has a second index, whose
+walks follow the weights; both are made twice, and the second time counts.
 """
 
 import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,16 +19,17 @@ from typing import Any
 import cupy
 
 from gpukit.bench.graphs import rmat_graph
-from gpukit.bench.kpar import random_sources
+from gpukit.bench.kpar import on_host, random_sources
 from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
-from gpukit.device.arrays import on_gpu
+from gpukit.device.arrays import on_gpu, synchronise, xp
 from gpukit.files import replacing
+from gpukit.graph.csr import Graph
+from gpukit.graph.probabilities import drawn_stored, parse_weights
 from gpukit.kpar import Params, index_cuda, rank_cuda
 from gpukit.kpar.prepared_cuda import CudaPrepared
 
 SEED = 1
-DEPTHS = {"auto": False, "refined": True}
 
 
 def main() -> int:
@@ -35,6 +39,7 @@ def main() -> int:
     parser.add_argument("-k", default="100", help="lengths of answers, several with commas between them")
     parser.add_argument("--queries", type=int, default=512)
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--weighted", metavar="uniform:LO:HI|trivalency", help="also along edges with such weights")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     with on_gpu(0):
@@ -47,39 +52,79 @@ def main() -> int:
 
 def measured(asked: argparse.Namespace) -> dict[str, Any]:
     """Return the record; prints each run."""
-    graph, params = rmat_graph(*map(int, asked.rmat.split(":")), SEED), Params()
-    order = rank_cuda.rank(graph, params).order
-    ready = CudaPrepared.of(graph, index_cuda.build_index(graph, order, params, seed=SEED))
+    graph = rmat_graph(*map(int, asked.rmat.split(":")), SEED)
+    made, ready = {}, {}
+    ready["auto"], made["auto"] = prepared(graph, Params())
+    ways = {"auto": False, "refined": True}
+    if asked.weighted:
+        scheme, there = parse_weights(asked.weighted, SEED), on_host(graph)
+        words = xp.asarray(drawn_stored(scheme, there.indptr, there.indices))
+        weighted = replace(graph, weights=scheme, probabilities=words)
+        ready["weighted"], made["weighted"] = prepared(weighted, Params(weighted=True))
+        ways |= {"weighted": False, "weighted-refined": True}
+    print(json.dumps(made), flush=True)
     sources, runs = random_sources(graph, asked.queries, SEED), []
     for k in map(int, asked.k.split(",")):
-        each: dict[str, list[float]] = {depth: [] for depth in DEPTHS}
+        each: dict[str, list[float]] = {way: [] for way in ways}
+        certain = {}
         for _ in range(asked.pairs + 1):
-            for depth, refine in DEPTHS.items():
+            for way, refine in ways.items():
                 start = time.perf_counter()
-                found = ready.query(sources, k, refine=refine)
-                each[depth].append(1e3 * (time.perf_counter() - start) / len(sources))
+                found = ready["weighted" if "weighted" in way else "auto"].query(sources, k, refine=refine)
+                each[way].append(1e3 * (time.perf_counter() - start) / len(sources))
+                if refine:
+                    certain[way] = float(found.certain.mean())
         # The first of each makes in-edges, schedules and room.
-        auto, refined = each["auto"][1:], each["refined"][1:]
-        runs.append(
-            {
-                "k": k,
-                "queries": len(sources),
-                "queries_per_s": {"auto": 1e3 / median(auto), "refined": 1e3 / median(refined)},
-                "refined_over_auto": median(b / a for a, b in zip(auto, refined, strict=True)),
-                "certain": float(found.certain.mean()),
-                "each_ms_per_query": each,
+        warm = {way: spent[1:] for way, spent in each.items()}
+        run = {
+            "k": k,
+            "queries": len(sources),
+            "queries_per_s": {way: 1e3 / median(spent) for way, spent in warm.items()},
+            "refined_over_auto": quotient(warm["refined"], warm["auto"]),
+            "certain": certain["refined"],
+            "each_ms_per_query": each,
+        }
+        if asked.weighted:
+            run |= {
+                "weighted_over_auto": quotient(warm["weighted"], warm["auto"]),
+                "weighted_refined_over_refined": quotient(warm["weighted-refined"], warm["refined"]),
+                "weighted_certain": certain["weighted-refined"],
             }
-        )
-        print(json.dumps(runs[-1]), flush=True)
+        runs.append(run)
+        print(json.dumps(run), flush=True)
+    params = Params()
     return {
         "benchmark": "kpar-depths",
         "command": command_line("python benchmarks/kpar_depths.py", sys.argv[1:]),
         "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
         "versions": versions(),
         "graph": {"name": f"rmat-{asked.rmat}", "seed": SEED, "n": graph.n, "m": graph.m},
-        "params": {"epsilon": params.epsilon, "alpha": params.alpha, "seed": SEED},
+        "params": {"epsilon": params.epsilon, "alpha": params.alpha, "seed": SEED, "weighted": asked.weighted},
+        "made": made,
         "runs": runs,
     }
+
+
+def prepared(graph: Graph, params: Params) -> tuple[CudaPrepared, dict[str, float]]:
+    """Return graph and index, ready for queries, and the seconds of rank, index and preparing, the second time."""
+    for _ in range(2):
+        clock = [time.perf_counter()]
+        order = rank_cuda.rank(graph, params).order
+        synchronise(0)
+        clock.append(time.perf_counter())
+        index = index_cuda.build_index(graph, order, params, seed=SEED)
+        synchronise(0)
+        clock.append(time.perf_counter())
+        ready = CudaPrepared.of(graph, index)
+        synchronise(0)
+        clock.append(time.perf_counter())
+    spent = [after - before for before, after in zip(clock, clock[1:], strict=False)]
+    return ready, dict(zip(("rank_s", "index_s", "prepare_s"), spent, strict=True))
+
+
+def quotient(some: list[float], others: list[float]) -> float:
+    """Return the median of the quotients of neighbours."""
+    return median(a / b for a, b in zip(some, others, strict=True))
 
 
 if __name__ == "__main__":
