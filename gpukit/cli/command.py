@@ -19,8 +19,10 @@ from typing import Any, get_args
 import typer
 from typer.models import ArgumentInfo
 
+from gpukit.api.needs import Estimate
 from gpukit.cli import options
 from gpukit.cli.common import Run
+from gpukit.cli.estimate import show_needs
 
 EMPTY = inspect.Parameter.empty
 
@@ -45,7 +47,7 @@ def group(text: str) -> typer.Typer:
 
 
 def with_run(
-    *names: str, writes: str | None = None, **defaults: Any
+    *names: str, writes: str | None = None, estimate: Estimate | None = None, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that makes a command out of ``function(run, …)``.
 
@@ -58,6 +60,8 @@ def with_run(
     writes : str, optional
         The kind of file that the command writes: a kind of artifact, or one of :data:`gpukit.cli.outputs.SIGNS`. A file
         of another kind is replaced with ``--force`` only, which the command then has, too.
+    estimate : callable, optional
+        What the command takes, for ``--estimate``, which it then has; its graph is ``graph_file``.
     defaults
         Further ones, with defaults of the command.
     """
@@ -75,11 +79,16 @@ def with_run(
             parameters.append(_option(name, kind, defaults.get(name, usual)))
         if writes is not None:
             parameters.append(_option("force", options.ForceOption, False))
+        if estimate is not None:
+            parameters.append(_option("estimate", options.EstimateOption, False))
 
         @wraps(function)
         def command(**values: Any) -> None:
             run = Run(**{name: values[name] for name in ("out", *wanted) if name in values})
             run.writes = writes
+            if estimate is not None and values["estimate"]:
+                show_needs(run, estimate, values)
+                return
             given = {
                 name: kind(**{one.name: values[one.name] for one in fields(kind)}) for name, kind in groups.items()
             }

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
+from gpukit.api import needs
 from gpukit.api.diversity import VISITS_PER_ARC, answer, make_undirected, search
 from gpukit.api.diversity_index import make_index, read_index, use_index
 from gpukit.api.parts import part_of
@@ -54,7 +55,7 @@ def _one_gpu(run: Run, command: str) -> None:
 
 
 @app.command("egos")
-@with_run("out", *DEVICE, writes="egonets")
+@with_run("out", *DEVICE, writes="egonets", estimate=needs.egos)
 def egos(
     run: Run,
     graph_file: GraphArgument,
@@ -94,7 +95,7 @@ def egos(
 
 
 @app.command("search")
-@with_run("out", *DEVICE, writes="diversity")
+@with_run("out", *DEVICE, writes="diversity", estimate=needs.egos)
 def search_(
     run: Run,
     graph_file: GraphArgument,
@@ -148,7 +149,7 @@ def search_(
 
 
 @app.command("index")
-@with_run("out", *DEVICE, writes="contexts")
+@with_run("out", *DEVICE, writes="contexts", estimate=needs.egos)
 def index_(
     run: Run, graph_file: GraphArgument, undirected: UndirectedOption = False, compress: CompressOption = False
 ) -> None:
@@ -164,7 +165,7 @@ def index_(
 
 
 @app.command("decompose")
-@with_run("out", *DEVICE, writes="decomposition")
+@with_run("out", *DEVICE, writes="decomposition", estimate=needs.egos)
 def decompose_(
     run: Run,
     graph_file: GraphArgument,

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from gpukit.api import needs
 from gpukit.api.spread import RUNS, cascades, measure
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
@@ -23,7 +24,7 @@ _log = logging.getLogger("gpukit")
 
 
 @app.command("spread")
-@with_run(*DEVICE, "seed", writes="metrics")
+@with_run(*DEVICE, "seed", writes="metrics", estimate=needs.spread)
 def spread(
     run: Run,
     graph_file: GraphArgument,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
+from gpukit.api import needs
 from gpukit.api.seeds import budget_units, check_limits, default_costs, maximise, record_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
@@ -72,7 +73,7 @@ class Limits:
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed", writes="seeds")
+@with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.rr_sets)
 def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Limits, scan: options.ScanShape) -> None:
     """Find k seeds, or seeds within a budget, of large expected spread, and say how good they are."""
     asked = vars(wanted) | {"optimism": optimism_of(wanted.optimism)}

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from gpukit.api import needs
 from gpukit.api.seeds import MEMBERS_PER_SET, in_weights, known_of, record_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
@@ -24,7 +25,7 @@ MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed", "sets")
 """What RR sets that are joined, or judge one another, must have in common, beside the targets."""
 
 
-@with_run("out", *DEVICE, "seed", writes="rrsets")
+@with_run("out", *DEVICE, "seed", writes="rrsets", estimate=needs.rr_sets)
 def sample(
     run: Run,
     graph_file: options.GraphArgument,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
+from gpukit.api import needs
 from gpukit.api.seeds import laps, simulate, use_one_gpu
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
@@ -55,7 +56,7 @@ class Optimisations:
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed", writes="seeds")
+@with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.worlds)
 def run_(
     run: Run,
     graph_file: GraphArgument,
@@ -95,7 +96,7 @@ def run_(
 
 
 @app.command("reach")
-@with_run("out", *DEVICE, "seed", writes="metrics")
+@with_run("out", *DEVICE, "seed", writes="metrics", estimate=needs.worlds)
 def reach(
     run: Run,
     graph_file: GraphArgument,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpukit import settings
+from gpukit.api import needs
 from gpukit.api.pagerank_answers import among_of, answer, asked_device
 from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, check_memory, index_artifact
 from gpukit.api.pagerank_index import index as make_index
@@ -103,7 +104,7 @@ class Method:
 
 
 @app.command("rank")
-@with_run("out", *DEVICE, writes="pagerank")
+@with_run("out", *DEVICE, writes="pagerank", estimate=needs.rank)
 def rank(
     run: Run,
     graph_file: options.GraphArgument,
@@ -134,7 +135,7 @@ def rank(
 
 
 @app.command("index")
-@with_run("out", *DEVICE, "seed", writes="irw")
+@with_run("out", *DEVICE, "seed", writes="irw", estimate=needs.index)
 def index(
     run: Run,
     graph_file: options.GraphArgument,
@@ -208,7 +209,7 @@ def _order(run: Run, device: "Device", params: Any, rank_file: Path | None) -> "
 
 
 @app.command("query")
-@with_run(*DEVICE, "seed", writes="topk")
+@with_run(*DEVICE, "seed", writes="topk", estimate=needs.answers)
 def query(
     run: Run,
     graph_file: options.GraphArgument,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gpukit import settings
+from gpukit.api import needs
 from gpukit.api.everybody import KIND, write_all
 from gpukit.api.parts import part_of
 from gpukit.api.vertices import at_most
@@ -15,7 +16,7 @@ from gpukit.cli.outputs import first_bytes, would_lose
 from gpukit.errors import UsageError
 
 
-@with_run(*DEVICE)
+@with_run(*DEVICE, estimate=needs.answers)
 def everybody(
     run: Run,
     graph_file: GraphArgument,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer.main import get_current_context
 
+from gpukit.api import needs
 from gpukit.api.campaign_run import check_free, check_worlds, record_of, settings_of, simulate, use_device
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run, cut_list
@@ -28,7 +29,7 @@ _log = logging.getLogger("gpukit")
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed", writes="campaign")
+@with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
 def run_(
     run: Run,
     graph_file: GraphArgument,
@@ -62,7 +63,7 @@ def run_(
 
 
 @app.command("start")
-@with_run("out", *DEVICE, "seed", writes="campaign")
+@with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
 def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, groups: GroupsOption = 1) -> None:
     """Begin a real campaign: choose the first batch."""
     wanted = settings_of(vars(asked), False)

@@ -60,6 +60,7 @@ JsonOption = Annotated[bool, option("--json", "Print one JSON object on standard
 VerboseOption = Annotated[int, option("-v --verbose", "More on standard error; -vv for all.", count=True)]
 OutOption = Annotated[Path, option("--out FILE", "The artifact to write.", callback=_is_artifact)]
 ForceOption = Annotated[bool, option("--force", "Write over a file of another kind, too.")]
+EstimateOption = Annotated[bool, option("--estimate", "Say what memory it will take, by sizes alone; run nothing.")]
 CompressOption = Annotated[bool, option("--compress", "Compress the artifact (needs hdf5plugin).")]
 GraphArgument = Annotated[Path, argument("G.h5", "The graph.")]
 MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact to write.", callback=_is_artifact)]
