@@ -107,6 +107,18 @@ def test_answers_among_some_vertices_equal_the_cpu(simulator, random_graph, weig
         gpu.query(sources, 11, among=among)
 
 
+def test_all_steps_along_weighted_edges_run_on_the_device_chosen(simulator, random_graph, weigh):
+    from gpukit.kpar.run import index_on, prepare_on, query_on, rank_on
+
+    graph, among = weigh(random_graph(8, 20, 3)), np.arange(8) % 2 == 0
+    order = rank_on(simulator, graph, WEIGHTED).order
+    index = index_on(simulator, graph, order, WEIGHTED, seed=3)
+    found = query_on(simulator, prepare_on(simulator, graph, index), Sources.single([1, 4]), 3, among=among)
+    expected = build_index(graph, rank(graph, WEIGHTED).order, WEIGHTED, seed=3)
+    assert np.array_equal(index.starts, expected.starts) and not among.all()
+    check_equal(found, query(Prepared.of(graph, expected), Sources.single([1, 4]), 3, among=among))
+
+
 @pytest.fixture
 def coarse(monkeypatch):
     """A few steps from far too large a δ on, so that tests fail, and with every kind of patience."""
