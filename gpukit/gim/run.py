@@ -132,7 +132,7 @@ def maximise(
     with timer.phase("sampling"):
         sentinel = find(problem, another)
     if sentinel is not None:
-        problem, ending = replace(problem, sentinel=sentinel), ends_at(graph.n, [sentinel], sentinel)
+        problem, ending = replace(problem, sentinel=sentinel), ends_at(graph, [sentinel], sentinel)
         selecting = another(0, ending)
 
     with localcontext(CONTEXT):

@@ -15,8 +15,9 @@ import numpy as np
 from gpukit.gim.baselines import degree_by_probability
 from gpukit.gim.problem import Problem
 from gpukit.gim.selection import Choice
+from gpukit.graph.csr import Graph
 from gpukit.worlds.collection import Collection, Query
-from gpukit.worlds.reverse import NEVER, Ending
+from gpukit.worlds.reverse import NEVER, ORDER_BIT, Ending
 
 PILOT_FIRST, SWAP_FIRST, GAINS_FIRST = (3 << 46) + (1 << 45), (3 << 46) + (2 << 43), (3 << 46) + (1 << 43)
 """First sample ids of the sets of the pilot, of the exchange, and of those that say what each seed gains."""
@@ -32,6 +33,9 @@ TRIES = 4
 
 MET = 3, 4
 """A sentinel is to be in three quarters as many of the pilot's sets as there are large ones."""
+
+DEGREES = 4, 16, 64
+"""Where classes of in-degree begin, times the mean degree."""
 
 WORTHWHILE = Decimal("0.001")
 """A sentinel is exchanged if that adds more than so large a share of the spread: sets that end at other vertices cost
@@ -70,7 +74,7 @@ def find(problem: Problem, another: Another) -> int | None:
         return None
     barred = np.zeros(n, np.bool_) if problem.blocked is None else problem.blocked[:n]
     for vertex in degree_by_probability(problem.graph, min(TRIES, problem.k_max), barred).tolist():
-        if MET[1] * _ended(another, ends_at(n, [vertex])) >= MET[0] * large:
+        if MET[1] * _ended(another, ends_at(problem.graph, [vertex])) >= MET[0] * large:
             return vertex
     return None
 
@@ -82,11 +86,20 @@ def _ended(another: Another, ending: Ending) -> int:
     return sets.ended()
 
 
-def ends_at(n: int, vertices: list[int] | np.ndarray, stand: int = -1) -> Ending:
-    """Return the rule by which a set ends at the first of some vertices, and what it is then."""
-    marks = np.zeros(n, np.uint8)
-    marks[vertices] = 1
-    return Ending(marks, 1, stand, n)
+def ends_at(graph: Graph, vertices: list[int] | np.ndarray, stand: int = -1) -> Ending:
+    """Return the rule by which a set ends at the first of some vertices, and what it is then.
+
+    A member with an in-edge from one of them may end its set at once, and costs what its other in-edges do: those of
+    small in-degree come first, and the members without such an edge last.
+    """
+    near = np.unique(np.concatenate([graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in vertices]))
+    assert graph.in_indptr is not None
+    degree = graph.in_indptr[near + 1] - graph.in_indptr[near]
+    order = 1 + len(DEGREES) - np.searchsorted(DEGREES, degree * (graph.n / graph.m))
+    marks = np.zeros(graph.n, np.uint8)
+    marks[near] = order << ORDER_BIT
+    marks[vertices] |= 1
+    return Ending(marks, 1, stand, graph.n)
 
 
 def has_rivals(problem: Problem, choice: Choice) -> bool:
@@ -120,7 +133,7 @@ def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -
         Of these, the one of the largest expected degree first, so that it can be the sentinel of later sets.
     """
     others, n = seeds[1:], problem.graph.n
-    sets = another(SWAP_FIRST, ends_at(n, others))
+    sets = another(SWAP_FIRST, ends_at(problem.graph, others))
     sets.extend(size)
     blocked = np.zeros(n, np.bool_) if problem.blocked is None else problem.blocked.copy()
     blocked[others] = True
@@ -142,6 +155,6 @@ def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -
 
 def gains(problem: Problem, seeds: np.ndarray, another: Another, size: int) -> np.ndarray:
     """Return, as int64 (k,), how many of ``size`` fresh sets each seed newly hits; they end at the first one."""
-    sets = another(GAINS_FIRST, ends_at(problem.graph.n, seeds[:1], int(seeds[0])))
+    sets = another(GAINS_FIRST, ends_at(problem.graph, seeds[:1], int(seeds[0])))
     sets.extend(size)
     return np.diff(sets.coverage(seeds))

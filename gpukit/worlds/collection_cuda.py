@@ -78,7 +78,7 @@ class CudaCollection:
         ending: Ending = NEVER,
     ) -> None:
         self.reverse, self.seed, self.first = reverse, seed, first
-        self.ending, self._marks = ending, Buffer(ending.marks)
+        self.ending, self._marks = ending, Buffer(ending.marks & np.uint8(ending.all_marks))
         self.graph = graph or DeviceGraph(reverse)
         usual = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and len(ending.marks) == 0
         walks = usual and self.graph.link()

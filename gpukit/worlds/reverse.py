@@ -48,6 +48,9 @@ class Samples(namedtuple("Samples", "seed tag root_tag first size kept marks all
     """
 
 
+ORDER_BIT = 5
+
+
 class Ending(NamedTuple):
     """When a set need not be drawn to its end; one round only.
 
@@ -57,9 +60,10 @@ class Ending(NamedTuple):
     Attributes
     ----------
     marks : uint8 array, shape (n,)
-        Of each vertex.
+        Of each vertex: bits of ``all_marks``, and from ``ORDER_BIT`` on how soon such a member is to be expanded where
+        the sampler can choose, the largest first.
     all_marks : int
-        1 to 255.
+        1 to 2**ORDER_BIT - 1.
     stand : int
         The vertex that a set which ended has as its only member; -1: it has none.
     limit : int

@@ -13,7 +13,7 @@ from numba import int64, uint8, uint32, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4, join64, philox4x32
-from gpukit.worlds.ending_cpu import Early, begin, drop, meet, next_group
+from gpukit.worlds.ending_cpu import begin, drop, make_early, meet, next_group
 from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, draw_root, is_kept, live_edges, lt_choice
 from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE
 
@@ -273,18 +273,18 @@ def _next_sets(starts, batch, coming):
     return coming - batch
 
 
-# Afterwards the group has the rows and the first draws of elements head … head + size - 1.
+# Afterwards the group has the rows and the first draws of ``size`` elements.
 @njit
-def _draw(tables, samples, ids, elements, owners, head, size, group):
+def _draw(tables, samples, ids, elements, owners, size, group):
     rows, first, vertex, low_word, high_word = tables.rows, samples.first, group.vertex, group.low, group.high
     starts, lengths, metas = group.starts, group.lengths, group.metas
     for j in range(size):
-        v = int64(elements[head + j])
+        v = int64(elements[j])
         round_tag = samples.tag
         if tables.rounds > 1:
             round_tag += v // tables.n << 8
             v %= tables.n
-        sample_id = first + ids[owners[head + j]]
+        sample_id = first + ids[owners[j]]
         vertex[j] = v
         low_word[j] = uint32(uint64(sample_id) & uint64(0xFFFFFFFF))
         high_word[j] = counter_word(sample_id, round_tag)
@@ -295,7 +295,7 @@ def _draw(tables, samples, ids, elements, owners, head, size, group):
 # Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the children are
 # the live in-edges in the first row of each element. Returns how many they are, and how many elements have more rows.
 @njit
-def _expand(tables, samples, ids, elements, owners, head, size, group, children, more):
+def _expand(tables, samples, ids, elements, owners, size, group, children, more):
     # Arrays have names of their own: one that is looked up in a loop counts its users there.
     rows, accept, thresholds, lt_prefix = tables.rows, tables.accept, tables.thresholds, tables.lt_prefix
     n, rounds, lt_kind, seed, first = tables.n, tables.rounds, tables.lt_kind, samples.seed, samples.first
@@ -316,7 +316,7 @@ def _expand(tables, samples, ids, elements, owners, head, size, group, children,
             else:
                 chosen = lt_choice(
                     lt_kind, int64(length), start, tables.lt_constant, lt_prefix, seed,
-                    samples.tag + (elements[head + j] // n << 8), first + ids[owners[head + j]], int64(vertex[j]), 0,
+                    samples.tag + (elements[j] // n << 8), first + ids[owners[j]], int64(vertex[j]), 0,
                 )  # fmt: skip
                 edge[kids] = start + chosen
                 kids += int64(chosen >= 0)
@@ -325,7 +325,7 @@ def _expand(tables, samples, ids, elements, owners, head, size, group, children,
             if found < 0:
                 found = live_edges(
                     length, metas[j], start, 0, accept, thresholds, seed,
-                    samples.tag + (elements[head + j] // n << 8), first + ids[owners[head + j]], int64(vertex[j]),
+                    samples.tag + (elements[j] // n << 8), first + ids[owners[j]], int64(vertex[j]),
                     (w0[j], w1[j], w2[j], w3[j]), live,
                 )  # fmt: skip
                 for c in range(found):
@@ -336,16 +336,16 @@ def _expand(tables, samples, ids, elements, owners, head, size, group, children,
                 more_item[waiting] = j
                 waiting += 1
         for c in range(before, kids):
-            owner[c] = owners[head + j]
+            owner[c] = owners[j]
         if rounds > 1:
             for c in range(before, kids):
-                shift[c] = elements[head + j] - int64(vertex[j])
+                shift[c] = elements[j] - int64(vertex[j])
     return kids, waiting
 
 
 # The same for the next row of each element that has one.
 @njit
-def _expand_further(tables, samples, ids, elements, owners, head, waiting, base, group, children, more):
+def _expand_further(tables, samples, ids, elements, owners, waiting, base, group, children, more):
     rows, accept, thresholds, vertex = tables.rows, tables.accept, tables.thresholds, group.vertex
     owner, shift, edge, live = children.owner, children.shift, children.edge, children.live
     more_row, more_item = more.row, more.item
@@ -353,8 +353,8 @@ def _expand_further(tables, samples, ids, elements, owners, head, waiting, base,
     for i in range(waiting):
         row, j = more_row[i], more_item[i]
         start = int64(rows[row, 0])
-        round_tag = samples.tag + (elements[head + j] // tables.n << 8)
-        sample_id = samples.first + ids[owners[head + j]]
+        round_tag = samples.tag + (elements[j] // tables.n << 8)
+        sample_id = samples.first + ids[owners[j]]
         draws = draw4(samples.seed, round_tag, sample_id, vertex[j], base)
         found = live_edges(
             rows[row, 1], rows[row, 2], start, base, accept, thresholds,
@@ -362,8 +362,8 @@ def _expand_further(tables, samples, ids, elements, owners, head, waiting, base,
         )  # fmt: skip
         for c in range(found):
             edge[kids] = start + int64(live[c])
-            owner[kids] = owners[head + j]
-            shift[kids] = elements[head + j] - int64(vertex[j])
+            owner[kids] = owners[j]
+            shift[kids] = elements[j] - int64(vertex[j])
             kids += 1
         if rows[row, 3] > 0:
             more_row[remaining] = rows[row, 3]
@@ -375,7 +375,7 @@ def _expand_further(tables, samples, ids, elements, owners, head, waiting, base,
 # Algorithm 3, lines 19 to 21, with the root marked visited. Afterwards the tails that a set did not have are in it and
 # in the queue. Returns the pairs that there are then.
 @njit
-def _follow(tables, samples, children, kids, elements, owners, used, table, early):
+def _follow(tables, samples, children, kids, elements, owners, used, table, link, early):
     indices, child, owner, shift = tables.indices, children.edge, children.owner, children.shift
     for c in range(kids):
         child[c] = int64(indices[child[c]]) + shift[c]
@@ -386,7 +386,7 @@ def _follow(tables, samples, children, kids, elements, owners, used, table, earl
                     elements[used] = child[c]
                     owners[used] = owner[c]
                     used += 1
-                    meet(samples, elements[used - 1], owner[c], early)
+                    meet(samples, elements[used - 1], owner[c], used - 1, link, early)
         return used
     for c in range(kids):
         if _insert(table, uint64(owner[c]) << uint64(32) | uint64(child[c] + 1)):
@@ -449,40 +449,46 @@ def sample(tables, samples, counts, scratch):
     )  # fmt: skip
     ids = starts.ids
     may_end = len(samples.marks) > 0
-    early = Early(np.empty(BATCH, np.uint8), np.empty(BATCH, np.int64), np.zeros(BATCH, np.bool_))
+    early = make_early(BATCH, GROUP)
+    link = np.empty(len(elements) if may_end else 0, np.int32)
     low = sets = coming = 0
     while low < samples.size or coming > 0:
         table[:] = 0
         used, batch, coming, low = _start_sets(
             tables, samples, low, coming, group, children, starts, elements, owners, table
         )
-        head = read = 0
         if may_end:
-            begin(samples, elements, owners, used, early)
-        while read < used:
+            begin(samples, elements, owners, used, link, early)
+        head = 0
+        while True:
             if may_end:
-                size, read = next_group(elements, owners, head, read, used, early.over, GROUP)
+                front, front_owners = early.elements, early.owners
+                size = next_group(elements, owners, link, GROUP, early)
             else:
+                front, front_owners = elements[head:], owners[head:]
                 size = min(GROUP, used - head)
-                read += size
-            _draw(tables, samples, ids, elements, owners, head, size, group)
-            kids, waiting = _expand(tables, samples, ids, elements, owners, head, size, group, children, more)
+                head += size
+            if size == 0:
+                break
+            _draw(tables, samples, ids, front, front_owners, size, group)
+            kids, waiting = _expand(tables, samples, ids, front, front_owners, size, group, children, more)
             base = 0
             while True:
                 if used + kids > len(elements):
                     elements, owners = _grown(elements, used), _grown(owners, used)
+                    if may_end:
+                        link = _grown(link, used)
                 if 2 * (used + kids) > len(table):
                     table = _rehashed(table, used + kids)
-                used = _follow(tables, samples, children, kids, elements, owners, used, table, early)
+                used = _follow(tables, samples, children, kids, elements, owners, used, table, link, early)
                 if waiting == 0:
                     break
                 base += CALLS_PER_ROW
                 kids, waiting = _expand_further(
-                    tables, samples, ids, elements, owners, head, waiting, base, group, children, more
+                    tables, samples, ids, front, front_owners, waiting, base, group, children, more
                 )
-            head += size
         if may_end:
-            used = drop(samples, elements, owners, head, batch, early.over)
+            used = drop(samples, elements, owners, used, batch, early.over)
         while total + used > len(packed):
             packed = _grown(packed, total)
         while sets + batch >= len(offsets):

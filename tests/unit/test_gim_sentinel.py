@@ -17,7 +17,7 @@ from gpukit.gim.problem import validate
 from gpukit.gim.selection import choose
 from gpukit.graph.csr import Weights
 from gpukit.worlds.factory import make_collection
-from gpukit.worlds.reverse import NEVER, prepare
+from gpukit.worlds.reverse import NEVER, ORDER_BIT, prepare
 
 N = 2000
 REPEATS = 60
@@ -59,6 +59,14 @@ OTHERWISE = {
 @pytest.mark.parametrize("params", OTHERWISE.values(), ids=OTHERWISE)
 def test_no_sentinel(dense, params):
     assert sentinel.find(*problem_of(dense, params)) is None
+
+
+def test_members_beside_the_sentinel_are_expanded_first(make_graph):
+    """Those of small in-degree before the others: 4 and 12 where the mean is 1."""
+    edges = [(0, 1), (0, 2), *((v, 1) for v in range(3, 6)), *((v, 2) for v in range(3, 14)), (4, 3)]
+    ending = sentinel.ends_at(make_graph(len(edges), edges, Weights("const", 0.1)), [0], 0)
+    assert {v: mark >> ORDER_BIT for v, mark in enumerate(ending.marks.tolist()) if mark >> ORDER_BIT} == {1: 4, 2: 3}
+    assert np.flatnonzero(ending.marks & ending.all_marks).tolist() == [0]
 
 
 def test_no_sentinel_where_sets_are_small(random_graph):
