@@ -14,10 +14,12 @@ live edges by comparing one 64-bit draw with the cumulative binomial distributio
 
 import numba
 import numpy as np
+from numba import prange
 
 from gpukit.device.compiled import njit
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
+from gpukit.graph.kernels import rows_by_edges
 from gpukit.graph.probabilities import NO_PROBABILITIES, in_probabilities, threshold
 
 MAX_LIVE = 64
@@ -172,78 +174,112 @@ def _row_length_limit(b):
     return 64 if b <= 1 else 8 << b
 
 
-@njit
-def _count_rows(indptr, probabilities):
-    n = len(indptr) - 1
-    extra = np.zeros(n, np.int64)
-    sizes = np.zeros(33, np.int64)
-    for v in range(n):
-        sizes[:] = 0
-        for e in range(indptr[v], indptr[v + 1]):
-            sizes[_probability_class(probabilities[e])] += 1
-        rows = 0
-        for b in range(33):
-            rows += -(-sizes[b] // _row_length_limit(b))
-        extra[v] = max(rows - 1, 0)
+@njit(parallel=True)
+def _count_rows(indptr, probabilities, first_rows):
+    """Return how many rows each vertex has beside its first; worker i owns the vertices from ``first_rows[i]`` on."""
+    extra = np.zeros(len(indptr) - 1, np.int64)
+    for worker in prange(len(first_rows) - 1):
+        sizes = np.zeros(33, np.int64)
+        for v in range(first_rows[worker], first_rows[worker + 1]):
+            sizes[:] = 0
+            for e in range(indptr[v], indptr[v + 1]):
+                sizes[_probability_class(probabilities[e])] += 1
+            rows = 0
+            for b in range(33):
+                rows += -(-sizes[b] // _row_length_limit(b))
+            extra[v] = max(rows - 1, 0)
     return extra
 
 
-@njit
-def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept):
-    n = len(indptr) - 1
-    sizes = np.zeros(34, np.int64)
-    for v in range(n):
-        sizes[:] = 0
-        for e in range(indptr[v], indptr[v + 1]):
-            sizes[_probability_class(probabilities[e]) + 1] += 1
-        for b in range(33):
-            sizes[b + 1] += sizes[b]
-        row = v
-        start = indptr[v]
-        rows[v, 0] = start
-        following = first_extra[v]
-        for b in range(33):
-            length = sizes[b + 1] - sizes[b]
-            limit = _row_length_limit(b)
-            done = 0
-            while done < length:
-                if start + sizes[b] + done > indptr[v]:
-                    rows[row, 3] = following
-                    row = following
-                    following += 1
-                rows[row, 0] = start + sizes[b] + done
-                rows[row, 1] = min(limit, length - done)
-                classes[row] = b
-                done += limit
-        for e in range(indptr[v], indptr[v + 1]):
-            b = _probability_class(probabilities[e])
-            position = start + sizes[b]
-            sizes[b] += 1
-            indices[position] = neighbours[e]
-            accept[position] = probabilities[e]
-    for row in range(len(classes)):
+@njit(parallel=True)
+def _fill_rows(indptr, neighbours, probabilities, first_rows, first_extra, rows, classes, indices, accept):
+    """Write rows, their classes, and in-edges in their order; worker i owns the vertices from ``first_rows[i]`` on."""
+    for worker in prange(len(first_rows) - 1):
+        sizes = np.zeros(34, np.int64)
+        for v in range(first_rows[worker], first_rows[worker + 1]):
+            sizes[:] = 0
+            for e in range(indptr[v], indptr[v + 1]):
+                sizes[_probability_class(probabilities[e]) + 1] += 1
+            for b in range(33):
+                sizes[b + 1] += sizes[b]
+            row = v
+            start = indptr[v]
+            rows[v, 0] = start
+            following = first_extra[v]
+            for b in range(33):
+                length = sizes[b + 1] - sizes[b]
+                limit = _row_length_limit(b)
+                done = 0
+                while done < length:
+                    if start + sizes[b] + done > indptr[v]:
+                        rows[row, 3] = following
+                        row = following
+                        following += 1
+                    rows[row, 0] = start + sizes[b] + done
+                    rows[row, 1] = min(limit, length - done)
+                    classes[row] = b
+                    done += limit
+            for e in range(indptr[v], indptr[v + 1]):
+                b = _probability_class(probabilities[e])
+                position = start + sizes[b]
+                sizes[b] += 1
+                indices[position] = neighbours[e]
+                accept[position] = probabilities[e]
+
+
+@njit(parallel=True)
+def _scale(rows, classes, accept):
+    """Make probabilities of edges those with which an edge is live that the draws of its row chose."""
+    for row in prange(len(classes)):
         b = classes[row]
         if b > 1 and rows[row, 1] > 4:
             for e in range(rows[row, 0], np.int64(rows[row, 0]) + np.int64(rows[row, 1])):
                 accept[e] = ((np.uint64(accept[e]) + np.uint64(1)) << np.uint64(b)) - np.uint64(1)
 
 
+@njit
+def _longest(rows, classes):
+    """Return the length of the longest row of each class."""
+    longest = np.zeros(33, np.int64)
+    for row in range(len(classes)):
+        longest[classes[row]] = max(longest[classes[row]], np.int64(rows[row, 1]))
+    return longest
+
+
+@njit
+def _mark_kinds(rows, classes, first, there):
+    """Say which kinds of rows there are: ``first[class] + length``."""
+    for row in range(len(classes)):
+        there[first[classes[row]] + rows[row, 1]] = True
+
+
+@njit(parallel=True)
+def _set_meta_of_kinds(rows, classes, first, meta):
+    """Give each row the meta word of its kind."""
+    for row in prange(len(classes)):
+        rows[row, 2] = meta[first[classes[row]] + rows[row, 1]]
+
+
 def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarray) -> dict[str, np.ndarray]:
     n = len(indptr) - 1
-    extra = _count_rows(indptr, probabilities)
+    first_rows = rows_by_edges(indptr, numba.get_num_threads())
+    extra = _count_rows(indptr, probabilities, first_rows)
     rows = np.zeros((n + int(extra.sum()), 4), dtype=np.uint32)
     classes = np.zeros(len(rows), dtype=np.uint8)
     indices, accept = np.empty_like(neighbours), np.empty_like(probabilities)
-    _fill_rows(indptr, neighbours, probabilities, n + np.cumsum(extra) - extra, rows, classes, indices, accept)
-    store = TableStore()
-    kinds, inverse = np.unique(classes.astype(np.int64) << 32 | rows[:, 1], return_inverse=True)
-    meta = [
-        OWN
-        if kind >> 32 <= 1 or (kind & 0xFFFFFFFF) <= DIRECT_EDGES
-        else store.binomial(kind & 0xFFFFFFFF, 1, 1 << (kind >> 32))
-        for kind in kinds.tolist()
-    ]
-    rows[:, 2] = np.array(meta, dtype=np.uint32)[inverse]
+    first_extra = n + np.cumsum(extra) - extra
+    _fill_rows(indptr, neighbours, probabilities, first_rows, first_extra, rows, classes, indices, accept)
+    _scale(rows, classes, accept)
+    ends = np.cumsum(_longest(rows, classes) + 1)
+    first = np.concatenate([[0], ends[:-1]])
+    there = np.zeros(ends[-1], np.bool_)
+    _mark_kinds(rows, classes, first, there)
+    store, meta = TableStore(), np.zeros(len(there), np.uint32)
+    for kind in np.flatnonzero(there).tolist():
+        b = int(np.searchsorted(ends, kind, side="right"))
+        length = kind - int(first[b])
+        meta[kind] = OWN if b <= 1 or length <= DIRECT_EDGES else store.binomial(length, 1, 1 << b)
+    _set_meta_of_kinds(rows, classes, first, meta)
     return {"rows": rows, "thresholds": store.array(), "indices": indices, "accept": accept}
 
 
