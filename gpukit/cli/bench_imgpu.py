@@ -16,7 +16,7 @@ def imgpu(
     run: Run,
     graphs: GraphsArgument,
     *,
-    modes: Annotated[str, option("--modes", "Of fixed, fresh; with commas between them.")] = "fixed,fresh",
+    modes: Annotated[str, option("--modes", "Of fixed, fresh; with commas between them; or none.")] = "fixed,fresh",
     k: SeedsTimedOption = None,
     worlds: Annotated[int, option("--worlds", "Live-edge worlds.")] = settings.IMGPU_WORLDS,
     repeat: RepeatOption = 5,
@@ -26,9 +26,11 @@ def imgpu(
 ) -> None:
     """Time greedy choice over Monte-Carlo worlds, warm."""
     run.params = {"k": SEEDS_TIMED if k is None else k, "worlds": worlds}
-    chosen = modes.split(",")
+    chosen = [] if modes == "none" else modes.split(",")
     if not set(chosen) <= {"fixed", "fresh"}:
-        raise UsageError(f"--modes is {modes}; fixed and fresh are allowed, with a comma between them")
+        raise UsageError(f"--modes is {modes}; fixed and fresh, with a comma between them, or none are allowed")
+    if not (chosen or mixgreedy or switches):
+        raise UsageError("--modes is none, and nothing else is to be timed; add --mixgreedy or --switches")
     where = run.use_device()
     import numba
 

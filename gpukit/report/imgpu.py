@@ -116,6 +116,7 @@ def section(parts: Parts) -> dict[str, Any]:
     for graph in dict.fromkeys(row["graph"] for row in runs):
         own = {row["method"]: row for row in of(runs, graph=graph)}
         curve = curve_of(of(spread, graph=graph), SIMULATORS, "name", f"on {graph}")
+        switched = of(parts.tables.get("imgpu-switches", []), graph=graph)
         if "fixed" not in own:
             raise InputError(f"the table of runs has no row of fixed worlds on {graph}")
         graphs.append(
@@ -129,8 +130,10 @@ def section(parts: Parts) -> dict[str, Any]:
                 "reached": {point["k"]: point for point in curve[0]["points"]},
                 "quickest": _quickest([own[method] for method in SIMULATORS if method in own]),
                 "flat": _flat(of(parts.rows("imgpu-levels"), graph=graph)),
-                "switched": _switched(of(parts.rows("imgpu-switches"), graph=graph)),
-                "figures": {view: parts.figure(f"imgpu-{view}/{graph}") for view in VIEWS},
+                "switched": _switched(switched) if switched else "",
+                "figures": {
+                    view: parts.figure(f"imgpu-{view}/{graph}") for view in VIEWS if view != "switches" or switched
+                },
                 **_finding(own["fixed"], curve),
             }
         )

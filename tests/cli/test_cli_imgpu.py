@@ -142,6 +142,11 @@ def test_bench(capsys, folder, monkeypatch):
     assert set(switches["pass_ms"]) == {"none", "K", "R", "U", "KRU"}
     assert main([*words, "--modes", "stale"]) == 2
     assert "--modes is stale" in capsys.readouterr().err
+    assert main([*words, "--modes", "none", "--switches", "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert [one["method"] for one in alone["runs"]] == ["switches"] and "copy_bandwidth" not in alone
+    assert main([*words, "--modes", "none"]) == 2
+    assert "nothing else is to be timed" in capsys.readouterr().err
 
 
 def test_summary_for_people(good, folder):

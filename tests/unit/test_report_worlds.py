@@ -13,6 +13,7 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.report import imgpu, merit
 from gpukit.report.page import write_page
+from gpukit.report.parts import Parts
 from gpukit.report.tables import make_table, read_table, write_table
 from gpukit.worlds.tables import build_tables
 
@@ -105,6 +106,15 @@ def test_tables_of_imgpu_hold_what_the_commands_said(folder, tables):
     assert levels == read(folder, "reach.json")["nodes_per_level"]
     (passes,) = (one["pass_ms"] for one in read(folder, "switches.json")["runs"] if one["method"] == "switches")
     assert {row["optimisation"]: row["time_pass_s"] * 1e3 for row in tables["imgpu-switches"]} == pytest.approx(passes)
+
+
+def test_a_graph_whose_optimisations_were_not_timed_is_shown_without_them(tables, figures):
+    both = imgpu.section(Parts(tables, figures))["graphs"]
+    kept = {kind: rows for kind, rows in tables.items() if kind != "imgpu-switches"}
+    drawn = {name: path for name, path in figures.items() if name != "imgpu-switches/toy"}
+    bare = imgpu.section(Parts(kept, drawn))["graphs"]
+    assert both[0]["switched"] and set(both[0]["figures"]) == set(imgpu.VIEWS)
+    assert not bare[0]["switched"] and set(bare[0]["figures"]) == set(imgpu.VIEWS) - {"switches"}
 
 
 def test_table_of_campaigns_has_a_row_a_world(folder, tables):

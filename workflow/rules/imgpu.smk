@@ -5,6 +5,11 @@ IMGPU_VIEWS = {
     "switches": "imgpu-switches",
 }
 
+# Where both directions of an edge share one probability they share a coin, and a world has no levels to optimise.
+SWITCHED = [
+    name for name in SIMULATED if not (GRAPHS[name]["undirected"] and GRAPHS[name]["weights"].startswith("const:"))
+]
+
 if SIMULATED:
     # What `gpukit imgpu` itself chooses, and the records that say how long it took; other seeds come from rules of gIM.
     chosen_by = [(graph, method) for graph in SIMULATED for method in SIMULATORS]
@@ -15,11 +20,13 @@ if SIMULATED:
     TABLES["imgpu-runs"] = TABLES["imgpu-times"] = {label: f"{path}.json" for label, path in CHOICES.items()}
     TABLES["imgpu-spread"] = by_label("<results>/spread/{}/worlds/{}.h5", chosen_by)
     TABLES["imgpu-levels"] = {graph: f"<results>/imgpu/{graph}/reach.json" for graph in SIMULATED}
-    TABLES["imgpu-switches"] = {graph: f"<results>/imgpu/{graph}/switches.json" for graph in SIMULATED}
+    if SWITCHED:
+        TABLES["imgpu-switches"] = {graph: f"<results>/imgpu/{graph}/switches.json" for graph in SWITCHED}
     FIGURES |= {
         f"imgpu-{view}/{graph}": f"<results>/figures/imgpu-{view}-{graph}.svg"
         for graph in SIMULATED
         for view in IMGPU_VIEWS
+        if view != "switches" or graph in SWITCHED
     }
     ARTIFACTS += [f"{path}.h5" for path in CHOICES.values()]
     ARTIFACTS += [f"<results>/imgpu/{graph}/reach.h5" for graph in SIMULATED]
@@ -197,5 +204,5 @@ rule imgpu_switches:
     message:
         "The optimisations of IMGPU on {wildcards.graph}"
     shell:
-        "python -m gpukit bench imgpu {input.graph:q} --modes fixed -k 1 --switches --worlds {params.worlds} --repeat 1"
+        "python -m gpukit bench imgpu {input.graph:q} --modes none --switches --worlds {params.worlds} --repeat 1"
         " --seed {params.seed} --device {resources.device} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
