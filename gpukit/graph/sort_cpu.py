@@ -88,4 +88,5 @@ def _sort_beside(keys, bits, top, other):
             starts[digit] += 1
         here, there = there, here
     if (top + DIGIT - 1) // DIGIT % 2:
-        keys[:] = other
+        for i in range(len(keys)):  # a slice would have Numba compile what it says of slices that do not fit
+            keys[i] = other[i]
