@@ -178,10 +178,10 @@ def plot_ego(
 @with_run(writes="svg")
 def figures(
     run: Run,
-    table: Annotated[list[str], option("--table KIND=FILE", "A table; repeat it.")],
     out_figures: Annotated[
         list[str], option("--figure NAME=FILE", "A figure to draw, as spread/GRAPH/MODEL; repeat it.")
     ],
+    table: Annotated[list[str] | None, option("--table KIND=FILE", "A table; repeat it.")] = None,
     egos: Annotated[
         list[str] | None, option("--egos GRAPH/MODEL=E.h5", "Ego-networks, for ego/GRAPH/MODEL; repeat it.")
     ] = None,
@@ -194,7 +194,9 @@ def figures(
     from gpukit.report.parts import Parts
 
     draw_figures(
-        Parts(_read(table), dict(_labelled(out_figures))), dict(_labelled(egos or [])), dict(_labelled(answers or []))
+        Parts(_read(table or []), dict(_labelled(out_figures))),
+        dict(_labelled(egos or [])),
+        dict(_labelled(answers or [])),
     )
     run.finish()
 

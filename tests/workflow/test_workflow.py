@@ -206,7 +206,7 @@ def test_what_was_deleted_is_made_again(finished):
     assert {path: path.read_bytes() for path in results.rglob("*.h5")} == before
     said = max((finished / ".snakemake/log").glob("*.log")).read_text()
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", said, flags=re.MULTILINE))
-    assert jobs == {"all": "1", "diversity_egos": "1", "figures": "1", "report_page": "1", "total": "4"}
+    assert jobs == {"all": "1", "diversity_egos": "1", "figures_egos": "1", "report_page": "1", "total": "4"}
 
 
 def test_a_warm_up_that_is_killed_costs_no_report(tmp_path):

@@ -1,6 +1,6 @@
 # Every figure but those of a paper's items, which come with their tables.
-DRAWN = {name: path for name, path in FIGURES.items() if not name.startswith("item/")}
-EGOS = {name.removeprefix("ego/"): name for name in DRAWN if name.startswith("ego/")}
+DRAWN = {name: path for name, path in FIGURES.items() if not name.startswith(("item/", "ego/"))}
+EGOS = {name.removeprefix("ego/"): path for name, path in FIGURES.items() if name.startswith("ego/")}
 DRAWN_FROM = sorted(
     {
         {
@@ -14,7 +14,6 @@ DRAWN_FROM = sorted(
             **{f"merit-{view}": "merit-campaigns" for view in MERIT_VIEWS},
         }[name.partition("/")[0]]
         for name in DRAWN
-        if not name.startswith("ego/")
     }
 )
 
@@ -76,12 +75,10 @@ use rule table as table_artifacts with:
 
 if DRAWN:
 
-    # One process draws them all: to start one takes longer than to draw a figure.
+    # One process draws all of the tables: to start one takes longer than to draw a figure.
     rule figures:
         input:
             tables=[f"<results>/tables/{kind}.tsv" for kind in DRAWN_FROM],
-            egos=[f"<results>/diversity/{place.rpartition('/')[0]}/egos.h5" for place in EGOS],
-            answers=[f"<results>/diversity/{place}.h5" for place in EGOS],
         output:
             figures=[
                 report(path, caption="../report/figure.rst", category="Figures", labels={"figure": name})
@@ -98,15 +95,37 @@ if DRAWN:
             mem_mb=2000,
             runtime="10m",
         params:
-            tables=lambda wildcards, input: [f"--table={one}" for one in labelled(DRAWN_FROM, input.tables)],
-            egos=lambda wildcards, input: [f"--egos={one}" for one in labelled(EGOS, input.egos)],
-            answers=lambda wildcards, input: [f"--answers={one}" for one in labelled(EGOS, input.answers)],
+            made_of=lambda wildcards, input: [f"--table={one}" for one in labelled(DRAWN_FROM, input.tables)],
             figures=lambda wildcards, output: [f"--figure={one}" for one in labelled(DRAWN, output.figures)],
         message:
             "The figures"
         shell:
-            "python -m gpukit report figures {params.tables:q} {params.egos:q} {params.answers:q} {params.figures:q}"
-            " > {log:q} 2>&1"
+            "python -m gpukit report figures {params.made_of:q} {params.figures:q} > {log:q} 2>&1"
+
+    if EGOS:
+
+        # Half of the work, and it need not wait for the last of the tables.
+        use rule figures as figures_egos with:
+            input:
+                egos=[f"<results>/diversity/{place.rpartition('/')[0]}/egos.h5" for place in EGOS],
+                answers=[f"<results>/diversity/{place}.h5" for place in EGOS],
+            output:
+                figures=[
+                    report(path, caption="../report/figure.rst", category="Figures", labels={"figure": f"ego/{place}"})
+                    for place, path in EGOS.items()
+                ],
+            log:
+                "<logs>/report/figures-egos.log",
+            benchmark:
+                "<benchmarks>/report/figures-egos.tsv"
+            params:
+                made_of=lambda wildcards, input: [
+                    *(f"--egos={one}" for one in labelled(EGOS, input.egos)),
+                    *(f"--answers={one}" for one in labelled(EGOS, input.answers)),
+                ],
+                figures=lambda wildcards, output: [f"--figure=ego/{one}" for one in labelled(EGOS, output.figures)],
+            message:
+                "The figures of ego-networks"
 
 
 KEPT = list(
