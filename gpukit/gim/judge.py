@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.gim.problem import Problem
-from gpukit.gim.sentinel import Another
+from gpukit.gim.sentinel import Another, orders
+from gpukit.graph.csr import Graph
 from gpukit.worlds.reverse import NEVER, Ending
 
 FIRST = 3 << 46
@@ -71,7 +72,7 @@ def judge(problem: Problem, candidates: Sequence[Candidate], another: Another, s
         Sets of a part.
     """
     early = problem.sentinel is not None
-    ending = _met_by_all(problem.graph.n, candidates) if early else NEVER
+    ending = _met_by_all(problem.graph, candidates) if early else NEVER
     own = [problem.known.own(one.seeds) for one in candidates]
     prefixes = [np.zeros(len(one.seeds) + 1, np.int64) for one in candidates]
     drawn = ended = 0
@@ -94,12 +95,13 @@ def judge(problem: Problem, candidates: Sequence[Candidate], another: Another, s
     return Verdict(best, total, hits, [float(one) for one in worth], error, gains)
 
 
-def _met_by_all(n: int, candidates: Sequence[Candidate]) -> Ending:
-    """Return the rule by which a set ends that all candidates hit."""
-    marks = np.zeros(n, np.uint8)
+def _met_by_all(graph: Graph, candidates: Sequence[Candidate]) -> Ending:
+    """Return the rule by which a set ends that all candidates hit, most of the time at a seed of all of them."""
+    seeds, times = np.unique(np.concatenate([one.seeds for one in candidates]), return_counts=True)
+    marks = orders(graph, seeds[times == len(candidates)])
     for i, one in enumerate(candidates):
         marks[one.seeds] |= np.uint8(1 << i)
-    return Ending(marks, (1 << len(candidates)) - 1, -1, n)
+    return Ending(marks, (1 << len(candidates)) - 1, -1, graph.n)
 
 
 def standard_error(gamma: Decimal | int, hits: int, sets: int) -> float:

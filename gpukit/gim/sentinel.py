@@ -34,7 +34,7 @@ TRIES = 4
 MET = 3, 4
 """A sentinel is to be in three quarters as many of the pilot's sets as there are large ones."""
 
-DEGREES = 4, 16, 64
+DEGREES = 16, 64
 """Where classes of in-degree begin, times the mean degree."""
 
 WORTHWHILE = Decimal("0.001")
@@ -87,19 +87,25 @@ def _ended(another: Another, ending: Ending) -> int:
 
 
 def ends_at(graph: Graph, vertices: list[int] | np.ndarray, stand: int = -1) -> Ending:
-    """Return the rule by which a set ends at the first of some vertices, and what it is then.
-
-    A member with an in-edge from one of them may end its set at once, and costs what its other in-edges do: those of
-    small in-degree come first, and the members without such an edge last.
-    """
-    near = np.unique(np.concatenate([graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in vertices]))
-    assert graph.in_indptr is not None
-    degree = graph.in_indptr[near + 1] - graph.in_indptr[near]
-    order = 1 + len(DEGREES) - np.searchsorted(DEGREES, degree * (graph.n / graph.m))
-    marks = np.zeros(graph.n, np.uint8)
-    marks[near] = order << ORDER_BIT
+    """Return the rule by which a set ends at the first of some vertices, and what it is then."""
+    marks = orders(graph, vertices)
     marks[vertices] |= 1
     return Ending(marks, 1, stand, graph.n)
+
+
+def orders(graph: Graph, vertices: list[int] | np.ndarray) -> np.ndarray:
+    """Return marks (uint8, n) that say how soon a search that is to meet one of some vertices expands each member.
+
+    A member with an in-edge from one of them may bring it in at once, and costs what its other in-edges do: those of
+    small in-degree come first, and the members without such an edge last.
+    """
+    marks = np.zeros(graph.n, np.uint8)
+    assert graph.in_indptr is not None
+    for v in vertices:
+        near = graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
+        degree = graph.in_indptr[near + 1] - graph.in_indptr[near]
+        marks[near] = 1 + len(DEGREES) - np.searchsorted(DEGREES, degree * (graph.n / graph.m)) << ORDER_BIT
+    return marks
 
 
 def has_rivals(problem: Problem, choice: Choice) -> bool:

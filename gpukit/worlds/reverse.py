@@ -48,7 +48,7 @@ class Samples(namedtuple("Samples", "seed tag root_tag first size kept marks all
     """
 
 
-ORDER_BIT = 5
+ORDER_BIT = 6
 
 
 class Ending(NamedTuple):

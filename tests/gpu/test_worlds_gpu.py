@@ -272,7 +272,7 @@ def test_sets_that_end_early_equal_the_cpu(random_graph, gpu, weights, kept, sta
     reverse = prepare(random_graph(3000, 20_000, 6, weights), "ic", kept=kept)
     marks = np.zeros(3000, np.uint8)
     marks[100:160], marks[150:400], marks[7] = 1, 2, 3
-    marks[::7] |= 5 << ORDER_BIT
+    marks[::7] |= 2 << ORDER_BIT
     ending = Ending(marks, 3, stand, limit)
     cpu, cuda = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
     for size in (50, 5000, 40_000):
