@@ -96,16 +96,20 @@ def lay_out(edges: np.ndarray, circle: np.ndarray) -> np.ndarray:
     distance = math.sqrt(size) * (0.6 + 0.08 * (7 * spot % 5))
     position = distance[:, None] * np.stack((np.cos(turn), np.sin(turn)), axis=1)
     members = [np.flatnonzero(circle == number) for number in np.unique(circle[circle >= 0])]
+    apart = (circle[:, None] >= 0) & (circle[None, :] >= 0) & (circle[:, None] != circle[None, :])
+    push = np.where(apart, 2.0, 1.0)
+    tails, heads = edges[:, 0], edges[:, 1]
+    strength = np.where((circle[tails] == circle[heads]) & (circle[tails] >= 0), 0.12, 0.06)
     for step in range(ROUNDS):
-        gap = position[:, None, :] - position[None, :, :]
-        square = (gap**2).sum(axis=2) + 0.01
-        apart = (circle[:, None] >= 0) & (circle[None, :] >= 0) & (circle[:, None] != circle[None, :])
-        force = (gap * (np.where(apart, 2.0, 1.0) / square)[:, :, None]).sum(axis=1)
-        along = position[edges[:, 1]] - position[edges[:, 0]]
-        together = (circle[edges[:, 0]] == circle[edges[:, 1]]) & (circle[edges[:, 0]] >= 0)
-        pull = along * (np.sqrt((along**2).sum(axis=1)) * np.where(together, 0.12, 0.06))[:, None]
-        np.add.at(force, edges[:, 0], pull)
-        np.add.at(force, edges[:, 1], -pull)
+        force = np.empty_like(position)
+        gaps = [column[:, None] - column[None, :] for column in position.T]
+        share = push / (gaps[0] ** 2 + gaps[1] ** 2 + 0.01)
+        for axis, gap in enumerate(gaps):
+            force[:, axis] = (gap * share).sum(axis=1)
+        along = position[heads] - position[tails]
+        pull = along * (np.sqrt((along**2).sum(axis=1)) * strength)[:, None]
+        np.add.at(force, tails, pull)
+        np.add.at(force, heads, -pull)
         for part in members:
             force[part] += 0.3 * (position[part].mean(axis=0) - position[part])
         force -= 0.12 * position * np.sqrt((position**2).sum(axis=1, keepdims=True)) / max(math.sqrt(size) / 3, 1.0)
