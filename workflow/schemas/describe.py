@@ -166,7 +166,7 @@ class Diversity(Section):
     k: Annotated[int, Field(ge=2, lt=2**31)] = Field(default=4, description="Threshold of the models.")
     t: Positive = Field(default=100, description="Number of vertices to find; no graph may have fewer.")
     check: Annotated[int, Field(ge=0, lt=2**31)] = Field(
-        default=2000, description="Random vertices outside an answer that its check looks into."
+        default=1000, description="Random vertices outside an answer that its check looks into."
     )
 
 
