@@ -294,15 +294,27 @@ def test_a_real_campaign_in_three_rounds(folder: Path, graph: gk.Graph) -> None:
 # --- options ---------------------------------------------------------------------------------------------------------
 
 PAIRS = [
-    ("graph import", gk.read_edges, {"edges", "out", "columns", "compress", "estimate", "json", "verbose", "force"}),
-    ("gim run", gk.influence_maximization, {"out", "json", "verbose", "force", "block", "grid"}),
-    ("imgpu run", gk.simulated_seeds, {"out", "json", "verbose", "force", "combine", "reorder", "unroll", "by_level"}),
-    ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "ids"}),
-    ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "force", "rank", "compress", "sizes"}),
-    ("diversity search", gk.structural_diversity, {"out", "json", "verbose", "force", "part", "balance", "index"}),
-    ("diversity index", gk.DiversityIndex, {"out", "json", "verbose", "force", "compress"}),
-    ("merit run", gk.seed_minimization, {"out", "json", "verbose", "force"}),
-    ("merit start", gk.Campaign, {"out", "json", "verbose", "force"}),
+    (
+        "graph import",
+        gk.read_edges,
+        {"edges", "out", "columns", "compress", "estimate", "json", "verbose", "force"},
+    ),
+    ("gim run", gk.influence_maximization, {"out", "json", "verbose", "force", "estimate", "block", "grid"}),
+    (
+        "imgpu run",
+        gk.simulated_seeds,
+        {"out", "json", "verbose", "force", "estimate", "combine", "reorder", "unroll", "by_level"},
+    ),
+    ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "estimate", "ids"}),
+    ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "force", "estimate", "rank", "compress", "sizes"}),
+    (
+        "diversity search",
+        gk.structural_diversity,
+        {"out", "json", "verbose", "force", "estimate", "part", "balance", "index"},
+    ),
+    ("diversity index", gk.DiversityIndex, {"out", "json", "verbose", "force", "estimate", "compress"}),
+    ("merit run", gk.seed_minimization, {"out", "json", "verbose", "force", "estimate"}),
+    ("merit start", gk.Campaign, {"out", "json", "verbose", "force", "estimate"}),
 ]
 
 
