@@ -12,9 +12,11 @@ A row of at most 4 edges, or with p >= 1/4, is *direct*: one 32-bit draw per edg
 live edges by comparing one 64-bit draw with the cumulative binomial distribution, then that many distinct positions.
 """
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import numba
 import numpy as np
-from numba import prange
 
 from gpukit.device.compiled import njit
 from gpukit.errors import InputError
@@ -163,10 +165,11 @@ def _constant(indptr: np.ndarray, p: float) -> dict[str, np.ndarray]:
 def _probability_class(stored):
     """Return b with 2**-b >= p > 2**-(b+1) for the stored fixed-point p (minus one)."""
     b = 32
-    while stored:
-        stored >>= numba.uint32(1)
-        b -= 1
-    return b
+    for step in (16, 8, 4, 2, 1):
+        if stored >> numba.uint32(step):
+            stored >>= numba.uint32(step)
+            b -= step
+    return b - numba.int64(stored)
 
 
 @njit
@@ -174,63 +177,59 @@ def _row_length_limit(b):
     return 64 if b <= 1 else 8 << b
 
 
-@njit(parallel=True)
-def _count_rows(indptr, probabilities, first_rows):
-    """Return how many rows each vertex has beside its first; worker i owns the vertices from ``first_rows[i]`` on."""
-    extra = np.zeros(len(indptr) - 1, np.int64)
-    for worker in prange(len(first_rows) - 1):
-        sizes = np.zeros(33, np.int64)
-        for v in range(first_rows[worker], first_rows[worker + 1]):
-            sizes[:] = 0
-            for e in range(indptr[v], indptr[v + 1]):
-                sizes[_probability_class(probabilities[e])] += 1
-            rows = 0
-            for b in range(33):
-                rows += -(-sizes[b] // _row_length_limit(b))
-            extra[v] = max(rows - 1, 0)
-    return extra
+@njit
+def _count_rows(indptr, probabilities, extra, low, end):
+    """Count how many rows vertices low … end - 1 have beside their first."""
+    sizes = np.zeros(33, np.int64)
+    for v in range(low, end):
+        sizes[:] = 0
+        for e in range(indptr[v], indptr[v + 1]):
+            sizes[_probability_class(probabilities[e])] += 1
+        rows = 0
+        for b in range(33):
+            rows += -(-sizes[b] // _row_length_limit(b))
+        extra[v] = max(rows - 1, 0)
 
 
-@njit(parallel=True)
-def _fill_rows(indptr, neighbours, probabilities, first_rows, first_extra, rows, classes, indices, accept):
-    """Write rows, their classes, and in-edges in their order; worker i owns the vertices from ``first_rows[i]`` on."""
-    for worker in prange(len(first_rows) - 1):
-        sizes = np.zeros(34, np.int64)
-        for v in range(first_rows[worker], first_rows[worker + 1]):
-            sizes[:] = 0
-            for e in range(indptr[v], indptr[v + 1]):
-                sizes[_probability_class(probabilities[e]) + 1] += 1
-            for b in range(33):
-                sizes[b + 1] += sizes[b]
-            row = v
-            start = indptr[v]
-            rows[v, 0] = start
-            following = first_extra[v]
-            for b in range(33):
-                length = sizes[b + 1] - sizes[b]
-                limit = _row_length_limit(b)
-                done = 0
-                while done < length:
-                    if start + sizes[b] + done > indptr[v]:
-                        rows[row, 3] = following
-                        row = following
-                        following += 1
-                    rows[row, 0] = start + sizes[b] + done
-                    rows[row, 1] = min(limit, length - done)
-                    classes[row] = b
-                    done += limit
-            for e in range(indptr[v], indptr[v + 1]):
-                b = _probability_class(probabilities[e])
-                position = start + sizes[b]
-                sizes[b] += 1
-                indices[position] = neighbours[e]
-                accept[position] = probabilities[e]
+@njit
+def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept, low, end):
+    """Write the rows of vertices low … end - 1, the classes of these, and the in-edges in their order."""
+    sizes = np.zeros(34, np.int64)
+    for v in range(low, end):
+        sizes[:] = 0
+        for e in range(indptr[v], indptr[v + 1]):
+            sizes[_probability_class(probabilities[e]) + 1] += 1
+        for b in range(33):
+            sizes[b + 1] += sizes[b]
+        row = v
+        start = indptr[v]
+        rows[v, 0] = start
+        following = first_extra[v]
+        for b in range(33):
+            length = sizes[b + 1] - sizes[b]
+            limit = _row_length_limit(b)
+            done = 0
+            while done < length:
+                if start + sizes[b] + done > indptr[v]:
+                    rows[row, 3] = following
+                    row = following
+                    following += 1
+                rows[row, 0] = start + sizes[b] + done
+                rows[row, 1] = min(limit, length - done)
+                classes[row] = b
+                done += limit
+        for e in range(indptr[v], indptr[v + 1]):
+            b = _probability_class(probabilities[e])
+            position = start + sizes[b]
+            sizes[b] += 1
+            indices[position] = neighbours[e]
+            accept[position] = probabilities[e]
 
 
-@njit(parallel=True)
-def _scale(rows, classes, accept):
-    """Make probabilities of edges those with which an edge is live that the draws of its row chose."""
-    for row in prange(len(classes)):
+@njit
+def _scale(rows, classes, accept, low, end):
+    """Make probabilities of edges in rows low … those with which an edge is live that the draws of its row chose."""
+    for row in range(low, end):
         b = classes[row]
         if b > 1 and rows[row, 1] > 4:
             for e in range(rows[row, 0], np.int64(rows[row, 0]) + np.int64(rows[row, 1])):
@@ -253,23 +252,30 @@ def _mark_kinds(rows, classes, first, there):
         there[first[classes[row]] + rows[row, 1]] = True
 
 
-@njit(parallel=True)
-def _set_meta_of_kinds(rows, classes, first, meta):
-    """Give each row the meta word of its kind."""
-    for row in prange(len(classes)):
+@njit
+def _set_meta_of_kinds(rows, classes, first, meta, low, end):
+    """Give rows low … end - 1 the meta words of their kinds."""
+    for row in range(low, end):
         rows[row, 2] = meta[first[classes[row]] + rows[row, 1]]
 
 
+def _share(kernel: Callable[..., None], bounds: np.ndarray, *arrays: np.ndarray) -> None:
+    """Have threads do the ranges between ascending bounds; threads of Numba would end a process that was forked."""
+    with ThreadPoolExecutor(len(bounds) - 1) as pool:
+        list(pool.map(lambda low, end: kernel(*arrays, low, end), bounds[:-1], bounds[1:]))
+
+
 def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarray) -> dict[str, np.ndarray]:
-    n = len(indptr) - 1
-    first_rows = rows_by_edges(indptr, numba.get_num_threads())
-    extra = _count_rows(indptr, probabilities, first_rows)
+    n, threads = len(indptr) - 1, numba.get_num_threads()
+    vertices, extra = rows_by_edges(indptr, threads), np.zeros(n, np.int64)
+    _share(_count_rows, vertices, indptr, probabilities, extra)
     rows = np.zeros((n + int(extra.sum()), 4), dtype=np.uint32)
     classes = np.zeros(len(rows), dtype=np.uint8)
     indices, accept = np.empty_like(neighbours), np.empty_like(probabilities)
     first_extra = n + np.cumsum(extra) - extra
-    _fill_rows(indptr, neighbours, probabilities, first_rows, first_extra, rows, classes, indices, accept)
-    _scale(rows, classes, accept)
+    _share(_fill_rows, vertices, indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept)
+    parts = np.arange(threads + 1) * len(rows) // threads
+    _share(_scale, parts, rows, classes, accept)
     ends = np.cumsum(_longest(rows, classes) + 1)
     first = np.concatenate([[0], ends[:-1]])
     there = np.zeros(ends[-1], np.bool_)
@@ -279,7 +285,7 @@ def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarr
         b = int(np.searchsorted(ends, kind, side="right"))
         length = kind - int(first[b])
         meta[kind] = OWN if b <= 1 or length <= DIRECT_EDGES else store.binomial(length, 1, 1 << b)
-    _set_meta_of_kinds(rows, classes, first, meta)
+    _share(_set_meta_of_kinds, parts, rows, classes, first, meta)
     return {"rows": rows, "thresholds": store.array(), "indices": indices, "accept": accept}
 
 
