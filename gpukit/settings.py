@@ -24,6 +24,8 @@ GIM_EPSILON = 0.1
 GIM_OPTIMISM = 0.01
 GIM_MAX_MEMBERS = 2**30
 IMM_MIN_SETS = 200_000
+SENTINEL_MIN_SETS = 4096
+"""Where sets end at a sentinel they are cheap, and a certificate needs so few that chance would choose most seeds."""
 
 # imgpu.Params
 IMGPU_WORLDS = 20_000

@@ -57,7 +57,9 @@ class Wanted:
     ] = settings.GIM_MAX_MEMBERS
     min_sets: Annotated[
         int | None,
-        option("--min-sets N", f"Fewest RR sets to choose from; 0, or {settings.IMM_MIN_SETS} with IMM, if not given."),
+        option(
+            "--min-sets N", f"Fewest RR sets to choose from; if not given, few, but {settings.IMM_MIN_SETS} with IMM."
+        ),
     ] = None
 
 

@@ -15,9 +15,6 @@ from gpukit.worlds.collection import Collection, Progress, extend_both
 LOOSE = Decimal("1.12")
 """The bound on the best coverage over the seeds' own, as a guess."""
 
-SENTINEL_SETS = 4096
-"""Sets of both collections to begin with where they end at a sentinel: cheap, and a certificate needs so few that
-chance would choose the seeds of small gain."""
 
 CLEAR = 100
 """Seeds are chosen without any set if all that sets could tell is less than so small a part of what is known."""
@@ -86,13 +83,10 @@ def opim(
     """
     family, known, gamma = problem.family, problem.known, problem.known.gamma
     with timer.phase("bounds"):
-        fewest = problem.params.fewest
-        if problem.sentinel is not None and problem.params.min_sets is None:
-            fewest = SENTINEL_SETS
-        plan = opim_plan(family, problem.params.epsilon, fewest)
+        plan = opim_plan(family, problem.params.epsilon, problem.fewest)
         least = problem.least_known
     history: list[Step] = []
-    size, hopeful = plan.first, fewest > 0
+    size, hopeful = plan.first, problem.fewest > 0
     while True:
         progress(selecting.size + judging.size, 2 * size)
         with timer.phase("sampling"):

@@ -205,6 +205,13 @@ class Problem:
         return Family(self.graph.n, mass, self.known.gamma, self._least(), ratio, log_sets)
 
     @property
+    def fewest(self) -> int:
+        """RR sets to draw at least where the certificate alone ends a run."""
+        if self.sentinel is not None and self.params.min_sets is None:
+            return settings.SENTINEL_MIN_SETS
+        return self.params.fewest
+
+    @property
     def least_known(self) -> Decimal:
         """Return the least that seeds which may be chosen are known to be worth; under a budget there may be few."""
         if self.known.quiet is None:

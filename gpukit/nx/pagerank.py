@@ -9,6 +9,7 @@ import networkx as nx
 import numba
 import numpy as np
 
+from gpukit.graph.kernels import rows_by_edges
 from gpukit.nx.graph import NodeRows
 
 _EDGES_OF_A_THREAD = 1 << 18
@@ -45,8 +46,7 @@ def pagerank(
     x, p = _shares(G, nstart), _shares(G, personalization, sum_may_be_zero=False)
     to = p if dangling is None else _shares(G, dangling)
     workers = max(1, min(numba.get_num_threads(), len(in_indices) // _EDGES_OF_A_THREAD))
-    starts = np.searchsorted(in_indptr, np.arange(workers + 1) * len(in_indices) // workers)
-    starts[0], starts[-1] = 0, n
+    starts = rows_by_edges(in_indptr, workers)
     with ThreadPoolExecutor(workers) as pool:
         for _ in range(max_iter):
             last, x = x, np.empty(n)

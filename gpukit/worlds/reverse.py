@@ -49,6 +49,7 @@ class Samples(namedtuple("Samples", "seed tag root_tag first size kept marks all
 
 
 ORDER_BIT = 6
+"""Bits of a mark below are marks of members, those from it on an order."""
 
 
 class Ending(NamedTuple):

@@ -97,6 +97,7 @@ def test_needs_are_near_the_peak(good, record, tmp_path, name, command):
         assert found["on_top"] is None and 1 / 1.5 < found["memory_bytes"] / peak < 1.5, found["memory_bytes"] / peak
     else:
         assert found["on_top"] and found["memory_bytes"] < 1.2 * peak, found["memory_bytes"] / peak
+        assert found["parts"]["the graph"] >= 8 * found["edges"], "the edges in both directions, 4 bytes each"
 
 
 def test_needs_grow_with_what_is_asked(good, record, tmp_path):

@@ -69,6 +69,11 @@ def test_members_beside_the_sentinel_are_expanded_first(make_graph):
     assert np.flatnonzero(ending.marks & ending.all_marks).tolist() == [0]
 
 
+def test_the_certificate_alone_begins_with_enough_sets(dense):
+    found, few = (maximise(dense, Params(k=5, optimism=None, min_sets=least)) for least in (None, 0))
+    assert few.rr_sets < 4096 <= found.rr_sets
+
+
 def test_no_sentinel_where_sets_are_small(random_graph):
     graph = random_graph(N, 8000, 1)
     assert sentinel.find(*problem_of(graph, Params(k=5))) is None
