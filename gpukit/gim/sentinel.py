@@ -25,7 +25,7 @@ PILOT_FIRST, SWAP_FIRST, GAINS_FIRST = (3 << 46) + (1 << 45), (3 << 46) + (2 << 
 PILOT_SETS, LARGE_SETS = 64, 4
 """A sentinel is used if so many of the pilot's sets are large."""
 
-LARGE = (256, 4096)
+LARGE = (256, 1024)
 """A set is large if it has more than 1/64 of the vertices; at least and at most so many: shorter ones cost little."""
 
 TRIES = 4
@@ -60,7 +60,7 @@ def find(problem: Problem, another: Another) -> int | None:
 
     Notes
     -----
-    Costs 64 sets of up to 4,096 members, and where many are larger, for each vertex tried the same sets until they
+    Costs 64 sets of up to 1,024 members, and where many are larger, for each vertex tried the same sets until they
     meet it.
     """
     params, n = problem.params, problem.graph.n
