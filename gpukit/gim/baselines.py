@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numba
 import numpy as np
 from numba import int64, uint64
 
@@ -12,6 +13,7 @@ from gpukit.errors import UsageError
 from gpukit.gim.problem import Problem
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
+from gpukit.graph.kernels import in_parts, rows_by_edges
 from gpukit.graph.probabilities import ONE, head_probabilities, threshold
 
 TAKEN = np.iinfo(np.int64).min
@@ -24,6 +26,9 @@ NO_COUNTS = np.zeros(0, np.int64)
 
 FEW, PER_SEED = 4096, 16
 """Vertices that seeds are looked for among at first, and for each seed; few neighbours of hubs are ever seeds."""
+
+MANY = 1 << 20
+"""Edges from which on threads pay."""
 
 LEVELS = 16
 """Bits of a key that a limit is looked for by."""
@@ -380,30 +385,40 @@ def _times(edges, e, head):
     return int64(edges.words[e] if len(edges.words) > 0 else edges.heads[head]) + 1
 
 
-@njit
-def _sums(edges, counts):
+def _sums(edges: _Edges, counts: np.ndarray) -> np.ndarray:
     """Return for each row the sum of what its heads count for, times the probabilities of its edges if there are any.
 
     In units of 2**-32 with probabilities, which has room: a row has no head twice. Without counts it is one each.
     """
-    indptr, indices, words, heads = edges.indptr, edges.indices, edges.words, edges.heads
-    sums = np.zeros(len(indptr) - 1, np.int64)
-    for u in range(len(sums)):
+    sums = np.zeros(len(edges.indptr) - 1, np.int64)
+    parts = rows_by_edges(edges.indptr, numba.get_num_threads() if len(edges.indices) >= MANY else 1)
+    in_parts(_sum_rows, parts, *edges, counts, sums)
+    return sums
+
+
+@njit
+def _sum_rows(indptr, indices, words, heads, counts, sums, low, end):
+    """Write the sums of rows low … end - 1."""
+    for u in range(low, end):
         total = int64(0)
-        if len(counts) == 0:
-            for e in range(indptr[u], indptr[u + 1]):
-                total += _times(edges, e, indices[e])
-        elif len(words) > 0:
-            for e in range(indptr[u], indptr[u + 1]):
-                total += (int64(words[e]) + 1) * counts[indices[e]]
+        if len(words) > 0:
+            if len(counts) == 0:
+                for e in range(indptr[u], indptr[u + 1]):
+                    total += int64(words[e]) + 1
+            else:
+                for e in range(indptr[u], indptr[u + 1]):
+                    total += (int64(words[e]) + 1) * counts[indices[e]]
         elif len(heads) > 0:
-            for e in range(indptr[u], indptr[u + 1]):
-                total += (int64(heads[indices[e]]) + 1) * counts[indices[e]]
+            if len(counts) == 0:
+                for e in range(indptr[u], indptr[u + 1]):
+                    total += int64(heads[indices[e]]) + 1
+            else:
+                for e in range(indptr[u], indptr[u + 1]):
+                    total += (int64(heads[indices[e]]) + 1) * counts[indices[e]]
         else:
             for e in range(indptr[u], indptr[u + 1]):
                 total += counts[indices[e]]
         sums[u] = total
-    return sums
 
 
 @njit

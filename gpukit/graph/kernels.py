@@ -1,5 +1,8 @@
 """Kernels behind :mod:`gpukit.graph.build`; every result is the same for any number of threads."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import numba
 import numpy as np
 from numba import prange
@@ -12,6 +15,12 @@ def rows_by_edges(indptr: np.ndarray, workers: int) -> np.ndarray:
     first_rows = np.searchsorted(indptr, np.arange(workers + 1) * indptr[-1] // workers)
     first_rows[0], first_rows[-1] = 0, len(indptr) - 1
     return first_rows
+
+
+def in_parts(kernel: Callable[..., None], bounds: np.ndarray, *arrays: np.ndarray) -> None:
+    """Have threads do the ranges between ascending bounds; threads of Numba would end a process that was forked."""
+    with ThreadPoolExecutor(len(bounds) - 1) as pool:
+        list(pool.map(lambda low, end: kernel(*arrays, low, end), bounds[:-1], bounds[1:]))
 
 
 def transpose_rows(

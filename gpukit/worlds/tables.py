@@ -12,16 +12,13 @@ A row of at most 4 edges, or with p >= 1/4, is *direct*: one 32-bit draw per edg
 live edges by comparing one 64-bit draw with the cumulative binomial distribution, then that many distinct positions.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import numba
 import numpy as np
 
 from gpukit.device.compiled import njit
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.graph.kernels import rows_by_edges
+from gpukit.graph.kernels import in_parts, rows_by_edges
 from gpukit.graph.probabilities import NO_PROBABILITIES, in_probabilities, threshold
 
 MAX_LIVE = 64
@@ -259,23 +256,17 @@ def _set_meta_of_kinds(rows, classes, first, meta, low, end):
         rows[row, 2] = meta[first[classes[row]] + rows[row, 1]]
 
 
-def _share(kernel: Callable[..., None], bounds: np.ndarray, *arrays: np.ndarray) -> None:
-    """Have threads do the ranges between ascending bounds; threads of Numba would end a process that was forked."""
-    with ThreadPoolExecutor(len(bounds) - 1) as pool:
-        list(pool.map(lambda low, end: kernel(*arrays, low, end), bounds[:-1], bounds[1:]))
-
-
 def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarray) -> dict[str, np.ndarray]:
     n, threads = len(indptr) - 1, numba.get_num_threads()
     vertices, extra = rows_by_edges(indptr, threads), np.zeros(n, np.int64)
-    _share(_count_rows, vertices, indptr, probabilities, extra)
+    in_parts(_count_rows, vertices, indptr, probabilities, extra)
     rows = np.zeros((n + int(extra.sum()), 4), dtype=np.uint32)
     classes = np.zeros(len(rows), dtype=np.uint8)
     indices, accept = np.empty_like(neighbours), np.empty_like(probabilities)
     first_extra = n + np.cumsum(extra) - extra
-    _share(_fill_rows, vertices, indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept)
+    in_parts(_fill_rows, vertices, indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept)
     parts = np.arange(threads + 1) * len(rows) // threads
-    _share(_scale, parts, rows, classes, accept)
+    in_parts(_scale, parts, rows, classes, accept)
     ends = np.cumsum(_longest(rows, classes) + 1)
     first = np.concatenate([[0], ends[:-1]])
     there = np.zeros(ends[-1], np.bool_)
@@ -285,7 +276,7 @@ def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarr
         b = int(np.searchsorted(ends, kind, side="right"))
         length = kind - int(first[b])
         meta[kind] = OWN if b <= 1 or length <= DIRECT_EDGES else store.binomial(length, 1, 1 << b)
-    _share(_set_meta_of_kinds, parts, rows, classes, first, meta)
+    in_parts(_set_meta_of_kinds, parts, rows, classes, first, meta)
     return {"rows": rows, "thresholds": store.array(), "indices": indices, "accept": accept}
 
 
