@@ -16,7 +16,7 @@ from gpukit.worlds import candidates_cuda, room, sample_cuda, samplers_cuda, wal
 from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids, coverage_of, select_from
 from gpukit.worlds.cover_cpu import sort_sets, undivided
 from gpukit.worlds.cover_cuda import Sets
-from gpukit.worlds.graph_cuda import Batch, DeviceGraph, bytes_of, release
+from gpukit.worlds.graph_cuda import SLACK, Batch, DeviceGraph, bytes_of, release
 from gpukit.worlds.host_sets import HostSets, gather
 from gpukit.worlds.reverse import NEVER, Ending, Reverse, Samples
 
@@ -177,12 +177,13 @@ class CudaCollection:
         batch, limit = count, MAX_PAIRS
         while count > 0:
             batch = min(batch, count)
-            expected = int(1.25 * self._mean * batch * self.reverse.rounds) + SPARE_PAIRS
+            expected = int(self.graph.slack * self._mean * batch * self.reverse.rounds) + SPARE_PAIRS
             pairs_max = min(self._room(count), limit)
             if expected > pairs_max and batch > 1:
                 batch = max(1, int(batch * pairs_max / expected))
                 expected = pairs_max
             pairs = pairs_max if self._whole_room else min(expected, pairs_max)
+            before = self._found
             try:
                 done = yield from self._drawing(_part(samples, low, batch), pairs, self._target(count))
             except OutOfMemory:
@@ -200,7 +201,10 @@ class CudaCollection:
                 continue
             if done is None:
                 if expected < pairs_max:
-                    self._mean *= 4
+                    if self.graph.mean is None:
+                        self._mean *= 4
+                    else:
+                        self.graph.slack *= 4
                 elif batch > 1:
                     batch = max(1, batch // 4)
                 elif self._used and self._host is None:
@@ -216,6 +220,9 @@ class CudaCollection:
             if self._host is not None:
                 self._move_to_host(batch)
             self._mean = self.graph.mean = max(1.0, self._found / self.drawn / self.reverse.rounds)
+            # That more was needed may have been for a mean that was too low.
+            sufficed = (pairs - SPARE_PAIRS) / max(1, self._found - before)
+            self.graph.slack = max(SLACK, min(self.graph.slack, sufficed))
 
     def _room(self, count: int) -> int:
         """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""

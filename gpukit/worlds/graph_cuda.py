@@ -23,6 +23,9 @@ SAMPLERS = ("queue", "ranks", "table", "log", "visited", "found")
 ELEMENT_BYTES = 10
 """Working space of selections for an element: counts (4), state (1), position (4), two words for 32 elements."""
 
+SLACK = 1.25
+"""Room for pairs at first, as a multiple of those that are expected; more once blocks had too little for large sets."""
+
 
 class Holder(Protocol):
     """A collection, as its graph sees it."""
@@ -36,7 +39,7 @@ class DeviceGraph:
 
     ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``work`` is working space of samplers,
     ``side_work`` for a collection that is drawn while another one is; ``chooser`` selects from any of them. ``mean`` is
-    how many members a set has, once some were drawn.
+    how many members a set has, once some were drawn, ``slack`` how many times as many pairs there is to be room for.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class DeviceGraph:
         self.collections: WeakSet[Holder] = WeakSet()
         self.budget = 0
         self.mean: float | None = None
+        self.slack = SLACK
 
     def add(self, collection: Holder, memory: int | None) -> None:
         """Take note of a collection; the first one finds the budget, unless it is given."""

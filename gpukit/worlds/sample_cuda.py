@@ -25,15 +25,22 @@ BLOCK, REGISTERS = 128, 64
 STAGE = 4 * BLOCK
 """Live edges a block holds in shared memory between finding and following them."""
 
+ROWS_ALONE = 8
+"""Rows of a vertex that a thread draws by itself; the block draws the others of a hub together, and later."""
+
 OVERFLOW, TICKET, MEMBER_TAIL, VISITED, CONTROL = 0, 1, 2, 3, 4
 """Places in ``control``: a flag, sets started, members packed, members found of sets that may end early; its length."""
 
 OVER = 256
 """The bit of ``met``, above those of marks, that says that a set has ended early."""
 
-USED, STAGED, GOT, FULL, OFFSET, BASE, LEFT = 0, 1, 2, 3, 4, 5, 6
+USED, STAGED, GOT, FULL, OFFSET, BASE, LEFT, LONG, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Places in a block's shared counters: pairs, live edges, the first of a group of sets, whether a table is full; where
-the next set of the block is packed, counted from the base of them all; members that are packed where sets end early."""
+the next set of the block is packed, counted from the base of them all; members that are packed where sets end early;
+pairs whose rows are left, and which thread has the last row of one."""
+
+COUNTERS = 9
+"""How many these are."""
 
 draw_root, is_kept, live_edges, lt_choice = (
     for_kernels(f) for f in (rule.draw_root, rule.is_kept, rule.live_edges, rule.lt_choice)
@@ -52,6 +59,7 @@ class Space(namedtuple("Space", "table queue ranks met")):
         Hash tables of pairs; cleared by the kernel.
     queue : uint64 array, shape (blocks * c,)
         All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is what is left of them.
+        From the end of the block's part backwards, two words each: a pair that has rows left, and the first of these.
     ranks : int32 array, shape (blocks, c)
         Rank of each pair's element in its set.
     met : int32 array, shape (sets,), or (1,) where sets do not end early
@@ -180,10 +188,41 @@ def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
                 shared[FULL] = 1
 
 
-# Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the live in-edges
-# of one pair of the queue are in the stage; those that find no place there are followed at once.
+# Afterwards a thread has a pair, the number of the first row that it is to draw of that, and how many: the first ones
+# of a pair of the queue, or, where that is empty, one of the pair that was put back last, which is gone if these were
+# all or if its set has ended. Rows of a vertex but the first lie end to end.
 @step
-def _expand(tables, samples, space, out, block, stage, live, key, shared):
+def _take(tables, samples, space, block, head, used, shared):
+    key, first, rows = uint64(0), int64(0), int64(0)
+    if head < used:
+        if block.tid < used - head:
+            key, rows = space.queue[block.queue_base + head + block.tid], int64(ROWS_ALONE)
+    else:
+        place = block.queue_base + block.capacity - 2 * shared[LONG]
+        key, begin = space.queue[place], int64(space.queue[place + 1])
+        over = _is_over(samples, space, int64(key >> uint64(32)))
+        if block.tid == 0:
+            shared[LAST] = block.block_size
+        cuda.syncthreads()
+        first = begin + block.tid
+        v = (int64(key & uint64(0xFFFFFFFF)) - 1) % tables.n
+        row = int64(tables.rows[v, 3]) + first - 1
+        if row < len(tables.rows) and tables.rows[row, 3] == 0:
+            cuda.atomic.min(shared, LAST, block.tid)
+        cuda.syncthreads()
+        last = shared[LAST]
+        rows = int64(block.tid <= last and not over)
+        if block.tid == 0:
+            space.queue[place + 1] = uint64(begin + block.block_size)
+            shared[LONG] -= int64(over or last < block.block_size)
+    return key, first, rows
+
+
+# Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the live in-edges
+# in some rows of a pair are in the stage, and those that find no place there are followed; a pair of the queue is put
+# back for the rows that are left.
+@step
+def _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared):
     owner = int64(key >> uint64(32))
     if _is_over(samples, space, owner):
         return
@@ -191,7 +230,8 @@ def _expand(tables, samples, space, out, block, stage, live, key, shared):
     t = 0 if tables.rounds == 1 else element // tables.n
     shift = int64(t) * tables.n
     v = element - shift
-    row, draw, round_tag = v, 0, samples.tag + (t << 8)
+    row = v if first == 0 else int64(tables.rows[v, 3]) + first - 1
+    draw, round_tag = first * CALLS_PER_ROW, samples.tag + (t << 8)
     sample_id = id_of(samples, owner)
     while True:
         start, length = tables.rows[row, 0], tables.rows[row, 1]
@@ -221,9 +261,15 @@ def _expand(tables, samples, space, out, block, stage, live, key, shared):
                 else:
                     _follow(tables, samples, space, out, block, edge, owner, shift, shared)
         row = int64(tables.rows[row, 3])
-        if row == 0:
-            break
         draw += CALLS_PER_ROW
+        rows -= 1
+        if row == 0 or rows == 0:
+            break
+    if first == 0 and row > 0:
+        place = block.capacity - 2 * (cuda.atomic.add(shared, LONG, 1) + 1)
+        if place >= 0:
+            space.queue[block.queue_base + place] = key
+            space.queue[block.queue_base + place + 1] = uint64(ROWS_ALONE)
 
 
 # Afterwards sets of the block that ended early have the size of what is left of them, and the block has counted the
@@ -281,11 +327,13 @@ def sample(tables, samples, group, space, out, control):
     """Draw RR sets and pack them; any grid, 256 threads a block at most.
 
     A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes
-    the live edges to shared memory. Then it owns one live edge: it reads the tail (one 32-byte sector), does one 64-bit
-    compare-and-swap in the block's table and, for a new element, an atomic add on the size of the set, which is the
-    rank of the element in it. When its sets are done, the block takes a place for all their members at once and writes
-    each there: 12 bytes read, 8 written, one atomic add for the occurrence counter. Where sets may end early, a
-    new element costs another byte and, if it is marked, an atomic operation on the set.
+    the live edges to shared memory. Of a hub it draws the first rows; the others wait until the queue is empty, as a
+    set that may end can do so before, and then each thread owns one of them. Then it owns one live edge: it reads the
+    tail (one 32-byte sector), does one 64-bit compare-and-swap in the block's table and, for a new element, an atomic
+    add on the size of the set, which is the rank of the element in it. When its sets are done, the block takes a place
+    for all their members at once and writes each there: 12 bytes read, 8 written, one atomic add for the occurrence
+    counter. Where sets may end early, a new element costs another byte and, if it is marked, an atomic operation on the
+    set.
 
     Parameters
     ----------
@@ -305,7 +353,7 @@ def sample(tables, samples, group, space, out, control):
     slots = len(space.table) // cuda.gridDim.x
     table_base = int64(cuda.blockIdx.x) * slots
     block = Block(tid, block_size, queue_base, capacity, table_base, uint64(slots - 1))
-    shared = cuda.shared.array(8, int64)
+    shared = cuda.shared.array(COUNTERS, int64)
     # A line for each array: the simulator tells shared arrays apart by the line that makes them.
     stage = Stage(
         cuda.shared.array(STAGE, uint32),
@@ -315,13 +363,13 @@ def sample(tables, samples, group, space, out, control):
     live = cuda.local.array(MAX_LIVE, uint32)
     for i in range(tid, slots, block_size):
         space.table[table_base + i] = uint64(0)
-    if tid < 8:
+    if tid < COUNTERS:
         shared[tid] = 0
     cuda.syncthreads()
-    head, used = int64(0), int64(0)
+    head, used, long = int64(0), int64(0), int64(0)
     exhausted, full = False, False
     while True:
-        if not exhausted and used - head < block_size:
+        if not exhausted and long == 0 and used - head < block_size:
             if tid == 0:
                 shared[GOT] = cuda.atomic.add(control, TICKET, group)
             cuda.syncthreads()
@@ -334,14 +382,15 @@ def sample(tables, samples, group, space, out, control):
             shared[USED] = used
             shared[STAGED] = 0
         cuda.syncthreads()
-        if used > capacity or full:
+        if used + 2 * long > capacity or full:
             if tid == 0:
                 control[OVERFLOW] = 1
+            return
+        if exhausted and head == used and long == 0:
             break
-        if exhausted and head == used:
-            break
-        if tid < used - head:
-            _expand(tables, samples, space, out, block, stage, live, space.queue[queue_base + head + tid], shared)
+        key, first, rows = _take(tables, samples, space, block, head, used, shared)
+        if rows > 0:
+            _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared)
         cuda.syncthreads()
         for j in range(tid, min(shared[STAGED], STAGE), block_size):
             edge, owner, shift = int64(stage.edge[j]), int64(stage.owner[j]), int64(stage.shift[j])
@@ -349,10 +398,10 @@ def sample(tables, samples, group, space, out, control):
         cuda.syncthreads()
         head = min(head + block_size, used)
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
-        used, full = shared[USED], shared[FULL] > 0
+        used, long, full = shared[USED], shared[LONG], shared[FULL] > 0
         cuda.syncthreads()
     cuda.syncthreads()
-    _pack(samples, space, out, block, min(used, capacity), control, shared)
+    _pack(samples, space, out, block, used, control, shared)
 
 
 _int, _u64, _u32, _i32, _i64 = types.int64, types.uint64, types.uint32[::1], types.int32[::1], types.int64[::1]

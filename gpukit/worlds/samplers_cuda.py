@@ -10,12 +10,16 @@ from gpukit.worlds.graph_cuda import Batch, multiprocessors, release
 WALK_PLACES = room.PAIR // 8
 """Places in the logs of walks for an expected member."""
 
+SETS, LARGE_SETS, BUSY_PAIRS = 32, 4, 1 << 16
+"""Sets of a block; fewer, but so many at least, where they have so many pairs together."""
+
 
 def skip(batch: Batch) -> None:
     """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
     rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.work
     block = 32 if xp is np else sample_cuda.BLOCK
-    blocks = 2 if xp is np else min(resident_blocks(block, sample_cuda.REGISTERS), max(1, count // 32))
+    busy = max(1, count // SETS, min(count // LARGE_SETS, batch.pairs // BUSY_PAIRS))
+    blocks = 2 if xp is np else min(resident_blocks(block, sample_cuda.REGISTERS), busy)
     least = 4 * block * rounds
     blocks = max(1, min(blocks, batch.pairs // least))
     places = max(batch.pairs // blocks, least)
@@ -25,7 +29,7 @@ def skip(batch: Batch) -> None:
         work["table"] = Buffer(blocks << (2 * places - 1).bit_length(), np.uint64)
     met = Buffer(count if batch.samples.all_marks else 1, np.int32, 0)
     space = sample_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view, met.view)
-    group = max(8, min(2 * block // rounds, count // (8 * blocks)))
+    group = max(1, min(max(8, count // (8 * blocks)), 2 * block // rounds, count // (LARGE_SETS * blocks)))
     launch(sample_cuda.sample, blocks, block, batch.graph.tables, batch.samples, group, space, batch.out, batch.control)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from gpukit.graph.csr import Weights
 from gpukit.worlds.collection import CpuCollection, Query, extend_both
-from gpukit.worlds.reverse import ORDER_BIT, Ending, prepare
+from gpukit.worlds.reverse import NEVER, ORDER_BIT, Ending, prepare
 
 
 @pytest.fixture(autouse=True)
@@ -118,6 +118,31 @@ def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, stand)
             assert found.seeds.tolist() == expected.seeds.tolist() and found.gains.tolist() == expected.gains.tolist()
         assert 0 < sum(not one for one in np.diff(cpu.export()[0])) + (stand >= 0)
     assert stand >= 0 or gpu.ended() > 0
+
+
+@pytest.mark.parametrize("weights", [Weights("const", 0.26), Weights("trivalency", seed=2)], ids=str)
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("marked", [0, 3, 2500])
+def test_rows_of_a_hub_that_a_block_draws_together(simulator, make_graph, monkeypatch, weights, rounds, marked):
+    """43 rows or 18, of which a thread draws some and 32 threads the others; sets that end before or meanwhile."""
+    from gpukit.worlds import sample_cuda
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    monkeypatch.setattr(sample_cuda, "ROWS_ALONE", 8 if weights.p else 1)
+    others = np.arange(2, 2702)
+    edges = [(v, 0) for v in others] + [(v, 1) for v in others[:64]] + [(0, 1), (1, 0)]
+    graph = make_graph(2702, edges, weights)
+    roots = np.where(np.arange(2702) < 2, 1000, 1)
+    reverse = prepare(graph, "ic", rounds=rounds, root_weights=roots)
+    assert len(reverse.rows) - 2702 >= (42 if weights.p else 17)
+    marks = np.zeros(2702, np.uint8)
+    marks[2 : 2 + marked] = 1
+    ending = Ending(marks, 1, -1, 2702) if marked and rounds == 1 else NEVER
+    cpu, gpu = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
+    for one in (cpu, gpu):
+        one.extend(6)
+    check_equal(cpu, gpu)
+    assert gpu.ended() == cpu.ended()
 
 
 @pytest.mark.parametrize(
@@ -250,6 +275,24 @@ def test_candidates_are_numbered_across_blocks(simulator, random_graph):
         assert np.array_equal(getattr(expected, name), getattr(found, name))
 
 
+def test_room_for_sets_that_are_larger_than_was_expected(simulator, random_graph, monkeypatch):
+    """Blocks that had too little get more, and go on with more as long as it is needed."""
+    from gpukit.worlds import collection_cuda
+    from gpukit.worlds.graph_cuda import SLACK
+
+    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 0)
+    cpu, gpu = pair(random_graph(60, 600, 1, Weights("const", 0.3)), "ic", "skip")
+    slacks = []
+    for size, mean in ((8, None), (16, 0.5), (24, None)):
+        if mean is not None:
+            gpu._mean = gpu.graph.mean = mean
+        cpu.extend(size)
+        gpu.extend(size)
+        slacks.append(gpu.graph.slack)
+    check_equal(cpu, gpu)
+    assert slacks[0] == SLACK < slacks[1] and all(SLACK <= slack <= 8 * SLACK for slack in slacks)
+
+
 def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
     from gpukit.worlds.collection_devices import MultiCudaCollection
 
@@ -295,7 +338,7 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
 
     def array(self, shape, dtype):
         made = np.zeros(shape, kernelapi.numpy_support.as_dtype(dtype))
-        return arrays.setdefault(sys._getframe(1).f_lineno, made.view(Counters) if shape == 8 else made)
+        return arrays.setdefault(sys._getframe(1).f_lineno, made.view(Counters) if shape == kernels.COUNTERS else made)
 
     wait = kernel.BlockThread.syncthreads
     monkeypatch.setattr(kernel.BlockThread, "syncthreads", lambda self: (passed.update([self]), wait(self))[1])
