@@ -12,7 +12,7 @@ i · R               choice i with fresh worlds; 0 for all with fixed ones
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -195,6 +195,21 @@ def streamed_greedy(
     return seeds, gains
 
 
+def by_falling_gain(gains: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Give (-gain, vertex) of all vertices but seeds, whose gain is -1; ties by lower id.
+
+    Few of millions of vertices are asked for, so they are sorted when they are, from half the highest gain that is left
+    upwards. Cost: a pass over ``gains`` for each halving, and what sorting so many costs.
+    """
+    high = int(gains.max()) + 1
+    while high > 0:
+        low = high // 2
+        found = np.flatnonzero((gains >= low) & (gains < high))
+        for v in found[np.argsort(-gains[found], kind="stable")]:
+            yield -int(gains[v]), int(v)
+        high = low
+
+
 def lazy_greedy(
     worlds: Worlds,
     gains: np.ndarray,
@@ -229,21 +244,22 @@ def lazy_greedy(
     -------
     seeds : list of int, gains : list of int, evaluations : int
     """
-    order = np.argsort(-gains, kind="stable")
+    upcoming = by_falling_gain(gains)
+    untouched = next(upcoming, None)
     heap: list[tuple[int, int, int]] = []
     seeds: list[int] = []
     chosen_gains: list[int] = []
-    place = evaluations = current = tried = 0
+    evaluations = current = tried = 0
     while len(seeds) < k:
         if tried >= refresh:
             gains = worlds.gains(first, count, seeds)
             gains[seeds] = -1
-            order = np.argsort(-gains, kind="stable")[: len(gains) - len(seeds)]
-            heap, place, tried, current = [], 0, 0, len(seeds)
+            upcoming = by_falling_gain(gains)
+            untouched = next(upcoming, None)
+            heap, tried, current = [], 0, len(seeds)
         stale: list[int] = []
         best: tuple[int, int] | None = None
         while len(stale) < worlds.batch:
-            untouched = (-int(gains[order[place]]), int(order[place])) if place < len(order) else None
             if heap and (untouched is None or heap[0][:2] < untouched):
                 if heap[0][2] == len(seeds):
                     best = heap[0][:2] if not stale else None
@@ -252,11 +268,11 @@ def lazy_greedy(
             elif untouched is None:
                 break
             else:
-                place += 1
                 if current == len(seeds):
                     heapq.heappush(heap, (*untouched, current))
                 else:
                     stale.append(untouched[1])
+                untouched = next(upcoming, None)
         if best is not None:
             heapq.heappop(heap)
             seeds.append(best[1])

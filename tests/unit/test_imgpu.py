@@ -145,6 +145,14 @@ def test_when_gains_are_worked_out_changes_nothing(random_graph, monkeypatch, re
             check_same(expected, maximise(graph, Params(k, 40)))
 
 
+def test_vertices_come_by_falling_gain():
+    gains = np.random.default_rng(1).integers(0, 50, 300) ** 3
+    gains[[7, 40]] = -1
+    order = np.argsort(-gains, kind="stable")[:-2]
+    assert list(run.by_falling_gain(gains)) == [(-gains[v], v) for v in order]
+    assert list(run.by_falling_gain(np.full(3, -1))) == []
+
+
 def test_all_vertices_and_prefixes(random_graph):
     graph = random_graph(40, 100, 1, Weights("const", 0.2))
     every = maximise(graph, Params(40, 50))
