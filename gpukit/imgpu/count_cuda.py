@@ -24,7 +24,7 @@ OVERFLOW, TAKEN, KEPT, WIDEST, CONTROL = range(5)
 
 
 class Kept(NamedTuple):
-    """Where worlds are kept, end to end (:func:`gpukit.imgpu.fixed_cuda.evaluate`); empty where they are not.
+    """Where worlds are kept, end to end (:func:`gpukit.imgpu.fixed_cuda.Slots`); empty where they are not.
 
     Attributes
     ----------

@@ -1,30 +1,39 @@
-"""Searches in worlds that are kept on a GPU: one large graph of (world, vertex) slots, as ``fixed_cpu.py`` has it."""
+"""Searches in worlds that are kept on a GPU: one large graph of (world, vertex) slots, as ``fixed_cpu.py`` has it.
+
+Most searches end after a few slots, beside what the seeds reach: a thread does them alone, so that nobody waits at a
+barrier and hundreds of thousands are under way. A thread leaves a longer one to a block.
+"""
+
+from typing import Any, NamedTuple
 
 from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.compiled import kernel
 
-BLOCK = 32
-"""Threads that search together: what a vertex reaches in one world is little."""
+BLOCK = 64
+"""Threads that search together at least: what a vertex reaches in one world is little."""
+
+ALONE_BLOCK = 128
+"""Threads of a block whose threads search alone."""
+
+BATCH = 32
+"""Vertices to evaluate at a time at most."""
+
+ALONE, LOOKED = 32, 128
+"""Slots that a thread finds alone at most, and arcs that it looks at; blocks do what is longer."""
+
+AT_ONCE = 4
+"""Arcs that a thread reads before it looks at the first."""
 
 ALIVE, GONE = 0, 1
 
 
-@kernel
-def evaluate(vertices, item_start, starts, index, home, row, heads, state, seen, queue, totals):
-    """Add to ``totals[i]`` what vertex ``vertices[i]`` reaches of what is alive, over the slots it has.
+class Slots(NamedTuple):
+    """The worlds that are kept, for searches.
 
-    A block owns an item, one slot of one vertex, and searches breadth-first from it: a thread owns a slot of the
-    frontier, reads its arcs and the state of their heads (4 bytes each), and claims new ones with an atomic on
-    the block's bitmap, which is cleared along the queue afterwards.
-
-    Parameters
+    Attributes
     ----------
-    vertices : int32 array
-        The vertices.
-    item_start : int64 array, shape (len(vertices) + 1,)
-        First item of each.
-    starts, index : int64 (n + 1,) and int32 arrays
+    starts, of_vertex : int64 (n + 1,) and int32 arrays
         The slots of each vertex.
     home : int32 array
         First slot of the world of each slot.
@@ -32,93 +41,190 @@ def evaluate(vertices, item_start, starts, index, home, row, heads, state, seen,
         Out-arcs of each slot.
     state : int32 array
         GONE where seeds reach a slot.
-    seen, queue : uint32 array, shape (blocks, words), zero, and int32 array, shape (blocks, most slots of a world)
-        Working space.
-    totals : int64 array, shape (len(vertices),)
     """
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    queued = cuda.shared.array(1, int32)
-    block = cuda.blockIdx.x
-    which = 0
-    for item in range(block, item_start[len(vertices)], cuda.gridDim.x):
-        while item >= item_start[which + 1]:
-            which += 1
-        s = index[starts[vertices[which]] + item - item_start[which]]
-        if state[s] != ALIVE:
-            continue
-        first = home[s]
-        if tid == 0:
-            queue[block, 0] = s
-            queued[0] = 1
-            seen[block, (s - first) >> 5] = uint32(1) << uint32((s - first) & 31)
-        head = 0
-        while True:
-            cuda.syncthreads()
-            tail = queued[0]
-            cuda.syncthreads()
-            if head == tail:
-                break
-            for j in range(head + tid, tail, block_size):
-                u = queue[block, j]
-                for e in range(row[u], row[u + 1]):
-                    v = heads[e]
-                    if state[v] == ALIVE:
-                        bit = uint32(1) << uint32((v - first) & 31)
-                        if cuda.atomic.or_(seen, (block, (v - first) >> 5), bit) & bit == 0:
-                            queue[block, cuda.atomic.add(queued, 0, int32(1))] = v
-            head = tail
-        for j in range(tid, tail, block_size):
-            seen[block, (queue[block, j] - first) >> 5] = uint32(0)
-        if tid == 0:
-            cuda.atomic.add(totals, which, int64(tail))
-        cuda.syncthreads()
+
+    starts: Any
+    of_vertex: Any
+    home: Any
+    row: Any
+    heads: Any
+    state: Any
+
+
+class Room(NamedTuple):
+    """Working space of searches, a row for each block.
+
+    Attributes
+    ----------
+    seen : uint32 array, shape (blocks, words), zero before and after a search
+        A bit for each slot of a world.
+    queue : int32 array, shape (blocks, most slots of a world)
+        What was found.
+    """
+
+    seen: Any
+    queue: Any
+
+
+@cuda.jit(device=True)
+def _search_alone(slots, s, found):
+    """Write what slot s reaches of what is alive to ``found``, and return how much; ALONE + 1 if that is too much.
+
+    By one thread. It reads AT_ONCE arcs and the states of their heads together; what it has found it knows by looking
+    through the list.
+    """
+    heads_ahead = cuda.local.array(AT_ONCE, int32)
+    states_ahead = cuda.local.array(AT_ONCE, int32)
+    found[0] = s
+    done, listed, looked = 0, 1, int64(0)
+    while done < listed:
+        low, high = slots.row[found[done]], slots.row[found[done] + 1]
+        done += 1
+        looked += high - low
+        if looked > LOOKED:
+            return ALONE + 1
+        while low < high:
+            for i in range(AT_ONCE):
+                heads_ahead[i] = slots.heads[min(low + i, high - 1)]
+            for i in range(AT_ONCE):
+                states_ahead[i] = slots.state[heads_ahead[i]]
+            # The last arc of a slot may come several times: its head is known by then.
+            for i in range(AT_ONCE):
+                if states_ahead[i] == ALIVE:
+                    known = False
+                    for j in range(listed):
+                        known = known | (found[j] == heads_ahead[i])
+                    if not known:
+                        if listed == ALONE:
+                            return ALONE + 1
+                        found[listed] = heads_ahead[i]
+                        listed += 1
+            low += AT_ONCE
+    return listed
 
 
 @kernel
-def choose(v, starts, index, row, heads, state, queue):
-    """Mark as gone what vertex v reaches; a block owns a slot of v, hence a world, and searches breadth-first.
+def evaluate(vertices, item_start, slots, totals, left):
+    """Add to ``totals[i]`` what vertex ``vertices[i]`` reaches of what is alive, where one thread can find it.
 
-    Parameters are those of :func:`evaluate`; ``state`` is changed.
+    A thread owns an item, one slot of one vertex, and searches breadth-first from it (:func:`_search_alone`). Cost:
+    some five dependent reads, and four bytes for each arc and for the state of its head; an atomic of the block for
+    each item, and one of the launch for each vertex and block.
+
+    Parameters
+    ----------
+    vertices : int32 array, at most BATCH
+        The vertices.
+    item_start : int64 array, shape (len(vertices) + 1,)
+        First item of each.
+    slots : Slots
+        The worlds.
+    totals : int64 array, shape (len(vertices) + 1,)
+        Increased; the last is the number of items that are left.
+    left : int64 array, shape (items,)
+        What :func:`evaluate_long` must search from: which vertex << 32 | slot.
     """
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    queued = cuda.shared.array(1, int32)
-    block = cuda.blockIdx.x
-    for i in range(starts[v] + block, starts[v + 1], cuda.gridDim.x):
-        s = index[i]
-        alive = state[s] == ALIVE
+    sums = cuda.shared.array(BATCH, int32)
+    found = cuda.local.array(ALONE, int32)
+    for i in range(cuda.threadIdx.x, BATCH, cuda.blockDim.x):
+        sums[i] = 0
+    cuda.syncthreads()
+    which = 0
+    item = int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
+    while item < item_start[len(vertices)]:
+        while item >= item_start[which + 1]:
+            which += 1
+        s = slots.of_vertex[slots.starts[vertices[which]] + item - item_start[which]]
+        if slots.state[s] == ALIVE:
+            listed = _search_alone(slots, s, found)
+            if listed <= ALONE:
+                cuda.atomic.add(sums, which, int32(listed))
+            else:
+                left[cuda.atomic.add(totals, len(vertices), int64(1))] = int64(which) << 32 | int64(s)
+        item += int64(cuda.gridDim.x) * cuda.blockDim.x
+    cuda.syncthreads()
+    for i in range(cuda.threadIdx.x, len(vertices), cuda.blockDim.x):
+        if sums[i] > 0:
+            cuda.atomic.add(totals, i, int64(sums[i]))
+
+
+@cuda.jit(device=True)
+def _search(slots, room, s, queued):
+    """Put what slot s reaches of what is alive into the block's queue, and return how much; ``queued`` is shared.
+
+    By a whole block, breadth-first. Threads share the arcs of a slot where the frontier has fewer slots than the block
+    has threads: that of a hub is the hub alone. New slots are claimed with an atomic on the block's bitmap, which is
+    cleared along the queue afterwards. All threads leave at one barrier.
+    """
+    tid, block_size, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
+    seen, queue, first = room.seen, room.queue, slots.home[s]
+    if tid == 0:
+        queue[block, 0] = s
+        queued[0] = 1
+        seen[block, (s - first) >> 5] = uint32(1) << uint32((s - first) & 31)
+    head = 0
+    while True:
         cuda.syncthreads()
-        if not alive:
-            continue
-        if tid == 0:
-            queue[block, 0] = s
-            queued[0] = 1
-            state[s] = GONE
-        head = 0
-        while True:
-            cuda.syncthreads()
-            tail = queued[0]
-            cuda.syncthreads()
-            if head == tail:
-                break
-            for j in range(head + tid, tail, block_size):
-                u = queue[block, j]
-                for e in range(row[u], row[u + 1]):
-                    if (
-                        state[heads[e]] == ALIVE
-                        and cuda.atomic.cas(state, heads[e], int32(ALIVE), int32(GONE)) == ALIVE
-                    ):
-                        queue[block, cuda.atomic.add(queued, 0, int32(1))] = heads[e]
-            head = tail
+        tail = queued[0]
+        cuda.syncthreads()
+        if head == tail:
+            break
+        share = max(1, block_size // (tail - head))
+        j = head + tid // share
+        while j < tail:
+            u = queue[block, j]
+            e = slots.row[u] + tid % share
+            while e < slots.row[u + 1]:
+                v = slots.heads[e]
+                if slots.state[v] == ALIVE:
+                    bit = uint32(1) << uint32((v - first) & 31)
+                    if cuda.atomic.or_(seen, (block, (v - first) >> 5), bit) & bit == 0:
+                        queue[block, cuda.atomic.add(queued, 0, int32(1))] = v
+                e += share
+            j += block_size // share
+        head = tail
+    for j in range(tid, tail, block_size):
+        seen[block, (queue[block, j] - first) >> 5] = uint32(0)
+    cuda.syncthreads()
+    return tail
+
+
+@kernel
+def evaluate_long(slots, room, totals, left):
+    """Add to ``totals`` what the items that :func:`evaluate` left reach; a block owns an item at a time.
+
+    Parameters are those of :func:`evaluate`, and ``room`` the working space. Cost: for each step of a search four
+    dependent reads and an atomic, between two barriers.
+    """
+    queued = cuda.shared.array(1, int32)
+    for i in range(cuda.blockIdx.x, totals[len(totals) - 1], cuda.gridDim.x):
+        reached = _search(slots, room, left[i] & int64(0xFFFFFFFF), queued)
+        if cuda.threadIdx.x == 0:
+            cuda.atomic.add(totals, left[i] >> 32, int64(reached))
+
+
+@kernel
+def choose(v, slots, room):
+    """Mark as gone what vertex v reaches; a block owns a slot of v, hence a world, and searches from it.
+
+    Parameters are those of :func:`evaluate_long`; the ``state`` of slots is changed.
+    """
+    queued = cuda.shared.array(1, int32)
+    for i in range(slots.starts[v] + cuda.blockIdx.x, slots.starts[v + 1], cuda.gridDim.x):
+        if slots.state[slots.of_vertex[i]] == ALIVE:
+            reached = _search(slots, room, slots.of_vertex[i], queued)
+            for j in range(cuda.threadIdx.x, reached, cuda.blockDim.x):
+                slots.state[room.queue[cuda.blockIdx.x, j]] = GONE
+        cuda.syncthreads()
 
 
 _i32, _i64, _int = types.int32[::1], types.int64[::1], types.int64
-_queue = types.int32[:, ::1]
+_slots = types.NamedTuple((_i64, _i32, _i32, _i64, _i32, _i32), Slots)
+_room = types.NamedTuple((types.uint32[:, ::1], types.int32[:, ::1]), Room)
 
 KERNELS = {
-    "evaluate": (
-        evaluate,
-        (_i32, _i64, _i64, _i32, _i32, _i64, _i32, _i32, types.uint32[:, ::1], _queue, _i64),
-    ),
-    "choose": (choose, (_int, _i64, _i32, _i64, _i32, _i32, _queue)),
+    "evaluate": (evaluate, (_i32, _i64, _slots, _i64, _i64)),
+    "evaluate_long": (evaluate_long, (_slots, _room, _i64, _i64)),
+    "choose": (choose, (_int, _slots, _room)),
 }
 """Every kernel with the types of the arguments it is launched with."""

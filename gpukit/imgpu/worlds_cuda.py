@@ -11,10 +11,11 @@ from gpukit.device.shape import block_size, shape
 from gpukit.errors import DeviceError
 from gpukit.imgpu import count_cuda, fixed_cuda
 from gpukit.imgpu.count_cuda import KEPT, OVERFLOW, WIDEST, Kept
+from gpukit.imgpu.fixed_cuda import Room, Slots
 from gpukit.imgpu.problem import Progress
 from gpukit.imgpu.reach import Switches
 from gpukit.imgpu.world import Arcs
-from gpukit.imgpu.world_cuda import ROWS, Memory
+from gpukit.imgpu.world_cuda import MAX_THREADS, ROWS, Memory
 from gpukit.worlds.blocks import ArcBlocks
 
 PER_LAUNCH = 1 << 16
@@ -41,8 +42,8 @@ class CudaWorlds:
         Fields of :class:`gpukit.imgpu.reach.Switches`. None of these changes the result.
     """
 
-    batch = 8
-    """Vertices to evaluate at a time."""
+    batch = fixed_cuda.BATCH
+    """Vertices to evaluate at a time: about as many as a choice needs, so that most choices wait for one launch."""
 
     def __init__(
         self,
@@ -64,8 +65,7 @@ class CudaWorlds:
         none = np.empty(0, np.int32)
         self._none = Buffer(none)
         self._nowhere = for_launch(Kept(none, none, np.empty(0, np.int64), none))
-        self._kept: tuple[Buffer, ...] = ()
-        self._state = self._seen = self._queue = self._none
+        self._drop()
 
     def _make_room(self, arcs: int) -> None:
         """Make working space for worlds of so many live arcs."""
@@ -138,7 +138,8 @@ class CudaWorlds:
 
     def _drop(self) -> None:
         """Give up the worlds that are kept."""
-        self._kept, self._state, self._seen, self._queue = (), self._none, self._none, self._none
+        self._slots: Slots | None = None
+        self._room: Room | None = None
 
     def _keep(self, first: int, count: int, progress: Progress | None) -> np.ndarray | None:
         """Do what :meth:`keep` promises where the memory of the budget is there."""
@@ -176,29 +177,38 @@ class CudaWorlds:
         starts = xp.zeros(self.ready.n + 1, np.int64)
         xp.cumsum(xp.bincount(vertices[:used], minlength=self.ready.n), out=starts[1:])
         row = xp.append(rows[:used], np.int64(placed))
-        self._kept = tuple(Buffer(array) for array in (starts, index, homes[:used], row, heads[:placed]))
+        state = xp.zeros(max(used, 1), np.int32)
+        self._slots = for_launch(Slots(starts, index, homes[:used], row, heads[:placed], state))
         self._starts = on_host(starts)
-        self._state = Buffer(max(used, 1), np.int32, 0)
-        blocks, _ = shape(fixed_cuda.evaluate, memory // (5 * widest), fixed_cuda.BLOCK)
-        self._seen = Buffer((blocks, (widest + 31) // 32), np.uint32, 0)
-        self._queue = Buffer((blocks, widest), np.int32)
+        self._searching, _ = shape(fixed_cuda.evaluate_long, memory // (5 * widest), fixed_cuda.BLOCK)
+        seen = Buffer((self._searching, (widest + 31) // 32), np.uint32, 0)
+        self._room = for_launch(Room(seen, Buffer((self._searching, widest), np.int32)))
+
+    def _search_shape(self, searches: int) -> tuple[int, int]:
+        """Return blocks for so many searches, and threads of each: wider ones where few worlds are searched."""
+        least = width = block_size(fixed_cuda.BLOCK)
+        while width < MAX_THREADS and 2 * width * searches <= least * self._searching:
+            width *= 2
+        return min(self._searching, max(1, searches)), width
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:
         """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
         sizes = np.array([self._starts[v + 1] - self._starts[v] for v in vertices])
         items = np.concatenate([[0], np.cumsum(sizes)])
-        totals = Buffer(len(vertices), np.int64, 0)
-        buffers = (Buffer(np.array(vertices, np.int32)), Buffer(items), *self._kept, self._state, self._seen)
-        views = for_launch((*buffers, self._queue, totals))
-        launch(fixed_cuda.evaluate, min(len(self._queue), max(1, int(items[-1]))), fixed_cuda.BLOCK, *views)
-        return (totals.host() + (self._worlds - sizes)).tolist()
+        count = int(items[-1])
+        totals, left = Buffer(len(vertices) + 1, np.int64, 0), Buffer(max(count, 1), np.int64)
+        alone = block_size(fixed_cuda.ALONE_BLOCK)
+        launch(
+            fixed_cuda.evaluate, max(1, -(-count // alone)), alone,
+            Buffer(np.array(vertices, np.int32)).view, Buffer(items).view, self._slots, totals.view, left.view,
+        )  # fmt: skip
+        launch(fixed_cuda.evaluate_long, *self._search_shape(count), self._slots, self._room, totals.view, left.view)
+        return (totals.host()[:-1] + (self._worlds - sizes)).tolist()
 
     def choose(self, vertex: int) -> None:
         """Make a vertex a seed in the worlds that are kept."""
-        starts, index, _, row, heads = self._kept
-        blocks = min(len(self._queue), max(1, int(self._starts[vertex + 1] - self._starts[vertex])))
-        views = for_launch((starts, index, row, heads, self._state, self._queue))
-        launch(fixed_cuda.choose, blocks, fixed_cuda.BLOCK, vertex, *views)
+        searches = int(self._starts[vertex + 1] - self._starts[vertex])
+        launch(fixed_cuda.choose, *self._search_shape(searches), vertex, self._slots, self._room)
 
 
 def _threads(mean: float) -> int:

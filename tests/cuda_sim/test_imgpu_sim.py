@@ -130,9 +130,27 @@ def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
     worlds._make_room(90)
     cap, space = worlds.cap, worlds._work.array.nbytes + worlds._slot_of.array.nbytes
     assert np.array_equal(worlds.keep(0, 4), CpuWorlds(ready, 9).gains(0, 4, []))
-    assert worlds.cap == cap and len(worlds._kept[-1]) > 64
+    assert worlds.cap == cap and len(worlds._slots.heads) > 64
     worlds.memory = space + 80 * KEPT_SLOT + 70 * KEPT_ARC
     assert worlds.keep(0, 4) is None
+
+
+@pytest.mark.parametrize(("alone", "looked", "block"), [(32, 128, 2), (2, 128, 5), (32, 2, 8)])
+def test_searches_by_threads_and_by_blocks(simulator, random_graph, monkeypatch, alone, looked, block):
+    """Short searches, those that find too much for a thread, and those with too many arcs: the same gains."""
+    from gpukit.imgpu import fixed_cuda
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
+
+    for name, value in (("ALONE", alone), ("LOOKED", looked), ("BLOCK", block), ("ALONE_BLOCK", 3)):
+        monkeypatch.setattr(fixed_cuda, name, value)
+    ready = prepare_blocks(random_graph(14, 50, 5, Weights("const", 0.3)))
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9)
+    assert np.array_equal(cpu.keep(0, 3), gpu.keep(0, 3))
+    for seed in (6, 2):
+        cpu.choose(seed)
+        gpu.choose(seed)
+        others = [v for v in range(14) if v not in (6, 2)]
+        assert cpu.evaluate(others) == gpu.evaluate(others)
 
 
 def test_memory_that_somebody_else_takes(simulator, random_graph, monkeypatch):
