@@ -3,27 +3,55 @@
 from numba import cuda, int32, int64
 
 from gpukit.imgpu import world_cuda as world
-from gpukit.imgpu.world_cuda import COMP, GONE, HEAD, LEVEL, MARK, ORDER, OUT, PLACED, SUM, TAIL, WEIGHT, at
+from gpukit.imgpu.world_cuda import (
+    COMP,
+    GONE,
+    HEAD,
+    LEFT_HEAD,
+    LEFT_TAIL,
+    LEVEL,
+    MARK,
+    ORDER,
+    OUT,
+    PLACED,
+    SUM,
+    TAIL,
+    WEIGHT,
+    at,
+)
 
 
 @cuda.jit(device=True)
 def _order_by_level(space, count, slots):
-    """Order what stands for itself and is not gone by level, from the sinks; return (levels, how many were placed).
+    """Order what stands for itself and is not gone by level, from the sinks.
 
-    A level is the longest distance to a sink. Slots on cycles, and what reaches them, get no level (-1).
+    A level is the longest distance to a sink. Slots on cycles, and what reaches them, get no level (-1). A thread drops
+    its arcs into what has a level: those that are left, all between slots without one, lie in LEFT_TAIL and LEFT_HEAD,
+    each thread's in the places that are its own, from ``tid`` on, ``block_size`` apart.
+
+    Returns
+    -------
+    levels, placed : int
+    left : int
+        One more than the last place of this thread's arcs that are left, at most.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     work, counters, tail, head = space.work, space.counters, at(space, TAIL), at(space, HEAD)
     out, level, order, start = at(space, OUT), at(space, LEVEL), at(space, ORDER), at(space, world.LEVEL_START)
+    left_tail, left_head = at(space, LEFT_TAIL), at(space, LEFT_HEAD)
     for s in range(tid, slots, block_size):
         work[out + s] = 0
         work[level + s] = -1
     if tid == 0:
         counters[PLACED] = 0
     cuda.syncthreads()
+    left = int64(tid)
     for e in range(tid, count, block_size):
-        if work[tail + e] >= 0:
-            cuda.atomic.add(work, out + work[tail + e], int32(1))
+        a = work[tail + e]
+        if a >= 0:
+            cuda.atomic.add(work, out + a, int32(1))
+            work[left_tail + left], work[left_head + left] = a, work[head + e]
+            left += block_size
     cuda.syncthreads()
     for s in range(tid, slots, block_size):
         if work[out + s] == 0 and work[at(space, GONE) + s] == 0 and work[at(space, COMP) + s] == s:
@@ -39,39 +67,43 @@ def _order_by_level(space, count, slots):
         if end == begin:
             break
         # Who loses its last child of no level lies one level up.
-        for e in range(tid, count, block_size):
-            a = work[tail + e]
-            if a >= 0 and work[level + work[head + e]] == depth:
+        still = int64(tid)
+        for e in range(tid, left, block_size):
+            a, b = work[left_tail + e], work[left_head + e]
+            if work[level + b] == depth:
                 if cuda.atomic.add(work, out + a, int32(-1)) == 1:
                     work[level + a] = depth + 1
                     work[order + cuda.atomic.add(counters, PLACED, int32(1))] = a
+            else:
+                work[left_tail + still], work[left_head + still] = a, b
+                still += block_size
+        left = still
         begin = end
         depth += 1
-    return depth, int64(begin)
+    return depth, int64(begin), left
 
 
 @cuda.jit(device=True)
-def _find_cycles(space, count, slots):
+def _find_cycles(space, left, slots):
     """Give the slots without a level their strongly connected components: forward-backward search with trimming.
 
-    Sinks were trimmed by :func:`_order_by_level`; here first sources. Then every slot left is a pivot at once: forward,
-    each gets the highest pivot that reaches it; backward from each pivot that kept its own, within its colour, lies its
-    component; what is left starts again. Source: Barnat, Bauch, Brim, Ceska, "Computing strongly connected components
-    in parallel on CUDA", IPDPS 2011 (the paper's reference 1), forward-backward and colouring. It is one function
-    because trimming, taken out, compiles to other code.
+    Sinks were trimmed by :func:`_order_by_level`, which left this thread the arcs below ``left``; here first sources,
+    and their arcs are dropped. Then every slot left is a pivot at once: forward, each gets the highest pivot that
+    reaches it; backward from each pivot that kept its own, within its colour, lies its component; what is left starts
+    left. Source: Barnat, Bauch, Brim, Ceska, "Computing strongly connected components in parallel on CUDA", IPDPS
+    2011 (the paper's reference 1), forward-backward and colouring. It is one function because trimming, taken out,
+    compiles to other code.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, tail, head, comp = space.work, at(space, TAIL), at(space, HEAD), at(space, COMP)
+    work, tail, head, comp = space.work, at(space, LEFT_TAIL), at(space, LEFT_HEAD), at(space, COMP)
     mark, colour, into, hit = at(space, MARK), at(space, world.QUEUE), at(space, world.PARENT), at(space, world.SIZE)
     # Trimming: MARK is 0 for what may lie on a cycle; INTO counts the arcs into it from other such slots.
     for s in range(tid, slots, block_size):
         work[mark + s] = 0 if work[at(space, LEVEL) + s] < 0 and work[at(space, GONE) + s] == 0 else -1
         work[into + s] = 0
     cuda.syncthreads()
-    for e in range(tid, count, block_size):
-        a, b = work[tail + e], work[head + e]
-        if a >= 0 and work[mark + a] == 0 and work[mark + b] == 0:
-            cuda.atomic.add(work, into + b, int32(1))
+    for e in range(tid, left, block_size):
+        cuda.atomic.add(work, into + work[head + e], int32(1))
     cuda.syncthreads()
     for s in range(tid, slots, block_size):
         if work[mark + s] == 0 and work[into + s] == 0:
@@ -80,12 +112,17 @@ def _find_cycles(space, count, slots):
     turn = 1
     while True:
         changed = 0
-        for e in range(tid, count, block_size):
+        still = int64(tid)
+        for e in range(tid, left, block_size):
             a, b = work[tail + e], work[head + e]
-            if a >= 0 and work[mark + a] == turn and work[mark + b] == 0:
+            if work[mark + a] == turn:
                 if cuda.atomic.add(work, into + b, int32(-1)) == 1:
                     work[mark + b] = turn + 1
                     changed = 1
+            else:
+                work[tail + still], work[head + still] = a, b
+                still += block_size
+        left = still
         turn += 1
         if cuda.syncthreads_or(changed) == 0:
             break
@@ -96,9 +133,9 @@ def _find_cycles(space, count, slots):
         cuda.syncthreads()
         while True:
             changed = 0
-            for e in range(tid, count, block_size):
+            for e in range(tid, left, block_size):
                 a, b = work[tail + e], work[head + e]
-                if a >= 0 and work[mark + a] == 0 and work[mark + b] == 0 and work[colour + a] > work[colour + b]:
+                if work[mark + a] == 0 and work[mark + b] == 0 and work[colour + a] > work[colour + b]:
                     cuda.atomic.max(work, colour + b, work[colour + a])
                     changed = 1
             if cuda.syncthreads_or(changed) == 0:
@@ -109,23 +146,23 @@ def _find_cycles(space, count, slots):
         cuda.syncthreads()
         while True:
             changed = 0
-            for e in range(tid, count, block_size):
+            for e in range(tid, left, block_size):
                 a, b = work[tail + e], work[head + e]
-                if a >= 0 and work[mark + a] == 0 and work[mark + b] == 0 and work[colour + a] == work[colour + b]:
+                if work[mark + a] == 0 and work[mark + b] == 0 and work[colour + a] == work[colour + b]:
                     if work[hit + b] == 1 and work[hit + a] == 0:
                         work[hit + a] = 1
                         changed = 1
             if cuda.syncthreads_or(changed) == 0:
                 break
-        left = 0
+        again = 0
         for s in range(tid, slots, block_size):
             if work[mark + s] == 0:
                 if work[hit + s] == 1:
                     work[comp + s] = work[colour + s]
                     work[mark + s] = -1
                 else:
-                    left = 1
-        if cuda.syncthreads_or(left) == 0:
+                    again = 1
+        if cuda.syncthreads_or(again) == 0:
             break
 
 
@@ -153,9 +190,9 @@ def condense(space, count, slots):
             work[tail + e] = -1
     cuda.syncthreads()
     # Most worlds of few arcs have no cycle: then all are placed by level at once.
-    levels, placed = _order_by_level(space, count, slots)
+    levels, placed, left = _order_by_level(space, count, slots)
     if placed < space.counters[SUM]:
-        _find_cycles(space, count, slots)
+        _find_cycles(space, left, slots)
         for s in range(tid, slots, block_size):
             work[weight + s] = 0
         cuda.syncthreads()
@@ -168,5 +205,5 @@ def condense(space, count, slots):
                 work[tail + e] = a if a != b else -1
                 work[head + e] = b
         cuda.syncthreads()
-        levels, placed = _order_by_level(space, count, slots)
+        levels, placed, _ = _order_by_level(space, count, slots)
     return levels, placed

@@ -205,6 +205,37 @@ def _reorder(space, levels, counts):
 
 
 @cuda.jit(device=True)
+def _mark_from(space, heavy, levels, below, above):
+    """Mark what a component reaches, and what reaches it: level by level away from it, a thread per component.
+
+    The whole block reads the children of the first, which may be thousands. Cost: every child of what is marked below
+    is read once, and of what lies above, up to a marked one.
+    """
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    work, order, start = space.work, at(space, ORDER), at(space, world.LEVEL_START)
+    row, child = at(space, ROW), at(space, world.CHILD)
+    level = work[at(space, LEVEL) + heavy]
+    for e in range(work[row + heavy] + tid, work[row + heavy + 1], block_size):
+        work[below + work[child + e]] = 1
+    cuda.syncthreads()
+    for lower in range(level - 1, 0, -1):
+        for i in range(work[start + lower] + tid, work[start + lower + 1], block_size):
+            c = work[order + i]
+            if work[below + c]:
+                for e in range(work[row + c], work[row + c + 1]):
+                    work[below + work[child + e]] = 1
+        cuda.syncthreads()
+    for higher in range(level + 1, levels):
+        for i in range(work[start + higher] + tid, work[start + higher + 1], block_size):
+            c = work[order + i]
+            for e in range(work[row + c], work[row + c + 1]):
+                if work[above + work[child + e]]:
+                    work[above + c] = 1
+                    break
+        cuda.syncthreads()
+
+
+@cuda.jit(device=True)
 def reach_all(space, how, count, slots, levels, partial, heaviest):
     """Fill REACH for every component that is not gone; see :func:`gpukit.imgpu.reach_cpu.reach_all`."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -243,8 +274,7 @@ def reach_all(space, how, count, slots, levels, partial, heaviest):
         if tid == 0:
             counters[SUM] = 0
         cuda.syncthreads()
-        world.flood(work, tail, head, count, below, gone)
-        world.flood(work, head, tail, count, above, gone)
+        _mark_from(space, heavy, levels, below, above)
         for s in range(tid, slots, block_size):
             work[side + s] = (2 if work[below + s] else 0) | (1 if work[above + s] else 0)
             weight_below += work[weight + s] if work[below + s] else 0

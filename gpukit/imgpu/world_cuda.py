@@ -1,8 +1,9 @@
 """One live-edge world by one block of a GPU: its arcs, its vertices by local number, what seeds reach.
 
 Device functions of the kernels in ``count_cuda.py``; all threads of a block call them together. A block keeps a world
-in its own part of one array, ``work``: rows of ``cap`` 32-bit words, named below. It holds arcs as a list and floods
-along them in passes, so that nothing depends on how many arcs a vertex has, and passes are few: worlds are shallow.
+in its own part of one array, ``work``: rows of ``cap`` 32-bit words, named below. It holds arcs as a list and works
+along them in passes, so that little depends on how many arcs a vertex has. Passes are few, since worlds are shallow,
+and where each ends with arcs that no later one needs, a thread leaves these out.
 """
 
 from typing import Any, NamedTuple
@@ -19,6 +20,9 @@ from gpukit.worlds import rule
     SKIP, MARK, QUEUE, PARENT, TOTAL, REACH, START, SIZE, SEARCHED, SIDE, JOIN_NO, JOINS, POOL,
 ) = range(25)  # fmt: skip
 """Rows of a block's work: by slot (vertex, …), by arc (TAIL, HEAD, CHILD), by place in an order, or lists."""
+
+LEFT_TAIL, LEFT_HEAD = POOL, POOL + 1
+"""Rows of the pool, which has something else to hold until there are labels: arcs that a pass left for the next."""
 
 POOL_ROWS = 2
 ROWS = POOL + POOL_ROWS
@@ -130,17 +134,16 @@ def forget_slots(space, slots):
 
 
 @cuda.jit(device=True)
-def flood(work, tail, head, count, mark, skip):
-    """Pass marks from tails to heads until nothing changes; slots in ``skip`` get none (-1: all may)."""
+def _flood(work, tail, head, count, mark):
+    """Pass marks from tails to heads until nothing changes."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     while True:
         changed = 0
         for e in range(tid, count, block_size):
             a, b = work[tail + e], work[head + e]
-            if a >= 0 and b >= 0 and work[mark + a] == 1 and work[mark + b] == 0:
-                if skip < 0 or work[skip + b] == 0:
-                    work[mark + b] = 1
-                    changed = 1
+            if work[mark + a] == 1 and work[mark + b] == 0:
+                work[mark + b] = 1
+                changed = 1
         if cuda.syncthreads_or(changed) == 0:
             break
 
@@ -173,7 +176,7 @@ def remove_reached(space, seeds, count, slots, paired):
             work[gone + s] = work[mark + work[comp + s]]
         cuda.syncthreads()
     else:
-        flood(work, at(space, TAIL), at(space, HEAD), count, gone, int64(-1))
+        _flood(work, at(space, TAIL), at(space, HEAD), count, gone)
     found = 0
     for s in range(tid, slots, block_size):
         found += work[gone + s]

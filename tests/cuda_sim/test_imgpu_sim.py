@@ -47,6 +47,13 @@ def test_joins_above_joins(simulator, make_graph, how):
     check(graph, 1, [13], **how)
 
 
+def test_cycles_in_a_row(simulator, make_graph):
+    """Triangles that lead to lower ones, which they colour, too: several turns of colouring."""
+    rows = [(v, v - v % 3 + (v + 1) % 3) for v in range(24)] + [(v + 3, v) for v in range(0, 21, 3)]
+    for heaviest in (2, 1 << 30):
+        check(make_graph(24, rows, Weights("const", 1.0)), 1, threads=2, blocks=1, split=heaviest)
+
+
 @pytest.mark.parametrize("room", [2, 0], ids=["bitsets", "searches"])
 def test_lists_give_way(simulator, make_graph, monkeypatch, room):
     """A chain of 7 joins: labels grow past the longest list; without room for any, all is searched."""
