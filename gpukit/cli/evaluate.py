@@ -77,7 +77,7 @@ def spread(
 
 
 @app.command("ppr")
-@with_run(writes="metrics")
+@with_run("threads", writes="metrics")
 def ppr(
     run: Run,
     graph_file: GraphArgument,
@@ -113,12 +113,16 @@ def ppr(
     run.inputs["answers"] = every[0].found.payload
     run.params |= every[0].params()
     with run.phase("judge"), run.progress("queries") as update:
+        from gpukit.device.select import choose
         from gpukit.evaluate.ppr import Answers, judge_all, power_method
 
         unit = 2.0**-62
         a, arrays = every[0].found.attributes, every[0].found.arrays
         starts = (arrays["source_offsets"], arrays["sources"], arrays["source_mass"] * unit)
-        truths = power_method(graph, *starts, a["alpha"], weighted=a.get("weighted", False), progress=update)
+        threads = choose("cpu", threads=run.threads).threads
+        truths = power_method(
+            graph, *starts, a["alpha"], weighted=a.get("weighted", False), threads=threads, progress=update
+        )
         answers = [
             Answers(
                 one.found.arrays["offsets"], one.found.arrays["internal"], one.found.arrays["scores"] * unit,

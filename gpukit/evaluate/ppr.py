@@ -5,6 +5,7 @@ Floating point and SciPy; nothing here is shared with what finds the answers.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +21,9 @@ TOLERANCE = 1e-10
 TIE = 1e-9
 BLOCK = 16
 """Sources whose vectors advance together."""
+
+ROOM = 8 << 30
+"""Bytes that blocks which advance at the same time may take; a block alone takes what it needs."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ def power_method(
     alpha: float,
     *,
     weighted: bool = False,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[np.ndarray]:
     """Yield the personalised PageRank of each query, exact but for a mass of 1e-10.
@@ -79,6 +84,8 @@ def power_method(
         In (0, 1).
     weighted : bool
         Whether a walk takes an edge in proportion to its probability in the graph, instead of all alike.
+    threads : int
+        Blocks of sources that are worked on at the same time, at most, where there is room.
     progress : callable, optional
         Called with (queries done, queries).
 
@@ -100,7 +107,11 @@ def power_method(
     values = (1 - alpha) * weights / np.repeat(sums, degrees)
     forward = csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n)).T.tocsr()
     queries = len(offsets) - 1
-    for first in range(0, queries, BLOCK):
+    # A block holds three vectors of each of its sources.
+    threads = max(1, min(threads, ROOM // (3 * 8 * BLOCK * max(graph.n, 1))))
+
+    def spread(first: int) -> np.ndarray:
+        """Return π of the queries of a block, a column each."""
         last = min(first + BLOCK, queries)
         rest = np.zeros((graph.n, last - first))
         for q in range(first, last):
@@ -110,10 +121,16 @@ def power_method(
         while rest.sum(axis=0).max() > TOLERANCE:
             found += stops * rest
             rest = forward @ rest
-        for q in range(first, last):
-            if progress is not None:
-                progress(q + 1, queries)
-            yield np.ascontiguousarray(found[:, q - first])
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        for together in range(0, queries, threads * BLOCK):
+            blocks = range(together, min(together + threads * BLOCK, queries), BLOCK)
+            for first, found in zip(blocks, pool.map(spread, blocks), strict=True):
+                for column in range(found.shape[1]):
+                    if progress is not None:
+                        progress(first + column + 1, queries)
+                    yield np.ascontiguousarray(found[:, column])
 
 
 def top(values: np.ndarray, k: int) -> np.ndarray:

@@ -21,6 +21,11 @@ def test_power_method_agrees_with_a_dense_solve_and_networkx(random_graph):
     for v in range(20):
         np.testing.assert_allclose(found[v], exact(graph, np.eye(80)[v]), atol=2e-10)
     np.testing.assert_allclose(found[20], networkx_ppr(graph, start), atol=2e-10)
+    done: list[tuple[int, int]] = []
+    for threads in (2, 3):
+        again = power_method(graph, offsets, vertices, mass, 0.2, threads=threads, progress=lambda *at: done.append(at))
+        assert all(np.array_equal(one, other) for one, other in zip(found, again, strict=True)), "to the bit"
+    assert done == 2 * [(q, 21) for q in range(1, 22)]
 
 
 def _judge(truth, nodes, scores, k, **more):

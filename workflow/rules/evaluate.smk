@@ -107,9 +107,9 @@ rule evaluate_ppr:
         "<benchmarks>/kpar/{graph}-quality.tsv"
     conda:
         CPU_ENV
-    threads: 1
+    threads: config["threads"]
     resources:
-        mem_mb=memory(4000),
+        mem_mb=memory(12000),
         runtime="2h",
     params:
         answers=lambda wildcards, input: [f"--answers={path}" for path in input.answers],
@@ -117,7 +117,7 @@ rule evaluate_ppr:
     message:
         "Quality of the answers on {wildcards.graph}"
     shell:
-        "python -m gpukit evaluate ppr {input.graph:q} {params.answers:q} {params.records:q} > {log:q} 2>&1"
+        "python -m gpukit evaluate ppr {input.graph:q} {params.answers:q} {params.records:q} --threads {threads} > {log:q} 2>&1"
 
 
 rule evaluate_diversity:
