@@ -18,7 +18,7 @@ from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_all import everybody
-from gpukit.cli.kpar_common import check_fit, explained, finish, read_index, read_queries
+from gpukit.cli.kpar_common import RepeatOption, check_fit, explained, finish, read_index, read_queries, timed
 from gpukit.cli.kpar_direct import asked_params, query_without_index
 from gpukit.cli.kpar_gather import gather
 from gpukit.cli.kpar_reference import baseline, truth
@@ -232,6 +232,7 @@ def query(
     method: Method,
     part: options.PartOption = None,
     explain: Annotated[bool, option("--explain", "Say what each step of each query did.")] = False,
+    repeat: RepeatOption = 1,
 ) -> None:
     """Find the k vertices with the largest personalised PageRank of each source."""
     run.params = {"k": queries.k, "depth": method.depth, "bounds": method.bounds}
@@ -250,6 +251,8 @@ def query(
         run.params |= in_part
         if named is not None and (index_file is None or method.bounds == "printed" or method.depth == "walks"):
             raise UsageError("--among needs --index, and goes without --bounds printed and --depth walks")
+        if repeat > 1 and index_file is None:
+            raise UsageError("--repeat needs --index: without one every query reads the graph anew; leave it out")
         if index_file is None:
             return query_without_index(run, sources, method, asked_params(alpha, epsilon, weighted), explain)
         if weighted:
@@ -271,10 +274,14 @@ def query(
         _log.info("%s holds no walks, only counts: they are drawn again, which takes longer", index_file)
     elif device.kind == "cuda" and any(getattr(one, "light", False) for one in prepared):
         _log.info("the walks of %s do not fit onto the GPU: they are drawn again, which takes longer", index_file)
-    result = answer(
-        run, device, prepared, sources, k, depth=method.depth, bounds=method.bounds, shape=shape, among=named
+    result, extra = timed(
+        run,
+        repeat,
+        lambda: answer(
+            run, device, prepared, sources, k, depth=method.depth, bounds=method.bounds, shape=shape, among=named
+        ),
     )
-    extra: dict[str, Any] = {"steps": result.steps}
+    extra["steps"] = result.steps
     if explain:
         extra["explain"] = explained(result)
     finish(run, sources, result, "kpar", epsilon=asked.epsilon, extra=extra)

@@ -1,14 +1,16 @@
 """What the commands of ``gpukit kpar`` share: how queries are read, and answers written and printed."""
 
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gpukit import settings
 from gpukit.api.pagerank_answers import answers_artifact
 from gpukit.api.pagerank_index import index_of
 from gpukit.api.vertices import at_most
 from gpukit.cli.common import Run, cut_list
-from gpukit.cli.options import Queries
+from gpukit.cli.options import Queries, option
 from gpukit.cli.vertices import read_sources
 from gpukit.errors import InputError
 
@@ -20,6 +22,23 @@ if TYPE_CHECKING:
 
 QUERIES_SHOWN, PLACES_SHOWN = 10, 20
 """Answers that people see, and the places of each."""
+
+RepeatOption = Annotated[
+    int, option("--repeat N", "Answer all queries N times, to see how the time spreads: `query_s` of --json.", min=1)
+]
+
+
+def timed(run: Run, repeat: int, ask: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
+    """Return what ``ask`` answers, and for the record the seconds of each time that it was asked, if that is several.
+
+    Its time is that of the phase ``query``.
+    """
+    ends = [0.0]
+    for _ in range(repeat):
+        result = ask()
+        ends.append(run.timer.seconds()["query"])
+    spent = [round(after - before, 6) for before, after in pairwise(ends)]
+    return result, {"query_s": spent} if repeat > 1 else {}
 
 
 def read_queries(run: Run, graph_file: Path, asked: Queries) -> "tuple[Graph, Sources, int]":

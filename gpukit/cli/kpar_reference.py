@@ -1,11 +1,11 @@
 """``gpukit kpar truth`` and ``baseline``: exact answers, and those of the methods that the paper compares with."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from gpukit import settings
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import finish, read_queries
+from gpukit.cli.kpar_common import RepeatOption, finish, read_queries, timed
 from gpukit.cli.options import AlphaOption, AnswersOption, EpsilonOption, GraphArgument, Queries, WeightedOption, option
 from gpukit.errors import DeviceError
 from gpukit.graph.trifle import one_edge
@@ -25,7 +25,7 @@ def truth(
     if run.requested == "cuda":
         raise DeviceError("kpar truth runs on the CPU; use --device cpu")
     run.requested = "cpu" if run.requested == "cpu" else None
-    run.use_device()
+    device = run.use_device()
     with run.phase("read"):
         from gpukit.kpar.problem import ONE, Params, Result
 
@@ -36,7 +36,7 @@ def truth(
 
         vectors = power_method(
             graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha,
-            weighted=weighted, progress=update,
+            weighted=weighted, threads=device.threads, progress=update,
         )  # fmt: skip
         tops = ((top(vector, k), vector) for vector in vectors)
         answers = [(best, (vector[best] * float(ONE)).astype("u8")) for best, vector in tops]
@@ -59,6 +59,7 @@ def baseline(
         int, option("--delta D", "Scores above D/n have the relative error: 1 in FORA's paper, 16 in kPAR's.", min=1)
     ] = 1,
     weighted: WeightedOption = False,
+    repeat: RepeatOption = 1,
 ) -> None:
     """Answer by a method the paper compares with."""
     run.params = {"k": queries.k, "alpha": alpha, "epsilon": epsilon, "method": method, "delta": delta}
@@ -85,9 +86,12 @@ def baseline(
         with run.phase("index"):
             found = baselines.fora_index(graph, asked, delta=delta, seed=run.seed, **placed)
         extra = {"index_bytes": int(found.places.nbytes + found.ends.nbytes)}
+
+    def ask() -> Any:
         with run.phase("query"):
-            result = baselines.fora(graph, found, sources, k, **placed)
-    else:
-        with run.phase("query"):
-            result = baselines.monte_carlo(graph, sources, k, asked, delta=delta, seed=run.seed, **placed)
-    finish(run, sources, result, method, epsilon=epsilon, extra=extra)
+            if method == "fora":
+                return baselines.fora(graph, found, sources, k, **placed)
+            return baselines.monte_carlo(graph, sources, k, asked, delta=delta, seed=run.seed, **placed)
+
+    result, times = timed(run, repeat, ask)
+    finish(run, sources, result, method, epsilon=epsilon, extra=extra | times)

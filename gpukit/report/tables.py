@@ -78,7 +78,8 @@ def make_table(kind: str, records: Sequence[tuple[str, str]]) -> list[Row]:
     kind : str
         A key of :data:`KINDS`.
     records : sequence of (label, path)
-        What to read: JSON output of commands or artifacts, labelled as the kind says.
+        What to read: JSON output of commands or artifacts, labelled as the kind says. What follows a # in a label
+        tells repeats of a run apart, and is in no column.
 
     Returns
     -------
@@ -93,6 +94,7 @@ def make_table(kind: str, records: Sequence[tuple[str, str]]) -> list[Row]:
     wanted = KINDS[kind]
     rows: list[Row] = []
     for label, path in records:
+        label = label.partition("#")[0]
         names = dict(zip(wanted.labels, label.split("/"), strict=False))
         if wanted.labels and (label.count("/") != len(wanted.labels) - 1 or not all(names.values())):
             form = "/".join(part.upper() for part in wanted.labels)

@@ -15,6 +15,7 @@ from gpukit.errors import InputError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Prepared, Sources, build_index, query, rank
+from gpukit.report.tables import make_table
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +131,24 @@ def test_query_record_artifact_and_judge(record, folder, graph):
     assert (judged["violations"], judged["queries"], judged["k"]) == (0, 2, 5)
     assert judged["precision"] > 0.5 and judged["ndcg"] > 0.99
     assert list(read_metrics(folder / "M.h5").arrays) == ["precision", "ndcg", "violations"]
+
+
+def test_queries_are_timed_as_often_as_asked(record, folder, capsys):
+    asked = ("--random", 5, "-k", 4, "--seed", 2)
+    index = ("--index", folder / "I.h5")
+    for command in (("query", *index), ("baseline", "--method", "fora")):
+        words = ("kpar", command[0], folder / "G.h5", *command[1:], *asked)
+        once, often = record(*words), record(*words, "--repeat", 3)
+        assert "query_s" not in once and len(often["query_s"]) == 3 and min(often["query_s"]) > 0
+        assert sum(often["query_s"]) == pytest.approx(often["time_s"]["query"], abs=1e-5)
+        assert often["results"] == once["results"]
+        (folder / "often.json").write_text(json.dumps(often))
+        rows = make_table("kpar-repeats", [("toy/kpar/4", str(folder / "often.json"))])
+        assert [row["time_answer_s"] for row in rows] == often["query_s"]
+        (row,) = make_table("kpar-queries", [("toy/kpar/4", str(folder / "often.json"))])
+        assert row["time_answer_s"] == pytest.approx(sum(often["query_s"]) / 3)
+    assert main(["kpar", "query", str(folder / "G.h5"), "--source", "20", "--repeat", "2"]) == 2
+    assert "--repeat needs --index" in capsys.readouterr().err
 
 
 def test_isolated_source_and_truth(record, good, folder):

@@ -29,6 +29,7 @@ if workflow.is_main_process:
 if PAPER == "kpar":  # a scale may ask for less; to ask again changes nothing
     config["kpar"]["sources"] = SCALE["sources"] or config["kpar"]["sources"]
     config["kpar"]["k"] = thinned(config["kpar"]["k"])
+REPEATS = range(SCALE.get("repeats", 1))
 METHODS = ["gim", *config["baselines"]]
 SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"]]
 
@@ -50,6 +51,21 @@ SIMULATED = on("imgpu")
 RANKED = on("kpar")
 CAMPAIGNS = [(name, model) for name in on("merit") for model in GRAPHS[name]["models"]]
 CIRCLES = [(name, model) for name in on("diversity") for model in config["diversity"]["models"]]
+
+
+def again(record):
+    """Return the records of all repeats of a run: the first has the name, those after it their number besides."""
+    return [record, *(f"{record.removesuffix('.json')}.{repeat + 1}.json" for repeat in REPEATS[1:])]
+
+
+def by_repeat(records):
+    """Return records by their labels, and those of repeats by the same with a number after a #."""
+    return {
+        f"{label}#{repeat}" if repeat else label: path
+        for label, record in records.items()
+        for repeat, path in enumerate(again(record))
+    }
+
 
 # What the report shows, by the labels it goes by: each system's rules add theirs.
 TABLES = {}
@@ -82,9 +98,11 @@ DEVICE_ENV = f"../../envs/{config['cuda_env']}.yaml" if ON_GPU else CPU_ENV
 
 
 # `python -m gpukit` has to be the package of the Python that runs Snakemake (its environment need not be activated), and in
-# a checkout that of the checkout, also under the Python of `--sdm conda`, which drops PYTHONPATH: hence the prefix.
+# a checkout that of the checkout, also under the Python of `--sdm conda`, which drops PYTHONPATH: hence the prefix. Other
+# packages may be found by PYTHONPATH, too.
 os.environ.update(PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
-own = f"export PYTHONPATH={shlex.quote(str(CHECKOUT))}; " if (CHECKOUT / "gpukit").is_dir() else ""
+kept = "${{PYTHONPATH:+:$PYTHONPATH}}"  # Snakemake takes braces that are not doubled for its own
+own = f"export PYTHONPATH={shlex.quote(str(CHECKOUT))}{kept}; " if (CHECKOUT / "gpukit").is_dir() else ""
 shell.prefix(f"set -euo pipefail; {own}")
 
 

@@ -1,9 +1,10 @@
 # A query from a vertex that no edge leaves is no query that a paper times.
 QUERIES = ["--random", config["kpar"]["sources"], *["--out-edges"] * bool(PAPER)]
-QUERY_OPTIONS = [*QUERIES, "--seed", config["seed"]]
+REPEATED = ["--repeat", len(REPEATS)] if len(REPEATS) > 1 else []
+QUERY_OPTIONS = [*QUERIES, "--seed", config["seed"], *REPEATED]
 RANKING_OPTIONS = [
     *(*QUERIES, "--alpha", config["kpar"]["alpha"]),
-    *("--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"]),
+    *("--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"], *REPEATED),
 ]
 
 RANKING_WORDS = {
@@ -238,9 +239,9 @@ rule kpar_truth:
         "<benchmarks>/kpar/{graph}-truth.tsv"
     conda:
         CPU_ENV
-    threads: 1
+    threads: config["threads"]
     resources:
-        mem_mb=memory(8000),
+        mem_mb=memory(16000),
         runtime="2h",
     params:
         options=f"-k {max(config['kpar']['k'])} --alpha {config['kpar']['alpha']}",

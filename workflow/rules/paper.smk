@@ -26,13 +26,13 @@ rule paper_measure:
     input:
         graph="<results>/graphs/{graph}.h5",
     output:
-        record="<results>/measures/{graph}/{measure}.json",
+        records=["<results>/measures/{graph}/{measure}.json"],
     log:
         "<logs>/measures/{graph}-{measure}.log",
     benchmark:
         "<benchmarks>/measures/{graph}-{measure}.tsv"
     wildcard_constraints:
-        measure=one_of(filter(without_artifact, MEASURES)),
+        measure=one_of(filter(repeats_itself, MEASURES)),
     conda:
         DEVICE_ENV
     threads: threads_of_measure
@@ -42,27 +42,21 @@ rule paper_measure:
         mem_mb=memory(16000),
         runtime="6h",
     params:
-        command=lambda wildcards: command_of(wildcards)[0],
-        options=lambda wildcards: command_of(wildcards)[1],
-        out=[],
+        asked=lambda wildcards: command_of(wildcards),
+        commands=measure_commands,
     message:
         "{wildcards.measure} on {wildcards.graph}"
     shell:
-        "python -m gpukit {params.command:q} {input.graph:q} {params.out:q} {resources.where} {params.options:q}"
-        " --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} -- {{resources.where}} > {{log:q}} 2>&1"
 
 
-# The same for commands that write an artifact.
+# The same for commands that write an artifact, and are repeated here.
 use rule paper_measure as paper_run with:
     output:
         artifact="<results>/measures/{graph}/{measure}.h5",
-        record="<results>/measures/{graph}/{measure}.json",
+        records=again("<results>/measures/{graph}/{measure}.json"),
     wildcard_constraints:
-        measure=one_of(name for name in MEASURES if not without_artifact(name)),
-    params:
-        command=lambda wildcards: command_of(wildcards)[0],
-        options=lambda wildcards: command_of(wildcards)[1],
-        out=lambda wildcards, output: ["--out", output.artifact],
+        measure=one_of(name for name in MEASURES if not repeats_itself(name)),
 
 
 # Seeds that a measure of IMGPU's paper chose are simulated one by one; their methods may have the demo's names.

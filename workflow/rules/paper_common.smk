@@ -7,14 +7,13 @@ TITLES = {
     "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8", "figure-9"],
 }
 MEASURES = SCALE["measures"]
-MEASURED = "kpar-queries" if PAPER == "kpar" else f"{PAPER}-measures"  # the kind of the tables of measures
+MEASURED = "kpar-repeats" if PAPER == "kpar" else f"{PAPER}-measures"  # the kind of the tables of measures
 MADE = {"table-1"} | {item for one in MEASURES.values() for item in one["items"]}
 ITEMS = TITLES.get(
     PAPER, sorted(MADE, key=lambda item: (not item.startswith("table"), not item.startswith("figure"), len(item), item))
 )
 NEEDS = {
     "figure-3": ["kpar-arrivals"],
-    "figure-6": ["kpar-queries"],
     "figure-7": ["kpar-quality"],
     "figure-8": ["kpar-quality"],
 }
@@ -22,7 +21,6 @@ ONE_THREAD = {"kpar-times": "one-thread-times", "kpar-queries": "one-thread-fora
 """The tables of kPAR's table 3, whose preprocessing is that of one CPU thread, by their kinds."""
 ABLATIONS = {"kpar-i": "--balance none", "kpar-ip1": "--balance push", "kpar-ip": "--balance both"}
 CELL = "{graph}/{method}/{model}/{k}/{epsilon}/{rounds}/{sampler}/{block}/{grid}"
-REPEATS = range(SCALE["repeats"])
 
 
 def no_profiler():
@@ -44,34 +42,41 @@ if PAPER == "merit" and "figure-13" in ITEMS and workflow.is_main_process and no
 
 def measured(item):
     """Return the records of a table or figure, by graph and measure; of spreads, those of what judges the seeds."""
-    if (PAPER, item) == ("kpar", "figure-9"):
+    if PAPER == "kpar" and item in ("figure-6", "figure-9"):
         return {
             f"{graph}/{method}/{k}": f"<results>/kpar/{graph}/{method}-{k}.json"
             for graph in RANKED
-            for method in (*ABLATIONS, "kpar")
+            for method in (RANKINGS if item == "figure-6" else (*ABLATIONS, "kpar"))
             for k in sorted(config["kpar"]["k"])
         }
-    records = (
-        "<results>/spread/{}/ic/{}.json" if (PAPER, item) == ("imgpu", "figure-8") else "<results>/measures/{}/{}.json"
+    names = [
+        (graph, name) for name, one in MEASURES.items() if item in one["items"] for graph in one["graphs"] or GRAPHS
+    ]
+    if (PAPER, item) == ("imgpu", "figure-8"):
+        return {f"{graph}/{name}": f"<results>/spread/{graph}/ic/{name}.json" for graph, name in names}
+    once = {f"{graph}/{name}": f"<results>/measures/{graph}/{name}.json" for graph, name in names}
+    return once | by_repeat(
+        {f"{graph}/{name}": once[f"{graph}/{name}"] for graph, name in names if not repeats_itself(name)}
     )
-    return {
-        f"{graph}/{name}": records.format(graph, name)
-        for name, one in MEASURES.items()
-        if item in one["items"]
-        for graph in one["graphs"] or GRAPHS
-    }
 
 
-def without_artifact(measure):
-    """Return whether a measure writes a record and nothing else, as benchmarks do."""
+def repeats_itself(measure):
+    """Return whether a measure writes a record and nothing else, as benchmarks do, which repeat by themselves."""
     return MEASURES[measure]["command"].startswith(("bench ", "imgpu shape"))
 
 
 def command_of(wildcards):
-    """Return the words of a measure's command, and its options: these come last, and may ask for another device."""
+    """Return the words of a measure's command, and its options."""
     words = shlex.split(MEASURES[wildcards.measure]["command"])
     seed = ["--seed", str(config["seed"])] if alone(wildcards) or PAPER == "imgpu" else []
     return words[:2], [*seed, *words[2:]]
+
+
+def measure_commands(wildcards, input, output):
+    """Return the lines that run a measure, as often as it has records; all write the same artifact, if any."""
+    words, options = command_of(wildcards)
+    out = ["--out", output.artifact] if "artifact" in output.keys() else []
+    return lines([[*words, input.graph, *out, *options, "--json"]] * len(output.records), output.records)
 
 
 def alone(wildcards):
@@ -99,11 +104,13 @@ def gpus_of_measure(wildcards):
 
 
 def where(wildcards, threads):
-    """Return the options that say where a measure runs."""
+    """Return the options that say where a measure runs, but for those that its command has."""
     if alone(wildcards):
         return ""
     device = "cpu" if on_cpu(wildcards) else DEVICE
-    return f"--device {device} --gpus {gpus_of_measure(wildcards)} --threads {workers(wildcards, threads)}"
+    place = {"--device": device, "--gpus": gpus_of_measure(wildcards), "--threads": workers(wildcards, threads)}
+    own = command_of(wildcards)[1]
+    return " ".join(f"{option} {value}" for option, value in place.items() if option not in own)
 
 
 def one_of(names):
