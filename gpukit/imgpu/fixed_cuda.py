@@ -22,6 +22,9 @@ BATCH = 32
 ALONE, LOOKED = 32, 128
 """Slots that a thread finds alone at most, and arcs that it looks at; blocks do what is longer."""
 
+LEFT = 8
+"""Of so many searches one is taken to be left to blocks; these are wide where few worlds are kept, which are large."""
+
 AT_ONCE = 4
 """Arcs that a thread reads before it looks at the first."""
 

@@ -187,7 +187,7 @@ class CudaWorlds:
     def _search_shape(self, searches: int) -> tuple[int, int]:
         """Return blocks for so many searches, and threads of each: wider ones where few worlds are searched."""
         least = width = block_size(fixed_cuda.BLOCK)
-        while width < MAX_THREADS and 2 * width * searches <= least * self._searching:
+        while width < MAX_THREADS and 2 * width * max(1, searches) <= least * self._searching:
             width *= 2
         return min(self._searching, max(1, searches)), width
 
@@ -202,7 +202,8 @@ class CudaWorlds:
             fixed_cuda.evaluate, max(1, -(-count // alone)), alone,
             Buffer(np.array(vertices, np.int32)).view, Buffer(items).view, self._slots, totals.view, left.view,
         )  # fmt: skip
-        launch(fixed_cuda.evaluate_long, *self._search_shape(count), self._slots, self._room, totals.view, left.view)
+        how = self._search_shape(count // fixed_cuda.LEFT)
+        launch(fixed_cuda.evaluate_long, *how, self._slots, self._room, totals.view, left.view)
         return (totals.host()[:-1] + (self._worlds - sizes)).tolist()
 
     def choose(self, vertex: int) -> None:
