@@ -61,6 +61,8 @@ class Session:
         Number of GPUs that were asked for.
     threads : int, optional
         Number of CPU threads that were asked for.
+    gpu_memory : int, optional
+        The most bytes to take of each GPU.
     seed : int, optional
         The user's seed.
     progress : bool or callable
@@ -80,7 +82,7 @@ class Session:
         What knows the names of the vertices in its results, where the graph has names.
     device : Device or None
         What it uses, once that was chosen.
-    requested, gpus, threads, seed
+    requested, gpus, threads, gpu_memory, seed
         What was asked for; ``requested`` is the device. They may be changed before they are used.
     timer : PhaseTimer
         The times; ``session.phase(name)`` is a phase of it.
@@ -97,16 +99,17 @@ class Session:
         device: str | None = None,
         gpus: int = 1,
         threads: int | None = None,
+        gpu_memory: int | None = None,
         seed: int | None = None,
         progress: Progress = False,
     ) -> None:
-        for name, value in (("gpus", gpus), ("threads", threads), ("seed", seed)):
+        for name, value in (("gpus", gpus), ("threads", threads), ("gpu_memory", gpu_memory), ("seed", seed)):
             if value is not None:
                 whole(name, value)
         check_seed("seed", seed)
         if not isinstance(progress, bool) and not callable(progress):
             raise WrongType(f"progress is a {type(progress).__name__}; True, False or a function is needed")
-        self.requested, self.gpus, self.threads = device, gpus, threads
+        self.requested, self.gpus, self.threads, self.gpu_memory = device, gpus, threads, gpu_memory
         self.seed: Any = seed
         self.params: dict[str, Any] = {}
         self.inputs: dict[str, str] = {}
@@ -164,6 +167,10 @@ class Session:
             device = replace(device, threads=threads)
         self.timer.sync = synchroniser(device)
         self.device = device
+        if self.gpu_memory is not None and device.kind == "cuda":
+            from gpukit.device.arrays import limit_memory
+
+            limit_memory(self.gpu_memory, device.gpus)
         gpus = f"{len(device.gpus)} × {device.name}"
         where = gpus if device.kind == "cuda" else f"{counted(threads, 'thread')} of {device.name}"
         _log.info("device %s: %s (%s)", device.kind, where, device.reason)

@@ -30,6 +30,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "device": (options.DeviceOption, "auto"),
     "gpus": (options.GpusOption, 1),
     "threads": (options.ThreadsOption, None),
+    "gpu_memory": (options.GpuMemoryOption, None),
     "seed": (options.SeedOption, 0),
     "as_json": (options.JsonOption, False),
     "verbose": (options.VerboseOption, 0),
@@ -37,7 +38,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
 """Type and default of the options that end every list of options, in the order in which the help shows them."""
 
 ALWAYS = ("as_json", "verbose")
-DEVICE = ("device", "gpus", "threads")
+DEVICE = ("device", "gpus", "threads", "gpu_memory")
 """Options of a command that runs on either device."""
 
 

@@ -55,6 +55,9 @@ DeviceChoice = Literal["auto", "cpu", "cuda"]
 DeviceOption = Annotated[DeviceChoice, option("--device", "Where to run.", callback=_look_ahead)]
 GpusOption = Annotated[int, option("--gpus N", "Number of GPUs; 0 means the CPU.")]
 ThreadsOption = Annotated[int | None, option("--threads N", "CPU threads; all available by default.")]
+GpuMemoryOption = Annotated[
+    int | None, option("--gpu-memory BYTES", "Most memory to take of each GPU; what is free by default.", min=1)
+]
 SeedOption = Annotated[int, option("--seed S", "Seed of all random numbers, 0 to 2^64 - 1.")]
 JsonOption = Annotated[bool, option("--json", "Print one JSON object on standard output.")]
 VerboseOption = Annotated[int, option("-v --verbose", "More on standard error; -vv for all.", count=True)]

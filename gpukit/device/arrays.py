@@ -1,6 +1,6 @@
 """Arrays on a GPU: CuPy allocates and keeps the memory, Numba kernels read it; NumPy stands in under the simulator."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -184,11 +184,35 @@ def copy(target: Any, source: Any) -> None:
         target.data.copy_from_device(source.data, target.nbytes)
 
 
+_limit: list[int] = []
+"""What :func:`limit_memory` was told last, if anything."""
+
+
+def limit_memory(size: int, gpus: Sequence[int]) -> None:
+    """Take no more than so many bytes of the memory of each of these GPUs, from now on."""
+    _limit[:] = [size]
+    for gpu in gpus:
+        with on_gpu(gpu):
+            if xp is not np:
+                xp.get_default_memory_pool().set_limit(size=size)
+
+
 def free_memory() -> int:
     """Return the bytes that can still be allocated on the current GPU, CuPy's own pool included."""
-    if xp is np:
-        return 1 << 30
-    return int(xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes())
+    pool = None if xp is np else xp.get_default_memory_pool()
+    free = 1 << 30 if pool is None else int(xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+    return min([free, *(size - (0 if pool is None else pool.used_bytes()) for size in _limit)])
+
+
+def pinned(array: np.ndarray) -> Buffer:
+    """Return a copy of an array in host memory that the current GPU's kernels read through the bus."""
+    if xp is np or array.nbytes == 0:
+        return Buffer(array)
+    memory = xp.cuda.PinnedMemory(array.nbytes)
+    held = np.frombuffer(xp.cuda.PinnedMemoryPointer(memory, 0), array.dtype, array.size)
+    held.reshape(array.shape)[...] = array
+    owner = xp.cuda.UnownedMemory(memory.ptr, array.nbytes, memory, xp.cuda.runtime.getDevice())
+    return Buffer(xp.ndarray(array.shape, array.dtype, xp.cuda.MemoryPointer(owner, 0)))
 
 
 _streams: dict[int, Any] = {}

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda, int32, int64, types, uint32
 
+from gpukit.device.arrays import Buffer, for_launch, free_memory, on_gpu
 from gpukit.device.compiled import kernel
-from gpukit.device.context import loading, numba_on
-from gpukit.device.memory import check_budget, gpu_free_bytes
+from gpukit.device.launch import launch
 from gpukit.device.philox import draw4
+from gpukit.device.placing import place
 from gpukit.device.shape import shape
 from gpukit.evaluate.batches import Progress, share_runs
 from gpukit.evaluate.plan import IcEdges, LtEdges, Plan, Stages
@@ -233,6 +234,8 @@ def _signature(edges: Any, active: Any) -> tuple:
     return edges, _stages, *_key, scratch, _rows[types.int64]
 
 
+_BY_EDGE = {"ic": ("indices", "thresholds"), "lt": ("indices", "weights")}
+
 KERNELS = {
     "ic_runs": (ic_runs, _signature(types.NamedTuple((_i64, _i32, _u32), IcEdges), types.uint32)),
     "lt_runs": (lt_runs, _signature(types.NamedTuple((_i64, _i32, _u32, _i64), LtEdges), types.int64)),
@@ -281,19 +284,20 @@ def run_on_gpus(
     values = np.empty((runs, len(stages.rounds)), np.int64)
     states = []
     for gpu in gpus:
-        with numba_on(gpu):
-            size = min(blocks or _most_blocks(kernel, plan, (*edges, *stages), threads), runs)
-            inputs = [type(group)(*map(cuda.to_device, group)) for group in (edges, stages)]
-            scratch = Scratch(*(cuda.device_array((size, width), dtype) for width, dtype in _scratch(plan)))
+        with on_gpu(gpu):
+            run = {"one run": _bytes_of_a_run(plan)}
+            placed = place(edges._asdict(), _BY_EDGE[plan.model], run, "use --device cpu")
+            inputs = [type(edges)(**{name: one.view for name, one in placed.items()}), for_launch(stages)]
+            size = min(blocks or _most_blocks(kernel, plan, threads), runs)
+            scratch = Scratch(*(Buffer((size, width), dtype).view for width, dtype in _scratch(plan)))
             states.append((gpu, size, inputs, scratch))
 
     def run_batch(state: tuple, start: int, count: int) -> None:
         gpu, size, inputs, scratch = state
-        with numba_on(gpu):
-            part = cuda.device_array((count, values.shape[1]), np.int64)
-            with loading:
-                kernel[size, threads](*inputs, np.uint64(plan.seed), plan.tag, first + start, scratch, part)
-            part.copy_to_host(values[start : start + count])
+        with on_gpu(gpu):
+            part = Buffer((count, values.shape[1]), np.int64)
+            launch(kernel, size, threads, *inputs, np.uint64(plan.seed), plan.tag, first + start, scratch, part.view)
+            values[start : start + count] = part.host()
 
     share_runs(states, run_batch, runs, RUNS_PER_BLOCK * max(state[1] for state in states), progress)
     return values
@@ -307,11 +311,12 @@ def _scratch(plan: Plan) -> list[tuple[int, type]]:
     return [active, (words if plan.stage_rounds[-1] > 0 else 1, np.uint32), (n, np.int32)]
 
 
-def _most_blocks(kernel: Any, plan: Plan, inputs: Sequence[np.ndarray], threads: int) -> int:
+def _bytes_of_a_run(plan: Plan) -> int:
+    """Return what a block takes: its row of the scratch, and the values of its runs."""
+    row = sum(width * np.dtype(dtype).itemsize for width, dtype in _scratch(plan))
+    return row + 8 * RUNS_PER_BLOCK * len(plan.stage_rounds)
+
+
+def _most_blocks(kernel: Any, plan: Plan, threads: int) -> int:
     """Return how many blocks the current GPU runs at once, no more than its free memory has room for."""
-    free = int(0.9 * gpu_free_bytes())
-    block = sum(width * np.dtype(dtype).itemsize for width, dtype in _scratch(plan))
-    block += 8 * RUNS_PER_BLOCK * len(plan.stage_rounds)
-    needs = {"graph": sum(array.nbytes for array in inputs), "one run": block}
-    check_budget(needs, free, "the GPU", "use --device cpu")
-    return shape(kernel, (free - needs["graph"]) // block, threads, BLOCKS_PER_MULTIPROCESSOR).grid
+    return shape(kernel, int(0.9 * free_memory()) // _bytes_of_a_run(plan), threads, BLOCKS_PER_MULTIPROCESSOR).grid

@@ -10,6 +10,7 @@ from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, on_gpu, 
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget, readable
 from gpukit.device.philox import Stream, stream_tag
+from gpukit.device.placing import place
 from gpukit.device.select import simulated
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
@@ -198,28 +199,25 @@ class CudaPrepared:
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
         """Copy a graph and an index that was built on it to a GPU; arrays that are there already are not copied.
 
-        Rows that do not fit are left out (``light``).
+        Edges that do not fit lie in host memory (``device/placing.py``), and rows that do not are left out (``light``).
 
         Raises
         ------
         DeviceError
-            If not even the graph and the counts fit, or the rows of an updatable index do not.
+            If not even vertices and counts fit, or the rows of an updatable index do not.
         """
         with on_gpu(gpu):
-            free = free_memory()
             kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
-            needs = {"graph and counts": _missing(kept), "working space": (BYTES_PER_VERTEX + 32) * graph.n}
+            beside = {"working space": (BYTES_PER_VERTEX + 32) * graph.n}
             if index.params.weighted:
-                needs["edge weights"] = BYTES_PER_EDGE * graph.m
-            if xp is not np:
-                check_budget(needs, free, f"GPU {gpu}", "use --device cpu")
-            arrays = {name: Buffer(array) for name, array in kept.items()}
+                beside["edge weights"] = BYTES_PER_EDGE * graph.m
+            arrays = place(kept, ("indices",), beside, "use --device cpu")
             if index.params.weighted:
                 arrays["chances"] = Buffer(edge_chances(graph))
             rows = {name: getattr(index, name) for name in ROWS_BY_END}
             # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
             sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
-            wanted = sum(needs.values()) + _missing(rows) + sorting * len(index.starts)
+            wanted, free = sum(beside.values()) + _missing(rows) + sorting * len(index.starts), free_memory()
             light = index.light or (xp is not np and wanted > free)
             if light and index.updatable:
                 raise DeviceError(

@@ -8,7 +8,7 @@ from numba import cuda
 
 from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
-from gpukit.device.memory import check_budget
+from gpukit.device.placing import place
 from gpukit.worlds import room, walk_cuda
 from gpukit.worlds.reverse import Reverse, Samples, Tables
 from gpukit.worlds.sample_cuda import Output
@@ -35,7 +35,7 @@ class Holder(Protocol):
 
 
 class DeviceGraph:
-    """The arrays of a :class:`Reverse` on the current GPU, and working space that its collections use in turn.
+    """The arrays of a :class:`Reverse` for the current GPU, and working space that its collections use in turn.
 
     ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``work`` is working space of samplers,
     ``side_work`` for a collection that is drawn while another one is; ``chooser`` selects from any of them. ``mean`` is
@@ -44,16 +44,14 @@ class DeviceGraph:
     Raises
     ------
     DeviceError
-        If the graph does not fit.
+        If the graph does not fit, its edges in host memory.
     """
 
     def __init__(self, reverse: Reverse) -> None:
         names = ("rows", "indptr", "indices", "accept", "thresholds", "lt_prefix", "roots")
         arrays = {name: getattr(reverse, name) for name in names}
-        needs = {"the graph": sum(array.nbytes for array in arrays.values())}
-        needs["vertices"] = ELEMENT_BYTES * reverse.elements
-        check_budget(needs, free_memory(), "the GPU", "use --device cpu")
-        on_device = {name: Buffer(array) for name, array in arrays.items()}
+        vertices = {"vertices": ELEMENT_BYTES * reverse.elements}
+        on_device = place(arrays, ("indices", "accept", "lt_prefix"), vertices, "use --device cpu")
         self.rows, self.indptr, self.indices, self.accept, self.thresholds, self.lt_prefix, self.roots = (
             on_device[name] for name in names
         )

@@ -299,22 +299,30 @@ PAIRS = [
         gk.read_edges,
         {"edges", "out", "columns", "compress", "estimate", "json", "verbose", "force"},
     ),
-    ("gim run", gk.influence_maximization, {"out", "json", "verbose", "force", "estimate", "block", "grid"}),
+    (
+        "gim run",
+        gk.influence_maximization,
+        {"out", "json", "verbose", "force", "estimate", "gpu_memory", "block", "grid"},
+    ),
     (
         "imgpu run",
         gk.simulated_seeds,
-        {"out", "json", "verbose", "force", "estimate", "combine", "reorder", "unroll", "by_level"},
+        {"out", "json", "verbose", "force", "estimate", "gpu_memory", "combine", "reorder", "unroll", "by_level"},
     ),
-    ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "estimate", "ids"}),
-    ("kpar index", gk.PageRankIndex, {"out", "json", "verbose", "force", "estimate", "rank", "compress", "sizes"}),
+    ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "estimate", "gpu_memory", "ids"}),
+    (
+        "kpar index",
+        gk.PageRankIndex,
+        {"out", "json", "verbose", "force", "estimate", "gpu_memory", "rank", "compress", "sizes"},
+    ),
     (
         "diversity search",
         gk.structural_diversity,
-        {"out", "json", "verbose", "force", "estimate", "part", "balance", "index"},
+        {"out", "json", "verbose", "force", "estimate", "gpu_memory", "part", "balance", "index"},
     ),
-    ("diversity index", gk.DiversityIndex, {"out", "json", "verbose", "force", "estimate", "compress"}),
-    ("merit run", gk.seed_minimization, {"out", "json", "verbose", "force", "estimate"}),
-    ("merit start", gk.Campaign, {"out", "json", "verbose", "force", "estimate"}),
+    ("diversity index", gk.DiversityIndex, {"out", "json", "verbose", "force", "estimate", "gpu_memory", "compress"}),
+    ("merit run", gk.seed_minimization, {"out", "json", "verbose", "force", "estimate", "gpu_memory"}),
+    ("merit start", gk.Campaign, {"out", "json", "verbose", "force", "estimate", "gpu_memory"}),
 ]
 
 

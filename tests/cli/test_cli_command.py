@@ -50,8 +50,8 @@ def test_groups_and_common_options_become_options(tmp_path):
 
     words = (tmp_path / "g", "--out", tmp_path / "o", "-l", 4, "--late", 2, "--device", "cpu", "--json")
     command = called(function, *words)
-    names = ["graph_file", "out", "early", "least", "most", "late", "device", "gpus", "threads", "seed", "as_json"]
-    assert [one.name for one in command.params] == [*names, "verbose"]
+    names = ["graph_file", "out", "early", "least", "most", "late", "device", "gpus", "threads", "gpu_memory", "seed"]
+    assert [one.name for one in command.params] == [*names, "as_json", "verbose"]
     assert {one.name for one in command.params if one.required} == {"graph_file", "out", "least"}
     assert command.help == "Tell what came."
     ((run, graph_file, early, group, late),) = seen

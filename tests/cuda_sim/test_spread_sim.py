@@ -65,31 +65,21 @@ def test_an_error_needs_as_many_runs_as_on_the_cpu(random_graph, simulator, monk
 
 
 def test_graph_that_does_not_fit(make_graph, simulator, monkeypatch):
-    from numba import cuda
+    from gpukit.device import arrays
 
-    class Small:
-        def get_memory_info(self):
-            return (100, 100)
-
-    monkeypatch.setattr(cuda, "current_context", Small)
+    monkeypatch.setattr(arrays, "_limit", [100])
     with pytest.raises(DeviceError, match="graph"):
         forward_spread(make_graph(5, [(0, 1), (1, 2), (3, 2)]), [0], runs=3, device=simulator)
 
 
 @pytest.mark.parametrize(("model", "kernel"), [("ic", "ic_runs"), ("lt", "lt_runs")])
-def test_one_thread_at_a_time_loads_a_kernel(random_graph, monkeypatch, model, kernel):
-    """Numba loads a kernel onto a GPU at its first launch there, and a thread a GPU launches it."""
-    from gpukit.device.context import loading
+def test_batches_of_several_gpus_cover_all_runs(random_graph, simulator, monkeypatch, model, kernel):
     from gpukit.evaluate import spread_cuda
 
-    class Kernel:
-        def __getitem__(self, shape):
-            return self
+    def launch(asked, blocks, threads, *args):
+        assert asked is getattr(spread_cuda, kernel) and blocks == 2
+        args[-1][:] = 7
 
-        def __call__(self, *args):
-            assert loading.locked()
-            args[-1].copy_to_device(np.full(args[-1].shape, 7))
-
-    monkeypatch.setattr(spread_cuda, kernel, Kernel())
+    monkeypatch.setattr(spread_cuda, "launch", launch)
     plan = _plan(random_graph(40, 130, 6), model, [0, 0, 1], np.empty(0, np.int64))
     assert (spread_cuda.run_on_gpus(plan, 90, [0, 0], blocks=2) == 7).all()

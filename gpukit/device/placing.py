@@ -1,0 +1,57 @@
+"""Where the arrays of a graph lie that a GPU works on: in its memory, or, those of edges, in that of the host."""
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, free_memory, pinned, xp
+from gpukit.device.memory import check_budget, check_host, readable
+
+_log = logging.getLogger("gpukit")
+
+SHARE = 0.75
+"""Part of the free memory that a graph may take; the rest is for the work on it."""
+
+
+def place(
+    arrays: Mapping[str, np.ndarray], edges: Sequence[str], beside: Mapping[str, int], advice: str
+) -> dict[str, Buffer]:
+    """Copy arrays of a graph to the current GPU; of edges, those to the host that its memory has no room for.
+
+    Kernels read host memory through the bus, 32 bytes at a time, which is slower the more edges they look at.
+
+    Parameters
+    ----------
+    arrays : mapping of arrays
+        By name, in host or device memory; those on the device stay there.
+    edges : sequence of str
+        The names of arrays with an element for each edge, which may lie in host memory.
+    beside : mapping of str to int
+        Bytes by name of what else the work takes at least.
+    advice : str
+        What to do where the rest does not fit.
+
+    Returns
+    -------
+    dict of Buffer
+
+    Raises
+    ------
+    DeviceError
+        If the GPU has no room for the arrays that must lie there, or the host none for the others.
+    """
+    sizes = {name: array.nbytes for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    free = free_memory()
+    left = int(SHARE * free) - sum(beside.values())
+    there: list[str] = []
+    for name in sorted(edges, key=lambda name: -sizes.get(name, 0)):
+        if sum(sizes.values()) > left and sizes.get(name, 0) > 0:
+            there.append(name)
+            del sizes[name]
+    check_budget({"the graph": sum(sizes.values()), **beside}, free, "the GPU", advice)
+    if there and xp is not np:
+        total = sum(arrays[name].nbytes for name in there)
+        check_host({"edges that the GPU has no room for": total}, advice)
+        _log.info("%s of edges lie in host memory: the GPU has %s free", readable(total), readable(free))
+    return {name: pinned(array) if name in there else Buffer(array) for name, array in arrays.items()}

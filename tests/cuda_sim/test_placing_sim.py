@@ -1,0 +1,59 @@
+"""Edges that a GPU has no room for lie in host memory, and every system says the same with them there."""
+
+import numpy as np
+import pytest
+
+from gpukit.device import arrays, placing
+from gpukit.errors import DeviceError
+from gpukit.evaluate import forward_spread
+from gpukit.graph.csr import Weights
+
+
+@pytest.fixture
+def held_back(simulator, monkeypatch):
+    """Return a function that limits the memory of the GPU, and yields sizes of the arrays that go to the host."""
+    there: list[int] = []
+
+    def pinned(array):
+        there.append(array.nbytes)
+        return arrays.Buffer(array)
+
+    monkeypatch.setattr(placing, "pinned", pinned)
+    yield lambda size: arrays.limit_memory(size, (0,)) or there
+    arrays._limit.clear()
+
+
+def test_the_largest_arrays_of_edges_go_until_the_rest_has_room(held_back):
+    given = {"rows": np.zeros(100, np.int64), "heads": np.zeros(300, np.int32), "words": np.zeros(200, np.int32)}
+    for free, expected in ((10_000, []), (3600, [1200]), (1800, [1200, 800])):
+        there = held_back(free)
+        there.clear()
+        placed = placing.place(given, ("heads", "words"), {"work": 500}, "use --device cpu")
+        assert there == expected and list(placed) == list(given)
+    held_back(1200)
+    with pytest.raises(DeviceError, match="needs 1.3 KiB .*the graph 800 bytes.*1.2 KiB are free on the GPU; use"):
+        placing.place(given, ("heads", "words"), {"work": 500}, "use --device cpu")
+
+
+def test_sets_of_a_graph_that_is_larger_than_the_gpu(held_back, random_graph):
+    from gpukit.worlds.collection import CpuCollection
+    from gpukit.worlds.collection_cuda import CudaCollection
+    from gpukit.worlds.reverse import prepare
+
+    reverse = prepare(random_graph(300, 3000, 3, Weights("trivalency", seed=2)), "ic")
+    there = held_back(40_000)
+    cpu, gpu = CpuCollection(reverse, 5), CudaCollection(reverse, 5)
+    assert sorted(there) == [4 * len(reverse.indices)] * 2
+    for one in (cpu, gpu):
+        one.extend(20)
+    for a, b in zip(cpu.export(), gpu.export(), strict=True):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+def test_spread_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, simulator, model):
+    graph = random_graph(200, 2000, 3, Weights("const", 0.05))
+    expected = forward_spread(graph, [1, 2, 3], model=model, runs=8, seed=4)
+    there = held_back(16_000)
+    assert forward_spread(graph, [1, 2, 3], model=model, runs=8, seed=4, device=simulator) == expected
+    assert there[0] == 4 * graph.m

@@ -1,0 +1,69 @@
+"""Graphs whose edges lie in pinned host memory, and what kernels find there."""
+
+import numpy as np
+import pytest
+
+from gpukit.device import arrays
+from gpukit.evaluate import forward_spread
+from gpukit.gim import Params, maximise
+from gpukit.graph.csr import Weights
+
+
+@pytest.fixture
+def limit(gpu):
+    """Return a function that limits the memory of the GPU until the test ends."""
+    yield lambda size: arrays.limit_memory(size, gpu.gpus)
+    arrays._limit.clear()
+    with arrays.on_gpu(0):
+        arrays.xp.get_default_memory_pool().set_limit(size=0)
+
+
+@pytest.fixture
+def there(monkeypatch):
+    """Return the sizes of the arrays that are put into host memory."""
+    from gpukit.device import placing
+
+    sizes: list[int] = []
+    pinned = placing.pinned
+    monkeypatch.setattr(placing, "pinned", lambda array: sizes.append(array.nbytes) or pinned(array))
+    return sizes
+
+
+def test_a_pinned_array_is_what_was_copied(gpu):
+    with arrays.on_gpu(0):
+        for given in (np.arange(100_000, dtype=np.int64), np.arange(7, dtype=np.uint32).reshape(7, 1), np.zeros(0)):
+            found = arrays.pinned(given)
+            assert np.array_equal(found.host(), given) and found.array.dtype == given.dtype
+
+
+@pytest.mark.parametrize(("model", "weights"), [("ic", Weights("trivalency", seed=2)), ("lt", Weights())], ids=str)
+def test_seeds_and_spread_in_a_graph_that_is_larger_than_the_gpu(random_graph, gpu, limit, there, model, weights):
+    graph = random_graph(20_000, 2_000_000, 3, weights)
+    params = Params(k=10, epsilon=0.2, model=model, optimism=None, seed=3)
+    seeds = maximise(graph, params, gpu).seeds
+    spread = forward_spread(graph, seeds, model=model, runs=500, seed=4, device=gpu)
+    assert not there
+    arrays.xp.get_default_memory_pool().free_all_blocks()
+    limit(5 * graph.m)
+    assert maximise(graph, params, gpu).seeds.tolist() == seeds.tolist()
+    assert 4 * graph.m in there
+    there.clear()
+    assert forward_spread(graph, seeds, model=model, runs=500, seed=4, device=gpu) == spread
+    assert 4 * graph.m in there
+
+
+def test_answers_in_a_graph_that_is_larger_than_the_gpu(random_graph, gpu, limit, there):
+    from gpukit.kpar import Params as RankParams
+    from gpukit.kpar import build_index, rank
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.problem import Sources
+
+    graph = random_graph(20_000, 2_000_000, 3)
+    index = build_index(graph, rank(graph).order, RankParams(), seed=1)
+    sources = Sources.single(np.arange(20))
+    expected = CudaPrepared.of(graph, index).query(sources, 10)
+    arrays.xp.get_default_memory_pool().free_all_blocks()
+    limit(12_000_000)
+    found = CudaPrepared.of(graph, index).query(sources, 10)
+    assert 4 * graph.m in there
+    assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
