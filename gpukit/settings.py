@@ -34,6 +34,8 @@ IMGPU_WORLDS = 20_000
 KPAR_ALPHA = 0.2
 KPAR_EPSILON = 0.5
 KPAR_K = 100
+TOPPPR_PRECISION = 0.99
+"""ρ of TopPPR in the experiments of kPAR's paper (5.1)."""
 Depth = Literal["auto", "refined", "end", "walks"]
 """How far a query goes."""
 CPU_DEPTHS = ("walks",)

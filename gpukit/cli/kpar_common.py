@@ -41,9 +41,11 @@ def timed(run: Run, repeat: int, ask: Callable[[], Any]) -> tuple[Any, dict[str,
     return result, {"query_s": spent} if repeat > 1 else {}
 
 
-def read_queries(run: Run, graph_file: Path, asked: Queries) -> "tuple[Graph, Sources, int]":
+def read_queries(
+    run: Run, graph_file: Path, asked: Queries, *, transpose: bool = False
+) -> "tuple[Graph, Sources, int]":
     """Return the graph, the sources of the queries, and the length of an answer, which joins the parameters."""
-    graph, _ = run.read_graph(graph_file, transpose=False)
+    graph, _ = run.read_graph(graph_file, transpose=transpose)
     k = run.params["k"] = at_most(asked.k, settings.KPAR_K, graph.n)
     return graph, read_sources(graph, asked, run.seed, k, run.inputs), k
 

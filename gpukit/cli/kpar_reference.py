@@ -49,7 +49,8 @@ def baseline(
     graph_file: GraphArgument,
     *,
     method: Annotated[
-        Literal["monte-carlo", "fora"], option("--method", "Monte Carlo walks, or FORA+.")
+        Literal["monte-carlo", "fora", "topppr"],
+        option("--method", "Monte Carlo walks, FORA+, or TopPPR, which runs on the CPU."),
     ] = "monte-carlo",
     queries: Queries,
     out: AnswersOption = None,
@@ -58,26 +59,36 @@ def baseline(
     delta: Annotated[
         int, option("--delta D", "Scores above D/n have the relative error: 1 in FORA's paper, 16 in kPAR's.", min=1)
     ] = 1,
+    precision: Annotated[
+        float, option("--precision ρ", "Of TopPPR: find at least this share of the k best, with probability 1 - 1/n.")
+    ] = settings.TOPPPR_PRECISION,
     weighted: WeightedOption = False,
     repeat: RepeatOption = 1,
 ) -> None:
     """Answer by a method the paper compares with."""
     run.params = {"k": queries.k, "alpha": alpha, "epsilon": epsilon, "method": method, "delta": delta}
     run.params["weighted"] = weighted
+    if method == "topppr":
+        run.params = {"k": queries.k, "alpha": alpha, "method": method, "precision": precision, "weighted": weighted}
+        if run.requested == "cuda":
+            raise DeviceError("topppr runs on the CPU; use --device cpu")
+        run.requested = "cpu"
     with run.phase("read"):
         from gpukit.kpar.problem import Params
 
         asked = Params(alpha, epsilon, weighted)
-        graph, sources, k = read_queries(run, graph_file, queries)
+        graph, sources, k = read_queries(run, graph_file, queries, transpose=method == "topppr")
     device = run.use_device(run.requested, work=10.0 * graph.m * len(sources))
-    from gpukit.kpar.paper import baselines_on
+    from gpukit.kpar.paper import baselines_on, topppr
 
     baselines, placed = baselines_on(device)
     with run.phase("load"):
         from gpukit.kpar.problem import Sources
 
         edge, zero = one_edge(graph), Sources.single([0])
-        if method == "fora":
+        if method == "topppr":
+            topppr.load(edge, asked)
+        elif method == "fora":
             baselines.fora(edge, baselines.fora_index(edge, asked, seed=run.seed, **placed), zero, 1, **placed)
         else:
             baselines.monte_carlo(edge, zero, 1, asked, seed=run.seed, **placed)
@@ -89,6 +100,10 @@ def baseline(
 
     def ask() -> Any:
         with run.phase("query"):
+            if method == "topppr":
+                return topppr.topppr(
+                    graph, sources, k, asked, precision=precision, seed=run.seed, threads=device.threads
+                )
             if method == "fora":
                 return baselines.fora(graph, found, sources, k, **placed)
             return baselines.monte_carlo(graph, sources, k, asked, delta=delta, seed=run.seed, **placed)

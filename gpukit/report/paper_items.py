@@ -138,7 +138,7 @@ def _gim_shape(tables: Tables, name: str) -> Iterator[Observation]:
     return seen(sorted(relative, key=lambda row: (row["graph"], row[name])), _setting, x=name)
 
 
-RANKED = {"fora-16": "fora, δ 16/n", "fora-cpu": "fora on the CPU, δ 16/n"}
+RANKED = {"fora-16": "fora, δ 16/n", "fora-cpu": "fora on the CPU, δ 16/n", "topppr": "topppr on the CPU"}
 """Methods by the workflow's names of them: FORA+ with the δ of the paper's comparison; where no GPU is asked for."""
 
 

@@ -18,7 +18,7 @@ new ids."""
 MODELS = {"ic": "independent cascade", "lt": "linear threshold"}
 
 RANKINGS = {"kpar": "kPAR", "fora": "FORA+", "fora-16": "FORA+, δ 16/n", "fora-cpu": "FORA+, δ 16/n, CPU"}
-RANKINGS |= {"monte-carlo": "Monte Carlo", "truth": "power method"}
+RANKINGS |= {"topppr": "TopPPR", "monte-carlo": "Monte Carlo", "truth": "power method"}
 """Ways to find the top k in the order of legends and tables."""
 
 CIRCLES = {"comp": "components", "core": "cores", "truss": "trusses"}

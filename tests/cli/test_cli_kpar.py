@@ -136,7 +136,7 @@ def test_query_record_artifact_and_judge(record, folder, graph):
 def test_queries_are_timed_as_often_as_asked(record, folder, capsys):
     asked = ("--random", 5, "-k", 4, "--seed", 2)
     index = ("--index", folder / "I.h5")
-    for command in (("query", *index), ("baseline", "--method", "fora")):
+    for command in (("query", *index), ("baseline", "--method", "fora"), ("baseline", "--method", "topppr")):
         words = ("kpar", command[0], folder / "G.h5", *command[1:], *asked)
         once, often = record(*words), record(*words, "--repeat", 3)
         assert "query_s" not in once and len(often["query_s"]) == 3 and min(often["query_s"]) > 0
@@ -149,6 +149,22 @@ def test_queries_are_timed_as_often_as_asked(record, folder, capsys):
         assert row["time_answer_s"] == pytest.approx(sum(often["query_s"]) / 3)
     assert main(["kpar", "query", str(folder / "G.h5"), "--source", "20", "--repeat", "2"]) == 2
     assert "--repeat needs --index" in capsys.readouterr().err
+
+
+def test_topppr_answers_on_the_cpu(record, folder, capsys, tmp_path):
+    words = ("kpar", "baseline", folder / "G.h5", "--method", "topppr", "--random", 8, "--out-edges", "-k", 6)
+    found = record(*words, "--precision", 1, "--out", tmp_path / "T.h5")
+    assert found["params"]["precision"] == 1 and found["device"]["kind"] == "cpu"
+    judged = record("evaluate", "ppr", folder / "G.h5", "--answers", tmp_path / "T.h5", "--threads", 2)
+    assert judged["precision"] == 1 and judged["queries"] == 8
+    capsys.readouterr()
+    for more, code, line in (
+        (("--device", "cuda"), 4, "use --device cpu"),
+        (("--precision", 0), 2, "--precision is 0.0"),
+        (("--weighted",), 2, "leave --weighted out"),
+    ):
+        assert main([str(word) for word in (*words, *more)]) == code
+        assert line in capsys.readouterr().err
 
 
 def test_isolated_source_and_truth(record, good, folder):

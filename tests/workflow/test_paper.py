@@ -104,6 +104,7 @@ RIVALS = {
     ],
     "kpar": [
         ("--delta 16 -k 10 --out results/paper/kpar/kpar/DBLP/fora-cpu-10.h5", "--device cpu --gpus 0 --threads 32"),
+        ("--method topppr -k 10 --out results/paper/kpar/kpar/DBLP/topppr-10.h5", "--device cpu --gpus 0 --threads 32"),
         ("--out results/paper/kpar/kpar/DBLP/fora-cpu-10.h5", "--random 100 --out-edges "),
         ("--out results/paper/kpar/kpar/DBLP/kpar-10.h5", "--seed 1 --repeat 5 "),
         ("--out results/paper/kpar/kpar/DBLP/one-thread/index.h5", "--device cpu --gpus 0 --threads 1 "),

@@ -89,7 +89,7 @@ THREADS = 0 if ON_GPU else config["threads"]
 # Without a GPU FORA+ runs on the CPU anyway.
 RANKINGS = ["kpar", *(one for one in config["kpar"]["baselines"] if ON_GPU or one != "fora-cpu")]
 # Rivals that the papers run on several CPU threads have as many as there, or as many as there are cores.
-PRINTED_THREADS = {"ripples": 16, "pasti": 16, "pasti-4": 4, "mcpu-div": 6, "fora-cpu": 80}
+PRINTED_THREADS = {"ripples": 16, "pasti": 16, "pasti-4": 4, "mcpu-div": 6, "fora-cpu": 80, "topppr": 80}
 # Some rules run several commands in one process, whose start costs more than what it is to do.
 BATCH = "printf '%s\\n' {params.commands:q} | python -m gpukit batch -"
 WHERE = "-- --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}"
@@ -113,7 +113,7 @@ wildcard_constraints:
     shard="[0-9]+",
     part="[0-9]+",
     k="[0-9]+",
-    ranking="kpar|fora|fora-16|fora-cpu|monte-carlo",
+    ranking="kpar|fora|fora-16|fora-cpu|topppr|monte-carlo",
     circle="comp|core|truss",
     simulator="celf|mixgreedy|newgreedy|esmce|pmia",
     mode="fixed|fresh",

@@ -146,11 +146,11 @@ class Kpar(Section):
     sources: Annotated[int, Field(ge=1, le=10**7)] = Field(
         default=16, description="Random sources to ask from, the same for every k and method."
     )
-    baselines: list[Literal["fora", "fora-16", "fora-cpu", "monte-carlo"]] = Field(
+    baselines: list[Literal["fora", "fora-16", "fora-cpu", "topppr", "monte-carlo"]] = Field(
         default=["fora"],
         json_schema_extra={"uniqueItems": True},
         description="Methods to compare with: FORA+ at δ = 1/n as in its paper, at 16/n as in kPAR's, and that on up "
-        "to 80 CPU threads where other jobs take a GPU; Monte Carlo.",
+        "to 80 CPU threads where other jobs take a GPU; TopPPR on up to 80 CPU threads; Monte Carlo.",
     )
 
 

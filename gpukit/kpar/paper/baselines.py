@@ -120,7 +120,7 @@ def monte_carlo(
             met = _count(*common, walks[i + 1] - walks[i], vertex, worth[i], extra[i], found, reached, met)
         return _best(reached, found, met, k)
 
-    return _collected(answer, len(sources), threads)
+    return collected(answer, len(sources), threads)
 
 
 @njit
@@ -135,7 +135,7 @@ def _best(reached, found, met, k):
     return ids[:length], keys[:length]
 
 
-def _collected(answer: Callable[[int], tuple[np.ndarray, np.ndarray]], queries: int, threads: int) -> Result:
+def collected(answer: Callable[[int], tuple[np.ndarray, np.ndarray]], queries: int, threads: int) -> Result:
     """Answer queries in threads and return them in order."""
     parts = over_threads(lambda first, last: [answer(q) for q in range(first, last)], queries, threads)
     return Result.of([one for part in parts for one in part])
@@ -310,4 +310,4 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 
         count, met = _fora(edges, index.chances, settings, *starts, room)
         return _best(met, room.reserve, count, k)
 
-    return _collected(answer, len(sources), threads)
+    return collected(answer, len(sources), threads)
