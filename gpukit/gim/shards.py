@@ -10,7 +10,7 @@ from gpukit.gim.judge import standard_error
 from gpukit.gim.known import Known
 from gpukit.gim.problem import Result, Step
 from gpukit.worlds import cover_cpu
-from gpukit.worlds.collection import coverage_of
+from gpukit.worlds.collection import coverage_of, shared_out
 
 Sets = tuple[np.ndarray, np.ndarray]
 """RR sets as offsets and members."""
@@ -129,13 +129,12 @@ def select(sets: Sets, known: Known, n: int, rounds: int, k: int, *, judge: Sets
     sizes = [0 if one is None else len(one[0]) - 1 for one in (sets, judge)]
     if known.gamma > 0 and (sizes[0] == 0 or (judge is not None and sizes[1] == 0)):
         raise InputError("no sample id gave a set that is not trivial; draw more of them (gim sample --count)")
-    counts = np.bincount(sets[1], minlength=n * rounds).astype(np.int32)
     own = known.in_units(sizes[0]) if sizes[0] else known.scaled()
-    shares = cover_cpu.undivided(sets[0], counts)
-    seeds, gains, _ = cover_cpu.greedy(
-        *sets, shares, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False,
-        cover_cpu.PLAIN if own is None else own.worth(),
-    )  # fmt: skip
+    with shared_out(*sets, n * rounds) as shares:
+        seeds, gains, _ = cover_cpu.greedy(
+            *sets, shares, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False,
+            cover_cpu.PLAIN if own is None else own.worth(),
+        )  # fmt: skip
     covered = int(gains.sum())
     result = Result(
         seeds=(seeds % n).astype(np.int32),

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from threading import Event
 from typing import Any, NamedTuple, Protocol
 
+import numba
 import numpy as np
 
 from gpukit.device.memory import check_host
 from gpukit.device.philox import MAX_SAMPLE_ID
 from gpukit.errors import UsageError
+from gpukit.graph.kernels import rows_by_edges
 from gpukit.worlds import cover_cpu, sample_cpu
 from gpukit.worlds.cover_cpu import Shares
 from gpukit.worlds.reverse import NEVER, Ending, Reverse
@@ -384,6 +387,18 @@ class CpuCollection:
         members = members[: offsets[-1]].copy()
         cover_cpu.sort_sets(offsets, members)
         return offsets, members
+
+
+@contextmanager
+def shared_out(offsets: np.ndarray, members: np.ndarray, elements: int) -> Iterator[Shares]:
+    """Give sets in host memory to Numba's number of threads, to each as many members, and count them; few go to one."""
+    threads = min(numba.get_num_threads(), SELECTORS) if len(members) >= PARALLEL_SELECTION else 1
+    ranges = [np.array([part]) for part in pairwise(rows_by_edges(offsets, threads).tolist())]
+    counts = np.zeros((threads, elements), np.int32)
+    with ThreadPoolExecutor(threads) as pool:
+        shares = Shares(ranges, counts, map if threads == 1 else pool.map)
+        shares.do(lambda i: cover_cpu.count(offsets, members, ranges[i], counts[i]))
+        yield shares
 
 
 def extend_both(first: Collection, second: Collection, size: int, progress: Progress | None = None) -> None:

@@ -13,8 +13,17 @@ from gpukit.device.arrays import Buffer, OutOfMemory, copy, side_stream, wait_fo
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
 from gpukit.worlds import candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
-from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids, coverage_of, select_from
-from gpukit.worlds.cover_cpu import sort_sets, undivided
+from gpukit.worlds.collection import (
+    Collection,
+    Query,
+    Sampler,
+    Selection,
+    check_ids,
+    coverage_of,
+    select_from,
+    shared_out,
+)
+from gpukit.worlds.cover_cpu import sort_sets
 from gpukit.worlds.cover_cuda import Sets
 from gpukit.worlds.graph_cuda import SLACK, Batch, DeviceGraph, bytes_of, release
 from gpukit.worlds.host_sets import HostSets, gather
@@ -301,9 +310,9 @@ class CudaCollection:
             self.graph.chooser.release()
             result = None
         if result is None:
-            offsets, members = self._sets()
-            counts = np.bincount(members, minlength=self.reverse.elements).astype(np.int32)
-            result = select_from(self.reverse, offsets, members, undivided(offsets, counts), query)
+            sets = self._sets()
+            with shared_out(*sets, self.reverse.elements) as shares:
+                result = select_from(self.reverse, *sets, shares, query)
             on_device = None
         if judge is not None and on_device is None:
             result = replace(result, hit=int(judge.coverage(result.seeds)[-1]))

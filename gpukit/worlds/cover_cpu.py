@@ -70,6 +70,14 @@ def all_sets(offsets: np.ndarray) -> np.ndarray:
     return np.array([[0, len(offsets) - 1]])
 
 
+@njit
+def count(offsets, members, ranges, counts):
+    """Add to counts in how many sets of these ranges each element is."""
+    for start, end in ranges:
+        for j in range(offsets[start], offsets[end]):
+            counts[members[j]] += 1
+
+
 @njit(inline="always")
 def _value(counts, own, unit, e):
     return np.int64(counts[e]) * unit + (own[e] if len(own) else 0)

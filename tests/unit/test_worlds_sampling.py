@@ -11,7 +11,7 @@ from gpukit.device import memory
 from gpukit.errors import DeviceError, InputError, UsageError
 from gpukit.graph.csr import Weights
 from gpukit.worlds import collection as worlds_collection
-from gpukit.worlds.collection import CpuCollection, Query, extend_both
+from gpukit.worlds.collection import CpuCollection, Query, extend_both, select_from, shared_out
 from gpukit.worlds.reverse import prepare
 
 RUNS = 60_000
@@ -125,6 +125,26 @@ def test_choice_does_not_depend_on_who_has_which_sets(random_graph, monkeypatch,
         assert shared.coverage(one.seeds).tolist() == [0, *np.cumsum(one.gains)]
     totals = np.bincount(shared.export()[1], minlength=reverse.elements)
     assert shared._shares().totals().tolist() == totals.tolist()
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_choice_from_sets_that_are_shared_out(random_graph, monkeypatch, rounds):
+    """Each of several threads has about as many members; more threads than sets leave some without any."""
+    reverse = prepare(random_graph(300, 1500, 5, Weights("const", 0.1)), "ic", rounds=rounds)
+    alone, query = CpuCollection(reverse, seed=3), Query(6, forced=np.array([7, 2], np.int32), bounds=True)
+    monkeypatch.setattr(worlds_collection.numba, "get_num_threads", lambda: 5)
+    for sets, limit in ((1000, 0), (3, 0), (1000, 10**9)):
+        monkeypatch.setattr(worlds_collection, "PARALLEL_SELECTION", limit)
+        alone.extend(sets)
+        alone.size = sets
+        offsets, members = alone.export()
+        expected = alone.select(query)
+        with shared_out(offsets, members, reverse.elements) as shares:
+            assert len(shares.ranges) == (5 if limit == 0 else 1)
+            assert shares.totals().tolist() == np.bincount(members, minlength=reverse.elements).tolist()
+            found = select_from(reverse, offsets, members, shares, query)
+        for what in ("seeds", "gains", "largest"):
+            assert np.array_equal(getattr(expected, what), getattr(found, what))
 
 
 def test_rounds_are_independent_searches_from_one_root(random_graph):
