@@ -90,7 +90,7 @@ def _find_cycles(space, left, slots):
     Sinks were trimmed by :func:`_order_by_level`, which left this thread the arcs below ``left``; here first sources,
     and their arcs are dropped. Then every slot left is a pivot at once: forward, each gets the highest pivot that
     reaches it; backward from each pivot that kept its own, within its colour, lies its component; what is left starts
-    left. Source: Barnat, Bauch, Brim, Ceska, "Computing strongly connected components in parallel on CUDA", IPDPS
+    again. Source: Barnat, Bauch, Brim, Ceska, "Computing strongly connected components in parallel on CUDA", IPDPS
     2011 (the paper's reference 1), forward-backward and colouring. It is one function because trimming, taken out,
     compiles to other code.
     """
