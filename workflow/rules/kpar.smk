@@ -15,10 +15,8 @@ RANKING_WORDS = {
     "monte-carlo": ["--method", "monte-carlo"],
 }
 
-
-def repeated(ranking, k):
-    """Return the option that repeats queries; TopPPR takes the longest, and is in print at the largest k alone."""
-    return REPEATED if ranking != "topppr" or k == max(config["kpar"]["k"]) else []
+# TopPPR takes the longest, and is in print at the largest k alone.
+REPEATED_AT = {"topppr": [max(config["kpar"]["k"])]}
 
 
 if RANKED:
@@ -223,7 +221,7 @@ rule kpar_baseline:
         commands=lambda wildcards, input, output: lines(
             [
                 ["kpar", "baseline", input.graph, *RANKING_WORDS[wildcards.ranking], "-k", k, "--out", out]
-                + [*RANKING_OPTIONS, *repeated(wildcards.ranking, k), "--json"]
+                + [*RANKING_OPTIONS, *(REPEATED if k in REPEATED_AT.get(wildcards.ranking, [k]) else []), "--json"]
                 for k, out in zip(config["kpar"]["k"], output.answers, strict=True)
             ],
             output.records,
