@@ -210,7 +210,8 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
                 if points:
                     name = _label(points[0], lines is graphs)
                     _draw_points(axes, points, number, name, None if wanted.axis else graphs)
-            _scale(axes, wanted, shown, label(f"{quantity}, {unit}" if unit != "1" else quantity))
+            # Panels are to be compared: all have the same kind of scale.
+            _scale(axes, wanted, rows, label(f"{quantity}, {unit}" if unit != "1" else quantity))
             axes.grid(True)
             axes.tick_params(labelbottom=True)
             if panel:

@@ -21,7 +21,7 @@ DENSITY = "ba-"
 NAMES = {"imm": "IMM", "ripples": "IMM on several threads", "curipples": "cuRipples", "skim": "SKIM", "gim": "gIM"}
 NAMES |= {"kpar-i": "kPAR_I", "kpar-ip1": "kPAR_IP1", "kpar-ip": "kPAR_IP", "kpar": "kPAR"}
 NAMES |= {"fora": "FORA+", "fora on the CPU": "FORA+ on the CPU", "monte-carlo": "Monte Carlo"}
-NAMES |= {"gim-scan": "gIM, the paper's kernels", "topppr on the CPU": "PTopPPR+CPU"}
+NAMES |= {"gim-scan": "gIM, the paper's kernels", "topppr on the CPU": "TopPPR (PTopPPR+CPU)"}
 NAMES |= paper_imgpu.NAMES | paper_diversity.NAMES | paper_merit.NAMES
 """Methods as people call them."""
 
