@@ -24,7 +24,7 @@ cheaper than a test, and a query that ends in few vertices is nearly exact for i
 CONTENDERS = 64
 """Vertices at most whose scores a query takes a second look at: half of them around the end of its answer each way."""
 
-WALKS_AN_EDGE = 4
+WALKS_AN_EDGE = 2
 """Walks of the index that count as one edge pushed in the budget of that second look: reads beside random writes."""
 
 NEVER = 1 << 62

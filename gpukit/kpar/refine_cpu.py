@@ -11,12 +11,15 @@ place of ρ. Both bounds hold at once, since the second estimate counts as one m
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64
+from numba import int64, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import UNIT, lower_bound, sort_falling, take_top, upper_bound
 from gpukit.kpar.problem import CONTENDERS, ONE, WALKS_AN_EDGE
 from gpukit.kpar.rule import brought, over_alpha, passed_on, refine_budget
+
+AHEAD = 16
+"""Tails whose start lists are looked up at once."""
 
 
 class Refined(NamedTuple):
@@ -64,13 +67,14 @@ def ended_at(w, reached, walks, ws):
     """Return what walks bring to a vertex, read out of its start list; kept in ``walked``, increased by one."""
     if ws.walked[w] == 0:
         total = int64(0)
-        low, high = walks.src_begin[w], walks.src_begin[w + 1]
-        often = walks.frequent_begin[w]
-        once = low + walks.frequent_begin[w + 1] - often
+        unit, starts, frequencies = ws.unit, walks.starts, walks.frequencies
+        low, high = uint64(walks.src_begin[w]), uint64(walks.src_begin[w + 1])
+        often = uint64(walks.frequent_begin[w])
+        once = low + uint64(walks.frequent_begin[w + 1]) - often
         for i in range(low, once):
-            total += ws.unit[walks.starts[i]] * int64(walks.frequencies[often + i - low])
+            total += unit[uint64(starts[i])] * int64(frequencies[often + (i - low)])
         for i in range(once, high):
-            total += ws.unit[walks.starts[i]]
+            total += unit[uint64(starts[i])]
         ws.walked[w] = total + 1
         ws.upcoming[reached] = w
         reached += 1
@@ -78,18 +82,48 @@ def ended_at(w, reached, walks, ws):
 
 
 @njit
-def largest_share(v, edges, chances, into):
-    """Return the most that one of the in-edges of a vertex brings of all mass at its tail, in units of 2**-62."""
-    largest, fewest = int64(0), int64(1) << 62
-    for i in range(into.begin[v], into.begin[v + 1]):
-        w = into.tails[i]
-        if chances is None:
-            fewest = min(fewest, edges.indptr[w + 1] - edges.indptr[w])
+def load_ahead(first, last, walks, into, ws):
+    """Read what :func:`ended_at` begins with for some tails: these loads wait for nothing, and not for each other.
+
+    What is written to ``spare_ids`` and ``spare_keys`` is of no use; it keeps the loads.
+    """
+    end = uint64(len(walks.starts) - 1)
+    for i in range(first, last):
+        w = uint64(into.tails[i])
+        ws.spare_ids[i - first] = walks.starts[min(uint64(walks.src_begin[w]), end)]
+        ws.spare_keys[i - first] = walks.frequent_begin[w] + ws.walked[w]
+
+
+@njit(error_model="numpy")
+def through_tails(v, stopped, reached, edges, chances, walks, into, ws):
+    """Let the in-edges of a vertex bring what walks brought to their tails.
+
+    Returns
+    -------
+    by_walks, largest, reached
+        What they bring; the most that one of them brings of all mass at its tail, in units of 2**-62; and as in
+        :func:`push_back`.
+    """
+    by_walks, largest, fewest = int64(0), int64(0), uint64(1) << uint64(62)
+    first, last = uint64(into.begin[v]), uint64(into.begin[v + 1])
+    for i in range(first, last):
+        if not stopped.forward and (i - first) % uint64(AHEAD) == 0:
+            load_ahead(i, min(i + uint64(AHEAD), last), walks, into, ws)
+        w = uint64(into.tails[i])
+        if stopped.forward:
+            amount = ws.walked[w]
         else:
-            largest = max(largest, brought(int64(ONE), w, v, edges, chances))
+            amount, reached = ended_at(w, reached, walks, ws)
+        if chances is None:
+            degree = uint64(edges.indptr[w + uint64(1)] - edges.indptr[w])
+            fewest = min(fewest, degree)
+            by_walks += int64(passed_on(uint64(amount), edges.one_minus_alpha) // degree)
+        else:
+            by_walks += brought(amount, int64(w), v, edges, chances)
+            largest = max(largest, brought(int64(ONE), int64(w), v, edges, chances))
     if chances is None:
-        largest = int64(passed_on(np.uint64(ONE), edges.one_minus_alpha)) // fewest
-    return largest
+        largest = int64(passed_on(uint64(ONE), edges.one_minus_alpha) // fewest)
+    return by_walks, largest, reached
 
 
 @njit
@@ -103,25 +137,17 @@ def push_back(v, stopped, reached, edges, chances, walks, into, asked, ws):
         ``upcoming`` lists whose ``walked`` is not zero.
     """
     absorbs = edges.indptr[v + 1] == edges.indptr[v]
-    first, last = into.begin[v], into.begin[v + 1]
-    part = float(largest_share(v, edges, chances, into)) * UNIT
+    by_walks, largest, reached = through_tails(v, stopped, reached, edges, chances, walks, into, ws)
+    part = float(largest) * UNIT
     if absorbs:
         part = part / (float((1 << 32) - int64(edges.one_minus_alpha)) * 2.0**-32)
     if part >= 1.0:
         return int64(0), 0.0, 0.0, reached
-    by_walks = int64(0)
-    for i in range(first, last):
-        w = into.tails[i]
-        if stopped.forward:
-            amount = ws.walked[w]
-        else:
-            amount, reached = ended_at(w, reached, walks, ws)
-        by_walks += brought(amount, w, v, edges, chances)
     kept, rest = ws.reserves[2 * v], ws.state[2 * v]
     if absorbs:
         by_walks = over_alpha(by_walks, edges.one_minus_alpha)
     else:
-        kept += rest - int64(passed_on(np.uint64(rest), edges.one_minus_alpha))
+        kept += rest - int64(passed_on(uint64(rest), edges.one_minus_alpha))
     score = kept + by_walks
     value, walked, bounds, step = float(score) * UNIT, float(by_walks) * UNIT, asked.bounds, stopped.step
     square = part * part

@@ -195,7 +195,7 @@ def _second_look(graph, index, words, go_on, bounds, state, intervals):
         low, high = intervals[v]
         if low > outside if place < k else high < inside:
             continue
-        cost = len(into) + sum(int(index.arrivals[w]) for w in into) // 4
+        cost = len(into) + sum(int(index.arrivals[w]) for w in into) // 2
         if cost > left or len(into) > rows:
             continue
         left, rows = left - cost, rows - len(into)
