@@ -118,13 +118,13 @@ def monte_carlo(
         walks, worth, extra = shares_of_walks(sources.mass[part], total)
         for i, vertex in enumerate(sources.vertices[part]):
             met = _count(*common, walks[i + 1] - walks[i], vertex, worth[i], extra[i], found, reached, met)
-        return _best(reached, found, met, k)
+        return best_of(reached, found, met, k)
 
     return collected(answer, len(sources), threads)
 
 
 @njit
-def _best(reached, found, met, k):
+def best_of(reached, found, met, k):
     """Return the k best of the first ``met`` vertices, and their scores."""
     length = min(k, met)
     scores, keys, spare_keys = np.empty(met, np.int64), np.empty(met, np.int64), np.empty(met, np.int64)
@@ -189,14 +189,22 @@ def fora_index(graph: Graph, params: Params | None = None, *, delta: int = 1, se
     params = params or Params()
     limit, worth = fora_settings(graph, params, delta)
     places = begins(-(-np.diff(graph.indptr) * limit // worth))
-    ends = np.empty(places[-1], np.int32)
     chances = chances_for(graph, params)
+    ends = draw_walks(graph, params, chances, places, seed=seed, threads=threads)
+    return Fora(params, limit, worth, places, ends, chances)
+
+
+def draw_walks(
+    graph: Graph, params: Params, chances: np.ndarray | None, places: np.ndarray, *, seed: int, threads: int
+) -> np.ndarray:
+    """Return where walks end (int32); those of vertex v lie at ``places[v]`` … ``places[v + 1]`` - 1."""
+    ends = np.empty(places[-1], np.int32)
     common = (edges_of(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
     cuts = np.searchsorted(places, np.linspace(0, places[-1], 8 * threads + 1))
     cuts[0], cuts[-1] = 0, graph.n
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda i: _draw(*common, places, cuts[i], cuts[i + 1], ends), range(8 * threads)))
-    return Fora(params, limit, worth, places, ends, chances)
+    return ends
 
 
 class _Settings(NamedTuple):
@@ -308,6 +316,6 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 
         part = slice(sources.offsets[q], sources.offsets[q + 1])
         starts, room = (sources.vertices[part], sources.mass[part].view(np.int64)), _Room.of(graph.n)
         count, met = _fora(edges, index.chances, settings, *starts, room)
-        return _best(met, room.reserve, count, k)
+        return best_of(met, room.reserve, count, k)
 
     return collected(answer, len(sources), threads)

@@ -1,0 +1,224 @@
+"""SpeedPPR (Wu, Gan, Wei, Zhang, SIGMOD 2021): pushes that grow into a power iteration, then a walk an edge at most.
+
+PowerPush takes vertices from a queue while few are active, and scans all of them once many are, each time with what the
+scan itself has pushed so far; the threshold of the scans falls in ``EPOCHS`` equal steps of its logarithm. It stops
+when the residue that is left, λ = m/W, would need no more than W/n walks a vertex on average; pushes from a queue then
+bring each vertex down to a walk for each of its out-edges. The index has as many, whatever ε is asked for.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import NamedTuple
+
+import numpy as np
+from numba import int64, uint64
+
+from gpukit.device.compiled import njit
+from gpukit.graph.csr import Graph
+from gpukit.kpar.groups import edges_of
+from gpukit.kpar.paper.baselines import best_of, collected, draw_walks, walks_needed
+from gpukit.kpar.problem import ONE, Params, Result, Sources, check_k
+from gpukit.kpar.rule import passed_on, passed_up_to
+from gpukit.kpar.weights import chances_for
+
+EPOCHS = 8
+"""Steps in which the threshold of the scans falls, and …"""
+FEW = 4
+"""… one vertex of so many may be active for the queue to go on: the authors' choices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Speed:
+    """The index of SpeedPPR.
+
+    Attributes
+    ----------
+    params : Params
+    worth : int
+        Residue that a walk may stand for, 1/W in units of 2**-62.
+    targets : int64 array, shape (EPOCHS,)
+        Residue left at the end of each epoch of scans, λ^(i/EPOCHS).
+    ends : int32 array, shape (m,)
+        Where walks end: a walk for each out-edge, in the order of the rows.
+    chances : uint64 array, shape (m,), or None
+        Of edges, where they are weighted.
+    """
+
+    params: Params
+    worth: int
+    targets: np.ndarray
+    ends: np.ndarray
+    chances: np.ndarray | None = None
+
+
+def speedppr_index(graph: Graph, params: Params | None = None, *, seed: int = 0, threads: int = 1) -> Speed:
+    """Draw a walk for each out-edge; δ and p_f are 1/n, as for FORA+."""
+    params = params or Params()
+    walks = walks_needed(graph.n, params)
+    with localcontext() as context:
+        context.prec = 40
+        share = min(Decimal(max(graph.m, 1)) / walks, Decimal(1))
+        targets = np.array([int(share ** (Decimal(i + 1) / EPOCHS) * ONE) for i in range(EPOCHS)], np.int64)
+    chances = chances_for(graph, params)
+    ends = draw_walks(graph, params, chances, graph.indptr, seed=seed, threads=threads)
+    return Speed(params, ONE // walks, targets, ends, chances)
+
+
+class _Room(NamedTuple):
+    """Working space of a query: int64, int64, int32 and bool (n,); all but the queue are zero."""
+
+    residue: np.ndarray
+    reserve: np.ndarray
+    queue: np.ndarray
+    queued: np.ndarray
+
+
+@njit
+def _push(v, edges, chances, room):
+    """Push the residue of a vertex with out-edges along them; returns how much of it is residue no more."""
+    residue, reserve = room.residue, room.reserve
+    first, last = edges.indptr[v], edges.indptr[v + 1] - 1
+    taken = residue[v]
+    residue[v] = 0
+    passed = int64(passed_on(uint64(taken), edges.one_minus_alpha))
+    share = before = int64(0)
+    if chances is None:
+        share = passed // (last - first + 1)
+        passed = (last - first + 1) * share
+    reserve[v] += taken - passed
+    settled = taken - passed
+    for e in range(first, last + 1):
+        if chances is not None:
+            reach = passed_up_to(passed, chances, e, last)
+            share, before = reach - before, reach
+        u = edges.indices[e]
+        if edges.indptr[u] == edges.indptr[u + 1]:
+            reserve[u] += share
+            settled += share
+        else:
+            residue[u] += share
+    return settled
+
+
+@njit
+def _enqueue(v, head, size, limit, edges, room):
+    """Put a vertex behind the queue if it is active and not there yet; returns how many vertices wait."""
+    if not room.queued[v] and room.residue[v] > limit * (edges.indptr[v + 1] - edges.indptr[v]):
+        room.queued[v] = True
+        room.queue[(head + size) % len(room.queue)] = v
+        size += 1
+    return size
+
+
+@njit
+def _from_queue(size, most, left, target, limit, edges, chances, room):
+    """Push from a queue until it is empty, more than ``most`` vertices wait, or ``target`` residue is left.
+
+    Returns
+    -------
+    int
+        The residue that is left; the queue is given up.
+    """
+    head = 0
+    while 0 < size <= most and left > target:
+        v = room.queue[head]
+        head = (head + 1) % len(room.queue)
+        size -= 1
+        room.queued[v] = False
+        left -= _push(v, edges, chances, room)
+        for e in range(edges.indptr[v], edges.indptr[v + 1]):
+            size = _enqueue(edges.indices[e], head, size, limit, edges, room)
+    for i in range(size):
+        room.queued[room.queue[(head + i) % len(room.queue)]] = False
+    return left
+
+
+@njit
+def _active(limit, edges, room):
+    """Put all active vertices into an empty queue; returns how many there are."""
+    size = 0
+    for v in range(len(room.residue)):
+        size = _enqueue(v, 0, size, limit, edges, room)
+    return size
+
+
+@njit
+def _power_push(left, worth, targets, edges, chances, room):
+    """Push until no more than the last of the ``targets`` is left: from a queue, then by scans of all vertices."""
+    n, m, target = len(room.residue), len(edges.indices), targets[-1]
+    size = _active(worth, edges, room)
+    left = _from_queue(size, n // FEW, left, target, worth, edges, chances, room)
+    for epoch in range(len(targets)):
+        limit = targets[epoch] // max(m, 1)
+        while left > max(targets[epoch], target):
+            for v in range(n):
+                degree = edges.indptr[v + 1] - edges.indptr[v]
+                if room.residue[v] > limit * degree:
+                    left -= _push(v, edges, chances, room)
+    return left
+
+
+@njit
+def _answer(worth, targets, ends, edges, chances, vertices, mass, room):
+    """Push, then let the walks of the index carry what is left; returns how many vertices have a reserve, and these."""
+    residue, reserve, indptr = room.residue, room.reserve, edges.indptr
+    left = int64(0)
+    for i in range(len(vertices)):
+        v = vertices[i]
+        if indptr[v] == indptr[v + 1]:
+            reserve[v] += mass[i]
+        else:
+            residue[v] += mass[i]
+            left += mass[i]
+    left = _power_push(left, worth, targets, edges, chances, room)
+    # No vertex needs more walks afterwards than it has out-edges.
+    size = _active(worth, edges, room)
+    _from_queue(size, len(residue), left, int64(0), worth, edges, chances, room)
+    for v in range(len(residue)):
+        if residue[v] > 0:
+            walks = (residue[v] + worth - 1) // worth
+            value, extra = residue[v] // walks, residue[v] % walks
+            for j in range(walks):
+                reserve[ends[indptr[v] + j]] += value + int64(j < extra)
+    count = 0
+    for v in range(len(reserve)):
+        if reserve[v] > 0:
+            room.queue[count] = v
+            count += 1
+    return count, room.queue
+
+
+def speedppr(graph: Graph, index: Speed, sources: Sources, k: int, *, threads: int = 1) -> Result:
+    """Answer by SpeedPPR: relative error ε where π > 1/n with probability 1 - 1/n, of which the k best are returned.
+
+    Parameters
+    ----------
+    graph : Graph
+    index : Speed
+    sources : Sources
+    k : int
+        Length of an answer, 1 … n.
+    threads : int
+        The answer does not depend on it.
+
+    Returns
+    -------
+    Result
+        Without steps and traces.
+
+    Raises
+    ------
+    UsageError
+        If k is out of range.
+    """
+    check_k(k, graph.n)
+    edges = edges_of(graph, index.params)
+
+    def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
+        part = slice(sources.offsets[q], sources.offsets[q + 1])
+        n, starts = graph.n, (sources.vertices[part], sources.mass[part].view(np.int64))
+        room = _Room(np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
+        count, met = _answer(index.worth, index.targets, index.ends, edges, index.chances, *starts, room)
+        return best_of(met, room.reserve, count, k)
+
+    return collected(answer, len(sources), threads)
