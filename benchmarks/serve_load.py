@@ -116,13 +116,13 @@ def pool_of(graph, index, k, seed):
     for number in range(POOL):
         several = {v: choice.randint(1, 9) for v in choice.sample(vertices, min(len(vertices), choice.randint(2, 30)))}
         asked.append(choice.choice(vertices) if number % 2 else several)
-    return [(one, index.top_k(one, k).best) for one in asked]
+    return [(one, index.top_k(one, k)) for one in asked]
 
 
 def expected(answer):
     """Return an answer as the server writes it."""
-    nodes, scores = zip(*answer, strict=True)
-    return {"nodes": list(nodes), "scores": list(scores)}
+    nodes, scores = zip(*answer.best, strict=True)
+    return {"nodes": list(nodes), "scores": list(scores), "certain": answer.certain[0]}
 
 
 class Client(threading.Thread):
@@ -230,10 +230,11 @@ def read_arrow(answer):
     import pyarrow
 
     table = pyarrow.ipc.open_stream(answer).read_all().to_pydict()
-    found = [{"nodes": [], "scores": []} for _ in range(max(table["query"]))]
-    for query, vertex, score in zip(table["query"], table["vertex"], table["score"], strict=True):
-        found[query - 1]["nodes"].append(vertex)
-        found[query - 1]["scores"].append(score)
+    columns = {"nodes": "vertex", "scores": "score", "certain": "certain"}
+    found = [{key: [] for key in columns} for _ in range(max(table["query"]))]
+    for key, column in columns.items():
+        for query, value in zip(table["query"], table[column], strict=True):
+            found[query - 1][key].append(value)
     return found
 
 

@@ -43,7 +43,7 @@ def about_all(session: "Session", first: int, last: int) -> dict[str, Any]:
 
 
 def write_all(
-    session: "Session", device: "Device", prepared: Any, out: Path, k: int, first: int, last: int
+    session: "Session", device: "Device", prepared: Any, out: Path, k: int, first: int, last: int, *, refine: bool
 ) -> tuple[int, int]:
     """Answer every vertex first … last - 1 and write the table; go on where a run of the same stopped.
 
@@ -58,6 +58,8 @@ def write_all(
         in the order of internal ids, the targets of each by falling weight.
     k : int
     first, last : int
+    refine : bool
+        Whether to take a second look at near ties.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def write_all(
     check_k(k, session.graph.n)
     size, total = batch_of(k), last - first
     count = -(-total // size)
-    session.load(lambda: query_on(device, prepared, Sources.single([0]), k))
+    session.load(lambda: query_on(device, prepared, Sources.single([0]), k, refine=refine))
     with in_batches(out, about_all(session, first, last), count) as batches:
         missing = batches.missing()
         places = {number: (first + number * size, min(first + (number + 1) * size, last)) for number in missing}
@@ -91,7 +93,7 @@ def write_all(
             for number in missing:
                 begin, end = places[number]
                 sources = Sources.single(range(begin, end))
-                result = query_on(device, prepared, sources, k, progress=pace.of_batch(done))
+                result = query_on(device, prepared, sources, k, refine=refine, progress=pace.of_batch(done))
                 if written is not None:
                     written.result()
                 # While the next batch is answered.

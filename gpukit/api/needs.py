@@ -116,6 +116,7 @@ def answers(size: Size, asked: Mapping[str, Any]) -> Needs:
     parts["working space"] = 40 * size.n * size.threads
     if asked["index_file"] is None:
         return Needs(parts, "without an index: the walks of a query")
+    parts["the in-edges"] = 4 * size.m + 16 * size.n
     return Needs(parts | {"the index": 3 * sum(_held(asked["index_file"]).values())})
 
 

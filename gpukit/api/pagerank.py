@@ -25,7 +25,7 @@ from gpukit.api.results import Content, Label, TopK, path_of
 from gpukit.api.session import DeviceName, Progress, Session, whole
 from gpukit.api.vertices import Vertices, at_most, internal, is_label, weights_of
 from gpukit.errors import InputError, UsageError, WrongType
-from gpukit.settings import CPU_DEPTHS, Depth
+from gpukit.settings import CPU_DEPTHS, Depth, Stop
 
 if TYPE_CHECKING:
     import os
@@ -210,7 +210,7 @@ class PageRankIndex(Content):
             from gpukit.kpar.engine import Engine
 
             made._prepared = where, files.on(where)
-            made._engine = Engine(where, made._prepared[1])
+            made._engine = Engine(where, made._prepared[1], refine=True)
         return made
 
     def _ready(self, device: str, graph: Any) -> None:
@@ -331,7 +331,7 @@ class PageRankIndex(Content):
         return Follower(self._opened, self._artifact, self._index, threads)
 
     def top_k(
-        self, source: Source, k: int | None = None, *, depth: Depth = "auto", among: Vertices | None = None
+        self, source: Source, k: int | None = None, *, depth: Depth = "refined", among: Vertices | None = None
     ) -> TopK:
         """Return the k vertices with the largest personalised PageRank of one source.
 
@@ -341,8 +341,8 @@ class PageRankIndex(Content):
         k : int, optional
             Length of the answer; 100, or n if smaller, by default.
         depth : str
-            ``auto``: stop as soon as the guarantee holds; ``refined``: then look twice at the vertices around the end
-            of the answer, and say which places are certain; ``end``: halve the error; ``walks``: as printed.
+            ``refined``: once the guarantee holds, look twice at the vertices around the end of the answer, and say
+            which places are certain; ``auto``: without that look; ``end``: halve the error; ``walks``: as printed.
         among : vertices, optional
             Whom answers may name: the k best of these alone; all by default.
         """
@@ -353,7 +353,7 @@ class PageRankIndex(Content):
         sources: Iterable[Source],
         k: int | None = None,
         *,
-        depth: Depth = "auto",
+        depth: Depth = "refined",
         among: Vertices | None = None,
     ) -> TopK:
         """Return the answers of many queries at once; parameters are those of :meth:`top_k`.
@@ -368,7 +368,7 @@ class PageRankIndex(Content):
         if is_label(sources) or isinstance(sources, Mapping) or not hasattr(sources, "__iter__"):
             raise WrongType(f"sources is a {type(sources).__name__}; give a list, or one source to top_k")
         if depth not in settings.choices(Depth):
-            raise UsageError(f"depth {depth!r} is unknown; choose auto, refined, end or walks")
+            raise UsageError(f"depth {depth!r} is unknown; choose refined, auto, end or walks")
         from gpukit.kpar.problem import Sources, check_k
 
         self._follow()
@@ -400,14 +400,16 @@ class PageRankIndex(Content):
         self, session: Session, together: "Sources", k: int, depth: str, among: "np.ndarray | None"
     ) -> "Result":
         """Answer queries: by the threads of an opened index, or here."""
-        if self._engine is not None and depth == "auto" and among is None:
+        if self._engine is not None and depth == "refined" and among is None:
             return self._engine.answer(together, k)
         on_cpu = depth in CPU_DEPTHS
         with self._one_at_a_time:
             where, prepared = self._prepare(session, on_cpu, float(session.graph.m) * len(together))
             return answer(session, where, prepared, together, k, depth=depth, among=among)
 
-    def write_all(self, path: "str | os.PathLike[str]", k: int | None = None, *, part: str | None = None) -> int:
+    def write_all(
+        self, path: "str | os.PathLike[str]", k: int | None = None, *, depth: Stop = "refined", part: str | None = None
+    ) -> int:
         """Write the answers of all vertices as a Parquet table: ``gpukit kpar all``; needs the package pyarrow.
 
         What was killed goes on where it stopped when it is called again.
@@ -418,6 +420,8 @@ class PageRankIndex(Content):
             Of the table: ``source``, ``target`` and ``weight``; the targets of each source by falling weight.
         k : int, optional
             Length of an answer; 100, or n if smaller, by default.
+        depth : str
+            ``refined`` or ``auto``, as of :meth:`top_k`.
         part : str, optional
             ``I/N``: the I-th of N ranges of vertices alone.
 
@@ -437,6 +441,8 @@ class PageRankIndex(Content):
         from gpukit.kpar.problem import check_k
 
         check_parquet()
+        if depth not in settings.choices(Stop):
+            raise UsageError(f"depth {depth!r} is unknown here; choose refined or auto")
         self._follow()
         graph, asked = self._opened.csr, self._index.params
         with Session(device=self._device, seed=0, **self._where) as session:
@@ -444,12 +450,15 @@ class PageRankIndex(Content):
             length = at_most(None if k is None else whole("k", k), settings.KPAR_K, graph.n)
             check_k(length, graph.n)
             session.inputs = {"graph": self._opened.digest, "index": self.digest}
-            session.params = {"k": length, "alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
+            session.params = {"k": length, "depth": depth, "alpha": asked.alpha, "epsilon": asked.epsilon}
+            session.params |= {"weighted": asked.weighted}
             in_part, first, last = part_of(part, graph.n, "vertices")
             session.params |= in_part
             with self._one_at_a_time:
                 where, prepared = self._prepare(session, False, float(graph.m) * (last - first))
-                return write_all(session, where, prepared, path_of(path), length, first, last)[0]
+                return write_all(
+                    session, where, prepared, path_of(path), length, first, last, refine=depth == "refined"
+                )[0]
 
     def _prepare(self, session: Session, on_cpu: bool, work: float) -> "tuple[Device, Any]":
         """Return the device, and graph and index there; they stay for the next query."""

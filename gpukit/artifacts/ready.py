@@ -20,15 +20,23 @@ from gpukit.artifacts.sums import plain_sums, tree_sums
 from gpukit.errors import InputError
 from gpukit.files import replacing
 
-VERSION = 1
+VERSION = 2
 _ALIGNED = 64
 
 _log = logging.getLogger("gpukit")
 
-ROWS = {"indptr": "indices", "row_begin": "row_ends", "src_begin": "starts", "frequent_begin": "frequencies"}
+ROWS = {
+    "indptr": "indices",
+    "in_begin": "in_tails",
+    "row_begin": "row_ends",
+    "src_begin": "starts",
+    "frequent_begin": "frequencies",
+}
 """Row starts, and what they are starts in."""
-IDS = ("indices", "row_ends", "starts", "by_arrivals")
+IDS = ("indices", "in_tails", "row_ends", "starts", "by_arrivals")
 """Arrays of vertices."""
+OF_VERTICES = ("walks", "arrivals", "by_arrivals", "in_prices")
+"""Arrays with a value for each vertex."""
 
 
 def ready_path(index: Path) -> Path:
@@ -118,14 +126,15 @@ def _mapped(file: Any) -> np.ndarray:
 
 def _check_values(arrays: Mapping[str, np.ndarray], n: int) -> None:
     """Check that nothing leads out of the arrays."""
-    for name in ("indptr", "row_begin", "src_begin", "frequent_begin", "walks", "arrivals", "by_arrivals"):
+    for name in (*ROWS, *OF_VERTICES):
         need(name in arrays, f"{name} is missing")
-    for name in ("walks", "arrivals", "by_arrivals"):
+    for name in OF_VERTICES:
         need(len(arrays[name]) == n, f"{name} has another length than n")
     for name, rows in ROWS.items():
         begin, end = arrays[name], len(arrays[rows])
         need(len(begin) == n + 1 and begin[0] == 0 and begin[-1] == end, f"{name} does not fit {rows}")
         need(bool(np.all(begin[1:] >= begin[:-1])), f"{name} falls")
+    need(len(arrays["in_tails"]) == len(arrays["indices"]), "in_tails has another length than m")
     need(len(arrays["row_ends"]) == len(arrays["row_freqs"]), "row_freqs has another length")
     need(bool(np.all(np.diff(arrays["frequent_begin"]) <= np.diff(arrays["src_begin"]))), "frequencies without starts")
     for name in IDS:

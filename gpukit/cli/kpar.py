@@ -1,7 +1,7 @@
 """``gpukit kpar``: top-k personalised PageRank."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -76,14 +76,14 @@ class Method:
     """How a query is answered; all but ``depth`` of use only to see what a part of the method does."""
 
     depth: Annotated[
-        Depth,
+        Depth | None,
         option(
             "--depth",
-            "Stop as soon as the guarantee holds; refined: then look twice at the vertices around the end of the "
-            "answer, and say which places are certain; end: halve the error; or stop at δ_min and draw walks where "
-            "it does not hold yet, as the paper prints it.",
+            "refined, the default with an index: once the guarantee holds look twice at the vertices around the end of "
+            "the answer, and say which places are certain; auto: without that look; end: halve the error; walks: stop "
+            "at δ_min and draw walks where it does not hold yet, as the paper prints it.",
         ),
-    ] = "auto"
+    ] = None
     bounds: Annotated[
         Literal["exact", "printed"],
         ablation("--bounds", "The stop test; printed: the paper's, which is unsound (an ablation)."),
@@ -235,7 +235,9 @@ def query(
     repeat: RepeatOption = 1,
 ) -> None:
     """Find the k vertices with the largest personalised PageRank of each source."""
-    run.params = {"k": queries.k, "depth": method.depth, "bounds": method.bounds}
+    depth = method.depth or ("auto" if index_file is None or method.bounds == "printed" else "refined")
+    method = replace(method, depth=depth)
+    run.params = {"k": queries.k, "depth": depth, "bounds": method.bounds}
     with run.phase("read"):
         from gpukit.kpar.problem import check_k
 
@@ -277,9 +279,7 @@ def query(
     result, extra = timed(
         run,
         repeat,
-        lambda: answer(
-            run, device, prepared, sources, k, depth=method.depth, bounds=method.bounds, shape=shape, among=named
-        ),
+        lambda: answer(run, device, prepared, sources, k, depth=depth, bounds=method.bounds, shape=shape, among=named),
     )
     extra["steps"] = result.steps
     if explain:

@@ -11,7 +11,7 @@ from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import read_index
-from gpukit.cli.options import ForceOption, GraphArgument, IndexOption, PartOption, option
+from gpukit.cli.options import ForceOption, GraphArgument, IndexOption, PartOption, StopOption, option
 from gpukit.cli.outputs import first_bytes, would_lose
 from gpukit.errors import UsageError
 
@@ -25,6 +25,7 @@ def everybody(
     k: Annotated[
         int | None, option("-k --k K", f"Length of each answer; {settings.KPAR_K}, or n if smaller, by default.")
     ] = None,
+    depth: StopOption = "refined",
     part: PartOption = None,
     force: ForceOption = False,
 ) -> None:
@@ -46,7 +47,8 @@ def everybody(
         run.labels = graph.labels
     asked = found.params
     length = at_most(k, settings.KPAR_K, graph.n)
-    run.params = {"k": length, "alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
+    run.params = {"k": length, "depth": depth, "alpha": asked.alpha, "epsilon": asked.epsilon}
+    run.params |= {"weighted": asked.weighted}
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part
     device = run.use_device(run.requested, work=float(graph.m) * (last - first))
@@ -54,5 +56,5 @@ def everybody(
         from gpukit.kpar.run import prepare_on
 
         prepared = prepare_on(device, graph, found)
-    rows, resumed = write_all(run, device, prepared, out, length, first, last)
+    rows, resumed = write_all(run, device, prepared, out, length, first, last, refine=depth == "refined")
     run.finish({"vertices": last - first, "rows": rows, "resumed": resumed})

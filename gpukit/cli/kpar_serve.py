@@ -11,7 +11,7 @@ from gpukit import pending
 from gpukit.api.pagerank import OPENED_QUERIES
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphArgument, IndexOption, option
+from gpukit.cli.options import GraphArgument, IndexOption, StopOption, option
 from gpukit.errors import InputError, UsageError
 
 _log = logging.getLogger("gpukit")
@@ -29,6 +29,7 @@ class Asked:
     max_body: Annotated[int, option("--max-body BYTES", "Of the body of a request.", min=1)] = 1 << 20
     max_k: Annotated[int, option("--max-k K", "Length of an answer at most.", min=1)] = 1000
     max_sources: Annotated[int, option("--max-sources N", "Vertices that a request may name, in all.", min=1)] = 10_000
+    depth: StopOption = "refined"
 
 
 @with_run(*DEVICE)
@@ -46,14 +47,14 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         files = open_files(graph_file, index_file)
         graph, params = files.prepared.graph, files.prepared.index.params
         run.graph, run.inputs = graph, {"graph": files.graph.payload, "index": files.index.payload}
-    run.params = {"alpha": params.alpha, "epsilon": params.epsilon, "weighted": params.weighted}
+    run.params = {"depth": asked.depth, "alpha": params.alpha, "epsilon": params.epsilon, "weighted": params.weighted}
     device = run.use_device(run.requested, work=float(OPENED_QUERIES) * graph.m)
     with run.phase("prepare"):
         from gpukit.kpar.engine import Engine
         from gpukit.kpar.problem import Sources, check_k
 
         check_k(1, graph.n)
-        engine = Engine(device, files.on(device))
+        engine = Engine(device, files.on(device), refine=asked.depth == "refined")
     with run.phase("load"):
         engine.answer(Sources.single([0]), min(10, graph.n))
         with suppress(ImportError):

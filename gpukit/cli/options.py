@@ -124,6 +124,12 @@ WeightedOption = Annotated[
 ]
 EpsilonOption = Annotated[float, option("--epsilon E", "Relative error, in (0, 0.5].")]
 IndexOption = Annotated[Path, option("--index IRW.h5", "The index by `kpar index`.")]
+StopOption = Annotated[
+    settings.Stop,
+    option(
+        "--depth", "Look twice at the vertices around the end of an answer, or stop when the guarantee holds (auto)."
+    ),
+]
 AnswersOption = Annotated[Path | None, option("--out T.h5", "The answers to write.", callback=_is_artifact)]
 
 

@@ -316,6 +316,10 @@ def _json(graph: Graph, result: Result, k: int) -> Response:
     offsets = result.offsets.tolist()
     ranges = zip(offsets, offsets[1:], strict=False)
     results = [{"nodes": names[first:last], "scores": scores[first:last]} for first, last in ranges]
+    if result.certain is not None:
+        certain = result.certain.tolist()
+        for one, first, last in zip(results, offsets, offsets[1:], strict=False):
+            one["certain"] = certain[first:last]
     return JSONResponse({"k": k, "results": results})
 
 
@@ -331,6 +335,7 @@ def _arrow(graph: Graph, result: Result) -> Response:
         "place": np.arange(len(query)) - result.offsets[:-1][query] + 1,
         "vertex": names if graph.labels is None else pyarrow.array(names, pyarrow.string()),
         "score": result.scores / float(ONE),
+        **({} if result.certain is None else {"certain": result.certain}),
     }
     table = pyarrow.table(columns)
     sink = pyarrow.BufferOutputStream()

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gpukit.device.select import Device
@@ -44,12 +45,16 @@ class Engine:
         Its ``threads`` or ``gpus`` say how many workers there are.
     prepared : list
         What was prepared there.
+    refine : bool
+        Whether to take a second look at near ties, as :func:`query_on` does.
     capacity : int
         Queries that may wait; more are refused.
     """
 
-    def __init__(self, device: Device, prepared: Sequence[Any], *, capacity: int = 1 << 16) -> None:
-        self._n = prepared[0].constants.n
+    def __init__(
+        self, device: Device, prepared: Sequence[Any], *, refine: bool = False, capacity: int = 1 << 16
+    ) -> None:
+        self._n, self._refine = prepared[0].constants.n, refine
         self._capacity, self._waiting, self._closed = capacity, 0, False
         self._jobs: deque[_Job] = deque()
         self._changed = threading.Condition()
@@ -116,7 +121,8 @@ class Engine:
                 continue
             sources = Sources.together([job.sources for job in running])
             try:
-                result = query(home, sources, running[0].k) if on_cpu else home.query(sources, running[0].k)
+                ask = partial(query, home) if on_cpu else home.query
+                result = ask(sources, running[0].k, refine=self._refine)
             except BaseException as error:
                 for job in running:
                     job.future.set_exception(error)
@@ -151,4 +157,5 @@ def _part(result: Result, first: int, last: int) -> Result:
     inside = slice(result.offsets[first], result.offsets[last])
     offsets = result.offsets[first : last + 1] - inside.start
     nodes, scores = result.nodes[inside], result.scores[inside]
-    return Result(offsets, nodes, scores, result.steps[first:last], result.traces[first:last], result.schedule)
+    certain = None if result.certain is None else result.certain[inside]
+    return Result(offsets, nodes, scores, result.steps[first:last], result.traces[first:last], result.schedule, certain)

@@ -48,6 +48,8 @@ def test_opened_answers_are_the_same(tmp_path, kind):
         assert ready_path(pair[1]).exists() == mapped
         with gk.PageRankIndex.open(*pair, device="cpu", threads=2) as opened:
             assert opened.top_k_many(some, 6) == index.top_k_many(some, 6)
+            assert opened.top_k_many(some, 6).certain == index.top_k_many(some, 6).certain is not None
+            assert opened.top_k(20, 6, depth="auto") == index.top_k(20, 6, depth="auto")
             assert opened.top_k(20, 6, depth="end") == index.top_k(20, 6, depth="end")
             assert (opened.digest, opened.alpha, opened.epsilon) == (index.digest, index.alpha, index.epsilon)
             assert opened == index and opened.graph == index.graph and repr(opened) == repr(index)
@@ -109,7 +111,8 @@ def test_lies_lead_nowhere(tmp_path):
     about = {"graph": plain(*pair).graph.digest, "index": plain(*pair).digest}
     arrays = {name: array.copy() for name, array in ready.map_ready(path, about, 59).items()}
     assert ready.map_ready(path, about, 59) is not None
-    for name in ("indices", "row_ends", "starts", "by_arrivals", "indptr", "row_begin", "src_begin", "frequent_begin"):
+    begins = ("indptr", "in_begin", "row_begin", "src_begin", "frequent_begin")
+    for name in ("indices", "in_tails", "row_ends", "starts", "by_arrivals", *begins):
         lie = arrays[name].copy()
         lie[len(lie) // 2] = 1 << 30
         time.sleep(0.01)
@@ -145,7 +148,7 @@ class Slow:
     def __init__(self):
         self.asked = []
 
-    def query(self, sources, k):
+    def query(self, sources, k, *, refine):
         from gpukit.kpar.problem import Result
 
         self.asked.append((len(sources), k))

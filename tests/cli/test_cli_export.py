@@ -296,7 +296,7 @@ def test_sources_that_an_answer_does_not_hold(folder, run, tmp_path):
     arrays["source_offsets"] = np.array([0, 1])
     end = int(arrays["offsets"][1])
     arrays["offsets"] = arrays["offsets"][:2]
-    arrays |= {name: arrays[name][:end] for name in ("nodes", "internal", "scores")}
+    arrays |= {name: arrays[name][:end] for name in ("nodes", "internal", "scores", "certain")}
     store.write(tmp_path / "t.h5", "topk", arrays, file.attributes)
     code, _, err = run("export", tmp_path / "t.h5")
     assert code == 2 and "give its graph by --graph" in err

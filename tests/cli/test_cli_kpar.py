@@ -62,7 +62,7 @@ def test_records_hold_what_the_docs_promise(record, promised, folder, tmp_path):
 
 
 def test_refined_answers_say_which_places_are_certain(record, folder, graph, tmp_path, capsys):
-    words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "-k", 5, "--random", 6, "--depth", "refined")
+    words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "-k", 5, "--random", 6)
     answered = record(*words, "--out", tmp_path / "T.h5")
     ready = Prepared.of(graph, build_index(graph, rank(graph).order, seed=7))
     stored = read_topk(tmp_path / "T.h5")
@@ -79,7 +79,12 @@ def test_refined_answers_say_which_places_are_certain(record, folder, graph, tmp
     lines = (tmp_path / "T.csv").read_text().splitlines()
     assert lines[0].endswith("score,certain") and len(lines) == 1 + len(found.nodes)
     capsys.readouterr()
-    assert main([str(word) for word in (*words[:-1], "walks", "--device", "cuda")]) == 2
+    plain = record(*words, "--depth", "auto", "--out", tmp_path / "P.h5")
+    assert (plain["params"]["depth"], answered["params"]["depth"]) == ("auto", "refined")
+    assert "certain" not in plain["results"][0] and read_topk(tmp_path / "P.h5").version == 1
+    assert np.array_equal(read_topk(tmp_path / "P.h5").arrays["scores"], query(ready, sources, 5).scores)
+    capsys.readouterr()
+    assert main([str(word) for word in (*words, "--depth", "walks", "--device", "cuda")]) == 2
     assert "--depth walks" in capsys.readouterr().err
 
 
@@ -89,9 +94,10 @@ def test_the_best_among_some_vertices(record, folder, graph, tmp_path, capsys):
     answered = record(*words, tmp_path / "named.txt", "-k", 3, "--out", tmp_path / "T.h5")
     ready = Prepared.of(graph, build_index(graph, rank(graph).order, seed=7))
     among = np.isin(graph.original(np.arange(graph.n)), [5, 10, 20, 30, 40])
-    found = query(ready, Sources.single(graph.internal([20])), 3, among=among)
+    found = query(ready, Sources.single(graph.internal([20])), 3, refine=True, among=among)
     nodes, scores = found.answer(0)
-    assert answered["results"] == [{"source": 20, "nodes": graph.original(nodes).tolist(), "scores": scores.tolist()}]
+    expected = {"source": 20, "nodes": graph.original(nodes).tolist(), "scores": scores.tolist()}
+    assert answered["results"] == [expected | {"certain": found.certain.tolist()}]
     assert answered["params"]["among"] == 5 and set(read_topk(tmp_path / "T.h5").inputs) == {"graph", "index", "among"}
     assert record(*words, "40,30,20,10,5", "-k", 3)["results"] == answered["results"]
     assert len(record(*words, "5,10")["results"][0]["nodes"]) <= 2
@@ -116,7 +122,7 @@ def test_query_record_artifact_and_judge(record, folder, graph):
     sources = Sources.together(
         [Sources.single(graph.internal([20])), Sources.weighted(graph.internal([30, 40]).tolist(), [3, 1])]
     )
-    found = query(ready, sources, 5)
+    found = query(ready, sources, 5, refine=True)
     assert [one["source"] for one in answered["results"]] == [20, [[30, 0.75], [40, 0.25]]]
     for q, one in enumerate(answered["results"]):
         nodes, scores = found.answer(q)
@@ -174,7 +180,12 @@ def test_isolated_source_and_truth(record, good, folder):
         record("kpar", "truth", *words),
         record("kpar", "baseline", *words),
     ):
-        assert found["results"] == [{"source": 5, "nodes": [5], "scores": [1.0]}]
+        assert found["results"][0] | {"certain": [True]} == {
+            "source": 5,
+            "nodes": [5],
+            "scores": [1.0],
+            "certain": [True],
+        }
     for command in ("query", "truth"):
         options = ["--index", folder / "I.h5"] if command == "query" else []
         assert "5 (1); no edge leads away" in good("kpar", command, *words, *options)
@@ -198,8 +209,9 @@ def test_what_people_do_not_see_is_said(good, record, folder):
     (all_ten,) = record(*words, "--source", "20", "-k", 10)["results"]
     line = good(*words, "--source", "20", "-k", 10).splitlines()[0]
     places = zip(all_ten["nodes"], all_ten["scores"], strict=True)
-    assert line == "from 20  " + ", ".join(f"{v} ({s:.4g})" for v, s in places)
-    assert good(*words, "--source", "20", "--k", 23).splitlines()[0].endswith(", … and 3 more (--json has all)")
+    sure = f"; {sum(all_ten['certain'])} of 10 places certain"
+    assert line == "from 20  " + ", ".join(f"{v} ({s:.4g})" for v, s in places) + sure
+    assert ", … and 3 more (--json has all); " in good(*words, "--source", "20", "--k", 23).splitlines()[0]
     lines = good(*words, "--random", 12, "-k", 1).splitlines()
     assert sum(line.startswith("from ") for line in lines) == 10
     assert "queries" in lines[10] and lines[10].endswith("12, of which 2 are not shown (--json has all)")

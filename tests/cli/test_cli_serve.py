@@ -45,7 +45,7 @@ class Server:
     def __init__(self, folder, name, **limits):
         files = open_files(folder / f"{name}.h5", folder / f"{name}-I.h5")
         device = choose("cpu", 1, 2)
-        self.engine, self.stopping = Engine(device, files.on(device)), False
+        self.engine, self.stopping = Engine(device, files.on(device), refine=True), False
         allowed = Limits(**{"body": 4096, "k": 20, "sources": 50, **limits})
         graph = files.prepared.graph
         self.service = Service(Served(graph, self.engine, allowed, {"index": "x"}, lambda: self.stopping))
@@ -89,7 +89,8 @@ def opened(folder, name="G"):
 
 
 def as_json(answer):
-    return {"nodes": [vertex for vertex, _ in answer], "scores": [score for _, score in answer]}
+    ((best, certain),) = zip(answer, answer.certain, strict=True)
+    return {"nodes": [vertex for vertex, _ in best], "scores": [score for _, score in best], "certain": certain}
 
 
 def test_answers_are_those_of_the_index(server, folder):
@@ -98,8 +99,8 @@ def test_answers_are_those_of_the_index(server, folder):
     status, found = server.ask(
         {"k": 7, "sources": [{str(v): w for v, w in one.items()} if isinstance(one, dict) else one for one in some]}
     )
-    assert status == 200 and found == {"k": 7, "results": [as_json(one) for one in index.top_k_many(some, 7)]}
-    assert server.ask({"sources": ["20"]}) == (200, {"k": 10, "results": [as_json(index.top_k(20, 10).best)]})
+    assert status == 200 and found == {"k": 7, "results": [as_json(index.top_k(one, 7)) for one in some]}
+    assert server.ask({"sources": ["20"]}) == (200, {"k": 10, "results": [as_json(index.top_k(20, 10))]})
 
 
 def test_weights_count_by_their_ratios(server, folder):
@@ -118,7 +119,7 @@ def test_names_go_in_and_out(folder, monkeypatch):
     for kept in (serve_app._NAMES_KEPT, 0):
         monkeypatch.setattr(serve_app, "_NAMES_KEPT", kept)
         server = Server(folder, "names")
-        assert server.ask({"k": 2, "sources": ["Zoë"]})[1]["results"] == [as_json(index.top_k("Zoë", 2).best)]
+        assert server.ask({"k": 2, "sources": ["Zoë"]})[1]["results"] == [as_json(index.top_k("Zoë", 2))]
         status, found = server.ask({"sources": ["nobody"]})
         assert status == 422 and "'nobody' is not in the graph" in found["error"]
         assert server.ask({"sources": [1]}) == (
@@ -138,9 +139,9 @@ def test_arrow_has_the_answers_of_json(server):
     table = pyarrow.ipc.open_stream(streamed).read_all().to_pylist()
     results = json.loads(server.raw("POST", "/v1/topk", body)[2])["results"]
     rows = [
-        {"query": q, "place": p, "vertex": v, "score": s}
+        {"query": q, "place": p, "vertex": v, "score": s, "certain": c}
         for q, one in enumerate(results, 1)
-        for p, (v, s) in enumerate(zip(one["nodes"], one["scores"], strict=True), 1)
+        for p, (v, s, c) in enumerate(zip(one["nodes"], one["scores"], one["certain"], strict=True), 1)
     ]
     assert head["content-type"] == ARROW and table == rows
 

@@ -1,7 +1,9 @@
 # A query from a vertex that no edge leaves is no query that a paper times.
 QUERIES = ["--random", config["kpar"]["sources"], *["--out-edges"] * bool(PAPER)]
 REPEATED = ["--repeat", len(REPEATS)] if len(REPEATS) > 1 else []
-QUERY_OPTIONS = [*QUERIES, "--seed", config["seed"], *REPEATED]
+# The paper has no second look.
+DEPTH = ["--depth", "auto"] if PAPER == "kpar" else []
+QUERY_OPTIONS = [*QUERIES, "--seed", config["seed"], *REPEATED, *DEPTH]
 RANKING_OPTIONS = [
     *(*QUERIES, "--alpha", config["kpar"]["alpha"]),
     *("--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"]),

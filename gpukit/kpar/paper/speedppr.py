@@ -1,4 +1,4 @@
-"""SpeedPPR (Wu, Gan, Wei, Zhang, SIGMOD 2021): pushes that grow into a power iteration, then a walk an edge at most.
+"""SpeedPPR (Wu, Gan, Wei, Zhang, SIGMOD 2021): pushes that grow into a power iteration, then few walks.
 
 PowerPush takes vertices from a queue while few are active, and scans all of them once many are, each time with what the
 scan itself has pushed so far; the threshold of the scans falls in ``EPOCHS`` equal steps of its logarithm. It stops
@@ -86,7 +86,7 @@ def _push(v, edges, chances, room):
         share = passed // (last - first + 1)
         passed = (last - first + 1) * share
     reserve[v] += taken - passed
-    settled = taken - passed
+    ended = taken - passed
     for e in range(first, last + 1):
         if chances is not None:
             reach = passed_up_to(passed, chances, e, last)
@@ -94,10 +94,10 @@ def _push(v, edges, chances, room):
         u = edges.indices[e]
         if edges.indptr[u] == edges.indptr[u + 1]:
             reserve[u] += share
-            settled += share
+            ended += share
         else:
             residue[u] += share
-    return settled
+    return ended
 
 
 @njit
@@ -111,8 +111,8 @@ def _enqueue(v, head, size, limit, edges, room):
 
 
 @njit
-def _from_queue(size, most, left, target, limit, edges, chances, room):
-    """Push from a queue until it is empty, more than ``most`` vertices wait, or ``target`` residue is left.
+def _from_queue(size, longest, left, target, limit, edges, chances, room):
+    """Push from a queue until it is empty, more than ``longest`` vertices wait, or ``target`` residue is left.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def _from_queue(size, most, left, target, limit, edges, chances, room):
         The residue that is left; the queue is given up.
     """
     head = 0
-    while 0 < size <= most and left > target:
+    while 0 < size <= longest and left > target:
         v = room.queue[head]
         head = (head + 1) % len(room.queue)
         size -= 1
