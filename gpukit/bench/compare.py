@@ -163,23 +163,34 @@ def _imgpu(run: Mapping[str, Any]) -> Found:
 
 
 def _kpar(run: Mapping[str, Any]) -> Found:
-    asked = run.get("params", {})
+    asked = dict(run.get("params", {}))
+    # Records without a depth are of queries that take no second look.
+    depth = {"kpar": {"depth": asked.pop("depth", "auto")}}
     for name, spent in run["preprocessing"].items():
         if name.endswith("_s"):
             yield dict(asked), name, Figure.of(spent)
-    # FORA+ was timed once both ways.
-    rival = [("fora", run["fora"])] if "fora" in run else []
-    one_by_one = [("kpar", one) for one in run["latency"]] + rival
-    at_once = [("kpar", one) for one in run["batch"]] + rival
+    # Rivals were timed once both ways.
+    rivals = [(name, run[name]) for name in ("fora", "speedppr") if name in run]
+    one_by_one = [("kpar", one) for one in run["latency"]] + rivals
+    at_once = [("kpar", one) for one in run["batch"]] + rivals
     for name, one in one_by_one:
         # The spread of single queries is that of different sources: only a change beyond it counts.
         spread = Figure(float(one["median_ms"]), float(one["p5_ms"]), float(one["p95_ms"]))
-        yield asked | {"method": name} | _some(one, "k", "queries"), "median_ms", spread
+        yield asked | depth.get(name, {}) | {"method": name} | _some(one, "k", "queries"), "median_ms", spread
     for name, one in at_once:
-        yield asked | {"method": name} | _some(one, "k", "queries"), "ms_per_query", _per_query(one)
+        yield (
+            asked | depth.get(name, {}) | {"method": name} | _some(one, "k", "queries"),
+            "ms_per_query",
+            _per_query(one),
+        )
     if "on_threads" in run:
         for name in ("kpar", "fora"):
-            settings = asked | {"method": f"{name} on threads"} | _some(run["on_threads"], "k", "queries", "threads")
+            settings = (
+                asked
+                | depth.get(name, {})
+                | {"method": f"{name} on threads"}
+                | _some(run["on_threads"], "k", "queries", "threads")
+            )
             yield settings, "ms_per_query", _per_query(run["on_threads"][name])
 
 

@@ -1,4 +1,4 @@
-"""Top-k personalised PageRank, timed warm: ranking, index, one query at a time, many at once, and FORA+ beside it."""
+"""Top-k personalised PageRank, timed warm: ranking, index, one query at a time, many at once, and rivals beside it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def on_host(graph: Graph) -> Graph:
 
 
 class Bench:
-    """kPAR and FORA+ on one graph and device.
+    """kPAR, FORA+ and SpeedPPR on one graph and device.
 
     Parameters
     ----------
@@ -73,10 +73,15 @@ class Bench:
     seed : int
     bandwidth : float
         Bytes a second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
+    refine : bool
+        Whether queries take a second look at near ties.
     """
 
-    def __init__(self, graph: Graph, params: Params, device: Device, seed: int, bandwidth: float) -> None:
+    def __init__(
+        self, graph: Graph, params: Params, device: Device, seed: int, bandwidth: float, *, refine: bool
+    ) -> None:
         self.graph, self.params, self.device, self.seed, self.bandwidth = graph, params, device, seed, bandwidth
+        self.refine = refine
         self.index: Index
         self.prepared: Any
 
@@ -102,8 +107,8 @@ class Bench:
         if self.device.kind == "cpu":
             from gpukit.kpar.query import query
 
-            return query(self.prepared, sources, k, threads=self.device.threads)
-        return self.prepared.query(sources, k)
+            return query(self.prepared, sources, k, threads=self.device.threads, refine=self.refine)
+        return self.prepared.query(sources, k, refine=self.refine)
 
     def latency(self, k: int, sources: Sources) -> dict[str, Any]:
         """Ask one query at a time; return milliseconds, mean counts and the floor."""
@@ -155,10 +160,17 @@ class Bench:
         ask = partial(baselines.fora, self.graph, index, k=k, **placed)
         if self.device.kind == "cuda":
             ask = partial(baselines.CudaFora(self.graph, index, **placed).query, k=k)
-        _, spent, _ = _one_by_one(ask, sources)
-        rate, _ = _twice(len(sources), lambda: ask(sources))
-        walks = int(index.places[-1])
-        return {"k": k, "queries": len(sources), **seconds, "walks": walks, **_spread(spent), **rate}
+        return {"k": k, "queries": len(sources), **seconds, "walks": int(index.places[-1]), **_asked(ask, sources)}
+
+    def speedppr(self, k: int, sources: Sources) -> dict[str, Any]:
+        """Return index time, latency and throughput of SpeedPPR on CPU threads."""
+        from gpukit.kpar.paper.speedppr import speedppr, speedppr_index
+
+        seconds: dict[str, float] = {}
+        with _clock(seconds, "index_s", self.device):
+            index = speedppr_index(self.graph, self.params, seed=self.seed, threads=self.device.threads)
+        ask = partial(speedppr, self.graph, index, k=k, threads=self.device.threads)
+        return {"k": k, "queries": len(sources), **seconds, "walks": len(index.ends), **_asked(ask, sources)}
 
     def on_threads(self, k: int, sources: Sources) -> dict[str, Any]:
         """Return queries a second of kPAR and FORA+ on CPU threads, and whether kPAR's answers are the device's.
@@ -182,7 +194,9 @@ class Bench:
                 begin, ends, freqs = (_host(self.prepared.arrays[name].array) for name in names)
                 index = replace(index, forward=(begin, ends, freqs))
         prepared = Prepared.of(graph, index)
-        record["kpar"], expected = _twice(len(sources), lambda: query(prepared, sources, k, threads=threads))
+        record["kpar"], expected = _twice(
+            len(sources), lambda: query(prepared, sources, k, threads=threads, refine=self.refine)
+        )
         found = self.ask(sources, k)
         same = np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
         record["same_answers"] = bool(same)
@@ -205,6 +219,13 @@ def _one_by_one(ask: Callable[[Sources], Result], sources: Sources) -> tuple[flo
 
     (first, _), *each = (timed(partial(alone, q)) for q in (0, *range(len(sources))))
     return 1e3 * first, [1e3 * spent for spent, _ in each], [result for _, result in each]
+
+
+def _asked(ask: Callable[[Sources], Result], sources: Sources) -> dict[str, Any]:
+    """Return milliseconds of single queries, and the rate of all in one call."""
+    _, spent, _ = _one_by_one(ask, sources)
+    rate, _ = _twice(len(sources), lambda: ask(sources))
+    return {**_spread(spent), **rate}
 
 
 def _twice(queries: int, work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:

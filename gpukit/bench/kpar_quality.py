@@ -51,8 +51,8 @@ def measure(
         sources = Sources.single(vertices[random_vertices(len(vertices), queries, seed)])
         truths = list(power_method(graph, sources.offsets, sources.vertices, sources.mass / ONE, params.alpha))
         for k in ks:
-            for depth in ("auto", "end"):
-                result = query_on(device, prepared, sources, k, to_end=depth == "end")
+            for depth in ("refined", "auto", "end"):
+                result = query_on(device, prepared, sources, k, to_end=depth == "end", refine=depth == "refined")
                 scores = result.scores / float(ONE)
                 quality = judge(
                     iter(truths), result.offsets, result.nodes, scores, k,

@@ -8,7 +8,7 @@ from gpukit import settings
 from gpukit.cli.bench_record import Record, each_graph
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphsArgument, Kept, RelativeErrorOption, argument, option
+from gpukit.cli.options import GraphsArgument, Kept, RelativeErrorOption, StopOption, argument, option
 from gpukit.cli.vertices import number
 from gpukit.errors import UsageError
 
@@ -31,20 +31,24 @@ def kpar(
         str | None, option("-k --k", "Lengths of answers, with commas between them; 100,1000 up to n by default.")
     ] = None,
     epsilon: RelativeErrorOption = settings.KPAR_EPSILON,
+    depth: StopOption = "refined",
     queries: Annotated[int, option("--queries", "Queries asked one at a time.", min=1)] = 100,
     batch: Annotated[int, option("--batch", "Queries asked in one call.", min=1)] = 1000,
     any_source: Annotated[
         bool, option("--any-source", "Ask from any vertex; otherwise from those with out-edges.")
     ] = False,
     fora: Annotated[int, option("--fora", "Queries asked of FORA+ on the same device.", min=0)] = 20,
+    speedppr: Annotated[
+        int, option("--speedppr", "Queries asked of SpeedPPR, which runs on the CPU alone.", min=0)
+    ] = 20,
     on_threads: Annotated[
         int, option("--on-threads", "Queries of kPAR and FORA+ on CPU threads; give one a thread.", min=0)
     ] = 0,
     kept: Kept,
 ) -> None:
-    """Time top-k personalised PageRank, warm: ranking, index, single queries, batches, and FORA+ beside it."""
+    """Time top-k personalised PageRank, warm: ranking, index, single queries, batches, FORA+ and SpeedPPR."""
     asked_ks = KS if ks is None else ks
-    run.params = {"k": asked_ks, "epsilon": epsilon}
+    run.params = {"k": asked_ks, "epsilon": epsilon, "depth": depth}
     if not graphs and not rmat:
         raise UsageError("give a graph file, or --rmat SCALE:DRAWS for one made on the GPU")
     where = run.use_device()
@@ -59,8 +63,10 @@ def kpar(
     for name, facts, graph in _graphs(graphs or [], rmat or [], run.seed):
         lengths = _lengths(wanted, graph.n, default=ks is None)
         many = random_sources(graph, batch, run.seed, any_source=any_source)
-        bench = Bench(graph, Params(epsilon=epsilon), where, run.seed, record.bandwidth)
-        found: dict[str, Any] = {"params": {"epsilon": epsilon, "seed": run.seed, "any_source": any_source}}
+        bench = Bench(graph, Params(epsilon=epsilon), where, run.seed, record.bandwidth, refine=depth == "refined")
+        found: dict[str, Any] = {
+            "params": {"epsilon": epsilon, "seed": run.seed, "any_source": any_source, "depth": depth}
+        }
         found |= {"preprocessing": bench.preprocessing(), "latency": [], "batch": []}
         for k in lengths:
             one, all_ = bench.latency(k, many.part(0, min(queries, batch))), bench.throughput(k, many)
@@ -75,6 +81,9 @@ def kpar(
         if fora:
             found["fora"] = bench.fora(lengths[-1], many.part(0, min(fora, batch)))
             record.lines[f"{name} FORA+"] = f"{found['fora']['mean_ms']:.3f} ms a query"
+        if speedppr and where.kind == "cpu":
+            found["speedppr"] = bench.speedppr(lengths[-1], many.part(0, min(speedppr, batch)))
+            record.lines[f"{name} SpeedPPR"] = f"{found['speedppr']['mean_ms']:.3f} ms a query"
         record.add(facts, found | {"peak_memory": peak_memory(where)})
     record.finish()
 
