@@ -286,7 +286,7 @@ class CudaPrepared:
         n, m = self.graph.n, self.graph.m
         if xp is not np:
             needs = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}
-            check_budget(needs, free_memory(), f"GPU {self.gpu}", "use --device cpu, or another --depth")
+            check_budget(needs, free_memory(), f"GPU {self.gpu}", "use --device cpu, or --depth auto")
         begin, tails = transposed(self.graph)
         sums = xp.zeros(m + 1, np.int64)
         sums[1:] = xp.cumsum(self.arrays["arrivals"].array[tails])
