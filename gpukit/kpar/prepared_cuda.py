@@ -19,7 +19,8 @@ from gpukit.kpar.groups import NOWHERE, Asked, Edges, Tails, Walks
 from gpukit.kpar.index import Index, light_index
 from gpukit.kpar.index_cuda import forward_rows
 from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Result, Sources, Step, check_k, step_arrays
-from gpukit.kpar.rows_cuda import transposed
+from gpukit.kpar.refine_cpu import in_edges
+from gpukit.kpar.rows_cuda import to_host, transposed
 from gpukit.kpar.team_cuda import TOGETHER
 from gpukit.kpar.together_cuda import Space as TeamSpace
 from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, edge_chances
@@ -278,19 +279,21 @@ class CudaPrepared:
         """Return the in-edges as Buffers, made once, or none; raises DeviceError if they do not fit."""
         name = "in" if refine else "nowhere"
         if name not in self.made:
-            self.made[name] = Tails._make(Buffer(array) for array in (self._in_edges() if refine else NOWHERE))
+            self.made[name] = self._in_edges() if refine else Tails._make(map(Buffer, NOWHERE))
         return self.made[name]
 
     def _in_edges(self) -> Tails:
-        """Return :class:`Tails` as arrays on the device."""
-        n, m = self.graph.n, self.graph.m
-        if xp is not np:
-            needs = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}
-            check_budget(needs, free_memory(), f"GPU {self.gpu}", "use --device cpu, or --depth auto")
+        """Return :class:`Tails` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
+        n, m, advice = self.graph.n, self.graph.m, "use --device cpu, or --depth auto"
+        needs, free = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}, free_memory()
+        if sum(needs.values()) > free and isinstance(self.graph.indices, np.ndarray):
+            into = in_edges(self.graph, to_host(self.index.arrivals))
+            return Tails(**place(into._asdict(), ("tails",), {}, advice))
+        check_budget(needs, free, f"GPU {self.gpu}", advice)
         begin, tails = transposed(self.graph)
         sums = xp.zeros(m + 1, np.int64)
         sums[1:] = xp.cumsum(self.arrays["arrivals"].array[tails])
-        return Tails(begin, tails, xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE)
+        return Tails(Buffer(begin), Buffer(tails), Buffer(xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE))
 
     def _launch(
         self, sources: Sources, first: int, last: int, k: int, among: Any, into: Tails, per_step: tuple, shape: Shape,

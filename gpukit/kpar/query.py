@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
-from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import NOWHERE, Asked, Tails, Walks, edges_of
 from gpukit.kpar.index import Index
@@ -65,12 +64,9 @@ class Prepared:
     def tails(self) -> Tails:
         """Return the in-edges, made once where the graph does not hold them."""
         if "in" not in self.made:
-            from gpukit.kpar.refine_cpu import prices
+            from gpukit.kpar.refine_cpu import in_edges
 
-            whole = transpose(self.graph)
-            begin, tails = whole.in_indptr, whole.in_indices
-            assert begin is not None and tails is not None
-            self.made["in"] = Tails(begin, tails, prices(begin, tails, self.index.arrivals))
+            self.made["in"] = in_edges(self.graph, self.index.arrivals)
         return self.made["in"]
 
     def schedule(self, k: int, to_end: bool, *, short: bool = False, patient: bool = True) -> Schedule:

@@ -14,7 +14,10 @@ import numpy as np
 from numba import int64, uint64
 
 from gpukit.device.compiled import njit
+from gpukit.graph.build import transpose
+from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import UNIT, lower_bound, sort_falling, take_top, upper_bound
+from gpukit.kpar.groups import Tails
 from gpukit.kpar.problem import CONTENDERS, ONE, WALKS_AN_EDGE
 from gpukit.kpar.rule import brought, over_alpha, passed_on, refine_budget
 
@@ -48,6 +51,14 @@ def known_interval(step, v, score, number, found, asked, ws):
     if 0 <= i < number and found.vertices[i] == v:
         return found.lows[i], found.highs[i]
     return interval(step, v, score, asked, ws)
+
+
+def in_edges(graph: Graph, arrivals: np.ndarray) -> Tails:
+    """Return the in-edges of a graph, which are made if it has none, and their prices."""
+    whole = transpose(graph)
+    begin, tails = whole.in_indptr, whole.in_indices
+    assert begin is not None and tails is not None
+    return Tails(begin, tails, prices(begin, tails, arrivals))
 
 
 @njit

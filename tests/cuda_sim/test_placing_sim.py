@@ -57,3 +57,21 @@ def test_spread_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, 
     there = held_back(16_000)
     assert forward_spread(graph, [1, 2, 3], model=model, runs=8, seed=4, device=simulator) == expected
     assert there[0] == 4 * graph.m
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch, refine):
+    """There is no room to sort the in-edges either: the host makes them."""
+    from gpukit.kpar import Params, Prepared, build_index, prepared_cuda, query, rank
+    from gpukit.kpar.problem import Sources
+
+    monkeypatch.delattr(prepared_cuda, "transposed")
+    graph = random_graph(40, 800, 3)
+    index = build_index(graph, rank(graph).order, Params(), seed=1)
+    sources = Sources.single(np.arange(3))
+    expected = query(Prepared.of(graph, index), sources, 4, refine=refine)
+    there = held_back(10_000)
+    found = prepared_cuda.CudaPrepared.of(graph, index).query(sources, 4, refine=refine)
+    assert there == [4 * graph.m]
+    for name in ("nodes", "scores", "certain"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
