@@ -56,11 +56,12 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         check_k(1, graph.n)
         engine = Engine(device, files.on(device), refine=asked.depth == "refined")
     with run.phase("load"):
-        engine.answer(Sources.single([0]), min(10, graph.n))
+        from gpukit.cli.serve_app import Limits, Served, Service, as_arrow
+
+        found = engine.answer(Sources.single([0]), min(10, graph.n))
         with suppress(ImportError):
-            import pyarrow  # noqa: F401  (else the first who wants Arrow waits for it, and all others, too)
+            as_arrow(graph, found)  # else the first who wants Arrow waits for what that loads, and all others, too
     pending.settle()
-    from gpukit.cli.serve_app import Limits, Served, Service
 
     server: Any = None
     sizes = {"n": graph.n, "m": graph.m, "digest": files.graph.payload}

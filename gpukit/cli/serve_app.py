@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -190,7 +191,7 @@ class Service:
                 piece.cancel()  # where the client is gone; of one that is done this does nothing
         self.queries += len(sources)
         self.metrics.queries.inc(len(sources))
-        return _arrow(self.served.graph, result) if arrow else _json(self.served.graph, result, k)
+        return as_arrow(self.served.graph, result) if arrow else _json(self.served.graph, result, k)
 
     async def _body(self, request: Request) -> bytes:
         """Return the body of a request, no more than is allowed."""
@@ -310,20 +311,21 @@ def _error(status: int, error: object, headers: Mapping[str, str] | None = None)
     return JSONResponse({"error": " ".join(str(error).split())}, status, headers)
 
 
+def _certain(result: Result) -> dict[str, np.ndarray]:
+    """Return which places are certain, where the method can tell."""
+    return {} if result.certain is None else {"certain": result.certain}
+
+
 def _json(graph: Graph, result: Result, k: int) -> Response:
     """Return answers with the keys of ``kpar query --json``."""
-    names, scores = graph.original(result.nodes).tolist(), (result.scores / float(ONE)).tolist()
-    offsets = result.offsets.tolist()
-    ranges = zip(offsets, offsets[1:], strict=False)
-    results = [{"nodes": names[first:last], "scores": scores[first:last]} for first, last in ranges]
-    if result.certain is not None:
-        certain = result.certain.tolist()
-        for one, first, last in zip(results, offsets, offsets[1:], strict=False):
-            one["certain"] = certain[first:last]
+    keys = {"nodes": graph.original(result.nodes), "scores": result.scores / float(ONE)} | _certain(result)
+    lists = {key: values.tolist() for key, values in keys.items()}
+    ranges = pairwise(result.offsets.tolist())
+    results = [{key: values[first:last] for key, values in lists.items()} for first, last in ranges]
     return JSONResponse({"k": k, "results": results})
 
 
-def _arrow(graph: Graph, result: Result) -> Response:
+def as_arrow(graph: Graph, result: Result) -> Response:
     """Return answers as a stream of Arrow, with the columns of ``gpukit export`` but the source."""
     import pyarrow
 
@@ -335,8 +337,7 @@ def _arrow(graph: Graph, result: Result) -> Response:
         "place": np.arange(len(query)) - result.offsets[:-1][query] + 1,
         "vertex": names if graph.labels is None else pyarrow.array(names, pyarrow.string()),
         "score": result.scores / float(ONE),
-        **({} if result.certain is None else {"certain": result.certain}),
-    }
+    } | _certain(result)
     table = pyarrow.table(columns)
     sink = pyarrow.BufferOutputStream()
     with pyarrow.ipc.new_stream(sink, table.schema) as stream:
