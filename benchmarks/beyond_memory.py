@@ -22,7 +22,6 @@ from gpukit.bench.graphs import rmat_graph
 from gpukit.bench.kpar import random_sources
 from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
-from gpukit.device import arrays
 from gpukit.device.arrays import limit_memory, on_gpu, xp
 from gpukit.device.select import choose
 from gpukit.evaluate import forward_spread
@@ -118,14 +117,11 @@ def main() -> int:
 @contextmanager
 def limited(size: int | None) -> Iterator[None]:
     """Have only so much memory of the GPU."""
-    if size is not None:
-        limit_memory(size, (0,))
+    limit_memory(size, (0,))
     try:
         yield
     finally:
-        arrays._limit.clear()
-        with on_gpu(0):
-            xp.get_default_memory_pool().set_limit(size=0)
+        limit_memory(None, (0,))
 
 
 if __name__ == "__main__":

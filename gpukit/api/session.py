@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpukit.device import lease
-from gpukit.device.memory import check_start
+from gpukit.device.memory import check_start, gpu_limit
 from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
@@ -167,7 +167,7 @@ class Session:
             device = replace(device, threads=threads)
         self.timer.sync = synchroniser(device)
         self.device = device
-        if self.gpu_memory is not None and device.kind == "cuda":
+        if device.kind == "cuda" and gpu_limit != [self.gpu_memory] * (self.gpu_memory is not None):
             from gpukit.device.arrays import limit_memory
 
             limit_memory(self.gpu_memory, device.gpus)

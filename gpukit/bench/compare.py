@@ -164,11 +164,12 @@ def _imgpu(run: Mapping[str, Any]) -> Found:
 
 def _kpar(run: Mapping[str, Any]) -> Found:
     asked = dict(run.get("params", {}))
-    # Records without a depth are of queries that take no second look.
-    depth = {"kpar": {"depth": asked.pop("depth", "auto")}}
+    # Records without a depth are of queries that take no second look; rivals know none.
+    depth = asked.pop("depth", "auto")
+    settings = {"kpar": asked | {"depth": depth}, "fora": asked, "speedppr": asked}
     for name, spent in run["preprocessing"].items():
         if name.endswith("_s"):
-            yield dict(asked), name, Figure.of(spent)
+            yield asked, name, Figure.of(spent)
     # Rivals were timed once both ways.
     rivals = [(name, run[name]) for name in ("fora", "speedppr") if name in run]
     one_by_one = [("kpar", one) for one in run["latency"]] + rivals
@@ -176,22 +177,14 @@ def _kpar(run: Mapping[str, Any]) -> Found:
     for name, one in one_by_one:
         # The spread of single queries is that of different sources: only a change beyond it counts.
         spread = Figure(float(one["median_ms"]), float(one["p5_ms"]), float(one["p95_ms"]))
-        yield asked | depth.get(name, {}) | {"method": name} | _some(one, "k", "queries"), "median_ms", spread
+        yield settings[name] | {"method": name} | _some(one, "k", "queries"), "median_ms", spread
     for name, one in at_once:
-        yield (
-            asked | depth.get(name, {}) | {"method": name} | _some(one, "k", "queries"),
-            "ms_per_query",
-            _per_query(one),
-        )
+        yield settings[name] | {"method": name} | _some(one, "k", "queries"), "ms_per_query", _per_query(one)
     if "on_threads" in run:
+        of = _some(run["on_threads"], "k", "queries", "threads")
         for name in ("kpar", "fora"):
-            settings = (
-                asked
-                | depth.get(name, {})
-                | {"method": f"{name} on threads"}
-                | _some(run["on_threads"], "k", "queries", "threads")
-            )
-            yield settings, "ms_per_query", _per_query(run["on_threads"][name])
+            figure = _per_query(run["on_threads"][name])
+            yield settings[name] | {"method": f"{name} on threads"} | of, "ms_per_query", figure
 
 
 def _per_query(one: Mapping[str, Any]) -> Figure:

@@ -112,14 +112,13 @@ def ppr(
         one.check_same(every[0])
     run.inputs["answers"] = every[0].found.payload
     run.params |= every[0].params()
+    threads = run.use_device().threads
     with run.phase("judge"), run.progress("queries") as update:
-        from gpukit.device.select import choose
         from gpukit.evaluate.ppr import Answers, judge_all, power_method
 
         unit = 2.0**-62
         a, arrays = every[0].found.attributes, every[0].found.arrays
         starts = (arrays["source_offsets"], arrays["sources"], arrays["source_mass"] * unit)
-        threads = choose("cpu", threads=run.threads).threads
         truths = power_method(
             graph, *starts, a["alpha"], weighted=a.get("weighted", False), threads=threads, progress=update
         )

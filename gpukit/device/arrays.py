@@ -8,6 +8,7 @@ import numpy as np
 from numba import cuda, types
 
 from gpukit.device.context import loading, numba_on
+from gpukit.device.memory import gpu_limit
 from gpukit.device.select import simulated
 
 if simulated():
@@ -184,24 +185,20 @@ def copy(target: Any, source: Any) -> None:
         target.data.copy_from_device(source.data, target.nbytes)
 
 
-_limit: list[int] = []
-"""What :func:`limit_memory` was told last, if anything."""
-
-
-def limit_memory(size: int, gpus: Sequence[int]) -> None:
-    """Take no more than so many bytes of the memory of each of these GPUs, from now on."""
-    _limit[:] = [size]
+def limit_memory(size: int | None, gpus: Sequence[int]) -> None:
+    """Take no more than so many bytes of the memory of each of these GPUs from now on; None: as many as are free."""
+    gpu_limit[:] = [] if size is None else [size]
     for gpu in gpus:
         with on_gpu(gpu):
             if xp is not np:
-                xp.get_default_memory_pool().set_limit(size=size)
+                xp.get_default_memory_pool().set_limit(size=size or 0)
 
 
 def free_memory() -> int:
     """Return the bytes that can still be allocated on the current GPU, CuPy's own pool included."""
     pool = None if xp is np else xp.get_default_memory_pool()
     free = 1 << 30 if pool is None else int(xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
-    return min([free, *(size - (0 if pool is None else pool.used_bytes()) for size in _limit)])
+    return min([free, *(size - (0 if pool is None else pool.used_bytes()) for size in gpu_limit)])
 
 
 def pinned(array: np.ndarray) -> Buffer:

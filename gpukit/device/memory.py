@@ -19,6 +19,9 @@ START_BYTES, THREAD_BYTES = 256 << 20, 1 << 20
 SLACK = 1 << 30
 """What :func:`limit_data` leaves above what is free, for memory that is reserved and not used."""
 
+gpu_limit: list[int] = []
+"""What :func:`gpukit.device.arrays.limit_memory` was told last, if anything; here, where no GPU library is loaded."""
+
 _before: list[int] = []
 """Limits of the data, in bytes, before :func:`limit_data` set others."""
 

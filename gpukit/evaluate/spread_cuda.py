@@ -235,6 +235,7 @@ def _signature(edges: Any, active: Any) -> tuple:
 
 
 _BY_EDGE = {"ic": ("indices", "thresholds"), "lt": ("indices", "weights")}
+"""What the kernel of a model reads of each edge."""
 
 KERNELS = {
     "ic_runs": (ic_runs, _signature(types.NamedTuple((_i64, _i32, _u32), IcEdges), types.uint32)),

@@ -209,7 +209,8 @@ class CudaPrepared:
         """
         with on_gpu(gpu):
             kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
-            beside = {"working space": (BYTES_PER_VERTEX + 32) * graph.n}
+            working = (BYTES_PER_VERTEX + 32) * graph.n
+            beside = {"working space": working}
             if index.params.weighted:
                 beside["edge weights"] = BYTES_PER_EDGE * graph.m
             arrays = place(kept, ("indices",), beside, "use --device cpu")
@@ -218,7 +219,7 @@ class CudaPrepared:
             rows = {name: getattr(index, name) for name in ROWS_BY_END}
             # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
             sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
-            wanted, free = sum(beside.values()) + _missing(rows) + sorting * len(index.starts), free_memory()
+            wanted, free = working + _missing(rows) + sorting * len(index.starts), free_memory()
             light = index.light or (xp is not np and wanted > free)
             if light and index.updatable:
                 raise DeviceError(

@@ -120,3 +120,17 @@ def test_shapes_follow_the_device(simulator, monkeypatch):
     assert module.shape(capped, 1 << 20, 256, each=2) == (200, 256)
     assert module.shape(capped, 7, 256) == (7, 256)
     assert module.block_size(256, 4) == 256
+
+
+def test_one_thread_at_a_time_loads_a_kernel(simulator, monkeypatch):
+    """Numba loads a kernel onto a GPU at its first launch there, and a thread a GPU launches it."""
+    from gpukit.device import launch as module
+    from gpukit.device.context import loading
+
+    locked = []
+    stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=0))
+    monkeypatch.setattr(module, "xp", SimpleNamespace(cuda=stream))
+    monkeypatch.setattr(module.cuda, "current_context", lambda: SimpleNamespace(device=SimpleNamespace(id=0)))
+    monkeypatch.setattr(module, "_launch_slowly", lambda *_: locked.append(loading.locked()))
+    module.launch("a kernel that nobody launched yet", 1, 32, 5)
+    assert locked == [True] and not loading.locked()

@@ -20,7 +20,17 @@ def held_back(simulator, monkeypatch):
 
     monkeypatch.setattr(placing, "pinned", pinned)
     yield lambda size: arrays.limit_memory(size, (0,)) or there
-    arrays._limit.clear()
+    arrays.limit_memory(None, (0,))
+
+
+def test_a_limit_is_that_of_one_piece_of_work(simulator):
+    """Several commands may run in one process, of which one has a limit."""
+    from gpukit.api.session import Session
+
+    free = arrays.free_memory()
+    for asked, expected in ((None, free), (5000, 5000), (6000, 6000), (None, free)):
+        Session(device="cuda", gpu_memory=asked).use_device()
+        assert arrays.free_memory() == expected
 
 
 def test_the_largest_arrays_of_edges_go_until_the_rest_has_room(held_back):

@@ -67,7 +67,7 @@ def test_an_error_needs_as_many_runs_as_on_the_cpu(random_graph, simulator, monk
 def test_graph_that_does_not_fit(make_graph, simulator, monkeypatch):
     from gpukit.device import arrays
 
-    monkeypatch.setattr(arrays, "_limit", [100])
+    monkeypatch.setattr(arrays, "gpu_limit", [100])
     with pytest.raises(DeviceError, match="graph"):
         forward_spread(make_graph(5, [(0, 1), (1, 2), (3, 2)]), [0], runs=3, device=simulator)
 

@@ -13,9 +13,7 @@ from gpukit.graph.csr import Weights
 def limit(gpu):
     """Return a function that limits the memory of the GPU until the test ends."""
     yield lambda size: arrays.limit_memory(size, gpu.gpus)
-    arrays._limit.clear()
-    with arrays.on_gpu(0):
-        arrays.xp.get_default_memory_pool().set_limit(size=0)
+    arrays.limit_memory(None, gpu.gpus)
 
 
 @pytest.fixture

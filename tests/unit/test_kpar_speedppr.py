@@ -48,12 +48,7 @@ def test_pushes_alone_leave_what_they_may_and_no_vertex_more_walks_than_edges(gr
     index, edges = speedppr_index(graph, Params()), edges_of(graph, Params())
     for few in (1, graph.n):
         # With few vertices in the queue at most, scans do the rest.
-        room = module._Room(
-            np.zeros(graph.n, np.int64),
-            np.zeros(graph.n, np.int64),
-            np.empty(graph.n, np.int32),
-            np.zeros(graph.n, bool),
-        )
+        room = module._Room.of(graph.n)
         room.residue[0] = ONE
         size = module._active(index.worth, edges, room)
         left = module._from_queue(size, few, ONE, 0, index.worth, edges, None, room)

@@ -114,9 +114,9 @@ def monte_carlo(
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
         found, reached = np.zeros(graph.n, np.int64), np.empty(graph.n, np.int32)
         met = 0
-        part = slice(sources.offsets[q], sources.offsets[q + 1])
-        walks, worth, extra = shares_of_walks(sources.mass[part], total)
-        for i, vertex in enumerate(sources.vertices[part]):
+        one = sources.part(q, q + 1)
+        walks, worth, extra = shares_of_walks(one.mass, total)
+        for i, vertex in enumerate(one.vertices):
             met = _count(*common, walks[i + 1] - walks[i], vertex, worth[i], extra[i], found, reached, met)
         return best_of(reached, found, met, k)
 
@@ -313,9 +313,8 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 
     settings = _Settings(index.limit, index.worth, index.places, index.ends)
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
-        part = slice(sources.offsets[q], sources.offsets[q + 1])
-        starts, room = (sources.vertices[part], sources.mass[part].view(np.int64)), _Room.of(graph.n)
-        count, met = _fora(edges, index.chances, settings, *starts, room)
+        one, room = sources.part(q, q + 1), _Room.of(graph.n)
+        count, met = _fora(edges, index.chances, settings, one.vertices, one.mass.view(np.int64), room)
         return best_of(met, room.reserve, count, k)
 
     return collected(answer, len(sources), threads)

@@ -17,7 +17,7 @@ from gpukit.device.compiled import njit
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import edges_of
 from gpukit.kpar.paper.baselines import best_of, collected, draw_walks, walks_needed
-from gpukit.kpar.problem import ONE, Params, Result, Sources, check_k
+from gpukit.kpar.problem import CONTEXT, ONE, Params, Result, Sources, check_k
 from gpukit.kpar.rule import passed_on, passed_up_to
 from gpukit.kpar.weights import chances_for
 
@@ -55,8 +55,7 @@ def speedppr_index(graph: Graph, params: Params | None = None, *, seed: int = 0,
     """Draw a walk for each out-edge; δ and p_f are 1/n, as for FORA+."""
     params = params or Params()
     walks = walks_needed(graph.n, params)
-    with localcontext() as context:
-        context.prec = 40
+    with localcontext(CONTEXT):
         share = min(Decimal(max(graph.m, 1)) / walks, Decimal(1))
         targets = np.array([int(share ** (Decimal(i + 1) / EPOCHS) * ONE) for i in range(EPOCHS)], np.int64)
     chances = chances_for(graph, params)
@@ -71,6 +70,10 @@ class _Room(NamedTuple):
     reserve: np.ndarray
     queue: np.ndarray
     queued: np.ndarray
+
+    @classmethod
+    def of(cls, n: int) -> "_Room":
+        return cls(np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
 
 
 @njit
@@ -145,12 +148,12 @@ def _active(limit, edges, room):
 @njit
 def _power_push(left, worth, targets, edges, chances, room):
     """Push until no more than the last of the ``targets`` is left: from a queue, then by scans of all vertices."""
-    n, m, target = len(room.residue), len(edges.indices), targets[-1]
+    n, m = len(room.residue), len(edges.indices)
     size = _active(worth, edges, room)
-    left = _from_queue(size, n // FEW, left, target, worth, edges, chances, room)
-    for epoch in range(len(targets)):
-        limit = targets[epoch] // max(m, 1)
-        while left > max(targets[epoch], target):
+    left = _from_queue(size, n // FEW, left, targets[-1], worth, edges, chances, room)
+    for target in targets:
+        limit = target // max(m, 1)
+        while left > target:
             for v in range(n):
                 degree = edges.indptr[v + 1] - edges.indptr[v]
                 if room.residue[v] > limit * degree:
@@ -215,10 +218,9 @@ def speedppr(graph: Graph, index: Speed, sources: Sources, k: int, *, threads: i
     edges = edges_of(graph, index.params)
 
     def answer(q: int) -> tuple[np.ndarray, np.ndarray]:
-        part = slice(sources.offsets[q], sources.offsets[q + 1])
-        n, starts = graph.n, (sources.vertices[part], sources.mass[part].view(np.int64))
-        room = _Room(np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
-        count, met = _answer(index.worth, index.targets, index.ends, edges, index.chances, *starts, room)
+        one, room = sources.part(q, q + 1), _Room.of(graph.n)
+        start = (one.vertices, one.mass.view(np.int64))
+        count, met = _answer(index.worth, index.targets, index.ends, edges, index.chances, *start, room)
         return best_of(met, room.reserve, count, k)
 
     return collected(answer, len(sources), threads)

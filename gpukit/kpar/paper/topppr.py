@@ -400,11 +400,10 @@ class _Query:
     def answer(self, sources: Sources, q: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the answer of a query: vertices and scores."""
         room = _Room.of(self.graph.n)
-        part = slice(sources.offsets[q], sources.offsets[q + 1])
-        met = part.stop - part.start
-        room.met[:met] = sources.vertices[part]
-        room.residue[room.met[:met]] = sources.mass[part].view(np.int64)
-        room.known[room.met[:met]] = True
+        one = sources.part(q, q + 1)
+        met = len(one.vertices)
+        room.met[:met], room.known[one.vertices] = one.vertices, True
+        room.residue[one.vertices] = one.mass.view(np.int64)
         limit, pushed, test = self.first_limit, 0, 0
         # Where no residue is above this, their sum is not above the resolution.
         least = RESOLUTION * ONE / max(self.graph.m, 1)
