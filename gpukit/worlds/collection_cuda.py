@@ -186,10 +186,12 @@ class CudaCollection:
         batch, limit = count, MAX_PAIRS
         while count > 0:
             batch = min(batch, count)
-            expected = int(self.graph.slack * self._mean * batch * self.reverse.rounds) + SPARE_PAIRS
             pairs_max = min(self._room(count), limit)
+            each = self.graph.slack * self._mean * self.reverse.rounds
+            spare = min(SPARE_PAIRS, pairs_max // 4)
+            expected = int(each * batch) + spare
             if expected > pairs_max and batch > 1:
-                batch = max(1, int(batch * pairs_max / expected))
+                batch = max(1, int((pairs_max - spare) / each))
                 expected = pairs_max
             pairs = pairs_max if self._whole_room else min(expected, pairs_max)
             before = self._found
@@ -230,7 +232,7 @@ class CudaCollection:
                 self._move_to_host(batch)
             self._mean = self.graph.mean = max(1.0, self._found / self.drawn / self.reverse.rounds)
             # That more was needed may have been for a mean that was too low.
-            sufficed = (pairs - SPARE_PAIRS) / max(1, self._found - before)
+            sufficed = (pairs - spare) / max(1, self._found - before)
             self.graph.slack = max(SLACK, min(self.graph.slack, sufficed))
 
     def _room(self, count: int) -> int:
