@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.bench.graphs import rmat_graph
+from gpukit.bench.graphs import PART, rmat_graph
 from gpukit.bench.machine import peak_memory, timed_phases
 from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
@@ -94,7 +94,9 @@ def both_ways(graph: Graph) -> Graph:
     """Return a graph whose arrays lie on the GPU with its in-edges, all in host memory."""
     indptr, indices = xp.asnumpy(graph.indptr), xp.asnumpy(graph.indices)
     keys = graph.indices.astype(np.int64) << 32
-    keys |= xp.searchsorted(graph.indptr, xp.arange(len(keys), dtype=np.int64), side="right") - 1
+    for first in range(0, len(keys), PART):
+        edges = xp.arange(first, min(first + PART, len(keys)), dtype=np.int64)
+        keys[first : first + PART] |= xp.searchsorted(graph.indptr, edges, side="right") - 1
     keys.sort()
     in_indptr = xp.asnumpy(xp.searchsorted(keys, xp.arange(len(indptr), dtype=np.int64) << 32).astype(np.int64))
     return Graph(indptr, indices, in_indptr=in_indptr, in_indices=xp.asnumpy(keys.astype(np.int32)))

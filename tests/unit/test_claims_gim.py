@@ -80,8 +80,9 @@ PAGE = [
     (HUGE, ("41.7 M, 1.47 G", "wc", *huge("", "wc"))),
     (HUGE, ("41.7 M, 1.47 G", "const:0.02", *huge("", "const:0.02"))),
     (HUGE, ("41.7 M, 1.47 G", "uniform:0:0.1", *huge("", "uniform:0:0.1"))),
-    (HUGE, ("65.6 M, 2.06 G", "wc", *huge("-friendster-size", "wc"))),
-    (HUGE, ("65.6 M, 2.06 G", "const:0.02", *huge("-friendster-size", "const:0.02"))),
+    (HUGE, ("65.6 M, 2.83 G", "wc", *huge("-friendster-size", "wc"))),
+    (HUGE, ("65.6 M, 2.83 G", "const:0.02", *huge("-friendster-size", "const:0.02"))),
+    (HUGE, ("65.6 M, 2.83 G", "uniform:0:0.1", *huge("-friendster-size", "uniform:0:0.1"))),
     (
         "at ε = 0.05 and reaches {:,.0f} to {:,.0f}; at least 200,000 sets (ε = 0.1) reach {:,.0f} to {:,.0f}.",
         (*reached("opim"), *reached("defaults")),
