@@ -1,5 +1,6 @@
 """Arrays on a GPU: CuPy allocates and keeps the memory, Numba kernels read it; NumPy stands in under the simulator."""
 
+import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -188,10 +189,29 @@ def copy(target: Any, source: Any) -> None:
 def limit_memory(size: int | None, gpus: Sequence[int]) -> None:
     """Take no more than so many bytes of the memory of each of these GPUs from now on; None: as many as are free."""
     gpu_limit[:] = [] if size is None else [size]
+    if xp is np:
+        return
+    pool = xp.get_default_memory_pool()
+    xp.cuda.set_allocator(pool.malloc if size is None else _tidied)
     for gpu in gpus:
         with on_gpu(gpu):
-            if xp is not np:
-                xp.get_default_memory_pool().set_limit(size=size or 0)
+            pool.set_limit(size=size or 0)
+
+
+def _tidied(size: int) -> Any:
+    """Allocate; where a limit forbids it, after what the pool only keeps, and then garbage, were given back.
+
+    CuPy does so itself where the GPU is full, but not at a limit.
+    """
+    pool = xp.get_default_memory_pool()
+    for attempt in range(2):
+        try:
+            return pool.malloc(size)
+        except OutOfMemory:
+            if attempt == 1:
+                gc.collect()
+            pool.free_all_blocks()
+    return pool.malloc(size)
 
 
 def free_memory() -> int:
@@ -201,15 +221,20 @@ def free_memory() -> int:
     return min([free, *(size - (0 if pool is None else pool.used_bytes()) for size in gpu_limit)])
 
 
-def pinned(array: np.ndarray) -> Buffer:
-    """Return a copy of an array in host memory that the current GPU's kernels read through the bus."""
-    if xp is np or array.nbytes == 0:
-        return Buffer(array)
-    memory = xp.cuda.PinnedMemory(array.nbytes)
-    held = np.frombuffer(xp.cuda.PinnedMemoryPointer(memory, 0), array.dtype, array.size)
-    held.reshape(array.shape)[...] = array
-    owner = xp.cuda.UnownedMemory(memory.ptr, array.nbytes, memory, xp.cuda.runtime.getDevice())
-    return Buffer(xp.ndarray(array.shape, array.dtype, xp.cuda.MemoryPointer(owner, 0)))
+class Pinned(Buffer):
+    """An array in host memory, a copy, that the current GPU's kernels read through the bus."""
+
+    __slots__ = ()
+
+    def __init__(self, array: np.ndarray) -> None:
+        if xp is np or array.nbytes == 0:
+            super().__init__(array)
+            return
+        memory = xp.cuda.PinnedMemory(array.nbytes)
+        held = np.frombuffer(xp.cuda.PinnedMemoryPointer(memory, 0), array.dtype, array.size)
+        held.reshape(array.shape)[...] = array
+        owner = xp.cuda.UnownedMemory(memory.ptr, array.nbytes, memory, xp.cuda.runtime.getDevice())
+        super().__init__(xp.ndarray(array.shape, array.dtype, xp.cuda.MemoryPointer(owner, 0)))
 
 
 _streams: dict[int, Any] = {}

@@ -1,11 +1,12 @@
 """Where the arrays of a graph lie that a GPU works on: in its memory, or, those of edges, in that of the host."""
 
+import gc
 import logging
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, free_memory, pinned, xp
+from gpukit.device.arrays import Buffer, Pinned, free_memory, xp
 from gpukit.device.memory import check_budget, check_host, readable
 
 _log = logging.getLogger("gpukit")
@@ -35,6 +36,7 @@ def place(
     Returns
     -------
     dict of Buffer
+        Those in host memory are :class:`gpukit.device.arrays.Pinned`.
 
     Raises
     ------
@@ -43,6 +45,9 @@ def place(
     """
     sizes = {name: array.nbytes for name, array in arrays.items() if isinstance(array, np.ndarray)}
     free = free_memory()
+    if sum(sizes.values()) + sum(beside.values()) > SHARE * free:
+        gc.collect()  # frames that Numba's compiler left behind hold arrays of what was done before
+        free = free_memory()
     left = int(SHARE * free) - sum(beside.values())
     there: list[str] = []
     for name in sorted(edges, key=lambda name: -sizes.get(name, 0)):
@@ -54,4 +59,4 @@ def place(
         total = sum(arrays[name].nbytes for name in there)
         check_host({"edges that the GPU has no room for": total}, advice)
         _log.info("%s of edges lie in host memory: the GPU has %s free", readable(total), readable(free))
-    return {name: pinned(array) if name in there else Buffer(array) for name, array in arrays.items()}
+    return {name: Pinned(array) if name in there else Buffer(array) for name, array in arrays.items()}

@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, on_gpu, xp
+from gpukit.device.arrays import Buffer, Pinned, cooperative_grid, free_memory, on_gpu, xp
 from gpukit.device.launch import launch
-from gpukit.device.memory import check_budget, readable
+from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.placing import place
 from gpukit.device.select import simulated
-from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
 from gpukit.kpar import push_cuda, query_cuda, select_cuda, team_cuda
 from gpukit.kpar.groups import NOWHERE, Asked, Edges, Tails, Walks
 from gpukit.kpar.index import Index, light_index
-from gpukit.kpar.index_cuda import forward_rows
+from gpukit.kpar.index_cuda import forward_rows, on_host
 from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Result, Sources, Step, check_k, step_arrays
 from gpukit.kpar.refine_cpu import in_edges
 from gpukit.kpar.rows_cuda import to_host, transposed
@@ -44,6 +43,9 @@ edges (docs/kpar.md), so that progress and Ctrl-C get their turn about once a se
 
 ROWS_BY_START, ROWS_BY_END = Walks._fields[:3], Walks._fields[3:7]
 """Names of the arrays of an index by start and by end."""
+
+ENTRIES = ("row_ends", "row_freqs", "starts", "frequencies")
+"""Names of those with an element for each entry, or each frequent one."""
 
 COLLECT = {"auto": push_cuda.AUTO, "scan": push_cuda.SCAN, "atomic": push_cuda.ATOMIC}
 
@@ -200,12 +202,14 @@ class CudaPrepared:
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
         """Copy a graph and an index that was built on it to a GPU; arrays that are there already are not copied.
 
-        Edges that do not fit lie in host memory (``device/placing.py``), and rows that do not are left out (``light``).
+        Edges that do not fit lie in host memory (``device/placing.py``). Rows that do not are left out (``light``), as
+        drawing walks again takes less time than reading them through the bus; they lie in host memory too where the
+        edges do, or where the index is updatable, which light ones are not.
 
         Raises
         ------
         DeviceError
-            If not even vertices and counts fit, or the rows of an updatable index do not.
+            If not even vertices and counts fit.
         """
         with on_gpu(gpu):
             kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
@@ -219,19 +223,19 @@ class CudaPrepared:
             rows = {name: getattr(index, name) for name in ROWS_BY_END}
             # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
             sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
-            wanted, free = working + _missing(rows) + sorting * len(index.starts), free_memory()
-            light = index.light or (xp is not np and wanted > free)
-            if light and index.updatable:
-                raise DeviceError(
-                    f"an updatable index needs {readable(wanted)}, and GPU {gpu} has {readable(free)} free; "
-                    "use --device cpu, or an index made without --updatable"
-                )
-            held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
-            arrays |= {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
-            forward = held.forward
-            if forward is None:
-                forward = forward_rows(graph.n, *(arrays[name].array for name in ROWS_BY_END))
-            arrays |= {name: Buffer(a) for name, a in zip(ROWS_BY_START, forward, strict=True)}
+            lacking = working + _missing(rows) + sorting * len(index.starts) > free_memory()
+            light = index.light or (lacking and not index.updatable and not isinstance(arrays["indices"], Pinned))
+            if lacking and not light:
+                forward = index.forward or on_host(index).with_forward().forward
+                rows |= dict(zip(ROWS_BY_START, forward or (), strict=True))
+                arrays |= place(rows, ENTRIES, {"working space": working}, "use --device cpu")
+            else:
+                held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
+                arrays |= {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
+                forward = held.forward
+                if forward is None:
+                    forward = forward_rows(graph.n, *(arrays[name].array for name in ROWS_BY_END))
+                arrays |= {name: Buffer(a) for name, a in zip(ROWS_BY_START, forward, strict=True)}
             order = xp.argsort(-arrays["arrivals"].array, kind="stable")
             arrays["by_arrivals"] = Buffer(order.astype(np.int32))
             constants = Constants.of(graph.n, graph.m, index.params)

@@ -1,5 +1,7 @@
 """Edges that a GPU has no room for lie in host memory, and every system says the same with them there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,11 +16,12 @@ def held_back(simulator, monkeypatch):
     """Return a function that limits the memory of the GPU, and yields sizes of the arrays that go to the host."""
     there: list[int] = []
 
-    def pinned(array):
-        there.append(array.nbytes)
-        return arrays.Buffer(array)
+    class Noted(arrays.Pinned):
+        def __init__(self, array):
+            there.append(array.nbytes)
+            super().__init__(array)
 
-    monkeypatch.setattr(placing, "pinned", pinned)
+    monkeypatch.setattr(placing, "Pinned", Noted)
     yield lambda size: arrays.limit_memory(size, (0,)) or there
     arrays.limit_memory(None, (0,))
 
@@ -71,7 +74,7 @@ def test_spread_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, 
 
 @pytest.mark.parametrize("refine", [False, True])
 def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch, refine):
-    """There is no room to sort the in-edges either: the host makes them."""
+    """There is no room for rows of the index, which lie beside the edges, or to sort the in-edges: the host does."""
     from gpukit.kpar import Params, Prepared, build_index, prepared_cuda, query, rank
     from gpukit.kpar.problem import Sources
 
@@ -81,7 +84,25 @@ def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph,
     sources = Sources.single(np.arange(3))
     expected = query(Prepared.of(graph, index), sources, 4, refine=refine)
     there = held_back(10_000)
-    found = prepared_cuda.CudaPrepared.of(graph, index).query(sources, 4, refine=refine)
-    assert there == [4 * graph.m]
+    ready = prepared_cuda.CudaPrepared.of(graph, index)
+    found = ready.query(sources, 4, refine=refine)
+    assert there[0] == 4 * graph.m and 4 * len(index.starts) in there[1:] and not ready.light
     for name in ("nodes", "scores", "certain"):
         assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("updatable", [False, True])
+def test_rows_that_the_gpu_has_no_room_for(held_back, random_graph, simulator, updatable):
+    """Beside edges that lie in its memory walks are drawn again, unless the index cannot do so."""
+    from gpukit.kpar import Params, Prepared, build_index, prepared_cuda, query, rank
+    from gpukit.kpar.problem import Sources
+
+    graph = random_graph(400, 2400, 3)
+    index = replace(build_index(graph, rank(graph).order, Params(), seed=1), updatable=updatable)
+    sources = Sources.single(np.arange(2))
+    expected = query(Prepared.of(graph, index), sources, 4)
+    there = held_back(100_000)
+    ready = prepared_cuda.CudaPrepared.of(graph, index)
+    assert ready.light == (not updatable) and 4 * graph.m not in there and bool(there) == updatable
+    found = ready.query(sources, 4)
+    assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)

@@ -121,7 +121,7 @@ def test_two_collections_stay_within_the_budget(simulator, make_graph, pool, bud
 
 @pytest.mark.parametrize("spare", [2000, 1 << 22])
 def test_memory_that_is_not_there_after_all(simulator, make_graph, pool, monkeypatch, spare):
-    """Half of what was free is taken by somebody else: collections spill, or draw less at a time, but not set by set."""
+    """Half of what was free is taken by somebody else: they spill, or draw less at a time, but not set by set."""
     from gpukit.worlds import collection_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", spare)

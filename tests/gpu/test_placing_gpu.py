@@ -22,16 +22,34 @@ def there(monkeypatch):
     from gpukit.device import placing
 
     sizes: list[int] = []
-    pinned = placing.pinned
-    monkeypatch.setattr(placing, "pinned", lambda array: sizes.append(array.nbytes) or pinned(array))
+
+    class Noted(placing.Pinned):
+        def __init__(self, array):
+            sizes.append(array.nbytes)
+            super().__init__(array)
+
+    monkeypatch.setattr(placing, "Pinned", Noted)
     return sizes
 
 
 def test_a_pinned_array_is_what_was_copied(gpu):
     with arrays.on_gpu(0):
         for given in (np.arange(100_000, dtype=np.int64), np.arange(7, dtype=np.uint32).reshape(7, 1), np.zeros(0)):
-            found = arrays.pinned(given)
+            found = arrays.Pinned(given)
             assert np.array_equal(found.host(), given) and found.array.dtype == given.dtype
+
+
+def test_a_limit_counts_what_is_in_use(limit):
+    """Neither what the pool keeps of other sizes, nor garbage; and no more than that is to be had."""
+    xp = arrays.xp
+    xp.get_default_memory_pool().free_all_blocks()
+    limit(100 << 20)
+    for size in (30 << 20, 60 << 20, 90 << 20):
+        cycle = [xp.empty(size, np.uint8)]
+        cycle.append(cycle)
+        del cycle
+    with pytest.raises(arrays.OutOfMemory):
+        xp.empty(101 << 20, np.uint8)
 
 
 @pytest.mark.parametrize(("model", "weights"), [("ic", Weights("trivalency", seed=2)), ("lt", Weights())], ids=str)
@@ -62,6 +80,7 @@ def test_answers_in_a_graph_that_is_larger_than_the_gpu(random_graph, gpu, limit
     expected = CudaPrepared.of(graph, index).query(sources, 10)
     arrays.xp.get_default_memory_pool().free_all_blocks()
     limit(12_000_000)
-    found = CudaPrepared.of(graph, index).query(sources, 10)
-    assert 4 * graph.m in there
+    ready = CudaPrepared.of(graph, index)
+    found = ready.query(sources, 10)
+    assert there[0] == 4 * graph.m and 4 * len(index.starts) in there and not ready.light
     assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
