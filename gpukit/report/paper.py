@@ -39,6 +39,12 @@ DEGREE = "average degree"
 SAME_SIZE = 0.05
 """How far the size of a graph may be off the printed one, which may be rounded, so that values stand side by side."""
 
+OTHER = ", another size"
+"""What the legend adds for values that are printed for such a graph; their dots are faint."""
+
+CLOSE = ("precision", "ndcg", "spread")
+"""Words in the names of quantities that differ by little, and would not be told apart beside zero."""
+
 ANOTHER_SIZE = "printed for "
 """What the setting of a row begins with that holds what the paper prints of a graph of another size."""
 
@@ -211,7 +217,9 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
                     name = _label(points[0], lines is graphs)
                     _draw_points(axes, points, number, name, None if wanted.axis else graphs)
             # Panels are to be compared: all have the same kind of scale.
-            _scale(axes, wanted, rows, label(f"{quantity}, {unit}" if unit != "1" else quantity))
+            _scale(axes, wanted, rows)
+            axis = axes.yaxis if wanted.axis else axes.xaxis
+            axis.set_label_text(label(f"{quantity}, {unit}" if unit != "1" else quantity))
             axes.grid(True)
             axes.tick_params(labelbottom=True)
             if panel:
@@ -252,13 +260,13 @@ def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: lis
         across = [float(row["x"]) for row in points] if places is None else values
         up = values if places is None else [places.index(row["graph"]) for row in points]
         stroke = style["linestyle"] if places is None and source == "ours" else "none"
-        axes.plot(across, up, label=text, linestyle=stroke, **dots, **look)
+        axes.plot(across, up, label=text, linestyle=stroke, **dots, **look, alpha=0.45 if OTHER in tail else 1)
 
 
 def _tail(row: Row, source: str) -> str:
     """Return what the legend says of a value after the name of its line."""
     other = source == "paper" and row["setting"].startswith(ANOTHER_SIZE)
-    return SOURCES[source] + (", another size" if other else "")
+    return SOURCES[source] + (OTHER if other else "")
 
 
 def _label(row: Row, with_graph: bool) -> str:
@@ -272,14 +280,19 @@ def name_of(method: str) -> str:
     return NAMES.get(method) or NAMES.get(head, head) + comma + rest
 
 
-def _scale(axes: Any, wanted: Item, rows: list[Row], name: str) -> None:
-    """Name the axes, and make those logarithmic whose values ask for it."""
+def _scale(axes: Any, wanted: Item, rows: list[Row]) -> None:
+    """Make those axes logarithmic whose values ask for it; others begin at zero, but for what is all but the same."""
     logarithmic = _geometric([float(row[source]) for row in rows for source in SOURCES if row[source] != NA])
     axis, set_scale = (axes.yaxis, axes.set_yscale) if wanted.axis else (axes.xaxis, axes.set_xscale)
-    axis.set_label_text(name)
     set_scale("log" if logarithmic else "linear")
     if logarithmic:
         axis.set_minor_formatter("")
+    elif not any(word in rows[0]["quantity"] for word in CLOSE):
+        drawn = axes.dataLim
+        if wanted.axis:
+            axes.set_ylim(0, 1.05 * drawn.ymax or 1)
+        else:
+            axes.set_xlim(0, 1.05 * drawn.xmax or 1)
     if wanted.axis:
         if not logarithmic:
             axes.ticklabel_format(axis="y", useOffset=False)

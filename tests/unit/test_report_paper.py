@@ -373,6 +373,14 @@ def test_repeats_are_one_row_beside_the_printed_value(tmp_path):
     assert "synthetic stand-ins: 1 of 3 graphs" in text and "gIM in the paper" in text and "SKIM in the paper" in text
 
 
+@pytest.mark.parametrize(("quantity", "zero"), [("time", True), ("precision", False)])
+def test_axes_begin_at_zero_but_for_quality(tmp_path, quantity, zero):
+    row = dict.fromkeys(COLUMNS, "") | {"item": "table-2", "graph": "toy", "method": "gim", "data": "real", "unit": "1"}
+    rows = [row | {"quantity": quantity, "ours": ours, "paper": NA} for ours in ("0.981", "0.983")]
+    plot_item("gim", "table-2", rows, str(tmp_path / "x.svg"))
+    assert (">0.0<" in (tmp_path / "x.svg").read_text()) == zero
+
+
 def test_seeds_of_gims_table_stand_with_what_they_reach(tmp_path):
     (tmp_path / "p.tsv").write_text(HEADER)
     record = {"k": 50, "spread": 97.5, "seeds_params": {"k": 50, "epsilon": 0.05}}
