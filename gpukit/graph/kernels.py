@@ -125,13 +125,13 @@ def mark_ends(tails, heads, present):
         present[heads[i]] = True
 
 
-@njit
+@njit(parallel=True)
 def pack_keys(tails, heads, rank, keys):
     """Write rank of the tail << 32 | rank of the head of each edge to ``keys`` (int64), in one pass without copies.
 
     Tails and heads may be the halves of the keys.
     """
-    for i in range(len(keys)):
+    for i in prange(len(keys)):
         keys[i] = np.int64(rank[tails[i]]) << 32 | np.int64(rank[heads[i]])
 
 
