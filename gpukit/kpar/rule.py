@@ -96,11 +96,9 @@ def over_alpha(amount, one_minus_alpha):
 def refine_budget(worked, k):
     """Return how many edges the second look of a query may take that has pushed along ``worked`` of them.
 
-    Half as many again up to k = 20, a tenth from k = 100 on.
+    Half as many again up to k = 23, a twelfth from k = 96 on.
     """
-    if k <= 20:
-        return worked // 2
-    return max(worked * 10 // k, worked // 10)
+    return worked // min(12, max(2, k // 8))
 
 
 @numba.njit(inline="always")

@@ -188,7 +188,7 @@ def _second_look(graph, index, words, go_on, bounds, state, intervals):
     heads = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist() for v in range(graph.n)]
     tails = {v: [w for w in range(graph.n) if v in heads[w]] for v in order[:length]}
     inside, outside = intervals[order[k - 1]][0], intervals[order[k]][1]
-    left, rows = int(state["worked"] * max(0.1, min(10 / k, 0.5)) + 1e-9), graph.n
+    left, rows = int(state["worked"] / max(2, min(k // 8, 12))), graph.n
     after, narrowed = dict(score), dict(intervals)
     for place in sorted(range(max(0, k - 32), length), key=lambda place: abs(place - k + 0.5 + 0.1)):
         v, into = order[place], tails[order[place]]
