@@ -11,7 +11,7 @@ from typing import Any
 
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.lines import SEPARATORS, separator_name, split
-from gpukit.graph.parsing import NUMBER, PLAIN_SEPARATOR, shown
+from gpukit.graph.parsing import NUMBER, PLAIN_SEPARATOR, decimal_comma, shown
 
 LOOKED_AT = 100
 """Lines by which the separator, the header and an index are found."""
@@ -238,18 +238,23 @@ def _has_header(rows: Sequence[Sequence[str]], asked: Asked) -> bool:
     first, rest = rows[0], rows[1:]
     if any(not word.isdigit() and word in first for word in asked.names):
         return True
-    if any(NUMBER.fullmatch(word) for word in first):
+    if any(_is_number(word) for word in first):
         return False
     # A column of numbers below a word.
     for place in range(len(first)):
         below = [row[place] for row in rest if place < len(row)]
-        if below and all(NUMBER.fullmatch(word) for word in below):
+        if below and all(map(_is_number, below)):
             return True
     known = _known_ends(first)
     if known is None:
         return False
     used = {word for row in rest for word in row}
     return not used & {first[place] for place in known}
+
+
+def _is_number(word: str) -> bool:
+    """Say whether a word is a number, its decimals after a point or a comma."""
+    return NUMBER.fullmatch(word) is not None or decimal_comma(word)
 
 
 def _known_ends(names: Sequence[str]) -> tuple[int, int] | None:

@@ -205,6 +205,11 @@ def read_vertex(form: Format, where: str, text: str) -> int:
     return value
 
 
+def decimal_comma(text: str) -> bool:
+    """Return whether a text would be a number if a comma in it were a point."""
+    return text.count(",") == 1 and NUMBER.fullmatch(text.replace(",", ".")) is not None
+
+
 def not_a_weight(highest: float) -> str:
     """Return what is said of a weight outside [0, highest]."""
     return "is not a probability in [0, 1]; --scale takes counts" if highest == 1 else "is not a finite number >= 0"
@@ -215,6 +220,8 @@ def read_weight(form: Format, where: str, fields: list[str], place: int = 2) -> 
     if len(fields) <= place:
         raise InputError(f"{where}: no weight; with weights from the file a line is 'u v p'")
     value = float(fields[place]) if NUMBER.fullmatch(fields[place]) else -1.0
+    if decimal_comma(fields[place]):
+        raise InputError(f"{where}: weight {shown(fields[place])} has a comma; decimals begin with a point, as in 0.5")
     if not 0 <= value <= form.weights:
         raise InputError(f"{where}: weight {shown(fields[place])} {not_a_weight(form.weights)}")
     return value

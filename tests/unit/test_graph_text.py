@@ -113,6 +113,8 @@ HEADER_OR_NOT = {
     "known words that are vertices": ("u,v\nv,w\nw,u\n", False),
     "words above names": ("person,friend\nann,bob\n", False),
     "words above a number": ("person,friend,years\nann,bob,3\n", True),
+    "words above decimals with a comma": ("von;nach;anteil\nann;bob;0,5\nbob;cy;,25\n", True),
+    "decimals with a comma": ("ann;bob;0,5\nbob;cy;,25\n", False),
     "underscores": ("From_Node Id\tTo_Node Id\nann\tbob\n", True),
     "one line": ("ann bob\n", False),
 }
@@ -222,7 +224,7 @@ def test_zstd(edge_file):
     [
         ("a,b,p\n1,2,0.5\n1,3,1.5\n", "line 3: weight '1.5'"),
         ("a,b,p\n1,2,nan\n", "line 2: weight 'nan'"),
-        ("a;b;p\n1;2;0,5\n", "line 2: weight '0,5'"),
+        ("a;b;p\n1;2;0,5\n", "line 2: weight '0,5' has a comma; decimals begin with a point"),
         ("a,b,p\n1,2,True\n", "line 2: weight 'True'"),
         ("a,b,p\n1,2,.5\n1,2\n", "line 3: no weight"),
         ("a,b\n1,2\n", "has 2 columns"),
