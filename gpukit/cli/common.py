@@ -205,10 +205,10 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def cut_list(first: Sequence[Any], total: int) -> str:
-    """Return the first items of a list for people; where these are not all, how many are left out, and who has them."""
+def cut_list(first: Sequence[str], total: int) -> str:
+    """Return the first texts of a list for people; where these are not all, how many are left out, and who has them."""
     left = total - len(first)
-    return ", ".join(map(quoted, first)) + (f", … and {left:,} more (--json has all)" if left else "")
+    return ", ".join(first) + (f", … and {left:,} more (--json has all)" if left else "")
 
 
 def print_table(lines: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpukit import settings
 from gpukit.api.pagerank_answers import answers_artifact
 from gpukit.api.pagerank_index import index_of
-from gpukit.api.vertices import at_most
+from gpukit.api.vertices import at_most, quoted
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.options import Queries, option
 from gpukit.cli.vertices import read_sources
@@ -113,7 +113,8 @@ def finish(
         if certain is not None:
             results[-1]["certain"] = certain
         if q < QUERIES_SHOWN:
-            best = [f"{v} ({s:.4g})" for v, s in zip(originals[:PLACES_SHOWN], scores[:PLACES_SHOWN], strict=True)]
+            first = zip(originals[:PLACES_SHOWN].tolist(), scores[:PLACES_SHOWN], strict=True)
+            best = [f"{quoted(v)} ({s:.4g})" for v, s in first]
             own = sources.vertices[sources.offsets[q] : sources.offsets[q + 1]]
             stays = "" if (graph.indptr[own + 1] > graph.indptr[own]).any() else "; no edge leads away from there"
             sure = "" if certain is None else f"; {int(certain.sum()):,} of {len(nodes):,} places certain"

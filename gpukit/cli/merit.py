@@ -8,6 +8,7 @@ from typer.main import get_current_context
 
 from gpukit.api import needs
 from gpukit.api.campaign_run import check_free, check_worlds, record_of, settings_of, simulate, use_device
+from gpukit.api.vertices import quoted
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.merit_common import read_asked
@@ -150,9 +151,9 @@ def _finish_campaigns(run: Run, found: "list[tuple[int, Result]]", spent: list[d
     listed, mean = whole["campaigns"], whole["mean_cost"]
     lines = {
         "cost": f"{mean:,.2f} on average of {counted(len(found), 'campaign')}",
-        "rounds": cut_list([one["rounds"] for one in listed[:10]], len(found)),
-        "activated": cut_list([f"{one['activated']:,}" for one in listed[:10]], len(found)),
-        "seeds": cut_list(whole["seeds"][:10], len(whole["seeds"])),
+        "rounds": cut_list([str(one["rounds"]) for one in listed[:10]], len(found)),
+        "activated": cut_list([str(one["activated"]) for one in listed[:10]], len(found)),
+        "seeds": cut_list([quoted(one) for one in whole["seeds"][:10]], len(whole["seeds"])),
     }
     run.finish(whole, lines)
 

@@ -259,3 +259,8 @@ def test_the_report_shows_names(folder, record):
     top = make_table("diversity-top", [("toy/truss", str(folder / "d.h5"))])
     assert all(row["vertex"] in NAMES for row in top)
     json.dumps(top)
+
+
+def test_people_read_names_in_quotes_and_scores_behind_them(folder, good):
+    told = good("kpar", "query", folder / "names.h5", "--source", quote(ODD[0]), "-k", 3, *CPU)
+    assert '  "New York, NY" (0.' in told
