@@ -260,6 +260,8 @@ def _numbers(text: str, option: str) -> list[int]:
 
 def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[list[int]], str, dict[str, Any]]:
     """Return the seeds of each round as internal ids, the digest of their file, and how an artifact was asked for."""
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file; --ids takes vertices")
     content = path.read_bytes()
     if not content.startswith(b"\x89HDF\r\n\x1a\n"):
         return [listed_vertices(path, content, graph).tolist()], hashlib.sha256(content).hexdigest(), {}
