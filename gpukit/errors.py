@@ -37,3 +37,14 @@ class DeviceError(GpukitError):
     """No such device, it is taken, or the work does not fit into its memory."""
 
     exit_code = 4
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Return whether an error is an interrupt, or comes of one, through however many others.
+
+    CPython makes a SystemError of an interrupt that arrives while compiled code runs, and one of that where Numba loads
+    code at the time.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None

@@ -14,7 +14,7 @@ from gpukit.device.memory import check_start, gpu_limit
 from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
-from gpukit.errors import DeviceError, GpukitError, UsageError, WrongType
+from gpukit.errors import DeviceError, GpukitError, UsageError, WrongType, is_interrupt
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Session:
             import numba
 
             numba.set_num_threads(self._threads_before)
-        if error is not None and isinstance(error.__cause__, KeyboardInterrupt):
+        if is_interrupt(error) and not isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         if type(error).__name__ == "OutOfMemoryError":  # by its name, since CuPy is not loaded to run on the CPU
             raise DeviceError(

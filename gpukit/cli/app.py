@@ -20,7 +20,7 @@ from gpukit.cli import interrupts
 from gpukit.cli.help import SETTINGS, Command, Group, dress
 from gpukit.cli.interrupts import INTERRUPTED
 from gpukit.cli.outputs import guarded
-from gpukit.errors import GpukitError, UsageError
+from gpukit.errors import GpukitError, UsageError, is_interrupt
 
 # name, module:attribute (a typer app, or a function that is one command), help
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -259,8 +259,7 @@ def explain(error: BaseException) -> tuple[int, str]:
     text = " ".join(str(error).split())
     if isinstance(error, GpukitError):
         return error.exit_code, f"error: {text}"
-    # CPython makes a SystemError of an interrupt that arrives while compiled code runs.
-    if isinstance(error, KeyboardInterrupt | typer.Abort) or isinstance(error.__cause__, KeyboardInterrupt):
+    if isinstance(error, typer.Abort) or is_interrupt(error):
         return INTERRUPTED, interrupts.LINE
     # rich, which draws some tables, ends the program where nobody reads on.
     if isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):

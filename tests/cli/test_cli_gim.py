@@ -5,6 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from gpukit.api.session import Session
 from gpukit.artifacts import read_header, read_rrsets, read_seeds, write_graph
 from gpukit.artifacts.store import read as artifact_of
 from gpukit.cli.app import explain, main
@@ -425,6 +426,12 @@ def test_ctrl_c(run, folder, monkeypatch):
 
 
 def test_ctrl_c_inside_compiled_code():
-    error = SystemError("CPUDispatcher returned a result with an exception set")
-    error.__cause__ = KeyboardInterrupt()
-    assert explain(error) == explain(KeyboardInterrupt())
+    """The interrupt is the cause of an error, or of what is its cause."""
+    error: BaseException = KeyboardInterrupt()
+    for function in ("_numba_unpickle", "CPUDispatcher"):
+        outer = SystemError(f"{function} returned a result with an exception set")
+        outer.__cause__ = error
+        error = outer
+        assert explain(error) == explain(KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt), Session():
+            raise error
