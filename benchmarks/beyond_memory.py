@@ -2,7 +2,8 @@
 
     python benchmarks/beyond_memory.py --rmat 19:160000000 --out benchmarks/results/beyond-memory-h200.json
 
-The graph is made on the GPU and copied to the host. Both ways run in turn, and must give the same bytes.
+The graph is made on the GPU and copied to the host. Both ways run in turn, and must give the same bytes. The record is
+written after each system.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 from gim_huge import both_ways
 
@@ -77,7 +79,16 @@ def main() -> int:
 
         return query
 
-    runs = []
+    runs: list[dict[str, Any]] = []
+    record = {
+        "benchmark": "beyond-memory",
+        "command": command_line("python benchmarks/beyond_memory.py", sys.argv[1:]),
+        "device": device.record(),
+        "versions": versions(),
+        "graph": {"name": f"rmat-{asked.rmat}", "seed": asked.seed, "n": graph.n, "m": graph.m, "bytes": size},
+        "limit": limit,
+        "runs": runs,
+    }
     for name, make in (("evaluate spread", lambda: spread), ("gim run", lambda: seeds), ("kpar query", opened)):
         spent: dict[str, list[float]] = {"whole": [], "limited": []}
         digests = set()
@@ -99,18 +110,9 @@ def main() -> int:
             "each_ms": spent,
         })  # fmt: skip
         print(json.dumps(runs[-1]), flush=True)
-    record = {
-        "benchmark": "beyond-memory",
-        "command": command_line("python benchmarks/beyond_memory.py", sys.argv[1:]),
-        "device": device.record(),
-        "versions": versions(),
-        "graph": {"name": f"rmat-{asked.rmat}", "seed": asked.seed, "n": graph.n, "m": graph.m, "bytes": size},
-        "limit": limit,
-        "runs": runs,
-    }
-    if asked.out:
-        with replacing(asked.out) as temporary:
-            Path(temporary).write_text(json.dumps(record, indent=1) + "\n")
+        if asked.out:
+            with replacing(asked.out) as temporary:
+                Path(temporary).write_text(json.dumps(record, indent=1) + "\n")
     return int(not all(one["same_bytes"] for one in runs))
 
 

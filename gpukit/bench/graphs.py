@@ -53,7 +53,7 @@ def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = 
 
 def _compacted(values: Any, wanted: Callable[[Any, Any], Any]) -> Any:
     """Return those elements of an array that ``wanted(part, elements before them)`` says, moved to its front."""
-    kept, last = 0, values[:1] * 0 - 1
+    kept, last = 0, xp.full(1, -1, np.int64)
     for first in range(0, len(values), PART):
         part = values[first : first + PART].copy()
         chosen = part[wanted(part, xp.concatenate([last, part[:-1]]))]

@@ -285,8 +285,10 @@ def explain(error: BaseException) -> tuple[int, str]:
     if module.startswith(("numba.cuda", "numba_cuda", "cupy", "cupy_backends", "cuda.")):
         return 4, f"error: the GPU failed: {type(error).__name__}: {text}; see `gpukit doctor`"
     if isinstance(error, OSError):
+        from gpukit.files import reason
+
         name = f"{error.filename}: " if error.filename else ""
-        return 3, f"error: {name}{error.strerror or text}"
+        return 3, f"error: {name}{reason(error)}"
     return (
         INTERNAL,
         f"internal error: {type(error).__name__}: {text}; this is a defect, run `gpukit -v …` again and report the "

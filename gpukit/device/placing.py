@@ -27,7 +27,7 @@ def place(
     arrays : mapping of arrays
         By name, in host or device memory; those on the device stay there.
     edges : sequence of str
-        The names of arrays with an element for each edge, which may lie in host memory.
+        The names of arrays with an element for each edge, or entry of an index, which may lie in host memory.
     beside : mapping of str to int
         Bytes by name of what else the work takes at least.
     advice : str
@@ -57,6 +57,6 @@ def place(
     check_budget({"the graph": sum(sizes.values()), **beside}, free, "the GPU", advice)
     if there and xp is not np:
         total = sum(arrays[name].nbytes for name in there)
-        check_host({"edges that the GPU has no room for": total}, advice)
-        _log.info("%s of edges lie in host memory: the GPU has %s free", readable(total), readable(free))
+        check_host({"what the GPU has no room for": total}, advice)
+        _log.info("%s lie in host memory, as the GPU has %s free", readable(total), readable(free))
     return {name: Pinned(array) if name in there else Buffer(array) for name, array in arrays.items()}

@@ -125,13 +125,18 @@ def mark_ends(tails, heads, present):
         present[heads[i]] = True
 
 
-@njit(parallel=True)
-def pack_keys(tails, heads, rank, keys):
+def pack_keys(tails: np.ndarray, heads: np.ndarray, rank: np.ndarray, keys: np.ndarray) -> None:
     """Write rank of the tail << 32 | rank of the head of each edge to ``keys`` (int64), in one pass without copies.
 
     Tails and heads may be the halves of the keys.
     """
-    for i in prange(len(keys)):
+    threads = numba.get_num_threads()
+    in_parts(_pack_keys, np.arange(threads + 1) * len(keys) // threads, tails, heads, rank, keys)
+
+
+@njit
+def _pack_keys(tails, heads, rank, keys, low, end):
+    for i in range(low, end):
         keys[i] = np.int64(rank[tails[i]]) << 32 | np.int64(rank[heads[i]])
 
 

@@ -220,10 +220,10 @@ def read_weight(form: Format, where: str, fields: list[str], place: int = 2) -> 
     if len(fields) <= place:
         raise InputError(f"{where}: no weight; with weights from the file a line is 'u v p'")
     value = float(fields[place]) if NUMBER.fullmatch(fields[place]) else -1.0
-    if decimal_comma(fields[place]):
-        raise InputError(f"{where}: weight {shown(fields[place])} has a comma; decimals begin with a point, as in 0.5")
     if not 0 <= value <= form.weights:
-        raise InputError(f"{where}: weight {shown(fields[place])} {not_a_weight(form.weights)}")
+        comma = "has a comma; decimals begin with a point, as in 0.5"
+        said = comma if decimal_comma(fields[place]) else not_a_weight(form.weights)
+        raise InputError(f"{where}: weight {shown(fields[place])} {said}")
     return value
 
 

@@ -202,9 +202,9 @@ class CudaPrepared:
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
         """Copy a graph and an index that was built on it to a GPU; arrays that are there already are not copied.
 
-        Edges that do not fit lie in host memory (``device/placing.py``). Rows that do not are left out (``light``), as
-        drawing walks again takes less time than reading them through the bus; they lie in host memory too where the
-        edges do, or where the index is updatable, which light ones are not.
+        Edges that do not fit lie in host memory (``device/placing.py``). Rows that do not are left out (``light``), and
+        walks drawn again. Where the edges lie in host memory, a word through the bus for each step, rows do too, which
+        are read in sequence; and those of an updatable index, whose walks are never drawn again.
 
         Raises
         ------
@@ -227,7 +227,8 @@ class CudaPrepared:
             light = index.light or (lacking and not index.updatable and not isinstance(arrays["indices"], Pinned))
             if lacking and not light:
                 forward = index.forward or on_host(index).with_forward().forward
-                rows |= dict(zip(ROWS_BY_START, forward or (), strict=True))
+                assert forward is not None
+                rows |= dict(zip(ROWS_BY_START, forward, strict=True))
                 arrays |= place(rows, ENTRIES, {"working space": working}, "use --device cpu")
             else:
                 held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
@@ -291,9 +292,10 @@ class CudaPrepared:
         """Return :class:`Tails` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
         n, m, advice = self.graph.n, self.graph.m, "use --device cpu, or --depth auto"
         needs, free = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}, free_memory()
-        if sum(needs.values()) > free and isinstance(self.graph.indices, np.ndarray):
+        working = BYTES_PER_VERTEX * n
+        if sum(needs.values()) + working > free and isinstance(self.graph.indices, np.ndarray):
             into = in_edges(self.graph, to_host(self.index.arrivals))
-            return Tails(**place(into._asdict(), ("tails",), {}, advice))
+            return Tails(**place(into._asdict(), ("tails",), {"working space": working}, advice))
         check_budget(needs, free, f"GPU {self.gpu}", advice)
         begin, tails = transposed(self.graph)
         sums = xp.zeros(m + 1, np.int64)

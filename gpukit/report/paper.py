@@ -190,8 +190,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     """
     wanted = wanted_item(paper, item)
     need_rows(rows, item)
-    quantity, unit = rows[0]["quantity"], rows[0]["unit"]
-    rows = [row for row in rows if row["quantity"] == quantity]
+    rows = [row for row in rows if row["quantity"] == rows[0]["quantity"]]
     graphs, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("graph", "method"))
     # A line is a method, or a graph where there is one method; graphs with several methods have a panel each.
     standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
@@ -218,8 +217,6 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
                     _draw_points(axes, points, number, name, None if wanted.axis else graphs)
             # Panels are to be compared: all have the same kind of scale.
             _scale(axes, wanted, rows)
-            axis = axes.yaxis if wanted.axis else axes.xaxis
-            axis.set_label_text(label(f"{quantity}, {unit}" if unit != "1" else quantity))
             axes.grid(True)
             axes.tick_params(labelbottom=True)
             if panel:
@@ -281,18 +278,17 @@ def name_of(method: str) -> str:
 
 
 def _scale(axes: Any, wanted: Item, rows: list[Row]) -> None:
-    """Make those axes logarithmic whose values ask for it; others begin at zero, but for what is all but the same."""
+    """Name the axes; make those logarithmic whose values ask for it; others begin at zero, unless values are close."""
     logarithmic = _geometric([float(row[source]) for row in rows for source in SOURCES if row[source] != NA])
+    quantity, unit = rows[0]["quantity"], rows[0]["unit"]
     axis, set_scale = (axes.yaxis, axes.set_yscale) if wanted.axis else (axes.xaxis, axes.set_xscale)
+    axis.set_label_text(label(f"{quantity}, {unit}" if unit != "1" else quantity))
     set_scale("log" if logarithmic else "linear")
     if logarithmic:
         axis.set_minor_formatter("")
-    elif not any(word in rows[0]["quantity"] for word in CLOSE):
-        drawn = axes.dataLim
-        if wanted.axis:
-            axes.set_ylim(0, 1.05 * drawn.ymax or 1)
-        else:
-            axes.set_xlim(0, 1.05 * drawn.xmax or 1)
+    elif not any(word in quantity for word in CLOSE):
+        highest, set_limits = (axes.dataLim.ymax, axes.set_ylim) if wanted.axis else (axes.dataLim.xmax, axes.set_xlim)
+        set_limits(0, 1.05 * highest or 1)
     if wanted.axis:
         if not logarithmic:
             axes.ticklabel_format(axis="y", useOffset=False)

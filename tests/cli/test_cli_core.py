@@ -57,8 +57,16 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
         (DeviceError("no GPU"), 4, "gpukit: error: no GPU\n"),
         (KeyboardInterrupt(), 5, "gpukit: interrupted; nothing unfinished was left behind\n"),
         (typer.Abort(), 5, "gpukit: interrupted; nothing unfinished was left behind\n"),
-        (OSError(errno.ENOSPC, "No space left on device", "x"), 3, "gpukit: error: x: No space left on device\n"),
-        (PermissionError(errno.EACCES, "Permission denied", "x"), 3, "gpukit: error: x: Permission denied\n"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "x"),
+            3,
+            "gpukit: error: x: No space left on device; free some space or choose another folder\n",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "x"),
+            3,
+            "gpukit: error: x: Permission denied; choose a place you may use\n",
+        ),
         (
             MemoryError(),
             4,
