@@ -215,10 +215,17 @@ def _tidied(size: int) -> Any:
 
 
 def free_memory() -> int:
-    """Return the bytes that can still be allocated on the current GPU, CuPy's own pool included."""
-    pool = None if xp is np else xp.get_default_memory_pool()
-    free = 1 << 30 if pool is None else int(xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
-    return min([free, *(size - (0 if pool is None else pool.used_bytes()) for size in gpu_limit)])
+    """Return the bytes that can still be allocated on the current GPU, CuPy's own pool included.
+
+    Within a limit, the gaps that the pool keeps in blocks of which a part is used are none of them.
+    """
+    if xp is np:
+        return min([1 << 30, *gpu_limit])
+    pool = xp.get_default_memory_pool()
+    if gpu_limit:
+        pool.free_all_blocks()
+    free = int(xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+    return min([free, *(size - pool.total_bytes() for size in gpu_limit)])
 
 
 class Pinned(Buffer):

@@ -194,10 +194,12 @@ class CudaCollection:
                 batch = max(1, int((pairs_max - spare) / each))
                 expected = pairs_max
             pairs = pairs_max if self._whole_room else min(expected, pairs_max)
-            before = self._found
+            before, full = self._found, False
             try:
                 done = yield from self._drawing(_part(samples, low, batch), pairs, self._target(count))
             except OutOfMemory:
+                full = True  # dealt with below, where no frame holds the arrays that it was about any more
+            if full:
                 wait_for_stream()  # before anything that it still copies from is given back
                 release(self._samplers)
                 if self._used and self._host is None:
@@ -208,7 +210,7 @@ class CudaCollection:
                     raise DeviceError(
                         f"a batch of {MIN_PAIRS} pairs finds no room on the GPU, {self.graph.budget / 2**20:.0f} MiB "
                         "of which were for RR sets at first; end what else runs there, or use --device cpu"
-                    ) from None
+                    )
                 continue
             if done is None:
                 if expected < pairs_max:
@@ -419,6 +421,7 @@ class CudaCollection:
         self._give_back()
 
     def _give_back(self) -> None:
+        self._starts = self._sizes = self._entries = Buffer(1, np.int64)  # there may be no room beside those there were
         self._starts, self._sizes = Buffer(MIN_LAUNCH_SETS, np.int64), Buffer(MIN_LAUNCH_SETS, np.int32)
         self._entries = Buffer(1, np.int64)
 
