@@ -64,7 +64,7 @@ class PageRankIndex(Content):
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     weighted : bool
-        Whether to take edges in proportion to their probabilities.
+        Whether to take edges in proportion to their weights: ``file``, or drawn for each edge.
     hubs, adaptive, memory
         As the options of ``gpukit kpar index``.
     updatable : bool

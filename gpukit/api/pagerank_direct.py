@@ -66,7 +66,7 @@ def personalized_pagerank(
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     weighted : bool
-        Whether to take edges in proportion to their probabilities.
+        Whether to take edges in proportion to their weights: ``file``, or drawn for each edge.
     threads, seed, progress
         As in :func:`gpukit.influence_maximization`.
 

@@ -143,7 +143,8 @@ class Run(Session):
             return
         lines = dict(summary if summary is not None else record)
         if graph is not None:
-            lines["graph"] = f"{counted(graph.n, 'vertex')}, {counted(graph.m, 'edge')}"
+            weighted = f", weighted by {graph.weights}" if self.params.get("weighted") else ""
+            lines["graph"] = f"{counted(graph.n, 'vertex')}, {counted(graph.m, 'edge')}{weighted}"
         lines["time"] = ", ".join(f"{name} {value:.3f} s" for name, value in self._seconds().items())
         if self.out is not None:
             lines["written"] = self.out
@@ -158,6 +159,8 @@ class Run(Session):
         whole: dict[str, Any] = {"params": self.params}
         if self.graph is not None:
             whole["graph"] = {"n": self.graph.n, "m": self.graph.m}
+            if self.params.get("weighted"):
+                whole["graph"]["weights"] = str(self.graph.weights)
         if self.device is not None:
             whole["device"] = self.device.record()
         if self.seed is not None:

@@ -120,7 +120,7 @@ class ScanShape:
 
 AlphaOption = Annotated[float, option("--alpha A", "Probability that a walk stops, in (0, 1).")]
 WeightedOption = Annotated[
-    bool, option("--weighted", "Take edges in proportion to their weights (--weights of the graph).")
+    bool, option("--weighted", "Take edges in proportion to their weights (`graph import --weights file`).")
 ]
 EpsilonOption = Annotated[float, option("--epsilon E", "Relative error, in (0, 0.5].")]
 IndexOption = Annotated[Path, option("--index IRW.h5", "The index by `kpar index`.")]

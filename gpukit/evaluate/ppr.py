@@ -13,7 +13,7 @@ import numpy as np
 
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import out_probabilities
+from gpukit.graph.probabilities import edge_weights
 
 TOLERANCE = 1e-10
 """Mass of a walk distribution that the power method may leave unspread."""
@@ -96,13 +96,13 @@ def power_method(
     Raises
     ------
     InputError
-        If edges are to be weighted and the graph has no probabilities.
+        If edges are to be weighted and the graph has no weights of them.
     """
     from scipy.sparse import csr_array
 
     degrees = np.diff(graph.indptr)
     stops = np.where(degrees > 0, alpha, 1.0)[:, None]
-    weights = out_probabilities(graph).astype(np.float64) + 1 if weighted else np.ones(graph.m)
+    weights = edge_weights(graph).astype(np.float64) + 1 if weighted else np.ones(graph.m)
     sums = np.bincount(np.repeat(np.arange(graph.n), degrees), weights=weights, minlength=graph.n)
     values = (1 - alpha) * weights / np.repeat(sums, degrees)
     forward = csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n)).T.tocsr()

@@ -183,6 +183,32 @@ def out_probabilities(graph: Graph) -> np.ndarray:
     return head_probabilities(graph)[graph.indices]
 
 
+def edge_weights(graph: Graph) -> np.ndarray:
+    """Return the stored words (uint32, m) of the out-edges, where they are weights of the edges.
+
+    They are where they were read from a file or drawn for each edge, also where parallel edges were combined to them.
+
+    Raises
+    ------
+    InputError
+        If the graph has no probabilities, or they follow from in-degrees, or are all equal.
+    """
+    made = graph.facts.get("combined_from", graph.weights.scheme)
+    advice = "import it with --weights file, or leave --weighted out"
+    if made == "none":
+        raise InputError(f"the graph has no edge weights; {advice}")
+    if made in ("wc", "const"):
+        told = "1 / in-degree (--weights wc)" if made == "wc" else f"all {graph.weights.p} (--weights const)"
+        raise InputError(f"the probabilities of the graph are {told}, and no weights of its edges; {advice}")
+    if graph.facts.get("scale") == "in-sum":
+        raise InputError(
+            "the weights of the graph were divided by their sum into each vertex (--scale in-sum), which is nothing of "
+            "the edge; import it with --scale max, or leave --weighted out"
+        )
+    assert graph.probabilities is not None
+    return graph.probabilities
+
+
 def head_probabilities(graph: Graph) -> np.ndarray:
     """Return the stored word (uint32, n) of all in-edges of each vertex, for the schemes where they are equal.
 

@@ -4,9 +4,8 @@ import numpy as np
 from numba import uint64
 
 from gpukit.device.compiled import njit
-from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import out_probabilities
+from gpukit.graph.probabilities import edge_weights
 from gpukit.kpar.problem import Params
 from gpukit.kpar.rule import ratio
 
@@ -27,16 +26,9 @@ def edge_chances(graph: Graph) -> np.ndarray:
     Raises
     ------
     InputError
-        If the graph has no edge probabilities.
+        If they are no weights (:func:`gpukit.graph.probabilities.edge_weights`).
     """
-    check_weights(graph)
-    return _cumulated(graph.indptr, out_probabilities(graph))
-
-
-def check_weights(graph: Graph) -> None:
-    """Raise InputError if a graph has no edge probabilities."""
-    if graph.weights.scheme == "none":
-        raise InputError("the graph has no edge weights; import it with --weights file, or leave --weighted out")
+    return _cumulated(graph.indptr, edge_weights(graph))
 
 
 def chances_for(graph: Graph, params: Params) -> np.ndarray | None:

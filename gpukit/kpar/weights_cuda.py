@@ -1,6 +1,5 @@
 """Edge weights as transition probabilities on a GPU: those of ``weights.py``, to the bit."""
 
-from dataclasses import replace
 from typing import Any
 
 import numba
@@ -10,11 +9,10 @@ from numba import cuda, int64, uint64
 from gpukit.device.arrays import xp
 from gpukit.device.compiled import kernel
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import head_probabilities
+from gpukit.graph.probabilities import edge_weights
 from gpukit.kpar.problem import Params
-from gpukit.kpar.rows_cuda import GROUP, for_each, row_of, to_host
+from gpukit.kpar.rows_cuda import GROUP, for_each, row_of
 from gpukit.kpar.rule import ratio
-from gpukit.kpar.weights import check_weights
 
 BYTES_PER_EDGE = 28
 """Memory that an edge takes at most while :func:`edge_chances` works; 8 bytes of it stay."""
@@ -59,15 +57,9 @@ def edge_chances(graph: Graph) -> Any:
     Raises
     ------
     InputError
-        If the graph has no edge probabilities.
+        If its probabilities are no weights (:func:`gpukit.graph.probabilities.edge_weights`).
     """
-    check_weights(graph)
-    if graph.probabilities is not None:
-        words = xp.asarray(graph.probabilities)
-    else:
-        on_host = replace(graph, indptr=to_host(graph.indptr), indices=to_host(graph.indices))
-        words = xp.asarray(head_probabilities(on_host))[xp.asarray(graph.indices)]
-    sums = words.astype(np.uint64)
+    sums = xp.asarray(edge_weights(graph)).astype(np.uint64)
     sums += np.uint64(1)
     xp.cumsum(sums, out=sums)
     chances = xp.empty(graph.m, np.uint64)

@@ -22,6 +22,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "named.csv").write_text(NAMED)
     command(folder, "graph import edges.txt --undirected --out numbers.h5")
     command(folder, "graph import named.csv --undirected --columns from,to --out names.h5")
+    drawn = "--undirected --weights trivalency"
+    command(folder, f"graph import edges.txt {drawn} --out weighted-numbers.h5")
+    command(folder, f"graph import named.csv {drawn} --columns from,to --out weighted-names.h5")
     return folder
 
 
@@ -57,7 +60,8 @@ def said(options: dict) -> str:
 
 
 def name_of(graph: gk.Graph) -> str:
-    return "names.h5" if graph.csr.labels is not None else "numbers.h5"
+    name = "names.h5" if graph.csr.labels is not None else "numbers.h5"
+    return name if graph.csr.weights.scheme == "wc" else f"weighted-{name}"
 
 
 # --- graphs ----------------------------------------------------------------------------------------------------------
@@ -161,6 +165,8 @@ def test_spread_of_seeds_that_were_found(folder: Path, graph: gk.Graph, rounds: 
 
 @pytest.mark.parametrize("options", [{}, {"weighted": True, "hubs": True}, {"memory": 0, "adaptive": False, "seed": 9}])
 def test_page_rank(folder: Path, graph: gk.Graph, options: dict) -> None:
+    if "weighted" in options:
+        graph = gk.read_graph(folder / f"weighted-{name_of(graph)}")
     index = gk.PageRankIndex(graph, alpha=0.15, epsilon=0.4, **options)
     same_file(folder, index, f"kpar index {name_of(graph)} --alpha 0.15 --epsilon 0.4 {said(options)}")
     index.save(folder / "index.h5")
@@ -186,6 +192,8 @@ def test_page_rank(folder: Path, graph: gk.Graph, options: dict) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"depth": "end", "alpha": 0.5}, {"weighted": True, "seed": 3}])
 def test_page_rank_without_an_index(folder: Path, graph: gk.Graph, options: dict) -> None:
+    if "weighted" in options:
+        graph = gk.read_graph(folder / f"weighted-{name_of(graph)}")
     a, b = graph.vertices[1:3]
     one = gk.personalized_pagerank(graph, {a: 3, b: 1}, k=5, **options)
     same_file(folder, one, f"kpar query {name_of(graph)} --source {a}:3,{b}:1 -k 5 {said(options)}")

@@ -91,7 +91,7 @@ def test_worlds(random_graph, gpu, fresh):
 def test_queries_cooperative(random_graph, gpu, weighted):
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
-    graph, params = random_graph(400, 2000, 5), Params(weighted=weighted)
+    graph, params = random_graph(400, 2000, 5, Weights("trivalency")), Params(weighted=weighted)
     index, sources = build_index(graph, rank(graph, params).order, params, seed=3), Sources.single(np.arange(9))
     among = np.arange(400) % 2 == 0 if weighted else None
     expected, cuda = query(Prepared.of(graph, index), sources, 20, among=among), CudaPrepared.of(graph, index)
@@ -105,7 +105,7 @@ def test_rank_and_index(random_graph, gpu, weighted):
     from gpukit.kpar import index_cuda, rank_cuda
     from gpukit.kpar.rows_cuda import to_host
 
-    graph, params = random_graph(400, 2000, 6), Params(weighted=weighted)
+    graph, params = random_graph(400, 2000, 6, Weights("trivalency")), Params(weighted=weighted)
     expected, found = rank(graph, params), rank_cuda.rank(graph, params)
     assert np.array_equal(expected.pagerank, to_host(found.pagerank))
     index = index_cuda.on_host(index_cuda.build_index(graph, expected.order, params, seed=3))

@@ -127,7 +127,7 @@ def test_weighted_edges_count(random_graph):
 def test_the_command_needs_neither_rank_nor_index(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     u, v = 10 * np.random.default_rng(4).integers(1, 60, (2, 400))
-    gk.from_edges(u.tolist(), v.tolist()).save("G.h5")
+    gk.from_edges(u.tolist(), v.tolist(), weights="trivalency").save("G.h5")
     query = ["kpar", "query", "G.h5", "--source", "20", "-k", "5"]
 
     def run(*words):
@@ -150,7 +150,9 @@ def test_the_command_needs_neither_rank_nor_index(tmp_path, capsys, monkeypatch)
         sure["scores"]
         == query_directly(graph, Params(), Sources.single(graph.internal([20])), 5, exact=True).answer(0)[1].tolist()
     )
-    assert json.loads(run("--json", "--weighted", "--alpha", "0.5")[1])["params"]["weighted"]
+    record = json.loads(run("--json", "--weighted", "--alpha", "0.5")[1])
+    assert record["params"]["weighted"] and record["graph"]["weights"] == "trivalency"
+    assert ", weighted by trivalency\n" in run("--weighted")[1]
     for words, says in (
         (("--device", "cuda"), "without an index queries run on the CPU"),
         (("--depth", "walks"), "--depth refined or walks, --bounds, --collect and --balance need an index"),

@@ -1,5 +1,6 @@
 """kPAR with edge weights: against dense solves, networkx, fractions and a plain Python version."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,8 +9,11 @@ from oracles.ppr import exact, kpar, networkx_ppr
 
 from gpukit.errors import InputError
 from gpukit.evaluate.ppr import judge, power_method
+from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
+from gpukit.graph.probabilities import edge_weights, parse_weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+from gpukit.kpar.direct import query_directly
 from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
 from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import ONE
@@ -80,11 +84,39 @@ def test_chances_are_sums_of_fractions(graph, small):
             assert chances[row].tolist()[:-1] == expected
 
 
-def test_a_graph_without_weights_is_refused(random_graph):
-    plain = random_graph(20, 50, 1, Weights("none"))
-    for work in (lambda: rank(plain, PARAMS), lambda: build_index(plain, np.arange(20), PARAMS)):
-        with pytest.raises(InputError, match="--weights file"):
+@pytest.mark.parametrize(
+    ("scheme", "options", "says"),
+    [
+        ("none", {}, "no edge weights"),
+        ("wc", {}, "1 / in-degree"),
+        ("wc", {"parallel": "combine"}, "1 / in-degree"),
+        ("const:0.25", {}, "all 0.25"),
+        ("file", {"scale": "in-sum"}, "--scale in-sum"),
+    ],
+)
+def test_what_is_no_weight_of_an_edge_is_refused(scheme, options, says):
+    u, v = np.array([0, 0, 0, 1, 2]), np.array([1, 1, 2, 2, 0])
+    w = np.arange(1.0, 6) if scheme == "file" else None
+    one = build_graph(u, v, w=w, weights=parse_weights(scheme), **options)
+    starts = (np.array([0, 1]), np.array([0]), np.ones(1))
+    for work in (
+        lambda: rank(one, PARAMS),
+        lambda: build_index(one, np.arange(3), PARAMS),
+        lambda: query_directly(one, PARAMS, Sources.single([0]), 1),
+        lambda: next(power_method(one, *starts, 0.2, weighted=True)),
+    ):
+        with pytest.raises(InputError, match=says):
             work()
+
+
+@pytest.mark.parametrize(("scheme", "options"), [
+    ("file", {"scale": "max"}), ("uniform:0:1", {}), ("trivalency", {}), ("const:0.25", {"parallel": "combine"})
+])  # fmt: skip
+def test_what_edges_have_of_their_own_is_a_weight(scheme, options):
+    u, v = np.array([0, 0, 0, 1, 2]), np.array([1, 1, 2, 2, 0])
+    w = np.arange(1.0, 6) if scheme == "file" else None
+    one = build_graph(u, v, w=w, weights=parse_weights(scheme), **options)
+    assert np.array_equal(edge_weights(one), one.probabilities)
 
 
 @pytest.mark.long
@@ -174,7 +206,8 @@ def test_small_shapes_are_close_to_the_truth(small):
 
 
 def test_equal_weights_are_no_weights(random_graph):
-    one = random_graph(60, 300, 4, Weights("const", p=0.25))
+    plain = random_graph(60, 300, 4)
+    one = replace(plain, weights=Weights("file"), probabilities=np.full(plain.m, 2**30, np.uint32))
     weighted, plain = rank(one, PARAMS), rank(one)
     np.testing.assert_allclose(weighted.pagerank / ONE, plain.pagerank / ONE, atol=1e-15)
     found = query(prepare(one), Sources.single([3]), 60, to_end=True)
