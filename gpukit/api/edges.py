@@ -185,12 +185,23 @@ def tell(listed: "EdgeList", weighted: bool, option: str = "--weights file") -> 
     comments = f"; {listed.comments:,} lines are comments" if listed.comments else ""
     said = (record["separator"], header, columns, kind, comments)
     _log.info("read with %s between columns, %s, ids in columns %s: %s%s", *said)
-    if listed.columns > 2 and not weighted:
-        first = min({0, 1, 2} - set(dialect.columns))
+    unused = set(range(listed.columns)) - set(dialect.columns)
+    if dialect.has_index and 0 in unused:
+        _log.info("the first column has no name, as the index of a table, and is not used")
+        unused.remove(0)
+    if unused and not weighted:
         _log.info(
             "the lines have %d columns, the %s is not used; %s reads it",
-            listed.columns, ("first", "second", "third")[first], option,
+            listed.columns, ("first", "second", "third", "fourth")[min(unused)], option,
         )  # fmt: skip
     if dialect.index:
-        _log.info("the first column counts up, as an index does, and was read as ids; --columns 2,3 leaves it out")
+        _log.warning("the first column counts up, as an index does, and was read as ids; --columns 2,3 leaves it out")
+    u, v = listed.u, listed.v
+    if listed.labels is not None and not record["header"] and len(u) > 2:
+        ends = u[0], v[0]
+        if all((u == end).sum() + (v == end).sum() == 1 for end in ends):
+            _log.warning(
+                "the first line was read as an edge from %s to %s, which no other line names; --header says that it "
+                "names the columns", *listed.labels.texts(ends),
+            )  # fmt: skip
     return record

@@ -35,7 +35,7 @@ def as_graph(graph: GraphLike, weights: str | None = None) -> Graph:
     Parameters
     ----------
     graph : Graph, networkx.Graph, sparse matrix or array of SciPy, pandas.DataFrame, pyarrow.Table
-        Tables have the ends of edges in columns that are called so, or in their first two. Attributes, values and
+        Tables have the ends of edges in columns that are called so, or in the only two. Attributes, values and
         further columns do not count.
     weights : str, optional
         Edge probabilities; those of a Graph, or ``wc``, by default.
@@ -167,7 +167,7 @@ def from_pandas(
     ----------
     frame : pandas.DataFrame
     source, target, weight : column names, optional
-        The ends of edges; columns called so, or the first two, by default. Weights are probabilities, or
+        The ends of edges; columns called so, or the only two, by default. Weights are probabilities, or
         counts with ``scale``.
     weights, undirected, parallel_edges, scale, seed
         As in :func:`read_edges`.
@@ -341,14 +341,16 @@ def _one_kind(name: str, values: "np.ndarray") -> "np.ndarray":
 
 
 def _columns(name: str, there: list[Any], source: Any, target: Any, weight: Any) -> list[Any]:
-    """Return the columns to read of a table: those named, or where none are, those called so or the first two."""
+    """Return the columns to read of a table: those named, or where none are, those that can be the ends of edges."""
     if (source is None) != (target is None):
         raise UsageError("give both source and target, or none of them")
     if source is None:
         from gpukit.graph.dialect import choose_columns
 
-        places = choose_columns(name, [str(one) for one in there], True, _nothing_said(), False)
-        source, target = (there[place] for place in places)
+        named = not all(isinstance(one, int) for one in there)
+        others = [one for one in there if weight is None or one != weight]
+        places = choose_columns(name, [str(one) for one in others], named, _nothing_said(), False)
+        source, target = (others[place] for place in places)
     wanted = [source, target, *([] if weight is None else [weight])]
     for one in wanted:
         if there.count(one) != 1:

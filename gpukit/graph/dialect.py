@@ -5,7 +5,7 @@ The plain format (whole numbers between blanks or commas, no header) has a parse
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +18,23 @@ LOOKED_AT = 100
 
 _INTEGER = re.compile("[-+]?[0-9]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 _ENDS = (
-    ("source", "target"), ("src", "dst"), ("src", "dest"), ("from", "to"), ("fromnodeid", "tonodeid"),
-    ("fromnode", "tonode"), ("fromid", "toid"), ("sourceid", "targetid"), ("u", "v"), ("tail", "head"),
-    ("node1", "node2"), ("id1", "id2"), ("user1", "user2"), ("follower", "followee"), ("citing", "cited"),
+    ("source", "target"), ("src", "dst"), ("src", "dest"), ("from", "to"), ("u", "v"), ("tail", "head"),
+    ("head", "tail"), ("origin", "destination"), ("orig", "dest"), ("startid", "endid"), ("startnode", "endnode"),
+    ("caller", "callee"), ("sender", "receiver"), ("sender", "recipient"), ("payer", "payee"), ("donor", "recipient"),
+    ("lender", "borrower"), ("buyer", "seller"), ("follower", "followee"), ("follower", "followed"),
+    ("truster", "trustee"), ("trustor", "trustee"), ("citing", "cited"), ("referrer", "referred"), ("user", "friend"),
+    ("person", "friend"), ("ego", "alter"), ("author", "coauthor"), ("subject", "object"), ("parent", "child"),
+    ("node1", "node2"), ("id1", "id2"), ("user1", "user2"), ("person1", "person2"), ("vertex1", "vertex2"),
+    ("author1", "author2"), ("protein1", "protein2"), ("gene1", "gene2"), ("v1", "v2"), ("nodea", "nodeb"),
+    ("usera", "userb"), ("persona", "personb"), ("von", "nach"),
 )  # fmt: skip
-"""Names of columns that say which two hold the ends of an edge; capitals, blanks and underscores do not count."""
+"""Names of columns that say which two hold the ends of an edge; capitals and what is neither letter nor digit do not
+count, nor does a word of :data:`_BESIDE` behind. Two names that stand here both ways mean the order of the columns."""
+_BESIDE = re.compile("(?<=.)(node|vertex|user|account|address|station|name|id|ip)+$")
+_WEIGHTS = frozenset(("weight", "weights", "probability", "prob", "p"))
+"""Names of a column of weights, which is no end."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,11 @@ class Dialect:
     ids: str = "integer"
     index: bool = False
 
+    @property
+    def has_index(self) -> bool:
+        """Whether the first column has no name beside others that do."""
+        return bool(self.names) and is_unnamed(self.names, 0)
+
     def record(self) -> dict[str, Any]:
         """Return what was understood, for people and programs."""
         said = [self.names[place] if self.header else place + 1 for place in self.columns]
@@ -146,6 +162,8 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: f
     texts = [(number, _decoded(name, number, line)) for number, line in lines]
     separator = _separator(texts, asked)
     rows = [_fields(name, number, text, separator) for number, text in texts]
+    if _counts_up(rows[1:]) and all(len(row) == len(rows[0]) + 1 for row in rows[1:]):
+        rows[0].insert(0, "")  # R writes the numbers of rows below no name
     width = len(rows[0])
     if width < 2:
         raise InputError(
@@ -153,8 +171,8 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: f
             "what stands between them"
         )
     header = _has_header(rows, asked)
-    columns = choose_columns(name, rows[0], header, asked, weights)
     body = rows[1:] if header else rows
+    columns = choose_columns(name, rows[0], header, asked, weights, _kinds(body, width))
     at = texts[1 if header else 0][0] if body else number
     ids = _kind_of_ids(
         name, at, [body[0][place] for place in columns[:2] if place < len(body[0])] if body else [], asked
@@ -238,13 +256,11 @@ def _has_header(rows: Sequence[Sequence[str]], asked: Asked) -> bool:
     first, rest = rows[0], rows[1:]
     if any(not word.isdigit() and word in first for word in asked.names):
         return True
-    if any(_is_number(word) for word in first):
+    if any(_is_number(word) or _DATE.fullmatch(word) for word in first):
         return False
-    # A column of numbers below a word.
-    for place in range(len(first)):
-        below = [row[place] for row in rest if place < len(row)]
-        if below and all(map(_is_number, below)):
-            return True
+    # A column of numbers, or of dates, below a word.
+    if set(_kinds(rest, len(first))) - {"text"}:
+        return True
     known = _known_ends(first)
     if known is None:
         return False
@@ -257,17 +273,43 @@ def _is_number(word: str) -> bool:
     return NUMBER.fullmatch(word) is not None or decimal_comma(word)
 
 
+def _kinds(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return what each column holds: ``whole`` numbers, others too (``number``), ``date`` or ``text``."""
+    columns = ([row[place] for row in rows if place < len(row) and row[place]] for place in range(width))
+    tests: dict[str, Callable[[str], object]] = {
+        "whole": _INTEGER.fullmatch,
+        "number": _is_number,
+        "date": _DATE.fullmatch,
+    }
+    return [
+        next((kind for kind, is_one in tests.items() if column and all(map(is_one, column))), "text")
+        for column in columns
+    ]
+
+
 def _known_ends(names: Sequence[str]) -> tuple[int, int] | None:
     """Return the places of the two columns whose names say that they hold the ends of an edge."""
-    plain = [re.sub(r"[\s_.-]", "", name).casefold() for name in names]
-    for source, target in _ENDS:
-        if plain.count(source) == plain.count(target) == 1:
-            return plain.index(source), plain.index(target)
+    plain = [re.sub(r"[\W_]", "", name).casefold() for name in names]
+    for words in (plain, [_BESIDE.sub("", name) for name in plain]):
+        known = [(words.index(u), words.index(v)) for u, v in _ENDS if words.count(u) == words.count(v) == 1]
+        if known:
+            source, target = known[0]
+            return (target, source) if (target, source) in known and target < source else (source, target)
     return None
 
 
-def choose_columns(name: str, first: Sequence[str], header: bool, asked: Asked, weights: float) -> tuple[int, ...]:
-    """Return the places of source, target and, where it is read, weight; raises like :func:`look`."""
+def is_unnamed(names: Sequence[str], place: int) -> bool:
+    """Say whether a column has no name of its own, as the index that a data frame was written with."""
+    return names[place] == "__index_level_0__" or (place == 0 and names[0] in ("", "Unnamed: 0"))
+
+
+def choose_columns(
+    name: str, first: Sequence[str], header: bool, asked: Asked, weights: float, kinds: Sequence[str] = ()
+) -> tuple[int, ...]:
+    """Return the places of source, target and, where it is read, weight; raises like :func:`look`.
+
+    ``kinds`` says what each column holds, as :func:`_kinds` does, where that is known.
+    """
     if len(asked.names) == 3 and not weights:
         raise UsageError(
             "--columns names a column of weights, which --weights file alone reads; add it or leave it out"
@@ -275,20 +317,55 @@ def choose_columns(name: str, first: Sequence[str], header: bool, asked: Asked, 
     if len(first) < 2:
         raise InputError(f"{name} has one column; an edge has two ends")
     if asked.columns is None:
-        ends = (_known_ends(first) if header else None) or (0, 1)
-        if not weights:
-            return ends
-        others = [place for place in range(len(first)) if place not in ends]
-        if not others:
-            raise InputError(f"{name} has {len(first)} columns; --weights file needs a third one of probabilities")
-        named = [place for place in others if header and first[place].casefold() in ("weight", "probability", "p")]
-        return (*ends, (named or others)[0])
+        ends = _ends(name, first, header, kinds)
+        return (*ends, _weight(name, first, header, kinds, ends)) if weights else ends
     places = [_place(name, word, first, header) for word in asked.names]
     if len(set(places)) < len(places):
         raise UsageError(f"--columns {asked.columns} names a column twice; give each once")
     if weights and len(places) == 2:
         raise UsageError("--weights file reads a column of weights; name it, --columns source,target,weight")
     return tuple(places)
+
+
+def _ends(name: str, first: Sequence[str], header: bool, kinds: Sequence[str]) -> tuple[int, int]:
+    """Return the places of source and target, of a header by its names, or as the only two columns that can be ends."""
+    if not header and "date" not in kinds[:2]:
+        return 0, 1
+    known = _known_ends(first) if header else None
+    if known is not None or len(first) == 2:
+        return known or (0, 1)
+    able = [
+        place for place, word in enumerate(first)
+        if not header or not (word.casefold() in _WEIGHTS or is_unnamed(first, place))
+    ]  # fmt: skip
+    by_kind = [[place for place in able if not kinds or kinds[place] == kind] for kind in ("whole", "text")]
+    pairs = [places for places in by_kind if len(places) > 1]
+    if not pairs or any(places != pairs[0] or len(places) > 2 for places in pairs):
+        raise InputError(_undecided(name, "two are the ends of an edge", first, header, "SOURCE,TARGET"))
+    return pairs[0][0], pairs[0][1]
+
+
+def _weight(name: str, first: Sequence[str], header: bool, kinds: Sequence[str], ends: tuple[int, int]) -> int:
+    """Return the place of the weight: of a header by its name, or as the only further column that can be one."""
+    others = [place for place in range(len(first)) if place not in ends]
+    if not others:
+        raise InputError(f"{name} has {len(first)} columns; --weights file needs a third one of probabilities")
+    if not header:
+        return others[0]
+    named = [place for place in others if first[place].casefold() in _WEIGHTS]
+    able = [
+        place for place in others
+        if not is_unnamed(first, place) and (not kinds or kinds[place] in ("whole", "number"))
+    ]  # fmt: skip
+    if not named and len(able) > 1:
+        raise InputError(_undecided(name, "one is the weight", first, header, "SOURCE,TARGET,WEIGHT"))
+    return (named or able or others)[0]
+
+
+def _undecided(name: str, what: str, first: Sequence[str], header: bool, form: str) -> str:
+    """Return what is said where it does not show which columns to read."""
+    there = f" ({', '.join(word or 'no name' for word in first)[:120]})" if header else ""
+    return f"{name}: which of its {len(first)} columns{there} {what} cannot be told; --columns {form} says it"
 
 
 def _place(name: str, word: str, first: Sequence[str], header: bool) -> int:

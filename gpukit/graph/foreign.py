@@ -122,12 +122,13 @@ def _library(name: str, kind: str, module: str, extra: str) -> Any:
 def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: float) -> Found:
     module = "pyarrow.parquet" if kind == "Parquet" else "pyarrow.feather"
     library = _library(name, kind, module, "parquet")
-    if kind == "Parquet":
-        names = list(library.read_schema(content).names)
-    else:
-        names = list(importlib.import_module("pyarrow").ipc.open_file(content).schema.names)
+    arrow = importlib.import_module("pyarrow")
+    schema = library.read_schema(content) if kind == "Parquet" else arrow.ipc.open_file(content).schema
     content.seek(0)
-    places = choose_columns(name, names, True, asked, weights)
+    names, types = list(schema.names), arrow.types
+    tests = {"whole": types.is_integer, "number": types.is_floating, "date": types.is_temporal}
+    kinds = [next((kind for kind, is_one in tests.items() if is_one(one)), "text") for one in schema.types]
+    places = choose_columns(name, names, True, asked, weights, kinds)
     wanted = [names[place] for place in places]
     return found_in_table(name, kind, library.read_table(content, columns=wanted), wanted, asked, weights)
 

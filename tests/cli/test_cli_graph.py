@@ -430,6 +430,19 @@ def test_what_was_understood_is_said_once(gpukit, tmp_path):
     assert record["params"]["columns"] == "1,2"
 
 
+def test_an_index_and_a_header_that_was_read_are_said(gpukit, tmp_path):
+    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
+    path.write_text(",wer,wen,kg\n0,5,6,.5\n1,6,7,.5\n2,7,5,.5\n")
+    err = gpukit("graph", "import", path, "--out", out)[2]
+    assert "the first column has no name, as the index of a table, and is not used" in err
+    assert "4 columns, the fourth is not used" in err
+    path.write_text("wer,wen\nann,bob\nbob,cy\ncy,ann\n")
+    err = gpukit("graph", "import", path, "--out", out)[2]
+    assert "the first line was read as an edge from wer to wen, which no other line names; --header" in err
+    path.write_text("wer,wen\nann,wer\nbob,cy\ncy,ann\n")
+    assert "names the columns" not in gpukit("graph", "import", path, "--out", out)[2]
+
+
 def test_a_text_with_a_header_gives_the_graph_of_one_without(gpukit, tmp_path):
     digests = set()
     for name, text in {"a": "1 2\n2 3\n", "b": "x;y\n1;2\n2;3\n", "c": "target\tsource\n2\t1\n3\t2\n"}.items():

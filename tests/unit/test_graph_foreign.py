@@ -156,3 +156,16 @@ def test_an_edge_without_a_weight(tmp_path):
     nx.write_gml(nx.path_graph(3), tmp_path / "g.gml")
     with pytest.raises(InputError, match="edge '0 1' has no weight"):
         read_edges(tmp_path / "g.gml", weights=True)
+
+
+def test_the_ends_of_edges_in_a_table_are_found_or_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {"day": pd.to_datetime(["2024-01-31", "2024-02-01"]), "share": [0.5, 1], "a": [5, 6], "b": [6, 7]}
+    )
+    path = tmp_path / "e.parquet"
+    frame[::-1].to_parquet(path)  # with its index
+    assert ends(read_edges(path)) == [(6, 7), (5, 6)]
+    frame.assign(n=[1, 2]).to_parquet(path)
+    with pytest.raises(InputError, match=r"\(day, share, a, b, n\) two are the ends"):
+        read_edges(path)

@@ -96,10 +96,56 @@ def test_a_header_says_which_columns_hold_the_ends(edge_file):
     assert listed(found) == [(5, 6), (6, 7), (7, 5)] and not found.dialect.index
 
 
-@pytest.mark.parametrize("text", ["0,5,6\n1,6,7\n2,7,5\n", "i,a,b\n1,5,6\n2,6,7\n3,7,5\n"])
-def test_an_index_is_suspected(edge_file, text):
-    assert read_edges(edge_file(text)).dialect.index
-    assert not read_edges(edge_file(text), asked=Asked(columns="2,3")).dialect.index
+ENDS = {
+    "ids with a word behind": "time,Sender_ID,Receiver ID\n7,5,6\n9,6,7\n",
+    "callers": "timestamp,caller,callee\n7,5,6\n9,6,7\n",
+    "exact before others": "source_name,source,target,target_name\nx,5,6,y\ny,6,7,z\n",
+    "head and tail in the order of columns": "no,head,tail\n7,5,6\n9,6,7\n",
+    "tail and head, too": "no,tail,head\n7,5,6\n9,6,7\n",
+    "target before source": "target,no,source\n6,1,5\n7,1,6\n",
+    "the only whole numbers": "day,wer,wen,share\n2024-01-31,5,6,0.5\n2024-02-01,6,7,1.5\n",
+    "beside a weight": "wer,wen,weight\n5,6,2\n6,7,3\n",
+    "an index that pandas wrote": ",wer,wen\n4,5,6\n9,6,7\n",
+    "one that it wrote again": "Unnamed: 0,wer,wen\n0,5,6\n1,6,7\n",
+    "an index that R wrote": '"wer" "wen"\n"1" 5 6\n"2" 6 7\n"3" 7 5\n',
+}
+
+
+@pytest.mark.parametrize("key", ENDS)
+def test_the_ends_of_edges_are_found(edge_file, key):
+    assert listed(read_edges(edge_file(ENDS[key])))[:2] == [(5, 6), (6, 7)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,a,b\n100,5,6\n103,6,7\n",
+        "i,a,b\n0,5,6\n1,6,7\n2,7,5\n",
+        "wer,wen,art,jahr\nann,bob,x,2\nbob,cy,y,3\n",
+    ],
+)
+def test_columns_that_could_all_be_ends_are_refused(edge_file, text):
+    with pytest.raises(InputError, match=r"which of its . columns \(.*two are the ends.*--columns SOURCE,TARGET"):
+        read_edges(edge_file(text))
+
+
+def test_dates_are_no_vertices(edge_file):
+    assert listed(read_edges(edge_file("31.1.2024;ann;bob\n1.2.2024;bob;cy\n"))) == [("ann", "bob"), ("bob", "cy")]
+    found = read_edges(edge_file("day,wer,wen\n2024-01-31 10:00,ann,bob\n2024-02-01 11:30,bob,cy\n"))
+    assert found.dialect.header and listed(found) == [("ann", "bob"), ("bob", "cy")]
+
+
+def test_a_weight_is_the_only_further_number(edge_file):
+    path = edge_file("from,to,day,share\n1,2,2024-01-31,0.5\n2,3,2024-02-01,0.25\n")
+    assert read_edges(path, weights=True).w.tolist() == [0.5, 0.25]
+    with pytest.raises(InputError, match=r"\(from, to, n, share\) one is the weight.*--columns SOURCE,TARGET,WEIGHT"):
+        read_edges(edge_file("from,to,n,share\n1,2,1,0.5\n"), weights=True)
+
+
+def test_an_index_without_a_name_of_columns_is_suspected(edge_file):
+    path = edge_file("0,5,6\n1,6,7\n2,7,5\n")
+    assert read_edges(path).dialect.index
+    assert not read_edges(path, asked=Asked(columns="2,3")).dialect.index
 
 
 def test_two_columns_that_count_up_are_no_index(edge_file):
@@ -111,7 +157,8 @@ HEADER_OR_NOT = {
     "words above numbers": ("a b\n1 2\n", True),
     "known words": ("Source,Target\nann,bob\nbob,cy\n", True),
     "known words that are vertices": ("u,v\nv,w\nw,u\n", False),
-    "words above names": ("person,friend\nann,bob\n", False),
+    "words above names": ("wer,wen\nann,bob\n", False),
+    "known words above names": ("person,friend\nann,bob\n", True),
     "words above a number": ("person,friend,years\nann,bob,3\n", True),
     "words above decimals with a comma": ("von;nach;anteil\nann;bob;0,5\nbob;cy;,25\n", True),
     "decimals with a comma": ("ann;bob;0,5\nbob;cy;,25\n", False),
