@@ -8,6 +8,7 @@ from 2**47.
 """
 
 from bisect import bisect_left
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +30,9 @@ LEAP = 4
 
 BACK = 2
 """Steps of the sequence that a round goes back where more of them would do."""
+
+END_ROOTS = 1 << 24
+"""Roots that the sets of a trial may have in the end game; more where a round before it may have half as many."""
 
 DOUBT, MORE, LESS = 1.3, 1.1, 0.99
 """How many times the share of the judging sets a batch is taken to hit of its own, at first; what a refusal, and what
@@ -174,8 +178,17 @@ class Policy:
             one.kill(activated, weakened)
 
     def _plan(self) -> Plan:
-        b, params = self.params.batch, self.params
-        return plan(self.residual.living, b, params.epsilon, params.certificate, self.costs.sums(b))
+        """Return the plan of the round; that of the end game has only sizes which the roots leave room for."""
+        params, living, eta = self.params, self.residual.living, self.residual.eta
+
+        def of(b: int) -> Plan:
+            return plan(living, b, params.epsilon, params.certificate, self.costs.sums(b))
+
+        if eta > params.batch:
+            return of(params.batch)
+        trials = of(eta)
+        limit = max(END_ROOTS, 2 * of(params.batch).sizes[0] * living // (params.batch + 1))
+        return replace(trials, sizes=tuple(size for size in trials.sizes if size * living // eta <= limit))
 
     def _check(self, last: Round) -> None:
         """Check what this round says of the sets: what follows from numbers out of range would take for ever."""
@@ -195,16 +208,23 @@ class Policy:
                 sets.extend(size)
 
     def choose(self) -> Round:
-        """Return the next batch, not yet observed."""
+        """Return the next batch, not yet observed.
+
+        In the end game, where the η_i cheapest vertices are enough, it is these unless a certified batch costs less.
+        """
         params, sets, judge = self.params, self._sets, self._judge
-        if self.residual.eta <= params.batch:
-            return self._end()
+        b, refused = min(params.batch, self.residual.eta), 0
+        sure = self._end() if self.residual.eta <= params.batch else None
+        if sure is not None and (b == 1 or b == self.residual.living):
+            return sure
+        trials = self._plan()
+        if not trials.sizes:
+            assert sure is not None
+            return sure
         if params.update == "regenerate":
             sets.restart(self._drawn if params.ids == "fresh" else 0)
         if judge is not None:
             judge.begin(params.update == "regenerate")
-        b, refused = params.batch, 0
-        trials = self._plan()
         doubt = 1.0 if judge is None else judge.doubt
         place = self._first_place(trials, doubt)
         while True:
@@ -223,6 +243,8 @@ class Policy:
             if certified or enough:
                 kind, used = "certified" if certified else "cap", 0 if judge is None else judge.used
                 cost = self.costs.of(seeds)
+                if sure is not None and not (certified and cost < sure.cost):
+                    return sure
                 return Round(seeds, cost, None, size, covered, hits, kind, upper, refused, used)
             if shown and judge is not None:
                 refused += 1
@@ -244,7 +266,7 @@ class Policy:
         return max(0, min(place, len(trials.sizes) - 1))
 
     def _end(self) -> Round:
-        """Return the η_i cheapest living vertices: they are enough by themselves."""
+        """Return the η_i cheapest living vertices: they are enough by themselves, and end the campaign."""
         living = np.flatnonzero(self.residual.dead == 0)
         order = np.argsort(self.costs.values[living], kind="stable")
         seeds = living[order[: self.residual.eta]].astype(np.int32)

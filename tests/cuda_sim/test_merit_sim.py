@@ -230,8 +230,9 @@ def test_memory_is_given_back_at_once(random_graph, simulator):
     [
         Params(9, 2, epsilon=0.9, seed=1),
         Params(8, 3, "lt", epsilon=0.9, certificate="paper", seed=2),
+        Params(4, 4, epsilon=0.9, seed=3),
     ],
-    ids=["ic", "lt"],
+    ids=["ic", "lt", "end"],
 )
 @pytest.mark.parametrize("update", ["coupled", "gamcss"])
 def test_campaigns(make_graph, simulator, params, update, monkeypatch):

@@ -393,6 +393,23 @@ def test_the_end_game_takes_the_cheapest(make_graph):
     assert result.seeds.tolist() == [2, 4, 5] and result.rounds[0].kind == "end"
 
 
+@pytest.mark.parametrize("eta", [2, 16])
+def test_the_end_game_buys_no_more_than_it_has_to(make_graph, eta):
+    """A star of which any 16 vertices would do: its centre does alone, and is what a batch of one buys."""
+    star = make_graph(40, [(0, v) for v in range(1, 40)], Weights("const", 1.0))
+    result = simulate(star, Params(eta, 16, costs=Costs.uniform(star)), SimulatedWorld(star, "ic", 1))
+    assert result.seeds.tolist() == [0] and result.rounds[0].kind == "certified"
+
+
+@pytest.mark.parametrize("update", ["coupled", "regenerate"])
+def test_the_end_game_is_replayed_as_it_went(graph, update):
+    params = Params(16, 16, update=update, costs=Costs.uniform(graph))
+    for world in range(6):
+        first = simulate(graph, params, SimulatedWorld(graph, "ic", world))
+        assert first.cost <= 16 <= first.activated
+        assert facts(simulate(graph, params, ReplayedWorld([one.activated for one in first.rounds]))) == facts(first)
+
+
 def test_a_record_replays_a_campaign(graph):
     params = Params(100, 4)
     first = simulate(graph, params, SimulatedWorld(graph, "ic", 2))
