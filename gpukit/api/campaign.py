@@ -22,8 +22,9 @@ from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.results import Content, Label, cut
 from gpukit.api.session import DeviceName, Progress, Session, whole
-from gpukit.api.vertices import Vertices, costs_of, internal, quoted
+from gpukit.api.vertices import Vertices, costs_of, internal
 from gpukit.errors import GpukitError, UsageError, WrongType
+from gpukit.graph.lines import quoted
 from gpukit.wording import counted
 
 if TYPE_CHECKING:

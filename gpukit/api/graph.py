@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from gpukit.api.edges import Import, import_edges, need_edges, seed_of
 from gpukit.api.results import Content, Label, path_of
 from gpukit.api.session import Progress, Session
-from gpukit.api.vertices import quoted
 from gpukit.errors import UsageError
+from gpukit.graph.lines import quoted
 from gpukit.wording import counted
 
 if TYPE_CHECKING:

@@ -337,7 +337,7 @@ class PageRankIndex(Content):
 
         Parameters
         ----------
-        source : vertex, or mapping of vertices to whole weights
+        source : vertex, or mapping of vertices to weights, whole or decimal
         k : int, optional
             Length of the answer; 100, or n if smaller, by default.
         depth : str

@@ -54,7 +54,7 @@ def personalized_pagerank(
     Parameters
     ----------
     graph : Graph or graph-like
-    source : vertex, or mapping of vertices to whole weights
+    source : vertex, or mapping of vertices to weights, whole or decimal
     k : int, optional
         Length of the answer; 100, or n if smaller, by default.
     alpha : float

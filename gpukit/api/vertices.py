@@ -1,15 +1,16 @@
 """Vertices that a program names, and numbers for each: from what people call them to internal ids."""
 
 import hashlib
-import re
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, DecimalException, Inexact, localcontext
+from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.results import Label
-from gpukit.api.session import whole
 from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.graph.lines import quoted
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ COST_DECIMALS = 6
 """Digits after the point of a cost or a budget."""
 WEIGHT_DECIMALS = 9
 """Digits after the point of what a vertex counts for."""
-MAX_WEIGHT = 10**9
+SOURCE_WEIGHTS = "numbers from 1e-300 to 1e300 with at most 30 digits"
+"""The weights that the vertices of a source may have."""
+_LEAST, _MOST, _DIGITS = Decimal("1e-300"), Decimal("1e300"), 30
 
 Vertices = Iterable[Label]
 
@@ -39,6 +42,26 @@ def in_units(text: str, decimals: int) -> int | None:
             return int(units) if units.adjusted() < context.prec and units == units.to_integral_value() else None
         except DecimalException:
             return None
+
+
+def source_weight(text: str) -> Fraction | None:
+    """Return exactly the weight that a decimal number is, or None if it is not one of :data:`SOURCE_WEIGHTS`."""
+    from gpukit.graph.parsing import NUMBER
+
+    if not NUMBER.fullmatch(text):
+        return None
+    try:
+        number = Decimal(text)
+    except DecimalException:  # an exponent of twenty digits
+        return None
+    fits = _LEAST <= number <= _MOST and len(number.as_tuple().digits) <= _DIGITS
+    return Fraction(number) if fits else None
+
+
+def in_whole_numbers(weights: Sequence[Fraction]) -> list[int]:
+    """Return weights as whole numbers in exactly the same ratios."""
+    unit = math.lcm(*(weight.denominator for weight in weights))
+    return [weight.numerator * (unit // weight.denominator) for weight in weights]
 
 
 def at_most(given: int | None, default: int, n: int) -> int:
@@ -97,12 +120,12 @@ def _label(graph: "Graph", vertex: Any, what: str) -> Label:
 
 
 def weights_of(graph: "Graph", source: Any, what: str) -> tuple[list[int], list[int]]:
-    """Return internal ids and whole weights of one source: a vertex, or a mapping of vertices to weights.
+    """Return internal ids and weights of one source, as whole numbers: a vertex, or a mapping of vertices to weights.
 
     Raises
     ------
     WrongType, UsageError, InputError
-        As :func:`internal`, or if a weight is not a whole number from 1 to 10^9.
+        As :func:`internal`, or if a weight is not one of :data:`SOURCE_WEIGHTS`.
     """
     if is_label(source):
         return internal(graph, [source], what), [1]
@@ -110,11 +133,18 @@ def weights_of(graph: "Graph", source: Any, what: str) -> tuple[list[int], list[
         raise WrongType(
             f"{what} is a {type(source).__name__}; give a vertex, or vertices with weights: {{vertex: weight}}"
         )
-    weights = [whole(f"the weight of {what} {str(vertex)[:40]!r}", weight) for vertex, weight in source.items()]
-    wrong = next((weight for weight in weights if not 1 <= weight <= MAX_WEIGHT), None)
-    if wrong is not None:
-        raise UsageError(f"{what} has weight {wrong}; 1 to {MAX_WEIGHT} are allowed")
-    return internal(graph, source, what, none=False), weights
+    weights: list[Fraction] = []
+    for vertex, given in source.items():
+        if isinstance(given, bool) or not isinstance(given, Real | Decimal):
+            raise WrongType(
+                f"the weight of {what} {str(vertex)[:40]!r} is {str(given)[:40]!r}, a {type(given).__name__}; a number "
+                "is needed"
+            )
+        weight = source_weight(str(given))
+        if weight is None:
+            raise UsageError(f"{what} has weight {str(given)[:40]}; {SOURCE_WEIGHTS} are allowed")
+        weights.append(weight)
+    return internal(graph, source, what, none=False), in_whole_numbers(weights)
 
 
 def targets_of(graph: "Graph", given: Any, inputs: dict[str, str]) -> "tuple[np.ndarray, int]":
@@ -153,12 +183,6 @@ def _texts(given: Any, what: str, inputs: dict[str, str]) -> list[str]:
     lines = "".join(f"{quoted(vertex)} {text}\n" for vertex, text in zip(given, texts, strict=True))
     inputs[what] = hashlib.sha256(lines.encode(errors="surrogatepass")).hexdigest()
     return texts
-
-
-def quoted(item: Any) -> str:
-    """Return an item of a list for people; a name that holds a comma or a quote in quotes, as commands take it."""
-    text = str(item)
-    return '"' + text.replace('"', '""') + '"' if isinstance(item, str) and re.search('[",]', text) else text
 
 
 def _numbers(

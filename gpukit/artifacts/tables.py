@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from gpukit.artifacts.artifact import Artifact
 from gpukit.artifacts.labels import Texts, labels_of, some_labels_of
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph, Weights
+from gpukit.graph.lines import source_words
 
 CHUNK = 1 << 20
 """Rows made at a time."""
@@ -156,7 +158,7 @@ def _topk(artifact: Artifact, names: _Names) -> Table:
 
 
 def _sources(artifact: Artifact, names: _Names) -> list[Any]:
-    """Return the source of each query: what the vertex is called, or ``A:0.25,B:0.75`` of several."""
+    """Return the source of each query: what the vertex is called; if any has several, all in words of ``--source``."""
     arrays = artifact.arrays
     offsets, vertices, mass = arrays["source_offsets"], arrays["sources"], arrays["source_mass"] * MASS
     if names.graph is None and "labels/vertices" not in arrays:
@@ -167,11 +169,10 @@ def _sources(artifact: Artifact, names: _Names) -> list[Any]:
         called = [known[vertex] for vertex in vertices.tolist()]
     else:
         called = names.of_internal(vertices).tolist()
-    found: list[Any] = []
-    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        several = zip(called[start:end], mass[start:end].tolist(), strict=True)
-        found.append(called[start] if end == start + 1 else ",".join(f"{one}:{share:.6g}" for one, share in several))
-    return [str(one) for one in found] if any(isinstance(one, str) for one in found) else found
+    if len(called) == len(offsets) - 1:
+        return called
+    shares = mass.tolist()
+    return [",".join(source_words(called[start:end], shares[start:end])) for start, end in pairwise(offsets.tolist())]
 
 
 def _campaign(artifact: Artifact, names: _Names) -> Table:

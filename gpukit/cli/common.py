@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session, check_seed
-from gpukit.api.vertices import quoted
 from gpukit.device.memory import limit_data, unlimit_data
 from gpukit.device.select import Device
 from gpukit.files import write_text
+from gpukit.graph.lines import quoted
 from gpukit.wording import counted
 
 if TYPE_CHECKING:

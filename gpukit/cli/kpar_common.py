@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpukit import settings
 from gpukit.api.pagerank_answers import answers_artifact
 from gpukit.api.pagerank_index import index_of
-from gpukit.api.vertices import at_most, quoted
+from gpukit.api.vertices import at_most
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.options import Queries, option
 from gpukit.cli.vertices import read_sources
 from gpukit.errors import InputError
+from gpukit.graph.lines import quoted, source_words
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from gpukit.kpar.problem import Result, Sources
 
 
-QUERIES_SHOWN, PLACES_SHOWN = 10, 20
-"""Answers that people see, and the places of each."""
+QUERIES_SHOWN, PLACES_SHOWN, SOURCES_SHOWN = 10, 20, 5
+"""Answers that people see, the places of each, and the vertices of its source."""
 
 RepeatOption = Annotated[
     int, option("--repeat N", "Answer all queries N times, to see how the time spreads: `query_s` of --json.", min=1)
@@ -97,17 +98,18 @@ def finish(
     if run.out is not None:
         with run.phase("write"):
             run.put(answers_artifact(run, sources, result, method, epsilon=epsilon))
-    names = [_name(graph, sources, q) for q in range(len(sources))]
+    starts = [_starts(graph, sources, q) for q in range(len(sources))]
     results: list[dict[str, Any]] = []
     lines: dict[str, Any] = {}
     titles = [
-        f"from {name}, query {q}" if names.count(name) > 1 else f"from {name}"
-        for q, name in enumerate(names[:QUERIES_SHOWN], 1)
+        f"from {_words(*start)}, query {q}" if starts.count(start) > 1 else f"from {_words(*start)}"
+        for q, start in enumerate(starts[:QUERIES_SHOWN], 1)
     ]
-    for q, name in enumerate(names):
+    for q, (vertices, shares) in enumerate(starts):
         nodes, scores = result.answer(q)
         originals = graph.original(nodes)
-        results.append({"source": name, "nodes": originals, "scores": scores})
+        source = vertices[0] if len(vertices) == 1 else list(zip(vertices, shares, strict=True))
+        results.append({"source": source, "nodes": originals, "scores": scores})
         places = slice(result.offsets[q], result.offsets[q + 1])
         certain = None if getattr(result, "certain", None) is None else result.certain[places]
         if certain is not None:
@@ -128,12 +130,15 @@ def finish(
     run.finish({"results": results, **extra}, lines)
 
 
-def _name(graph: "Graph", sources: "Sources", q: int) -> Any:
-    """Return the source of a query as people write it: an id or a label, or pairs of it and a probability."""
+def _starts(graph: "Graph", sources: "Sources", q: int) -> tuple[list[Any], list[float]]:
+    """Return the vertices that a query starts from, as people call them, and the probability of each."""
     from gpukit.kpar.problem import ONE
 
     part = slice(sources.offsets[q], sources.offsets[q + 1])
-    originals, mass = graph.original(sources.vertices[part]).tolist(), sources.mass[part].tolist()
-    if len(originals) == 1:
-        return originals[0]
-    return [[vertex, units / ONE] for vertex, units in zip(originals, mass, strict=True)]
+    return graph.original(sources.vertices[part]).tolist(), (sources.mass[part] / float(ONE)).tolist()
+
+
+def _words(vertices: list[Any], shares: list[float]) -> str:
+    """Return a source as ``--source`` takes it, unless it is too long to show."""
+    words = source_words(vertices, shares)
+    return ",".join(words) if len(words) <= SOURCES_SHOWN else cut_list(words[:SOURCES_SHOWN], len(words))

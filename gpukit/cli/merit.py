@@ -8,7 +8,6 @@ from typer.main import get_current_context
 
 from gpukit.api import needs
 from gpukit.api.campaign_run import check_free, check_worlds, record_of, settings_of, simulate, use_device
-from gpukit.api.vertices import quoted
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.merit_common import read_asked
@@ -17,6 +16,7 @@ from gpukit.cli.options import CampaignOptions, GraphArgument, GroupsOption, abl
 from gpukit.cli.outputs import check_out
 from gpukit.cli.vertices import named_vertices, read_once, text_lines, vertex_list, vertices_in
 from gpukit.errors import UsageError
+from gpukit.graph.lines import quoted
 from gpukit.wording import counted
 
 if TYPE_CHECKING:

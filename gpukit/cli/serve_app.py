@@ -6,10 +6,10 @@
 import asyncio
 import json
 import logging
-import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal, DecimalException
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from gpukit.api.vertices import SOURCE_WEIGHTS, in_whole_numbers, source_weight
 from gpukit.errors import GpukitError, InputError, UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.engine import Busy, Engine
@@ -234,7 +235,7 @@ class Service:
             return Sources.single(self._internal([source]))
         if not source:
             raise UsageError("a source is {}; give a vertex, or vertices with weights")
-        return Sources.weighted(self._internal(list(source)), whole_weights(list(source.values())))
+        return Sources.weighted(self._internal(list(source)), in_whole_numbers(list(map(_weight, source.values()))))
 
     def _internal(self, vertices: list[Any]) -> list[int]:
         """Return internal ids of vertices: ids, also as the texts that JSON makes of keys, or names."""
@@ -247,22 +248,12 @@ class Service:
         return found if self._table and -1 not in found else graph.internal(vertices).tolist()
 
 
-def whole_weights(weights: list[Any]) -> list[int]:
-    """Return numbers (int or float) as whole ones in exactly the same ratios.
-
-    Raises
-    ------
-    UsageError
-        If one is no positive, finite number.
-    """
-    for weight in weights:
-        number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not number or not math.isfinite(weight) or weight <= 0:
-            raise UsageError(f"a weight is {str(weight)[:40]!r}; a positive number is needed")
-    exact = [Fraction(weight) for weight in weights]
-    # Denominators are powers of two.
-    unit = max(one.denominator for one in exact)
-    return [one.numerator * (unit // one.denominator) for one in exact]
+def _weight(given: Any) -> Fraction:
+    number = isinstance(given, int | Decimal) and not isinstance(given, bool)
+    weight = source_weight(str(given)) if number else None
+    if weight is None:
+        raise UsageError(f"a weight is {str(given)[:40]!r}; {SOURCE_WEIGHTS} are allowed")
+    return weight
 
 
 def _number(vertex: Any) -> int:
@@ -277,8 +268,8 @@ def _number(vertex: Any) -> int:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        asked = json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        asked = json.loads(body, object_pairs_hook=_once, parse_float=Decimal, parse_constant=_no_constant)
+    except (ValueError, RecursionError, DecimalException) as error:
         raise UsageError(f"the body is no JSON ({str(error)[:80]})") from None
     if not isinstance(asked, dict):
         raise UsageError('the body is no JSON object; {"k": 10, "sources": [42]} is one')

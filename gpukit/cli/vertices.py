@@ -11,12 +11,20 @@ import os.path
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpukit.api.vertices import COST_DECIMALS, MAX_WEIGHT, WEIGHT_DECIMALS, in_units
+from gpukit.api.vertices import (
+    COST_DECIMALS,
+    SOURCE_WEIGHTS,
+    WEIGHT_DECIMALS,
+    in_units,
+    in_whole_numbers,
+    source_weight,
+)
 from gpukit.cli.options import Queries
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.lines import split
@@ -31,6 +39,9 @@ MAX_ID = 2**63 - 1
 MAX_QUERIES = 10**7
 
 _log = logging.getLogger("gpukit")
+
+IN_QUOTES = "those with a comma in quotes"
+"""How names stand in a list."""
 
 _LAST_WORD = re.compile(r"(.*?)[ \t]*[,;\t ][ \t]*([^,;\t ]+)")
 _NAME_AND_WEIGHT = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?::([^,]*))?|((?:[^,"][^,]*)?))(,|$)')
@@ -94,7 +105,7 @@ def vertex_list(text: str | None, option: str, graph: "Graph", *, none: bool = F
     if wrong and graph.labels is not None:
         raise UsageError(
             f"{option}: {wrong[0][:40]!r} is neither a vertex of the graph nor a file; give names separated by commas, "
-            "those with a comma in quotes, or a file with one a line"
+            f"{IN_QUOTES}, or a file with one a line"
         )
     if wrong:
         raise UsageError(
@@ -359,21 +370,34 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, k: int, inputs: dict
             sets = [_pairs(source, graph)]
         except ValueError as error:
             raise UsageError(f"--source: {error}") from None
-        vertices = graph.internal([vertex for vertex, _ in sets[0]]).tolist()
+        ids = [vertex for vertex, _ in sets[0]]
+        try:
+            vertices = graph.internal(ids).tolist()
+        except InputError as error:
+            raise _hinted(error, graph) from None
     else:
         assert file is not None
         lines, sets = _read(file, read_once(file, "sources", inputs), graph)
         ids = [vertex for one in sets for vertex, _ in one]
         places = [line for line, one in zip(lines, sets, strict=True) for _ in one]
-        vertices = vertices_of(file, places, ids, graph).tolist()
+        try:
+            vertices = vertices_of(file, places, ids, graph).tolist()
+        except InputError as error:
+            raise _hinted(error, graph) from None
     place, queries = 0, []
     for one in sets:
-        queries.append(Sources.weighted(vertices[place : place + len(one)], [weight for _, weight in one]))
+        weights = in_whole_numbers([weight for _, weight in one])
+        queries.append(Sources.weighted(vertices[place : place + len(one)], weights))
         place += len(one)
     return Sources.together(queries)
 
 
-def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, int]]]]:
+def _hinted(error: InputError, graph: "Graph") -> InputError:
+    """Return the error of a name that is not there, with what becomes of commas in it."""
+    return error if graph.labels is None else InputError(f"{error}, {IN_QUOTES}")
+
+
+def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, Fraction]]]]:
     """Return the lines of a text file that hold a query, and the queries, one a line; ``#`` starts a comment."""
     lines, sets = [], []
     for number, text in text_lines(path, content, labels=graph.labels is not None):
@@ -385,7 +409,7 @@ def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[l
     return lines, sets
 
 
-def _pairs(text: str, graph: "Graph") -> list[tuple[Any, int]]:
+def _pairs(text: str, graph: "Graph") -> list[tuple[Any, Fraction]]:
     """Return (vertex, weight) of words ``ID`` or ``ID:WEIGHT`` between blanks or commas; raises ValueError."""
     pairs = _labelled_pairs(text, graph.labels) if graph.labels is not None else _numbered_pairs(text)
     if not pairs:
@@ -393,34 +417,35 @@ def _pairs(text: str, graph: "Graph") -> list[tuple[Any, int]]:
     return pairs
 
 
-def _numbered_pairs(text: str) -> list[tuple[Any, int]]:
-    pairs: list[tuple[Any, int]] = []
+def _numbered_pairs(text: str) -> list[tuple[Any, Fraction]]:
+    pairs: list[tuple[Any, Fraction]] = []
     for word in words_of(text):
-        name, colon, weight = word.partition(":")
-        for part, low, high in ((name, 0, MAX_ID), (weight if colon else "1", 1, MAX_WEIGHT)):
-            if not (part.isascii() and part.isdigit() and len(part) < 20 and low <= int(part) <= high):
-                raise ValueError(f"{word[:40]!r} is not ID or ID:WEIGHT (whole numbers, weights 1 to {MAX_WEIGHT})")
-        pairs.append((int(name), int(weight) if colon else 1))
+        name, colon, given = word.partition(":")
+        weight = source_weight(given if colon else "1")
+        if not is_vertex_id(name) or weight is None:
+            raise ValueError(f"{word[:40]!r} is not ID or ID:WEIGHT (ids 0 to 2^63 - 1, weights {SOURCE_WEIGHTS})")
+        pairs.append((int(name), weight))
     return pairs
 
 
-def _labelled_pairs(text: str, labels: "Labels") -> list[tuple[Any, int]]:
+def _labelled_pairs(text: str, labels: "Labels") -> list[tuple[Any, Fraction]]:
     """Return the pairs of names; without quotes, what is a name as it stands has no weight for all its colons."""
-    pairs: list[tuple[Any, int]] = []
+    pairs: list[tuple[Any, Fraction]] = []
     at, more = 0, ","
     while more:
         found = _NAME_AND_WEIGHT.match(text, at)
         if found is None:
             raise ValueError("text goes on behind a closing quote, or a quote is not closed")
         at, more = found.end(), found[4]
-        name, weight = (found[1] or "").replace('""', '"').strip(), (found[2] or "1").strip()
+        name, given = (found[1] or "").replace('""', '"').strip(), (found[2] or "1").strip()
         if found[1] is None:
             word = found[3].strip()
-            name, colon, weight = word.rpartition(":")
+            name, colon, given = word.rpartition(":")
             if not colon or labels.find([word])[0] >= 0:
-                name, weight = word, "1"
-        if not (weight.isascii() and weight.isdigit() and len(weight) < 20 and 1 <= int(weight) <= MAX_WEIGHT):
+                name, given = word, "1"
+        weight = source_weight(given)
+        if weight is None:
             shown = found[0].strip(" \t,")[:40]
-            raise ValueError(f"{shown!r} is neither a name nor NAME:WEIGHT (weights 1 to {MAX_WEIGHT})")
-        pairs.append((name, int(weight)))
+            raise ValueError(f"{shown!r} is neither a name nor NAME:WEIGHT (weights {SOURCE_WEIGHTS})")
+        pairs.append((name, weight))
     return pairs

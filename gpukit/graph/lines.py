@@ -2,6 +2,8 @@
 
 import csv
 import re
+from collections.abc import Sequence
+from typing import Any
 
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t"][^ \t]*)')
 _BLANKS = re.compile(r"[ \t]*")
@@ -37,6 +39,26 @@ def split(line: str, separator: str | None) -> list[str]:
     except csv.Error as error:
         raise ValueError(_told(error)) from None
     return [field.strip() for field in rows[0]] if rows else []
+
+
+def quoted(item: Any) -> str:
+    """Return an item of a list as people and commands read it: a name in quotes where it holds a comma or a quote.
+
+    So is one that would begin a comment.
+    """
+    return _in_quotes(item) if isinstance(item, str) and re.search('^#|[",]', item) else str(item)
+
+
+def source_words(vertices: Sequence[Any], shares: Sequence[float]) -> list[str]:
+    """Return the source of a query in the words of ``--source``: a vertex, or several as ``VERTEX:SHARE``."""
+    if len(vertices) == 1:
+        return [quoted(vertices[0])]
+    names = (_in_quotes(one) if ":" in str(one) else quoted(one) for one in vertices)
+    return [f"{name}:{share:.12g}" for name, share in zip(names, shares, strict=True)]
+
+
+def _in_quotes(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _words(line: str) -> list[str]:

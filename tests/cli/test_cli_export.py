@@ -154,7 +154,8 @@ def test_topk(folder, graph, exported, record):
         assert part.score.tolist() == pytest.approx([score / unit for score in one["scores"]])
         assert 0 < part.score.max() < 1
     three, five = called(graph, [3, 5])
-    assert set(texts(table.source)) == {str(three), f"{three}:0.25,{five}:0.75"}
+    alone, first, last = (str(one) if isinstance(one, int) else f'"{one}"' for one in (three, three, five))
+    assert set(texts(table.source)) == {alone, f"{first}:0.25,{last}:0.75"}
 
 
 def test_campaigns(folder, graph, exported):

@@ -1,5 +1,6 @@
 """Every command on a graph with names gives what it gives on the same graph with numbers, in names."""
 
+import csv
 import json
 
 import networkx as nx
@@ -162,6 +163,31 @@ def test_what_is_a_name_as_it_stands_has_no_weight(folder, record, run):
     assert code == 2 and "neither a name nor NAME:WEIGHT" in err
     code, _, err = run(*truth, "Zoe:2")
     assert code == 3 and "vertex 'Zoe' is not in the graph" in err
+    code, _, err = run(*truth, ODD[0])
+    assert code == 3 and "vertex 'New York' is not in the graph" in err and "those with a comma in quotes" in err
+    (folder / "bare.txt").write_text(f"Zoë\n{ODD[0]}\n")
+    code, _, err = run("kpar", "truth", folder / "names.h5", "-k", 1, "--sources", folder / "bare.txt")
+    assert code == 3 and "line 2: vertex 'New York' is not" in err and "those with a comma in quotes" in err
+
+
+def test_sources_that_are_printed_and_exported_are_taken_back(folder, good, record):
+    """Names that hold commas, quotes, colons, blanks and a number sign, alone and in a set."""
+    queries = [*map(quote, ODD), ", ".join(f"{quote(name)}:0.{place}" for place, name in enumerate(ODD[:5], 1))]
+    queries.append(f"{quote(ODD[6])}:1e-3,{quote(ODD[2])}")
+    (folder / "queries.txt").write_text("\n".join(queries) + "\n")
+    truth = ("kpar", "truth", folder / "names.h5", "-k", 2)
+    results = record(*truth, "--sources", folder / "queries.txt", "--out", folder / "odd.h5")["results"]
+    rows = list(csv.DictReader(good("export", folder / "odd.h5").splitlines()))
+    exported = [row["source"] for row in rows if row["place"] == "1"]
+    printed = [
+        line.removeprefix("from ").partition("  ")[0]
+        for text in exported for line in good(*truth, "--source", text).splitlines() if line.startswith("from ")
+    ]  # fmt: skip
+    assert exported == printed and exported[0] == '"New York, NY"'
+    (folder / "again.txt").write_text("\n".join(printed) + "\n")
+    again = record(*truth, "--sources", folder / "again.txt")["results"]
+    for found, expected in zip(again, results, strict=True):
+        assert found["nodes"] == expected["nodes"] and found["scores"] == pytest.approx(expected["scores"], rel=1e-10)
 
 
 def test_merit(folder, both, good, record):

@@ -22,7 +22,7 @@ pytest.importorskip("prometheus_client")
 pyarrow = pytest.importorskip("pyarrow")
 
 from gpukit.cli import serve_app  # noqa: E402
-from gpukit.cli.serve_app import ARROW, Limits, Served, Service, whole_weights  # noqa: E402
+from gpukit.cli.serve_app import ARROW, Limits, Served, Service  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -103,15 +103,20 @@ def test_answers_are_those_of_the_index(server, folder):
     assert server.ask({"sources": ["20"]}) == (200, {"k": 10, "results": [as_json(index.top_k(20, 10))]})
 
 
-def test_weights_count_by_their_ratios(server, folder):
-    exact = {"20": 0.1, "30": 0.2, "40": 1e-9}
-    assert whole_weights([0.5, 2, 0.75]) == [2, 8, 3] and whole_weights([3, 9]) == [3, 9]
-    by_hand = dict(zip((20, 30, 40), whole_weights(list(exact.values())), strict=True))
-    assert [one / by_hand[20] for one in by_hand.values()] == pytest.approx([1, 2, 1e-8], rel=1e-15)
-    assert server.ask({"k": 5, "sources": [exact]}) == server.ask({"k": 5, "sources": [by_hand]})
-    assert server.ask({"k": 5, "sources": [{"20": 0.25, "30": 0.5}]}) == server.ask(
-        {"k": 5, "sources": [{"20": 1, "30": 2}]}
-    )
+def test_weights_count_by_their_ratios(server, folder, record):
+    """Decimals as they are written, which binary numbers would not be, on the server, in commands and in Python."""
+    decimals, whole = {20: 0.1, 30: 0.3, 40: 1e-9}, {20: 10**8, 30: 3 * 10**8, 40: 1}
+    index = opened(folder)
+    for one, other in ((decimals, whole), ({20: 0.25, 30: 0.5}, {20: 1, 30: 2})):
+        found = as_json(index.top_k(one, 5))
+        assert found == as_json(index.top_k(other, 5))
+        for weights in (one, other):
+            asked = {str(vertex): weight for vertex, weight in weights.items()}
+            assert server.ask({"k": 5, "sources": [asked]}) == (200, {"k": 5, "results": [found]})
+            words = ",".join(f"{vertex}:{weight}" for vertex, weight in weights.items())
+            query = ("kpar", "query", folder / "G.h5", "--index", folder / "G-I.h5", "--source", words, "-k", 5)
+            (result,) = record(*query, "--device", "cpu")["results"]
+            assert {key: result[key] for key in found} == found
 
 
 def test_names_go_in_and_out(folder, monkeypatch):
@@ -165,10 +170,12 @@ WRONG = [
     (b'{"sources": [null]}', 400, "is no vertex"),
     (b'{"sources": [[20]]}', 400, "is no vertex"),
     (b'{"sources": [{}]}', 400, "a source is {}"),
-    (b'{"sources": [{"20": 0}]}', 400, "a positive number"),
-    (b'{"sources": [{"20": -1}]}', 400, "a positive number"),
-    (b'{"sources": [{"20": "1"}]}', 400, "a positive number"),
-    (b'{"sources": [{"20": 1e999}]}', 400, "a positive number"),
+    (b'{"sources": [{"20": 0}]}', 400, "numbers from 1e-300 to 1e300"),
+    (b'{"sources": [{"20": -1}]}', 400, "numbers from 1e-300 to 1e300"),
+    (b'{"sources": [{"20": "1"}]}', 400, "numbers from 1e-300 to 1e300"),
+    (b'{"sources": [{"20": 1e999}]}', 400, "numbers from 1e-300 to 1e300"),
+    (b'{"sources": [{"20": 1e' + b"9" * 30 + b"}]}", 400, "no JSON"),
+    (b'{"sources": [{"20": 0.' + b"3" * 31 + b"}]}", 400, "at most 30 digits"),
     (b'{"sources": [' + b"20," * 50 + b"20]}", 400, "51 vertices are named; 50"),
     (b'{"sources": [9223372036854775808]}', 422, "is not in the graph"),
     (b'{"sources": [-1]}', 422, "is not in the graph"),

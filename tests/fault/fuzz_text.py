@@ -354,12 +354,15 @@ def sources(folder: Path) -> tuple[Any, Any]:
         def plain() -> int:
             rows = plain_lines(content)
             for row in rows:
-                if not all(re.fullmatch("[0-9]{1,19}(:[0-9]{1,10})?", one) for one in row):
+                number = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,9})?"
+                if not all(re.fullmatch(f"[0-9]{{1,19}}(:{number})?", one) for one in row):
                     raise Refused
                 pairs = [one.partition(":") for one in row]
                 if not all(100 <= int(name) < 140 for name, _, _ in pairs):
                     raise Refused
-                if not all(1 <= int(weight or 1) <= 10**9 for _, _, weight in pairs):
+                if not all(Decimal("1e-300") <= Decimal(weight or 1) <= Decimal("1e300") for _, _, weight in pairs):
+                    raise Refused
+                if any(len(re.sub("[eE].*|[^0-9]", "", weight).lstrip("0")) > 30 for _, _, weight in pairs):
                     raise Refused
                 if len({int(name) for name, _, _ in pairs}) < len(pairs):
                     raise Unsaid
