@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os.path
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -49,8 +50,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
 def read_once(path: Path, name: str, inputs: dict[str, str]) -> bytes:
-    """Return what a file holds; the digest of just that joins ``inputs`` under a name."""
-    content = path.read_bytes()
+    """Return what a file holds, or standard input for ``-``; the digest of just that joins ``inputs`` under a name."""
+    content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     inputs[name] = hashlib.sha256(content).hexdigest()
     return content
 

@@ -1,6 +1,7 @@
 """Every command on a graph with names gives what it gives on the same graph with numbers, in names."""
 
 import csv
+import io
 import json
 
 import networkx as nx
@@ -290,3 +291,11 @@ def test_the_report_shows_names(folder, record):
 def test_people_read_names_in_quotes_and_scores_behind_them(folder, good):
     told = good("kpar", "query", folder / "names.h5", "--source", quote(ODD[0]), "-k", 3, *CPU)
     assert '  "New York, NY" (0.' in told
+
+
+def test_sources_on_standard_input(folder, record, monkeypatch):
+    text = f"{quote(ODD[0])}\nZoë:0.5,42\n".encode()
+    (folder / "lines.txt").write_bytes(text)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    truth = ("kpar", "truth", folder / "names.h5", "-k", 2, "--sources")
+    assert record(*truth, "-")["results"] == record(*truth, folder / "lines.txt")["results"]
