@@ -43,7 +43,7 @@ def check_file(path: PathLike) -> State:
     except OSError as error:
         raise InputError(f"cannot read {path}: {os.strerror(error.errno or 0)}") from None
     need(start, f"{path} is empty; {written}")
-    need(start == SIGNATURE, f"{path} is not an HDF5 file; {written}")
+    need(start == SIGNATURE, f"{path} is not an HDF5 file; {written}, `gpukit graph import` makes one of an edge list")
     need(sound, f"{path} is damaged or truncated (its HDF5 heap is broken); make or copy it again")
     return state
 

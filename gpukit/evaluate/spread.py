@@ -17,6 +17,7 @@ from gpukit.evaluate.batches import Progress
 from gpukit.evaluate.plan import Plan
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import check_lt
+from gpukit.wording import counted
 
 MAX_ROUNDS = 255
 
@@ -190,7 +191,11 @@ def forward_curve(
     """
     vertices = _vertices(graph, seeds)
     ends = [int(k) for k in prefixes]
-    if not ends or ends[0] < 1 or ends[-1] > len(vertices) or any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
+    if ends and max(ends) > len(vertices):
+        raise UsageError(
+            f"prefixes go up to {max(ends)}, and there are {counted(len(vertices), 'seed')}; leave out more"
+        )
+    if not ends or ends[0] < 1 or any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
         raise UsageError(f"prefixes {ends} are not ascending lengths in [1, {len(vertices)}], the number of seeds")
     stages = [vertices[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     return _estimates(graph, stages, [0] * len(ends), model, runs, seed, device, targets, progress)

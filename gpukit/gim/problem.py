@@ -285,8 +285,10 @@ def validate(graph: Graph, params: Params) -> Problem:
     if params.root_weights is not None:
         weights = np.asarray(params.root_weights)
         good = weights.shape == (n,) and weights.dtype.kind in "iu" and weights.min() >= 0
-        if not good or not 0 < sum(weights.tolist()) < 2**63:
-            raise UsageError(f"root weights must be {n} whole numbers >= 0 with a positive sum below 2^63")
+        if good and not weights.any():
+            raise UsageError("the targets count 0 together; give one of them more")
+        if not good or sum(weights.tolist()) >= 2**63:
+            raise UsageError(f"root weights must be {n} whole numbers >= 0 with a sum below 2^63")
     nothing = Known(Decimal(n if weights is None else int(weights.sum())), None, weights)
     if params.k is not None:
         if len(forced) > params.k:

@@ -199,7 +199,7 @@ class _PlainLine:
             return False
         ways = (ends, text.split("\t")[:2], text.split(",")[:2])  # names may hold blanks, and numbers between them
         words = any(len(ends) == 2 and not any(NUMBER.fullmatch(end.strip()) for end in ends) for ends in ways)
-        return words or ";" in text or '"' in text
+        return words or any(mark in text for mark in ';"|')
 
 
 def check_text(name: str, block: bytes, line: int) -> str:

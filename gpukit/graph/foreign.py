@@ -99,7 +99,8 @@ def read_foreign(name: str, kind: str, stream: Any, asked: Asked, weights: float
     """
     table = kind in ("Parquet", "Arrow")
     if asked.separator is not None or asked.header is not None or (asked.columns is not None and not table):
-        raise UsageError(f"{name} is {kind}, which says how to read it; leave --sep, --header and --columns out")
+        said = "--sep and --header" if table else "--sep, --header and --columns"
+        raise UsageError(f"{name} is {kind}, which says how to read it; leave {said} out")
     read: Callable[..., Found] = _table if table else _matrix if kind == "SciPy" else _network
     try:
         return read(name, kind, io.BytesIO(stream.read()), asked, weights)

@@ -161,6 +161,8 @@ def read_edges(
             raw: Any = stack.enter_context(io.BufferedReader(file))
             kind, stream = _decompressed(name, raw, stack)
         except OSError as error:
+            if re.match("https?:/", name):
+                raise InputError(f"{name} is an address, and files are read; fetch it first, as by curl -LO") from None
             raise InputError(f"{name}: {error.strerror or error}; give a readable edge list") from None
         foreign = kind_of(name, stream, bool(kind))
         if foreign is not None:

@@ -203,6 +203,8 @@ def test_bad_arguments(explicit, seeds, change, message):
 
 
 def test_bad_prefixes_and_rounds(explicit):
+    with pytest.raises(UsageError, match="prefixes go up to 9, and there are 2 seeds"):
+        forward_curve(explicit, [0, 1], [1, 9], runs=10)
     for prefixes in ([], [0], [3], [2, 1], [1, 1]):
         with pytest.raises(UsageError, match="prefixes"):
             forward_curve(explicit, [0, 1], prefixes, runs=10)

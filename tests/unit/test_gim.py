@@ -335,7 +335,7 @@ def test_star_is_led_by_its_hub(make_graph):
         ({"include": [1], "exclude": [1]}, "both"),
         ({"exclude": [0, 1, 2, 3, 4, 5, 6]}, "only 1"),
         ({"include": [1], "rounds": 2}, "one round"),
-        ({"root_weights": np.zeros(8, np.int64)}, "root weights"),
+        ({"root_weights": np.zeros(8, np.int64)}, "the targets count 0 together"),
         ({"root_weights": np.array([1, -1, 0, 0, 0, 0, 0, 5])}, "root weights"),
         ({"root_weights": np.ones(7, np.int64)}, "root weights"),
         ({"root_weights": np.array([1] + [0] * 7), "exclude": [0]}, "no target"),

@@ -110,7 +110,7 @@ def test_columns_of_arrow(tmp_path, form):
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError, match="cannot be read as (Parquet|Arrow)"):
         read_edges(path)
-    with pytest.raises(UsageError, match="leave --sep, --header and --columns out"):
+    with pytest.raises(UsageError, match="leave --sep and --header out"):
         read_edges(written(a=[1], b=[2]), asked=Asked(header=True))
 
 

@@ -226,6 +226,8 @@ BAD = {
     "a control character": (b"ann,bob\nc\x07y,dee\n", {}, r"line 2: not text.*'\\x07'"),
     "a tab in a name": ('ann,bob\n"c\ty",dee\n', {}, "line 2: the name .* control character"),
     "one field": ("ann\nbob\n", {}, "line 1: one field"),
+    "a bar between numbers": ("1|2\n2|3\n", {}, "line 1: one field, '1|2'.*--sep"),
+    "a bar between words": ("von|nach\n2|3\n", {}, "line 1: one field, .*--sep"),
     "another separator": ("ann:bob\n", {"separator": "|"}, "line 1: one field.*--sep"),
     "a header alone": ("source,target\n", {"header": True}, "has no edges"),
     "negative": ("a,b\n1,-2\n", {}, "line 2: vertex id '-2' is outside"),
@@ -247,6 +249,11 @@ def test_bad_input_is_one_clear_line(edge_file, key):
     message = str(caught.value)
     assert re.search(expected, message)
     assert message.startswith(str(path)) and "\n" not in message and len(message) < 300
+
+
+def test_an_address_is_no_file():
+    with pytest.raises(InputError, match="is an address, and files are read; fetch it first"):
+        read_edges("https://snap.example/graph.txt.gz")
 
 
 def test_zstd_needs_what_not_every_python_has(edge_file, monkeypatch):
