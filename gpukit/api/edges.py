@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError
+from gpukit.wording import counted
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -139,7 +140,7 @@ def build(
     from gpukit.graph.probabilities import parse_weights
 
     with session.phase("build"):
-        return build_graph(
+        graph = build_graph(
             listed.u,
             listed.v,
             w=listed.w,
@@ -154,6 +155,10 @@ def build(
             facts=facts,
             consume=consume,
         )
+    least = graph.weights.scheme == "const" and (graph.weights.p or 1) < 2**-32
+    if raised := graph.m if least else graph.facts.get("probabilities_raised", 0):
+        _log.warning("%s below 2^-32, the least that is stored, became 2^-32", counted(raised, "probability"))
+    return graph
 
 
 def need_edges(graph: "Graph") -> None:

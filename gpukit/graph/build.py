@@ -13,6 +13,7 @@ from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.pairs import keys_behind
 from gpukit.graph.probabilities import (
+    ONE,
     cascade_stored,
     drawn_stored,
     in_degrees,
@@ -176,7 +177,7 @@ def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
         zero = keep & (w == 0)
         facts["zero_probability_dropped"] = int(np.count_nonzero(zero))
         keep &= ~zero
-        words = np.tile(w[keep] if scale else stored(w[keep]), 2 if undirected else 1)
+        words = np.tile(w[keep] if scale else _stored(w[keep], facts), 2 if undirected else 1)
     if weights.high == 0:
         facts["zero_probability_dropped"] = int(np.count_nonzero(keep))
         keep[:] = False
@@ -190,12 +191,19 @@ def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
         keys, words = keys[order], words[order]
         del order
         if scale and parallel == "combine":
-            words = stored(scaled(words, keys & 0xFFFFFFFF, n, scale))
+            words = _stored(scaled(words, keys & 0xFFFFFFFF, n, scale), facts)
     indptr, indices, starts, words, repeats = _merge(keys, words, n, parallel)
     if scale and words is not None and parallel == "merge":
-        words = stored(scaled(words, indices, n, scale))
+        words = _stored(scaled(words, indices, n, scale), facts)
     facts["parallel_edges_merged"] = repeats // 2 if undirected else repeats
     return _Rows(indptr, indices, original, words, starts)
+
+
+def _stored(p: np.ndarray, facts: dict) -> np.ndarray:
+    """Return the stored words of probabilities, and note how many are raised to the least that there is."""
+    if raised := int(np.count_nonzero(p < 1 / ONE)):
+        facts["probabilities_raised"] = raised
+    return stored(p)
 
 
 def transpose(graph: Graph) -> Graph:

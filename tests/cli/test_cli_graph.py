@@ -415,34 +415,6 @@ def test_an_interrupted_import_leaves_nothing(tmp_path, number, code):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_understood_is_said_once(gpukit, tmp_path):
-    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
-    path.write_text("n,from,to,kg\n0,5,6,.5\n1,6,7,.5\n2,7,5,.5\n")
-    code, record, err = gpukit("graph", "import", path, "--out", out, "--json")
-    assert code == 0
-    said = {"separator": "comma", "header": True, "columns": ["from", "to"], "ids": "integer"}
-    assert record["text"] == said
-    assert "read with comma between columns, a header, ids in columns from and to: whole numbers" in err
-    assert "4 columns, the first is not used" in err and "index" not in err
-    assert gpukit("graph", "info", out, "--json")[1]["text"] == said
-    code, record, err = gpukit("graph", "import", path, "--out", out, "--columns", "1,2", "--json")
-    assert record["text"]["columns"] == ["n", "from"] and "as an index does" in err
-    assert record["params"]["columns"] == "1,2"
-
-
-def test_an_index_and_a_header_that_was_read_are_said(gpukit, tmp_path):
-    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
-    path.write_text(",wer,wen,kg\n0,5,6,.5\n1,6,7,.5\n2,7,5,.5\n")
-    err = gpukit("graph", "import", path, "--out", out)[2]
-    assert "the first column has no name, as the index of a table, and is not used" in err
-    assert "4 columns, the fourth is not used" in err
-    path.write_text("wer,wen\nann,bob\nbob,cy\ncy,ann\n")
-    err = gpukit("graph", "import", path, "--out", out)[2]
-    assert "the first line was read as an edge from wer to wen, which no other line names; --header" in err
-    path.write_text("wer,wen\nann,wer\nbob,cy\ncy,ann\n")
-    assert "names the columns" not in gpukit("graph", "import", path, "--out", out)[2]
-
-
 def test_a_text_with_a_header_gives_the_graph_of_one_without(gpukit, tmp_path):
     digests = set()
     for name, text in {"a": "1 2\n2 3\n", "b": "x;y\n1;2\n2;3\n", "c": "target\tsource\n2\t1\n3\t2\n"}.items():

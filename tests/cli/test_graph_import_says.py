@@ -1,0 +1,62 @@
+"""What an import says of its text: how it was understood, what may be a mistake, and what else to do."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def gpukit(capsys):
+    """Run one command; returns exit code, the record (or None) and standard error."""
+    from gpukit.cli.app import main
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return code, json.loads(said.out) if "--json" in words and said.out else None, said.err
+
+    return run
+
+
+def test_what_was_understood_is_said_once(gpukit, tmp_path):
+    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
+    path.write_text("n,from,to,kg\n0,5,6,.5\n1,6,7,.5\n2,7,5,.5\n")
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--json")
+    assert code == 0
+    said = {"separator": "comma", "header": True, "columns": ["from", "to"], "ids": "integer"}
+    assert record["text"] == said
+    assert "read with comma between columns, a header, ids in columns from and to: whole numbers" in err
+    assert "4 columns, the first is not used" in err and "index" not in err
+    assert gpukit("graph", "info", out, "--json")[1]["text"] == said
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--columns", "1,2", "--json")
+    assert record["text"]["columns"] == ["n", "from"] and "as an index does" in err
+    assert record["params"]["columns"] == "1,2"
+
+
+def test_an_index_and_a_header_that_was_read_are_said(gpukit, tmp_path):
+    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
+    path.write_text(",wer,wen,kg\n0,5,6,.5\n1,6,7,.5\n2,7,5,.5\n")
+    err = gpukit("graph", "import", path, "--out", out)[2]
+    assert "the first column has no name, as the index of a table, and is not used" in err
+    assert "4 columns, the fourth is not used" in err
+    path.write_text("wer,wen\nann,bob\nbob,cy\ncy,ann\n")
+    err = gpukit("graph", "import", path, "--out", out)[2]
+    assert "the first line was read as an edge from wer to wen, which no other line names; --header" in err
+    path.write_text("wer,wen\nann,wer\nbob,cy\ncy,ann\n")
+    assert "names the columns" not in gpukit("graph", "import", path, "--out", out)[2]
+
+
+def test_probabilities_below_the_least_are_said(gpukit, tmp_path):
+    path, out = tmp_path / "e.txt", tmp_path / "g.h5"
+    path.write_text("1 2 1e-15\n2 3 0.5\n3 1 1e-20\n")
+    code, record, err = gpukit("graph", "import", path, "--weights", "file", "--out", out, "--json")
+    assert code == 0 and record["probabilities_raised"] == 2
+    assert "2 probabilities below 2^-32, the least that is stored, became 2^-32" in err
+    assert "became" not in gpukit("graph", "import", path, "--out", out)[2]
+    assert "3 probabilities below" in gpukit("graph", "import", path, "--weights", "const:1e-15", "--out", out)[2]
+
+
+def test_an_edge_list_given_as_a_graph_is_told_how_it_becomes_one(gpukit, tmp_path):
+    (tmp_path / "e.csv").write_text("1,2\n")
+    code, _, err = gpukit("gim", "run", tmp_path / "e.csv", "-k", "1", "--out", tmp_path / "s.h5")
+    assert code == 3 and "`gpukit graph import` makes one of an edge list" in err
