@@ -8,7 +8,7 @@ import typer
 
 from gpukit.api.edges import Import, import_edges, seed_of
 from gpukit.cli.command import with_run
-from gpukit.cli.common import Run, print_json
+from gpukit.cli.common import Run, print_json, print_table
 from gpukit.cli.generate import generate
 from gpukit.cli.graph_common import graph_facts, show_estimate, shown, write_graph_file
 from gpukit.cli.options import (
@@ -94,12 +94,4 @@ def info(run: Run, graph_file: Annotated[Path, argument("G.h5", "A graph.")]) ->
     if run.as_json:
         print_json(record)
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=str(graph_file), show_header=False)
-    table.add_column()
-    table.add_column(overflow="fold")
-    for name, value in record.items():
-        table.add_row(name.replace("_", " "), shown(value))
-    Console().print(table)
+    print_table({name.replace("_", " "): shown(value) for name, value in record.items()})

@@ -60,3 +60,12 @@ def test_an_edge_list_given_as_a_graph_is_told_how_it_becomes_one(gpukit, tmp_pa
     (tmp_path / "e.csv").write_text("1,2\n")
     code, _, err = gpukit("gim", "run", tmp_path / "e.csv", "-k", "1", "--out", tmp_path / "s.h5")
     assert code == 3 and "`gpukit graph import` makes one of an edge list" in err
+
+
+def test_info_prints_a_line_a_fact(gpukit, tmp_path, capsys):
+    (tmp_path / "e.txt").write_text("1 2\n2 3\n")
+    digest = gpukit("graph", "import", tmp_path / "e.txt", "--out", tmp_path / "g.h5", "--json")[1]["digest"]
+    from gpukit.cli.app import main
+
+    assert main(["graph", "info", str(tmp_path / "g.h5")]) == 0
+    assert f"digest                    {digest}" in capsys.readouterr().out.splitlines()
