@@ -19,7 +19,7 @@ PARTS = {"merit": ("figure-11", "figure-12", "figure-13", "figure-14", "figure-1
 """Items whose times are parts of what another item has."""
 QUERIES = 100
 MORE = {
-    "gim": 10,  # runs
+    "gim": 10 / 5,  # runs
     "imgpu": 20_000 / 1000,  # worlds
     "kpar": QUERIES / 20,  # of the recorded rows
     "merit": 10 * 10 / 2,  # η, worlds
