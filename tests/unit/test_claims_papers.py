@@ -32,8 +32,20 @@ def epsilon(method):
     ]
 
 
-def over_imm(item, method):
-    return row("gim", item, "soc-Epinions1", method, "speed-up over imm", scale="full")
+def higgs(method):
+    return [row("gim", "figure-6", "higgs-twitter", method, x=x) for x in (0.05, 0.3)]
+
+
+def over_k(item):
+    found = [
+        row("gim", item, "soc-Slashdot0811", "imm", x=k) / row("gim", item, "soc-Slashdot0811", "gim", x=k)
+        for k in range(10, 101, 10)
+    ]
+    return min(found), max(found)
+
+
+def over_imm(item, method, scale="full"):
+    return row("gim", item, "soc-Epinions1", method, "speed-up over imm", scale=scale)
 
 
 def spread(method):
@@ -80,11 +92,16 @@ SENTENCES = {
     "gim": [
         ("{:.0f} % of the time against {:.0f} % of sampling on soc-Epinions1, {:.0f} against {:.0f} and {:.0f} against {:.0f} % on", (*shares("soc-Epinions1", "full"), *shares("soc-Slashdot0811"), *shares("higgs-twitter"))),
         ("samples for {:.0f} %,", (100 * row("gim", "figure-3", "soc-Epinions1", "imm", "share of sampling", scale="full"),)),
-        ("falls from {:.2f} to {:.2f} s.", epsilon("imm")[::5]),
+        ("falls from {:.2f} to {:.2f} s;", epsilon("imm")[::5]),
+        ("from {:.1f} to {:.2f} s, {:.0f}-fold,", (*higgs("imm"), higgs("imm")[0] / higgs("imm")[1])),
+        ("between {:.0f} and {:.0f} on higgs-twitter's", [1e3 * row("gim", "figure-6", "higgs-twitter", "gim", x=x) for x in (0.15, 0.05)]),
+        ("lies between {:.0f} and {:.0f} (IC), {:.0f} and {:.0f} (LT)", [end for item in ("figure-4", "figure-5") for end in over_k(item)]),
+        ("blocks of 64 and of 128 take {:.0f} and {:.0f} %", [100 * (1 - row("gim", "figure-8a", graph, "gim", "time relative to block 32", x)) for graph, x in (("soc-Slashdot0811", 64), ("higgs-twitter", 128))]),
+        ("second run {:.0f} and {:.0f}: IMM took {:.2f} s where it had taken {:.2f},", (*(over_imm(item, "gim", "small") for item in ("table-2", "table-3")), *(row("gim", "table-2", "soc-Epinions1", "imm", scale=scale) for scale in ("small", "full")))),
         ("between {:.0f} and {:.0f} ms (figure 6)", [1e3 * bound(epsilon("gim")) for bound in (min, max)]),
         ("{:.0f} at ε = 0.05 and {:.0f} at 0.3", [epsilon("imm")[place] / epsilon("gim")[place] for place in (0, 5)]),
         ("{:.0f} and {:.0f} times here", [over_imm(item, "gim") for item in ("table-2", "table-3")]),
-        ("our IMM on 16 is {:.1f} times as fast as on one", (over_imm("table-2", "ripples"),)),
+        ("our IMM on 16 is {:.1f} to {:.1f} times as fast as on one", (row("gim", "table-2", "soc-Slashdot0811", "ripples", "speed-up over imm"), over_imm("table-2", "ripples"))),
         ("{:.1f} % less here, {:,.0f} of gIM's {:,.0f}", (100 * (1 - spread("skim") / spread("gim")), spread("skim"), spread("gim"))),
         ("takes {:.2f} s of one thread", (row("gim", "table-2", "soc-Epinions1", "skim", scale="full"),)),
     ],
