@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
-from gpukit.api.everybody import write_all
+from gpukit.api.everybody import KIND, write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.pagerank_answers import among_of, answer, answers_artifact, asked_device
@@ -22,7 +22,7 @@ from gpukit.api.pagerank_index import (
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
 from gpukit.api.results import Content, Label, TopK, path_of
-from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.session import DeviceName, Progress, Session, in_words_of_python, whole
 from gpukit.api.vertices import Vertices, at_most, internal, is_label, weights_of
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.settings import CPU_DEPTHS, Depth, Stop
@@ -408,7 +408,13 @@ class PageRankIndex(Content):
             return answer(session, where, prepared, together, k, depth=depth, among=among)
 
     def write_all(
-        self, path: "str | os.PathLike[str]", k: int | None = None, *, depth: Stop = "refined", part: str | None = None
+        self,
+        path: "str | os.PathLike[str]",
+        k: int | None = None,
+        *,
+        depth: Stop = "refined",
+        part: str | None = None,
+        force: bool = False,
     ) -> int:
         """Write the answers of all vertices as a Parquet table: ``gpukit kpar all``; needs the package pyarrow.
 
@@ -424,11 +430,20 @@ class PageRankIndex(Content):
             ``refined`` or ``auto``, as of :meth:`top_k`.
         part : str, optional
             ``I/N``: the I-th of N ranges of vertices alone.
+        force : bool
+            Whether to replace a file that is no such table, too.
 
         Returns
         -------
         int
             The number of rows.
+
+        Raises
+        ------
+        UsageError
+            If pyarrow is not installed, a value is outside its range, or there is another file.
+        InputError
+            If it cannot be written.
 
         Examples
         --------
@@ -437,10 +452,14 @@ class PageRankIndex(Content):
         >>> index.write_all("near.parquet", k=2)  # doctest: +SKIP
         6
         """
-        from gpukit.artifacts.batches import check_parquet
+        from gpukit.artifacts.batches import check_parquet, check_table_replaced
         from gpukit.kpar.problem import check_k
 
         check_parquet()
+        out = path_of(path)
+        if not force:
+            with in_words_of_python():
+                check_table_replaced(out, KIND, "write_all()")
         if depth not in settings.choices(Stop):
             raise UsageError(f"depth {depth!r} is unknown here; choose refined or auto")
         self._follow()
@@ -456,9 +475,7 @@ class PageRankIndex(Content):
             session.params |= in_part
             with self._one_at_a_time:
                 where, prepared = self._prepare(session, False, float(graph.m) * (last - first))
-                return write_all(
-                    session, where, prepared, path_of(path), length, first, last, refine=depth == "refined"
-                )[0]
+                return write_all(session, where, prepared, out, length, first, last, refine=depth == "refined")[0]
 
     def _prepare(self, session: Session, on_cpu: bool, work: float) -> "tuple[Device, Any]":
         """Return the device, and graph and index there; they stay for the next query."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpukit.api.session import in_words_of_python
 from gpukit.errors import UsageError, WrongType
 from gpukit.wording import counted
 
@@ -65,26 +66,37 @@ class Content:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    def save(self, path: "str | os.PathLike[str]", *, compress: bool = False) -> None:
+    def save(self, path: "str | os.PathLike[str]", *, compress: bool = False, force: bool = False) -> None:
         """Write the artifact, as the command would.
 
         Parameters
         ----------
         path : path
-            The target; replaced if it exists.
+            The target; an artifact of the same kind is replaced.
         compress : bool
             Whether to compress it (needs the package hdf5plugin).
+        force : bool
+            Whether to replace any other file, too.
 
         Raises
         ------
         UsageError
-            If the name is one of another kind of file.
+            If the name is one of another kind of file, or there is a file of another kind.
         InputError
             If it cannot be written.
         """
         target = path_of(path)
         check_name(target, f"{target}: save")
+        if not force:
+            self._check_replaced(target)
         self._put(target, compress)
+
+    def _check_replaced(self, target: Path) -> None:
+        from gpukit.artifacts.kept import check_replaced, first_bytes
+
+        with in_words_of_python():
+            if first_bytes(target):  # before a kind is asked for, which may make the artifact
+                check_replaced(target, self._content().kind, "this")
 
     def _put(self, target: Path, compress: bool) -> None:
         from gpukit.artifacts import put

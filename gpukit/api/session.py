@@ -38,6 +38,9 @@ _held: "tuple[Device, lease.Lease | None] | None" = None
 _OPTIONS = re.compile(r"`[^`]*`|(?:^|(?<=[\s(]))--?([a-z][a-z-]*)")
 """Quoted commands, which stay as they are, and options."""
 
+_FLAGS = ("force", "updatable", "weighted", "undirected")
+"""Options without a value."""
+
 
 def check_seed(name: str, seed: int | None) -> None:
     """Check the user's seed, which is called ``name`` where it was given; raises UsageError."""
@@ -47,7 +50,21 @@ def check_seed(name: str, seed: int | None) -> None:
 
 def in_python(text: str) -> str:
     """Return a message with the names of arguments in place of options: ``max_members``, not ``--max-members``."""
-    return _OPTIONS.sub(lambda found: found[1].replace("-", "_") if found[1] else found[0], text)
+    return _OPTIONS.sub(lambda found: _argument(found[1]) if found[1] else found[0], text)
+
+
+def _argument(option: str) -> str:
+    return f"{option}=True" if option in _FLAGS else option.replace("-", "_")
+
+
+@contextmanager
+def in_words_of_python() -> Iterator[None]:
+    """Let errors name arguments (:func:`in_python`)."""
+    try:
+        yield
+    except GpukitError as error:
+        error.args = (in_python(str(error)),)
+        raise
 
 
 class Session:

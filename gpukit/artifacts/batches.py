@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpukit.artifacts.kept import first_bytes, would_lose
 from gpukit.artifacts.lock import only_writer
 from gpukit.errors import InputError, UsageError
 from gpukit.files import read_text, reason, replacing, write_text
@@ -43,6 +44,12 @@ def kind_of(path: "str | os.PathLike[str]") -> str | None:
         return json.loads((parquet.read_schema(path).metadata or {})[KEY])["kind"]
     except (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def check_table_replaced(path: "str | os.PathLike[str]", kind: str, title: str) -> None:
+    """Refuse to replace what is no table of a kind, which is called ``title``; raises UsageError."""
+    if first_bytes(path) and kind_of(path) != kind:
+        raise would_lose(path, f"is no table of {title}, which is to be written")
 
 
 class Batches:

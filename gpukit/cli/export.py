@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import ForceOption, argument, option
-from gpukit.cli.outputs import first_bytes, would_lose
 from gpukit.errors import InputError, UsageError
 from gpukit.files import replacing
 
@@ -87,6 +86,8 @@ def _form(name: str) -> str | None:
 
 def _check_replaced(out: str, form: str, kind: str, column: str) -> None:
     """Refuse to replace what is no table of the same kind and form: of JSON the kind tells, else the first column."""
+    from gpukit.artifacts.kept import first_bytes, would_lose
+
     first = first_bytes(out)
     if not first:
         return

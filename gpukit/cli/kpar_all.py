@@ -12,7 +12,6 @@ from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import read_index
 from gpukit.cli.options import ForceOption, GraphArgument, IndexOption, PartOption, StopOption, option
-from gpukit.cli.outputs import first_bytes, would_lose
 from gpukit.errors import UsageError
 
 
@@ -34,11 +33,11 @@ def everybody(
     The table is of edges, source to target, by falling weight: what PyTorch Geometric takes as edge_index and
     edge_weight. Batches stay in a folder beside it until all are there.
     """
-    from gpukit.artifacts.batches import check_parquet, kind_of
+    from gpukit.artifacts.batches import check_parquet, check_table_replaced
 
     check_parquet()
-    if not force and first_bytes(out) and kind_of(out) != KIND:
-        raise would_lose(out, "is no table of `kpar all`, which this command writes")
+    if not force:
+        check_table_replaced(out, KIND, "`kpar all`")
     if out.suffix.lower() != ".parquet":
         raise UsageError(f"--out {out}: this command writes Parquet; give a name that ends in .parquet")
     with run.phase("read"):

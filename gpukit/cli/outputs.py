@@ -3,10 +3,9 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import UsageError
 from gpukit.files import PathLike, check_target
 
 # `merit next` brings its state up to date; the others are names, even where a file happens to have the same.
@@ -14,9 +13,6 @@ _NO_INPUTS = ("state", "name", "graph")
 
 _KINDS = {"out_figure": "svg", "out_graph": "graph", "out_record": "json"}
 """Kinds of outputs that are not of the kind that a command writes."""
-
-_FIRST_BYTES = 1024
-_HDF5 = b"\x89HDF"
 
 SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "data": ("a data set packed by gzip", lambda first: first.startswith(b"\x1f\x8b")),
@@ -92,49 +88,17 @@ def check_out(path: PathLike, inputs: Iterable[str] = ()) -> None:
     check_target(path)
 
 
-def would_lose(path: PathLike, what: str) -> UsageError:
-    """Return the error of an output that is there and would be lost; ``what`` says what it is, or is not."""
-    return UsageError(f"{path} is there, and {what}; name another file, or replace it with --force")
-
-
-def first_bytes(path: PathLike) -> bytes:
-    """Return the first bytes of a file that would be replaced; none of one that is not there, or empty.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be read.
-    """
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(_FIRST_BYTES)
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise would_lose(path, f"cannot be read ({error.strerror})") from None
-
-
 def _check_kind(path: PathLike, writes: str) -> None:
     """Check that an output replaces nothing of another kind."""
-    first = first_bytes(path)
-    if not first:
-        return
-    if writes in SIGNS:
-        title, is_one = SIGNS[writes]
-        if not is_one(first):
-            raise would_lose(path, f"is not {title}, which this command writes")
-        return
-    kind = None
-    if first.startswith(_HDF5):
-        from gpukit.artifacts import read_header
+    from gpukit.artifacts.kept import check_replaced, first_bytes, would_lose
 
-        try:
-            kind = read_header(Path(path)).kind
-        except InputError as error:
-            raise would_lose(path, f"cannot be told to be an artifact of kind {writes} ({error})") from None
-    if kind != writes:
-        found = "is no artifact" if kind is None else f"an artifact of kind {kind}"
-        raise would_lose(path, f"{found}, where this command writes one of kind {writes}")
+    if writes not in SIGNS:
+        check_replaced(path, writes, "this command")
+        return
+    title, is_one = SIGNS[writes]
+    first = first_bytes(path)
+    if first and not is_one(first):
+        raise would_lose(path, f"is not {title}, which this command writes")
 
 
 def _words(values: Mapping[str, Any]) -> Iterator[str]:

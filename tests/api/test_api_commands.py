@@ -36,7 +36,7 @@ def command(folder: Path, line: str) -> None:
 def same_file(folder: Path, answer: gk.Graph | gk.Seeds, line: str) -> None:
     """Compare what an answer saves with what a command writes."""
     command(folder, f"{line} --out command.h5 --force")
-    answer.save(folder / "api.h5")
+    answer.save(folder / "api.h5", force=True)
     assert (folder / "api.h5").read_bytes() == (folder / "command.h5").read_bytes()
 
 
@@ -242,7 +242,7 @@ def test_diversity(folder: Path, graph: gk.Graph, model: str) -> None:
     index = gk.DiversityIndex(graph)
     same_file(folder, index, f"diversity index {name_of(graph)}")
     assert index.search(2, model=model, t=4) == found and index.search(2, model=model, t=4).params == found.params
-    index.save(folder / "index.h5")
+    index.save(folder / "index.h5", force=True)
     again = gk.load(folder / "index.h5", graph=graph)
     assert isinstance(again, gk.DiversityIndex) and again == index and again.search(2, model=model, t=4) == found
     assert [len(found.circles[vertex]) for vertex in found.vertices] == list(found.scores.values())

@@ -171,7 +171,7 @@ WRONG: list[tuple[type, str, Callable[[gk.Graph], object]]] = [
     (WrongType, "a int is no graph of NetworkX", lambda g: gk.from_networkx(3)),
     (WrongType, "a list is no graph; give one by gpukit.read_edges", lambda g: gk.influence_maximization([(1, 2)], 1)),
     (WrongType, "a int is no path", lambda g: gk.read_graph(3)),
-    (UsageError, "give undirected to ignore", lambda g: gk.structural_diversity(gk.from_edges([1, 2], [2, 3]), 1)),
+    (UsageError, "give undirected=True to ignore", lambda g: gk.structural_diversity(gk.from_edges([1, 2], [2, 3]), 1)),
     (InputError, "nope: No such file", lambda g: gk.read_edges("/nope")),
     (UsageError, "give the number of seeds by k, or what", lambda g: gk.influence_maximization(g)),
     (UsageError, "k is 9; 1 to 5", lambda g: gk.influence_maximization(g, 9)),
@@ -284,27 +284,27 @@ def test_what_loads_and_what_does_not(star: gk.Graph, tmp_path: Path) -> None:
     file = tmp_path / "x.h5"
     other = gk.from_edges([1], [2])
     for answer in (star, gk.influence_maximization(star, 1, min_sets=100), gk.estimate_spread(star, ["hub"], runs=10)):
-        answer.save(file)
+        answer.save(file, force=True)
         assert gk.load(file) == answer and type(gk.load(str(file))) is type(answer)
     with pytest.raises(InputError, match="is of kind egonets, which has no class"):
         friends = gk.from_edges([1], [2], undirected=True)
         friends.save(tmp_path / "G.h5")
         assert main(["diversity", "egos", str(tmp_path / "G.h5"), "--out", str(file), "--force"]) == 0
         gk.load(file)
-    gk.PageRankIndex(star).save(file)
+    gk.PageRankIndex(star).save(file, force=True)
     with pytest.raises(UsageError, match="an index, which needs its graph"):
         gk.load(file)
     with pytest.raises(InputError, match="made on another graph"):
         gk.load(file, graph=other)
-    gk.influence_maximization(star, 1, min_sets=100).save(file)
+    gk.influence_maximization(star, 1, min_sets=100).save(file, force=True)
     with pytest.raises(InputError, match="was not made on this graph"):
         gk.load(file, graph=other)
-    gk.Campaign(star, 4, batch=1).save(file)
+    gk.Campaign(star, 4, batch=1).save(file, force=True)
     with pytest.raises(UsageError, match="loaded without its graph"):
         gk.load(file).next_batch()
     with pytest.raises(InputError, match="on another graph"):
         gk.load(file, graph=other)
-    gk.seed_minimization(star, 4).save(file)
+    gk.seed_minimization(star, 4).save(file, force=True)
     with pytest.raises(UsageError, match="was simulated, and has ended"):
         gk.load(file, graph=star).next_batch()
 
