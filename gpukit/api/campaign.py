@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpukit import settings
@@ -177,17 +178,17 @@ class Campaign(Content):
 
     @property
     def seeds(self) -> list[Label]:
-        """All seeds in order of choice, those of a batch that is not observed yet among them."""
+        """All seeds of the first campaign in order of choice, those of a batch that is not observed yet among them."""
         return [vertex for one in self.rounds for vertex in one["batch"]]
 
     @property
     def activated(self) -> int:
-        """Number of activated vertices."""
+        """Number of vertices that the first campaign activated."""
         return sum(len(one["activated"] or ()) for one in self.rounds)
 
     @property
     def cost(self) -> float:
-        """What all seeds cost."""
+        """What all seeds of the first campaign cost."""
         content = self._content()
         units = int(content.arrays["cost"][: int(content.arrays["first_round"][1])].sum())
         return float(units * Decimal(content.attributes["unit"]))
@@ -199,6 +200,11 @@ class Campaign(Content):
         begins, unit = content.arrays["first_round"].tolist(), Decimal(content.attributes["unit"])
         parts = (content.arrays["cost"][first:last] for first, last in zip(begins, begins[1:], strict=False))
         return [float(int(part.sum()) * unit) for part in parts]
+
+    @property
+    def mean_cost(self) -> float:
+        """What the seeds of a campaign cost, on average over the worlds."""
+        return fmean(self.costs)
 
     @property
     def eta(self) -> int:
@@ -216,6 +222,9 @@ class Campaign(Content):
         worlds = content.arrays["worlds"].tolist()
         kind = "a real campaign" if worlds == [-1] else counted(len(worlds), "simulated campaign")
         told = [f"Campaign: {kind}, η = {self.eta:,} of {content.attributes['n']:,} vertices"]
+        if len(worlds) > 1:
+            told.append(f"mean cost  {self.mean_cost:,.2f} ({min(self.costs):,.2f} to {max(self.costs):,.2f})")
+            told.append(f"of these world {worlds[0]}:")
         told.append(f"activated  {self.activated:,} in {counted(len(self.rounds) - (not self.done), 'round')}")
         told.append(f"cost       {self.cost:,.2f}")
         if self.done:

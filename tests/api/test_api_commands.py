@@ -261,6 +261,8 @@ def test_seed_minimization(folder: Path, graph: gk.Graph, options: dict) -> None
     line = said(options)
     same_file(folder, found, f"merit run {name_of(graph)} {line}")
     assert found.done and found.activated >= options["eta"] and len(found.costs) == options.get("worlds", 1)
+    assert found.mean_cost == pytest.approx(found.details["mean_cost"])
+    assert ("mean cost" in str(found)) == (len(found.costs) > 1)
     assert found.cost == pytest.approx(sum(one["cost"] for one in found.rounds))
 
 
