@@ -92,9 +92,9 @@ def _check_schema(config: dict[str, Any], schema: Path) -> None:
                     instance.setdefault(name, copy.deepcopy(below["default"]))
         yield from base.VALIDATORS["properties"](validator, known, instance, part)
 
-    def pattern(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
+    def pattern(_: Any, wanted: str, instance: Any, field: Any) -> Iterator[Any]:
         if isinstance(instance, str) and not re.fullmatch(wanted, instance):
-            yield jsonschema.ValidationError(f"{instance!r} does not match {wanted!r}")
+            yield jsonschema.ValidationError(f"{instance[:40]!r} does not match: {field['description']}")
 
     types = base.TYPE_CHECKER.redefine_many(
         {

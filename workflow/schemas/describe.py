@@ -30,7 +30,8 @@ class GraphEntry(Section):
     """One graph to work on."""
 
     name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", description="Name in file names, tables and the report; unique."
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+        description="Name in file names, tables and the report; unique. Letters, digits, `.`, `_`, `-`; at most 100.",
     )
     edges: str = Field(
         default="",
