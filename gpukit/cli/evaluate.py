@@ -11,7 +11,7 @@ from gpukit.api.spread import RUNS, cascades, measure
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import MODEL, GraphArgument, MetricsOption, ModelOption, argument, option
-from gpukit.cli.vertices import is_vertex_id, listed_vertices, vertex_list
+from gpukit.cli.vertices import content_of, is_vertex_id, listed_vertices, vertex_list
 from gpukit.errors import ComparisonFailed, InputError, UsageError
 from gpukit.wording import counted
 
@@ -29,7 +29,7 @@ def spread(
     run: Run,
     graph_file: GraphArgument,
     seeds_file: Annotated[
-        Path | None, option("--seeds S.h5|FILE", "A seeds artifact, or a text file, one vertex id a line.")
+        Path | None, option("--seeds S.h5|FILE|-", "A seeds artifact, or a text, one vertex a line.")
     ] = None,
     ids: Annotated[str | None, option("--ids A,B,…", "The vertex ids of the seeds.")] = None,
     model: ModelOption = MODEL,
@@ -260,10 +260,11 @@ def _numbers(text: str, option: str) -> list[int]:
 
 def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[list[int]], str, dict[str, Any]]:
     """Return the seeds of each round as internal ids, the digest of their file, and how an artifact was asked for."""
-    if not path.exists():
+    piped = str(path) == "-"
+    if not piped and not path.exists():
         raise InputError(f"{path}: there is no such file; --ids takes vertices")
-    content = path.read_bytes()
-    if not content.startswith(b"\x89HDF\r\n\x1a\n"):
+    content = content_of(path)
+    if piped or not content.startswith(b"\x89HDF\r\n\x1a\n"):
         return [listed_vertices(path, content, graph).tolist()], hashlib.sha256(content).hexdigest(), {}
     from gpukit.artifacts import read_seeds
 

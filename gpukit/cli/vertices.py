@@ -49,9 +49,14 @@ _NAME_AND_WEIGHT = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?::([^,]*))?|((?
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
+def content_of(path: Path) -> bytes:
+    """Return what a file holds, or standard input for ``-``."""
+    return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+
+
 def read_once(path: Path, name: str, inputs: dict[str, str]) -> bytes:
-    """Return what a file holds, or standard input for ``-``; the digest of just that joins ``inputs`` under a name."""
-    content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    """Return what a file holds, or standard input; the digest of just that joins ``inputs`` under a name."""
+    content = content_of(path)
     inputs[name] = hashlib.sha256(content).hexdigest()
     return content
 

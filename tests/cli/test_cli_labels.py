@@ -299,3 +299,11 @@ def test_sources_on_standard_input(folder, record, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     truth = ("kpar", "truth", folder / "names.h5", "-k", 2, "--sources")
     assert record(*truth, "-")["results"] == record(*truth, folder / "lines.txt")["results"]
+
+
+def test_seeds_on_standard_input(folder, record, monkeypatch):
+    text = "Zoë\n42\n".encode()
+    (folder / "seeds.txt").write_bytes(text)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    spread = ("evaluate", "spread", folder / "names.h5", "--runs", 50, *CPU, "--seeds")
+    assert record(*spread, "-")["spread"] == record(*spread, folder / "seeds.txt")["spread"] > 2
