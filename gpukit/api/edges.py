@@ -155,8 +155,7 @@ def build(
             facts=facts,
             consume=consume,
         )
-    least = graph.weights.scheme == "const" and (graph.weights.p or 1) < 2**-32
-    if raised := graph.m if least else graph.facts.get("probabilities_raised", 0):
+    if raised := graph.facts.get("probabilities_raised", 0):
         _log.warning("%s below 2^-32, the least that is stored, became 2^-32", counted(raised, "probability"))
     return graph
 

@@ -87,16 +87,12 @@ class Content:
         """
         target = path_of(path)
         check_name(target, f"{target}: save")
-        if not force:
-            self._check_replaced(target)
-        self._put(target, compress)
+        if not force and target.exists():  # else its kind is not asked for, which may make the artifact
+            from gpukit.artifacts.kept import check_replaced
 
-    def _check_replaced(self, target: Path) -> None:
-        from gpukit.artifacts.kept import check_replaced, first_bytes
-
-        with in_words_of_python():
-            if first_bytes(target):  # before a kind is asked for, which may make the artifact
+            with in_words_of_python():
                 check_replaced(target, self._content().kind, "this")
+        self._put(target, compress)
 
     def _put(self, target: Path, compress: bool) -> None:
         from gpukit.artifacts import put

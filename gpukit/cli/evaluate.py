@@ -260,12 +260,14 @@ def _numbers(text: str, option: str) -> list[int]:
 
 def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[list[int]], str, dict[str, Any]]:
     """Return the seeds of each round as internal ids, the digest of their file, and how an artifact was asked for."""
-    piped = str(path) == "-"
-    if not piped and not path.exists():
-        raise InputError(f"{path}: there is no such file; --ids takes vertices")
-    content = content_of(path)
-    if piped or not content.startswith(b"\x89HDF\r\n\x1a\n"):
+    try:
+        content = content_of(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file; --ids takes vertices") from None
+    if not content.startswith(b"\x89HDF\r\n\x1a\n"):
         return [listed_vertices(path, content, graph).tolist()], hashlib.sha256(content).hexdigest(), {}
+    if str(path) == "-":
+        raise UsageError("--seeds - is a text; give an artifact by the name of its file")
     from gpukit.artifacts import read_seeds
 
     found = read_seeds(path)

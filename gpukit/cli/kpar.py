@@ -223,8 +223,7 @@ def query(
     alpha: Annotated[float | None, option("--alpha A", "Must be that of the index, if there is one.")] = None,
     epsilon: Annotated[float | None, option("--epsilon E", "Must be that of the index, if there is one.")] = None,
     weighted: Annotated[
-        bool,
-        option("--weighted", "Without an index: take edges in proportion to their weights."),
+        bool, option("--weighted", "Without an index: take edges in proportion to their weights.")
     ] = False,
     among: Annotated[
         str | None,

@@ -376,31 +376,25 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, k: int, inputs: dict
             sets = [_pairs(source, graph)]
         except ValueError as error:
             raise UsageError(f"--source: {error}") from None
-        ids = [vertex for vertex, _ in sets[0]]
-        try:
-            vertices = graph.internal(ids).tolist()
-        except InputError as error:
-            raise _hinted(error, graph) from None
     else:
         assert file is not None
         lines, sets = _read(file, read_once(file, "sources", inputs), graph)
-        ids = [vertex for one in sets for vertex, _ in one]
-        places = [line for line, one in zip(lines, sets, strict=True) for _ in one]
-        try:
+    ids = [vertex for one in sets for vertex, _ in one]
+    try:
+        if file is None:
+            vertices = graph.internal(ids).tolist()
+        else:
+            places = [line for line, one in zip(lines, sets, strict=True) for _ in one]
             vertices = vertices_of(file, places, ids, graph).tolist()
-        except InputError as error:
-            raise _hinted(error, graph) from None
+    except InputError as error:
+        # What becomes of commas in a name.
+        raise (error if graph.labels is None else InputError(f"{error}, {IN_QUOTES}")) from None
     place, queries = 0, []
     for one in sets:
         weights = in_whole_numbers([weight for _, weight in one])
         queries.append(Sources.weighted(vertices[place : place + len(one)], weights))
         place += len(one)
     return Sources.together(queries)
-
-
-def _hinted(error: InputError, graph: "Graph") -> InputError:
-    """Return the error of a name that is not there, with what becomes of commas in it."""
-    return error if graph.labels is None else InputError(f"{error}, {IN_QUOTES}")
 
 
 def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, Fraction]]]]:

@@ -111,6 +111,8 @@ def build_graph(
     if len(rows.indices) > MAX_EDGES:
         raise InputError(f"{len(rows.indices)} edges are too many; a graph holds at most 2**32 - 1 directed edges")
     indptr, indices, words = rows.indptr, rows.indices, rows.words
+    if weights.scheme == "const" and (weights.p or 1) < 1 / ONE and len(indices):
+        facts["probabilities_raised"] = len(indices)
     if weights.drawn:
         weights = replace(weights, seed=weights.seed or 0)
         words = drawn_stored(weights, indptr, indices)

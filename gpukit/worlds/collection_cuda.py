@@ -423,7 +423,6 @@ class CudaCollection:
     def _give_back(self) -> None:
         self._starts = self._sizes = self._entries = Buffer(1, np.int64)  # there may be no room beside those there were
         self._starts, self._sizes = Buffer(MIN_LAUNCH_SETS, np.int64), Buffer(MIN_LAUNCH_SETS, np.int32)
-        self._entries = Buffer(1, np.int64)
 
     def gathered(self, piece: "Piece") -> tuple[np.ndarray, np.ndarray]:
         """Return the sets of a piece in host memory."""

@@ -301,9 +301,12 @@ def test_sources_on_standard_input(folder, record, monkeypatch):
     assert record(*truth, "-")["results"] == record(*truth, folder / "lines.txt")["results"]
 
 
-def test_seeds_on_standard_input(folder, record, monkeypatch):
+def test_seeds_on_standard_input(folder, record, run, monkeypatch):
     text = "Zoë\n42\n".encode()
     (folder / "seeds.txt").write_bytes(text)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     spread = ("evaluate", "spread", folder / "names.h5", "--runs", 50, *CPU, "--seeds")
     assert record(*spread, "-")["spread"] == record(*spread, folder / "seeds.txt")["spread"] > 2
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((folder / "names.h5").read_bytes())))
+    code, _, err = run(*spread, "-")
+    assert code == 2 and "--seeds - is a text; give an artifact by the name of its file" in err

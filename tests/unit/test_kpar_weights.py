@@ -126,8 +126,8 @@ def test_truth_agrees_with_a_dense_solve_and_networkx(graph, small):
         starts = (sources.offsets, sources.vertices, sources.mass / ONE)
         for v, found in zip(sources.vertices, power_method(one, *starts, 0.2, weighted=True), strict=True):
             start = np.eye(one.n)[v]
-            np.testing.assert_allclose(found, exact(one, start, weights=weights_of(one)), atol=2e-10)
-            np.testing.assert_allclose(found, networkx_ppr(one, start, weights=weights_of(one)), atol=1e-9)
+            assert found == pytest.approx(exact(one, start, weights=weights_of(one)), rel=1e-7, abs=2e-10)
+            assert found == pytest.approx(networkx_ppr(one, start, weights=weights_of(one)), rel=1e-7, abs=1e-9)
 
 
 def test_pagerank_agrees_with_networkx_and_sums_to_one(graph, small):
