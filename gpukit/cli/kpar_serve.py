@@ -36,7 +36,8 @@ class Asked:
 def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: Asked) -> None:
     """Answer queries over HTTP, as JSON or Arrow, until Ctrl-C or SIGTERM; on this machine alone by default.
 
-    POST /v1/topk with {"k": 10, "sources": [42, {"7": 3, "9": 1}]}; GET /health; GET /metrics.
+    POST /v1/topk with {"k": 10, "sources": [42, {"7": 3, "9": 1}]}, and "among": [5, 8] for the best of these alone;
+    GET /health; GET /metrics.
     """
     if not 0 <= asked.port < 1 << 16:
         raise UsageError(f"--port is {asked.port}; 0 to 65535 are allowed")
@@ -59,6 +60,7 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         from gpukit.cli.serve_app import Limits, Served, Service, as_arrow
 
         found = engine.answer(Sources.single([0]), min(10, graph.n))
+        engine.answer(Sources.single([0]), 1, [0])  # has code of its own
         with suppress(ImportError):
             as_arrow(graph, found)  # else the first who wants Arrow waits for what that loads, and all others, too
     pending.settle()

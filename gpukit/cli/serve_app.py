@@ -183,8 +183,8 @@ class Service:
         """Answer queries."""
         arrow = _wants_arrow(request.headers.get("accept", ""))
         asked = _object(await self._body(request))
-        k, sources = self._asked(asked)
-        pieces = self.served.engine.submit(sources, k)
+        k, sources, among = self._asked(asked)
+        pieces = self.served.engine.submit(sources, k, among)
         try:
             result = Result.together(await asyncio.gather(*map(asyncio.wrap_future, pieces)))
         finally:
@@ -212,22 +212,39 @@ class Service:
             raise Refused(408, f"the body did not come within {BODY_S:.0f} seconds") from None
         return bytes(read)
 
-    def _asked(self, asked: dict[str, Any]) -> tuple[int, Sources]:
-        """Return k and the queries of a request."""
+    def _asked(self, asked: dict[str, Any]) -> tuple[int, Sources, list[int] | None]:
+        """Return k, the queries of a request, and the vertices that answers may name, which None leaves open."""
         limits, graph = self.served.limits, self.served.graph
-        if unknown := sorted(asked.keys() - {"k", "sources"}):
-            raise UsageError(f"{unknown[0][:40]!r} is unknown; give k and sources")
-        k, sources = asked.get("k", min(10, graph.n)), asked.get("sources")
-        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= min(limits.k, graph.n):
-            raise UsageError(f"k is {str(k)[:40]}; 1 to {min(limits.k, graph.n)} are allowed here")
+        if unknown := sorted(asked.keys() - {"k", "sources", "among"}):
+            raise UsageError(f"{unknown[0][:40]!r} is unknown; give k, sources and, for the best of some alone, among")
+        sources, among = asked.get("sources"), asked.get("among")
+        if "among" in asked and (not isinstance(among, list) or not among):
+            raise UsageError("among must be a list of one vertex or more, of which answers are the best")
+        longest = graph.n if among is None else min(graph.n, len(among))
+        k, allowed = asked.get("k", min(10, longest)), min(limits.k, longest)
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= allowed:
+            why = " (the vertices that answers may name)" if allowed < min(limits.k, graph.n) else ""
+            raise UsageError(f"k is {str(k)[:40]}; 1 to {allowed}{why} are allowed here")
         if not isinstance(sources, list) or not sources:
             raise UsageError('sources must be a list of one query or more: [42, {"7": 1, "9": 2.5}]')
         if k * len(sources) > MOST_ROWS:
             raise UsageError(f"{len(sources):,} queries for {k} vertices: {MOST_ROWS:,} vertices in all are allowed")
-        named = sum(len(one) if isinstance(one, dict) else 1 for one in sources)
+        named = sum(len(one) if isinstance(one, dict) else 1 for one in sources) + len(among or ())
         if named > limits.sources:
-            raise UsageError(f"{named:,} vertices are named; {limits.sources:,} in all queries are allowed here")
-        return k, Sources.together([self._query(one) for one in sources])
+            raise UsageError(f"{named:,} vertices are named; {limits.sources:,} in a request are allowed here")
+        return k, Sources.together([self._query(one) for one in sources]), self._among(among)
+
+    def _among(self, vertices: list[Any] | None) -> list[int] | None:
+        """Return internal ids of the vertices that answers may name, each once."""
+        if vertices is None:
+            return None
+        ids = self._internal(vertices)
+        seen: set[int] = set()
+        for vertex, one in zip(vertices, ids, strict=True):
+            if one in seen:
+                raise UsageError(f"among: vertex {str(vertex)[:40]} is given twice; give each once")
+            seen.add(one)
+        return ids
 
     def _query(self, source: Any) -> Sources:
         """Return one query: a vertex, or an object of vertices with their weights."""

@@ -1,7 +1,8 @@
 """Queries of many callers at once: workers that take them in turn, on CPU threads or GPUs.
 
 A CPU worker is a thread that answers one piece of a batch at a time, so that all threads share a large one; its
-workspace stays with it. A GPU has one worker, which answers all that wait with the same k in one launch.
+workspace stays with it. A GPU has one worker, which answers all that wait with the same k, and the same vertices that
+answers may name, in one launch.
 """
 
 import threading
@@ -11,6 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
@@ -29,6 +32,8 @@ class _Job:
 
     sources: Sources
     k: int
+    among: bytes | None
+    """The ids (int32) that answers may name, ascending; many jobs may wait, and a mask is n bytes."""
     future: "Future[Result]" = field(default_factory=Future)
 
 
@@ -74,17 +79,27 @@ class Engine:
         """Number of queries that no worker has taken yet."""
         return self._waiting
 
-    def submit(self, sources: Sources, k: int) -> "list[Future[Result]]":
+    def submit(self, sources: Sources, k: int, among: Sequence[int] | None = None) -> "list[Future[Result]]":
         """Let queries wait for their turn, and return where their answers will be, piece by piece.
+
+        Parameters
+        ----------
+        sources : Sources
+        k : int
+            Length of an answer.
+        among : sequence of int, optional
+            Internal ids of the vertices that answers may name, each once; all by default.
 
         Raises
         ------
         UsageError
-            If k is out of range; ``Busy`` if too many wait, or the engine is closed.
+            If k is out of range; ``Busy`` if too many wait, or the engine is closed. A k above the number of vertices
+            in ``among`` fails where the answers would be.
         """
         check_k(k, self._n)
+        named = None if among is None else np.sort(np.array(among, np.int32)).tobytes()
         firsts = range(0, len(sources), self._piece)
-        jobs = [_Job(sources.part(first, min(first + self._piece, len(sources))), k) for first in firsts]
+        jobs = [_Job(sources.part(first, min(first + self._piece, len(sources))), k, named) for first in firsts]
         with self._changed:
             if self._closed:
                 raise Busy("no more queries are taken: the engine is closed")
@@ -95,9 +110,9 @@ class Engine:
             self._changed.notify(len(jobs))
         return [job.future for job in jobs]
 
-    def answer(self, sources: Sources, k: int) -> Result:
+    def answer(self, sources: Sources, k: int, among: Sequence[int] | None = None) -> Result:
         """Answer queries; waits for them. Raises as :meth:`submit`."""
-        pieces = self.submit(sources, k)
+        pieces = self.submit(sources, k, among)
         try:
             return Result.together([piece.result() for piece in pieces])
         except BaseException:
@@ -122,7 +137,7 @@ class Engine:
             sources = Sources.together([job.sources for job in running])
             try:
                 ask = partial(query, home) if on_cpu else home.query
-                result = ask(sources, running[0].k, refine=self._refine)
+                result = ask(sources, running[0].k, refine=self._refine, among=self._mask(running[0].among))
             except BaseException as error:
                 for job in running:
                     job.future.set_exception(error)
@@ -132,8 +147,16 @@ class Engine:
                 job.future.set_result(_part(result, first, first + len(job.sources)))
                 first += len(job.sources)
 
+    def _mask(self, among: bytes | None) -> np.ndarray | None:
+        """Return which vertices answers may name (bool, n); None: all."""
+        if among is None:
+            return None
+        mask = np.zeros(self._n, np.bool_)
+        mask[np.frombuffer(among, np.int32)] = True
+        return mask
+
     def _take(self, limit: int) -> list[_Job]:
-        """Wait for jobs and return the first, with others of its k up to ``limit`` queries; none at the end."""
+        """Wait for jobs and return the first, with others that ask alike up to ``limit`` queries; none at the end."""
         with self._changed:
             while not self._jobs and not self._closed:
                 self._changed.wait()
@@ -142,7 +165,8 @@ class Engine:
             size = 0
             while self._jobs and size < limit:
                 job = self._jobs.popleft()
-                if taken and (job.k != taken[0].k or size + len(job.sources) > limit):
+                alike = not taken or (job.k, job.among) == (taken[0].k, taken[0].among)
+                if not alike or (taken and size + len(job.sources) > limit):
                     left.append(job)
                     continue
                 taken.append(job)

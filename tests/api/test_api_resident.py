@@ -145,16 +145,17 @@ class Slow:
     class constants:  # noqa: N801
         n = 100
 
-    def __init__(self):
-        self.asked = []
+    def __init__(self, pause=0.05):
+        self.asked, self.among, self.pause = [], [], pause
 
-    def query(self, sources, k, *, refine):
+    def query(self, sources, k, *, refine, among):
         from gpukit.kpar.problem import Result
 
         self.asked.append((len(sources), k))
+        self.among.append(None if among is None else np.flatnonzero(among).tolist())
         if k == 13:
             raise ValueError("thirteen")
-        time.sleep(0.05)
+        time.sleep(self.pause)
         return Result.of([(np.array([v]), np.array([k])) for v in sources.vertices.tolist()])
 
 
@@ -182,3 +183,15 @@ def test_a_gpu_takes_all_that_wait_with_the_same_k():
     assert len(home.asked) <= 4 and (1, 5) not in home.asked and engine.waiting == 0
     with pytest.raises(Busy, match="closed"):
         engine.submit(Sources.single([0]), 3)
+
+
+def test_a_gpu_takes_those_together_that_may_name_the_same_vertices():
+    home = Slow(pause=0.3)
+    engine = Engine(Cuda(), [home])
+    engine.submit(Sources.single([0]), 3)  # all others wait for this one
+    asked = [[7, 2], [2, 7], None, [5], [7, 2], None]
+    pieces = [engine.submit(Sources.single([v]), 2, among)[0] for v, among in enumerate(asked)]
+    for v, piece in enumerate(pieces):
+        assert piece.result(10).nodes.tolist() == [v]
+    engine.close()
+    assert home.asked == [(1, 3), (3, 2), (2, 2), (1, 2)] and home.among == [None, [2, 7], None, [5]]

@@ -119,12 +119,28 @@ def test_weights_count_by_their_ratios(server, folder, record):
             assert {key: result[key] for key in found} == found
 
 
+def test_the_best_among_some_vertices(server, folder, record):
+    """What `kpar query --among` answers, whatever is asked beside it, and k no larger than what may be named."""
+    some = opened(folder).graph.vertices[::4]
+    words = ("--source", "20", "--among", ",".join(map(str, some)), "--device", "cpu")
+    (wanted,) = record("kpar", "query", folder / "G.h5", "--index", folder / "G-I.h5", "-k", 6, *words)["results"]
+    found = server.ask({"k": 6, "sources": [20, "30"], "among": [str(some[0]), *some[1:]]})[1]["results"]
+    assert found[0] == {key: wanted[key] for key in ("nodes", "scores", "certain")}
+    assert set(found[1]["nodes"]) <= set(some) and len(found[1]["nodes"]) == 6
+    assert found[0] != server.ask({"k": 6, "sources": [20]})[1]["results"][0]
+    assert server.ask({"sources": [20], "among": some[:3]})[1]["k"] == 3
+    code, found = server.ask({"k": 4, "sources": [20], "among": some[:3]})
+    assert code == 400 and found["error"] == "k is 4; 1 to 3 (the vertices that answers may name) are allowed here"
+
+
 def test_names_go_in_and_out(folder, monkeypatch):
     index = opened(folder, "names")
     for kept in (serve_app._NAMES_KEPT, 0):
         monkeypatch.setattr(serve_app, "_NAMES_KEPT", kept)
         server = Server(folder, "names")
         assert server.ask({"k": 2, "sources": ["Zoë"]})[1]["results"] == [as_json(index.top_k("Zoë", 2))]
+        among = server.ask({"k": 1, "sources": ["Zoë"], "among": ["bob"]})[1]["results"]
+        assert among == [as_json(index.top_k("Zoë", 1, among=["bob"]))]
         status, found = server.ask({"sources": ["nobody"]})
         assert status == 422 and "'nobody' is not in the graph" in found["error"]
         assert server.ask({"sources": [1]}) == (
@@ -153,6 +169,13 @@ def test_arrow_has_the_answers_of_json(server):
 
 WRONG = [
     (b"{", 400, "no JSON"),
+    (b'{"sources": [20], "among": []}', 400, "among must be a list of one vertex or more"),
+    (b'{"sources": [20], "among": 30}', 400, "among must be a list of one vertex or more"),
+    (b'{"sources": [20], "among": null}', 400, "among must be a list of one vertex or more"),
+    (b'{"sources": [20], "among": [{"30": 1}]}', 400, "is no vertex"),
+    (b'{"sources": [20], "among": [30, 40, "30"]}', 400, "among: vertex 30 is given twice"),
+    (b'{"sources": [20], "among": [30, 5]}', 422, "is not in the graph"),
+    (b'{"sources": [20], "among": [' + b"20," * 49 + b"20]}", 400, "51 vertices are named; 50"),
     (b"[1]", 400, "no JSON object"),
     (b"[" * 3000, 400, "no JSON"),
     (b'{"sources": [20], "sources": [30]}', 400, "stands twice"),
