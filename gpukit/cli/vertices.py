@@ -2,7 +2,8 @@
 
 Every file that names vertices is text in UTF-8 with lines that end with LF or CR LF; ``#`` starts a comment, and words
 stand between blanks, tabs or commas. Vertices of a graph with labels are named by these: blanks belong to them, commas
-stand between them, quotes are as in CSV, and a comment has a line of its own.
+stand between them, quotes are as in CSV, and a comment has a line of its own. Where a vertex stands alone in a line the
+file may be a table, too (:mod:`gpukit.cli.vertex_tables`).
 """
 
 import hashlib
@@ -27,6 +28,7 @@ from gpukit.api.vertices import (
     source_weight,
 )
 from gpukit.cli.options import Queries
+from gpukit.cli.vertex_tables import as_text, column
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.lines import split
 from gpukit.graph.parsing import NUMBER
@@ -141,10 +143,15 @@ def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]
 
 def listed_vertices(path: Path, content: bytes, graph: "Graph", *, none: bool = False) -> np.ndarray:
     """Return internal ids (int64) of the vertices that a file names, one a line and each once; ``none``: or none."""
-    if graph.labels is None:
-        rows = columns_of(path, content, 1, none=none)
-        return named_vertices(path, [(line, vertex_id(word, path, line)) for line, (word,) in rows], graph)
-    named = [(line, _label(text, path, line)) for line, text in text_lines(path, content, none=none, labels=True)]
+    content, labels = as_text(path, content), graph.labels
+    lines = text_lines(path, content, none=none, labels=labels is not None)
+    rows = column(path, lines, labels)
+    if rows is not None:
+        named = [(line, one if labels is not None else vertex_id(one, path, line)) for line, one in rows]
+    elif labels is not None:
+        named = [(line, _label(text, path, line)) for line, text in lines]
+    else:
+        named = [(line, vertex_id(word, path, line)) for line, (word,) in columns_of(path, content, 1, none=none)]
     return named_vertices(path, named, graph)
 
 
@@ -398,9 +405,16 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, k: int, inputs: dict
 
 
 def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, Fraction]]]]:
-    """Return the lines of a text file that hold a query, and the queries, one a line; ``#`` starts a comment."""
+    """Return the lines of a file that hold a query, and the queries, one a line or row; ``#`` starts a comment."""
     lines, sets = [], []
-    for number, text in text_lines(path, content, labels=graph.labels is not None):
+    read = text_lines(path, as_text(path, content), labels=graph.labels is not None)
+    rows = column(path, read, graph.labels)
+    if rows is not None:
+        labelled = graph.labels is not None
+        return [line for line, _ in rows], [
+            [(one if labelled else vertex_id(one, path, line), Fraction(1))] for line, one in rows
+        ]
+    for number, text in read:
         try:
             sets.append(_pairs(text, graph))
         except ValueError as error:

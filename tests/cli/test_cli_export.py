@@ -352,3 +352,42 @@ def test_what_a_table_of_edges_does_not_show_is_said(tmp_path, run):
     _, out, err = run("export", tmp_path / "a.h5")
     assert "1 vertices have no edges, and no row" in err and "every edge is listed in both directions" in err
     assert out.count("\n") == 3
+
+
+FORMS = ("csv", "tsv", "json", "parquet")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_are_files_of_vertices(folder, good, record, tmp_path, monkeypatch, form):
+    """What is exported goes in again: as seeds, as sources, as vertices of other options, and on standard input."""
+    table = tmp_path / f"seeds.{form}"
+    good("export", folder / "seeds.h5", "--out", table)
+    spread = ("evaluate", "spread", folder / "g.h5", "--runs", 50, *CPU, "--seeds")
+    wanted = record(*spread, folder / "seeds.h5")
+    assert record(*spread, table)["spread"] == wanted["spread"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+    assert record(*spread, "-")["spread"] == wanted["spread"]
+    seeds = called(read_graph(folder / "g.h5"), read(folder / "seeds.h5").arrays["internal"])
+    query = ("kpar", "query", folder / "g.h5", "--index", folder / "irw.h5", "-k", 3, *CPU)
+    answers = record(*query, "--sources", table, "--among", table)["results"]
+    assert [one["source"] for one in answers] == seeds and {v for one in answers for v in one["nodes"]} <= set(seeds)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("topk", "the columns vertex and source"),
+        ("campaign", "the columns vertex and campaign"),
+        ("diversity", "the columns vertex and member"),
+        ("rounds", "seeds of several rounds"),
+    ],
+)
+def test_tables_that_name_more_than_some_vertices_are_refused(folder, good, run, tmp_path, form, name, why):
+    table = tmp_path / f"table.{form}"
+    good("export", folder / f"{name}.h5", "--out", table)
+    for command in (("evaluate", "spread", "--seeds"), ("kpar", "truth", "--out", tmp_path / "t.h5", "--sources")):
+        code, _, err = run(*command[:2], folder / "g.h5", *command[2:], table)
+        last = err.splitlines()[-1]
+        assert code == 3 and last.startswith("gpukit: error: ") and why in last and "table." in last, err
+    assert not (tmp_path / "t.h5").exists()

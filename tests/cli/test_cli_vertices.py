@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpukit.artifacts import read_header
+from gpukit.artifacts import read, read_header
 from gpukit.cli.vertices import in_units, number, text_lines, words_of
 from gpukit.errors import InputError, UsageError
 
@@ -148,3 +148,59 @@ def test_what_is_not_text_is_said_with_its_line():
         text_lines(Path("f"), b"1\n\n2\x00\n")
     assert text_lines(Path("f"), b"\n 1 ,2\t# x\r\n\r\n#\n3") == [(2, "1 ,2"), (5, "3")]
     assert words_of("1, 2\t3,,4") == ["1", "2", "3", "4"] and text_lines(Path("f"), b"", none=True) == []
+
+
+GOOD_TABLES = {
+    "one column": b"vertex\n3\n1\n",
+    "semicolons": b"rank;vertex\r\n1;3\r\n2;1\r\n",
+    "quotes and a mark": b'\xef\xbb\xbf"vertex","score"\n"3",0.5\n"1",0.25\n',
+    "comments": b"# seeds\nrank\tvertex\n\n1\t3\n# more\n2\t1\n",
+    "pretty": b'{\n  "kind": "seeds",\n  "rows": [{"vertex": 3}, {"vertex": 1}]\n}',
+}
+
+
+@pytest.mark.parametrize("name", GOOD_TABLES)
+def test_tables_with_a_column_vertex(record, graph, tmp_path, name):
+    (tmp_path / "f").write_bytes(GOOD_TABLES[name])
+    found = record(*commands(graph, tmp_path / "f", tmp_path / "o.h5")["truth"])["results"]
+    assert [one["source"] for one in found] == [3, 1]
+    record(*commands(graph, tmp_path / "f", tmp_path / "e.h5")["vertices"], "--device", "cpu")
+    assert read(tmp_path / "e.h5").arrays["centres"].tolist() == [1, 3]
+
+
+BAD_TABLES = [
+    (b"vertex\n", "is a table without rows"),
+    (b"rank,vertex\n1,3\n2\n", "line 3: 1 fields, but the header has 2"),
+    (b"rank,vertex\n1,x\n", "line 2: 'x' is not a vertex id"),
+    (b"rank,vertex\n1,77\n", "line 2: "),
+    (b'rank,vertex\n1,"3\n', "line 2: a quote is not closed"),
+    (b"vertex,target\n1,2\n", "the columns vertex and target"),
+    (b'{"kind": "seeds"}', "is JSON, but no table"),
+    (b'{"rows": [{"vertex": 3}, {"node": 1}]}', "is JSON, but no table"),
+    (b'{"rows": [{"node": 3}]}', "has no column vertex; its columns are node"),
+    (b'{"rows": []}', "is a table without rows"),
+    (b'{"kind": ', "begins as JSON and is none"),
+    (b"PAR1 and no more", "is broken Parquet"),
+]
+
+
+@pytest.mark.parametrize(("content", "says"), BAD_TABLES)
+def test_broken_tables_are_a_line(run, graph, tmp_path, content, says):
+    (tmp_path / "f").write_bytes(content)
+    for option in ("seeds", "truth"):
+        code, _, err = run(*commands(graph, tmp_path / "f", tmp_path / "o.h5")[option])
+        last = err.splitlines()[-1]
+        assert code == 3 and last.startswith("gpukit: error: ") and says in last and "\n" not in last, err
+
+
+def test_a_header_that_could_be_names_is_refused(record, run, tmp_path):
+    (tmp_path / "e.csv").write_text("vertex,ann\nann,bob\nbob,vertex\n")
+    record("graph", "import", tmp_path / "e.csv", "--no-header", "--out", tmp_path / "g.h5")
+    truth = ("kpar", "truth", tmp_path / "g.h5", "-k", 1, "--out", tmp_path / "o.h5", "--sources", tmp_path / "f")
+    for text in ("vertex\nann\n", "ann,vertex\nbob,ann\n"):
+        (tmp_path / "f").write_text(text)
+        code, _, err = run(*truth)
+        assert code == 3 and "line 1: " in err and "columns of a table, or vertices of the graph" in err
+    for text in ("ann\nvertex\n", '"order","vertex"\n1,"ann"\n2,"vertex"\n'):
+        (tmp_path / "f").write_text(text)
+        assert [one["source"] for one in record(*truth)["results"]] == ["ann", "vertex"]

@@ -1,0 +1,139 @@
+"""Tables as files of vertices: those of ``gpukit export``, and others with a header; the column ``vertex`` counts."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.lines import split
+
+if TYPE_CHECKING:
+    from gpukit.graph.labels import Labels
+
+COLUMN = "vertex"
+_OTHERS = ("source", "target", "member", "campaign", "set", "model")
+"""Columns of tables that list other vertices, too, or several lists of them."""
+
+
+def as_text(path: Path, content: bytes) -> bytes:
+    """Return a table that is JSON or Parquet as the same table in CSV, a row a line, and any other file as it is.
+
+    Raises
+    ------
+    InputError
+        If it is no table.
+    UsageError
+        If it is Parquet, and pyarrow is not installed.
+    """
+    if content.startswith(b"PAR1"):
+        return _csv(path, _parquet_rows(path, content))
+    if re.match(rb'\s*\{\s*"', content):
+        return _csv(path, _json_rows(path, content))
+    return content
+
+
+def _parquet_rows(path: Path, content: bytes) -> list[dict[str, Any]]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UsageError(f"{path} is Parquet, which needs the package pyarrow; install gpukit[parquet]") from None
+    try:
+        rows: list[dict[str, Any]] = parquet.read_table(pyarrow.BufferReader(content)).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path} is broken Parquet ({' '.join(str(error).split())[:80]}); make it again") from None
+    return rows
+
+
+def _json_rows(path: Path, content: bytes) -> list[Any]:
+    try:
+        table = json.loads(content)
+        rows = table["rows"]
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} begins as JSON and is none; make it again") from None
+    except KeyError:
+        rows = None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
+        raise InputError(f"{path} is JSON, but no table as `gpukit export` writes it; give that, or a vertex a line")
+    return rows
+
+
+def _csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> bytes:
+    if not rows:
+        raise InputError(f"{path} is a table without rows; give one vertex or more")
+    if COLUMN not in rows[0]:
+        raise InputError(f"{path} has no column {COLUMN}; its columns are {', '.join(map(str, rows[0]))[:100]}")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode(errors="surrogatepass")
+
+
+def column(path: Path, lines: Sequence[tuple[int, str]], labels: "Labels | None") -> list[tuple[int, str]] | None:
+    """Return line and text of each vertex of a table in CSV or TSV, or None if the first line is no header of one.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    lines : sequence of (int, str)
+        Its lines that hold something, with their numbers.
+    labels : Labels or None
+        The names of the vertices of the graph, if they have some.
+
+    Raises
+    ------
+    InputError
+        If the first line could be names of vertices as well, other columns name vertices, too, or a line does not fit.
+    """
+    found = _header(lines[0][1]) if lines else None
+    if found is None:
+        return None
+    separator, names = found
+    if labels is not None:
+        whole, *each = (labels.find([lines[0][1], *names]) >= 0).tolist()
+        if whole or all(each):
+            raise InputError(
+                f"{path}, line {lines[0][0]}: {lines[0][1][:40]!r} names columns of a table, or vertices of the graph; "
+                "leave the header out, or give these vertices in another line"
+            )
+    if other := next((name for name in _OTHERS if name in names), None):
+        raise InputError(
+            f"{path} has the columns {COLUMN} and {other}, so it is not clear which vertices are meant; give a "
+            "file with one a line"
+        )
+    place, rows = names.index(COLUMN), []
+    for number, text in lines[1:]:
+        fields = _fields(path, number, text, separator)
+        if len(fields) != len(names):
+            raise InputError(f"{path}, line {number}: {len(fields)} fields, but the header has {len(names)}")
+        rows.append((number, fields))
+    if "round" in names and len({fields[names.index("round")] for _, fields in rows}) > 1:
+        raise InputError(f"{path} has seeds of several rounds, which only the artifact (.h5) tells apart; give that")
+    if not rows:
+        raise InputError(f"{path} is a table without rows; give one vertex or more")
+    return [(number, fields[place]) for number, fields in rows]
+
+
+def _header(text: str) -> tuple[str, list[str]] | None:
+    """Return what separates the columns that a line names, and their names; None if it does not name them."""
+    for separator in (",", "\t", ";"):
+        try:
+            names = split(text, separator)
+        except ValueError:
+            continue
+        if COLUMN in names:
+            return separator, names
+    return None
+
+
+def _fields(path: Path, number: int, text: str, separator: str) -> list[str]:
+    try:
+        return split(text, separator)
+    except ValueError as error:
+        raise InputError(f"{path}, line {number}: {error}") from None
