@@ -21,6 +21,8 @@ from gpukit.errors import GpukitError, InputError, UsageError
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 FRESH_WORLDS = 2**47
 SAMPLES = 2**48
+LOOKED_THROUGH = 64 << 20
+"""Bytes of an edge list that is read to its end before any rule, about a second; of a longer one the start is."""
 OWN_OPTIONS = {"out", "as_json", "verbose", "help", "force"}
 """Parameters of commands that the workflow itself gives; so are those of :data:`GENERATE_OPTIONS` when it generates."""
 GENERATE_OPTIONS = OWN_OPTIONS | {"weights", "seed", "threads"}
@@ -73,6 +75,7 @@ def check_configuration(
             _check_origin(entry, places)
             _take_directions(entry, asked[number].get("undirected"))
             _check_use(entry, config, places)
+            _check_probabilities(entry, config, places)
         except GpukitError as error:
             raise InputError(f"{where}[{number}] ({entry['name']}): {error}") from None
     if paper:
@@ -254,6 +257,44 @@ def _check_use(entry: dict[str, Any], config: dict[str, Any], places: Sequence[P
     for key, value in sizes.items():
         if n is not None and value > n:
             raise InputError(f"{key} is {value}, but the graph has {n} vertices; lower it")
+
+
+def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
+    """Check by an edge list itself that it has probabilities, and that these suit the linear threshold model.
+
+    Its start tells the first; the second needs all of it, and is left to the rules where it is long.
+    """
+    weights, systems = entry["weights"], [config["paper"]] if config["paper"] else entry["systems"]
+    threshold = "lt" in entry["models"] and weights not in ("wc", "none") and entry["scale"] != "in-sum"
+    threshold = threshold and not {"gim", "merit"}.isdisjoint(systems)
+    path = find_edges(entry, places) if entry["edges"] else None
+    if path is None or not (threshold or weights == "file"):
+        return
+    from gpukit.graph.build import build_graph
+    from gpukit.graph.parsing import COUNTS, PROBABILITIES
+    from gpukit.graph.probabilities import above_one, parse_weights
+    from gpukit.graph.readers import read_edges
+
+    highest = (COUNTS if entry["scale"] else PROBABILITIES) if weights == "file" else 0
+    try:
+        listed = read_edges(path, highest, limit=1)
+        if listed.share < 1 and threshold and path.stat().st_size <= LOOKED_THROUGH:
+            listed = read_edges(path, highest)
+    except UsageError:  # a file of another library tells nothing by its start
+        return
+    except InputError as error:
+        raise InputError(f"weights is {weights}: {error}") from None
+    if not threshold or listed.share < 1:
+        return
+    graph = build_graph(
+        listed.u, listed.v, w=listed.w, weights=parse_weights(weights, config["seed"]),
+        undirected=entry["undirected"] or listed.undirected, ids=True if listed.ids is None else listed.ids,
+        labels=listed.labels, scale=entry["scale"] or None, transpose=False,
+    )  # fmt: skip
+    if broken := above_one(graph):
+        raise InputError(
+            f"models has lt, but {broken}; say scale: in-sum (with weights: file), weights: wc, or leave lt out"
+        )
 
 
 def _vertices(entry: dict[str, Any], needed: int, places: Sequence[Path]) -> int | None:

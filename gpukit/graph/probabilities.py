@@ -247,6 +247,21 @@ def _in_sums(indices, words, n):
 def check_lt(graph: Graph) -> None:
     """Check that the probabilities of the in-edges of every vertex sum to at most 1.
 
+    Raises
+    ------
+    InputError
+        Naming the first vertex that breaks it, by original id, and its sum; or if the graph has no probabilities.
+    """
+    if broken := above_one(graph):
+        raise InputError(
+            f"{broken}; the linear threshold model allows at most 1: import with --scale in-sum or --weights wc, or "
+            "use --model ic (in a workflow scale, weights or models of the graph)"
+        )
+
+
+def above_one(graph: Graph) -> str:
+    """Say at which vertices the probabilities of the in-edges sum to more than 1; nothing if at none.
+
     The sum is over the fixed-point thresholds. Each differs from its probability by at most one unit of 2**-32 (half by
     rounding, up to one where p < 2**-33 was raised to it), so weights that sum to exactly 1 may give 2**32 + d_in; more
     than that is a sum above 1. Weighted cascade sums to 1 by its definition.
@@ -254,19 +269,20 @@ def check_lt(graph: Graph) -> None:
     Raises
     ------
     InputError
-        Naming the first vertex that breaks it, by original id, and its sum; or if the graph has no probabilities.
+        If the graph has no probabilities.
     """
     if graph.weights.scheme == "wc" and graph.probabilities is None:
-        return
+        return ""
     degrees = in_degrees(graph)
     if graph.probabilities is None:
         sums = (_scheme_stored(graph.weights, degrees).astype(np.int64) + 1) * degrees
     else:
         sums = _in_sums(graph.indices, graph.probabilities, graph.n)
     broken = np.flatnonzero(sums > ONE + degrees)
-    if len(broken):
-        vertex = broken[0]
-        raise InputError(
-            f"the probabilities into vertex {graph.original(vertex)} sum to {sums[vertex] / ONE:.6g}, and so at "
-            f"{len(broken)} vertices; the linear threshold model allows at most 1: use --weights wc or --model ic"
-        )
+    if not len(broken):
+        return ""
+    vertex = broken[0]
+    return (
+        f"the probabilities into vertex {graph.original(vertex)} sum to {sums[vertex] / ONE:.6g}, and so at "
+        f"{len(broken)} vertices"
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gpukit.cli import configuration
 from gpukit.cli.config_file import check_file
 from gpukit.cli.configuration import check_configuration
 from gpukit.errors import GpukitError
@@ -166,7 +167,20 @@ VALUES = [
     (of(weights="uniform:0:0.1"), None),
     (of(weights="uniform:0.2:0.1"), "weights is uniform:0.2:0.1; 0 <= LO <= HI <= 1"),
     (of(scale="max"), "scale makes probabilities of a third column, but weights is wc"),
-    (of(scale="max", weights="file"), None),
+    (of(edges="p.txt", weights="file"), None),
+    (of(scale="max", weights="file"), "weights is file: "),
+    (of(scale="max", weights="file"), "x.txt, line 1: no weight; "),
+    (of(edges="counts.txt", weights="file"), "weight '7' is not a probability in [0, 1]; --scale takes counts"),
+    (of(edges="counts.txt", weights="file", scale="max"), None),
+    (
+        of(edges="p.txt", weights="file", models=["ic", "lt"]),
+        "models has lt, but the probabilities into vertex 2 sum to",
+    ),
+    (of(edges="p.txt", weights="file", models=["lt"], scale="in-sum"), None),
+    (of(edges="p.txt", weights="file", models=["lt"], systems=["kpar"]), None),
+    (of(edges="long.txt", weights="file", models=["lt"]), "into vertex 99999 sum to 1.5"),
+    (of(weights="const:0.6", models=["lt"]), None),
+    (of(weights="const:0.6", models=["lt"], undirected=True), "into vertex 1 sum to 1.2, and so at 1199 vertices"),
     (of(scale="half", weights="file"), "'half' is not one of"),
     (of(weights="uniform:0:0"), "weights is uniform:0:0; 0 <= LO <= HI <= 1 with HI > 0"),
     (of(weights="uniform:0.1"), "graphs[0].weights: 'uniform:0.1' does not match"),
@@ -296,6 +310,9 @@ def folder(tmp_path_factory):
     (path / "names.csv").write_text("from;to\n" + "".join(f"ann {v};bob\n" for v in range(48)))
     (path / "few.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n49 49 1\n1 2\n")
     (path / "late.txt").write_text("7 8\n" * 400_000 + "".join(f"{v} {v + 1}\n" for v in range(48)))
+    (path / "p.txt").write_text("".join(f"{v} {v + 1} 0.7\n{v} {v + 2} 0.6\n" for v in range(1200)))
+    (path / "counts.txt").write_text("".join(f"{v} {v + 1} 7\n" for v in range(1200)))
+    (path / "long.txt").write_text("".join(f"{v} {v + 1} 0.5\n" for v in range(99_999)) + "1 99999 1\n")
     (path / "bad.txt").write_text("1 2\n3\n")
     return path
 
@@ -319,6 +336,14 @@ def test_a_value_is_refused_in_a_line_or_serves(folder, changes, complaint):
     assert line is None if complaint is None else complaint in str(line)
 
 
+def test_a_long_list_is_not_read_for_its_sums(folder, monkeypatch):
+    monkeypatch.setattr(configuration, "LOOKED_THROUGH", 1 << 20)
+    assert (folder / "long.txt").stat().st_size > 1 << 20
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config |= of(edges="long.txt", weights="file", models=["lt"])
+    assert refusal(check_configuration, config, SCHEMA, (), [folder, ROOT]) is None
+
+
 def snakemake(folder, *options):
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "-n", "-p", "--cores", "1", *options]
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": ""}
@@ -333,8 +358,23 @@ def snakemake(folder, *options):
         yaml.safe_dump(made("er --vertices 9 --edges 9; touch PWNED")),
         None,
         yaml.safe_dump(of(edges="few.txt")),
+        yaml.safe_dump(of(edges="few.txt", weights="file") | {"gim": {"k": 2}, "evaluate": {"prefixes": [1]}}),
     ],
-    ids=["bomb", "list", "JSON", "twice", "program", "bytes", "gone", "key", "float", "shell", "no file", "few"],
+    ids=[
+        "bomb",
+        "list",
+        "JSON",
+        "twice",
+        "program",
+        "bytes",
+        "gone",
+        "key",
+        "float",
+        "shell",
+        "no file",
+        "few",
+        "two columns",
+    ],
 )
 def test_snakemake_says_it_in_a_line(tmp_path, text):
     (tmp_path / "few.txt").write_text("1 2\n2 3\n")

@@ -102,7 +102,7 @@ EXPECTED = {
     "GraphEntry.real": ("cells", "scales.smoke.graphs.0.real", "com-Orkut", set()),
     "GraphEntry.undirected": ("demo", "graphs.0.undirected", False, {"import_graph"}),
     "GraphEntry.weights": ("demo", "graphs.0.weights", "const:0.1", {"import_graph"}),
-    "GraphEntry.scale": ("demo", "graphs.0.scale", "max", {"import_graph"}),
+    "GraphEntry.scale": ("demo", "graphs.0.scale", "in-sum", {"import_graph"}),
     "GraphEntry.systems": ("demo", "graphs.0.systems", ["kpar"], {"figures", "table_artifacts"}),
     "GraphEntry.models": ("demo", "graphs.0.models", ["ic"], SHORTER),
     "Gim.k": ("demo", "gim.k", 4, {"gim_baseline", "gim_run", "gim_select", "imgpu_baseline", "imgpu_run"}),
@@ -171,7 +171,7 @@ class Folder:
     def __init__(self, path, config):
         self.path, self.config = path, config
         for name in ("tiny.txt", "other.txt"):
-            (path / name).write_text("".join(f"{v} {v + 1}\n" for v in range(20)))
+            (path / name).write_text("".join(f"{v} {v + 1} 0.5\n" for v in range(20)))
         _, outputs, _ = self.plan(config)
         for output in outputs:
             (path / output).parent.mkdir(parents=True, exist_ok=True)
