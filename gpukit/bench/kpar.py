@@ -75,13 +75,15 @@ class Bench:
         Bytes a second that the device's memory moves (:func:`gpukit.bench.machine.copy_bandwidth`).
     refine : bool
         Whether queries take a second look at near ties.
+    repeat : int
+        Timed calls of each batch.
     """
 
     def __init__(
-        self, graph: Graph, params: Params, device: Device, seed: int, bandwidth: float, *, refine: bool
+        self, graph: Graph, params: Params, device: Device, seed: int, bandwidth: float, *, refine: bool, repeat: int
     ) -> None:
         self.graph, self.params, self.device, self.seed, self.bandwidth = graph, params, device, seed, bandwidth
-        self.refine = refine
+        self.refine, self.repeat = refine, repeat
         self.index: Index
         self.prepared: Any
 
@@ -134,8 +136,8 @@ class Bench:
         return 1e3 * (moved + BYTES_PER_VERTEX * counts["visited"]) / self.bandwidth
 
     def throughput(self, k: int, sources: Sources) -> dict[str, Any]:
-        """Ask all queries in one call, warm, the better of two; return queries a second and the floor."""
-        rate, result = _twice(len(sources), lambda: self.ask(sources, k))
+        """Ask all queries in one call, warm, the best of ``repeat``; return queries a second and the floor."""
+        rate, result = _repeated(self.repeat, len(sources), lambda: self.ask(sources, k))
         floor = self._floor_ms(self._counts([result]))
         return {
             "k": k, "queries": len(sources), **rate, "ms_per_query": min(rate["each_ms_per_query"]),
@@ -160,7 +162,13 @@ class Bench:
         ask = partial(baselines.fora, self.graph, index, k=k, **placed)
         if self.device.kind == "cuda":
             ask = partial(baselines.CudaFora(self.graph, index, **placed).query, k=k)
-        return {"k": k, "queries": len(sources), **seconds, "walks": int(index.places[-1]), **_asked(ask, sources)}
+        return {
+            "k": k,
+            "queries": len(sources),
+            **seconds,
+            "walks": int(index.places[-1]),
+            **_asked(ask, sources, self.repeat),
+        }
 
     def speedppr(self, k: int, sources: Sources) -> dict[str, Any]:
         """Return index time, latency and throughput of SpeedPPR on CPU threads."""
@@ -170,7 +178,13 @@ class Bench:
         with _clock(seconds, "index_s", self.device):
             index = speedppr_index(self.graph, self.params, seed=self.seed, threads=self.device.threads)
         ask = partial(speedppr, self.graph, index, k=k, threads=self.device.threads)
-        return {"k": k, "queries": len(sources), **seconds, "walks": len(index.ends), **_asked(ask, sources)}
+        return {
+            "k": k,
+            "queries": len(sources),
+            **seconds,
+            "walks": len(index.ends),
+            **_asked(ask, sources, self.repeat),
+        }
 
     def on_threads(self, k: int, sources: Sources) -> dict[str, Any]:
         """Return queries a second of kPAR and FORA+ on CPU threads, and whether kPAR's answers are the device's.
@@ -194,8 +208,8 @@ class Bench:
                 begin, ends, freqs = (_host(self.prepared.arrays[name].array) for name in names)
                 index = replace(index, forward=(begin, ends, freqs))
         prepared = Prepared.of(graph, index)
-        record["kpar"], expected = _twice(
-            len(sources), lambda: query(prepared, sources, k, threads=threads, refine=self.refine)
+        record["kpar"], expected = _repeated(
+            self.repeat, len(sources), lambda: query(prepared, sources, k, threads=threads, refine=self.refine)
         )
         found = self.ask(sources, k)
         same = np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
@@ -203,7 +217,7 @@ class Bench:
         seconds: dict[str, float] = {}
         with _clock(seconds, "index_s", self.device):
             fora = baselines.fora_index(graph, self.params, seed=self.seed, threads=threads)
-        rate, _ = _twice(len(sources), lambda: baselines.fora(graph, fora, sources, k, threads=threads))
+        rate, _ = _repeated(self.repeat, len(sources), lambda: baselines.fora(graph, fora, sources, k, threads=threads))
         record["fora"] = {**seconds, "walks": int(fora.places[-1]), **rate}
         return record
 
@@ -221,17 +235,17 @@ def _one_by_one(ask: Callable[[Sources], Result], sources: Sources) -> tuple[flo
     return 1e3 * first, [1e3 * spent for spent, _ in each], [result for _, result in each]
 
 
-def _asked(ask: Callable[[Sources], Result], sources: Sources) -> dict[str, Any]:
+def _asked(ask: Callable[[Sources], Result], sources: Sources, repeat: int) -> dict[str, Any]:
     """Return milliseconds of single queries, and the rate of all in one call."""
     _, spent, _ = _one_by_one(ask, sources)
-    rate, _ = _twice(len(sources), lambda: ask(sources))
+    rate, _ = _repeated(repeat, len(sources), lambda: ask(sources))
     return {**_spread(spent), **rate}
 
 
-def _twice(queries: int, work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
-    """Call twice; return the queries a second of the faster call and the times of both, and the result."""
+def _repeated(repeat: int, queries: int, work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+    """Call several times; return the queries a second of the fastest call and the times of all, and the result."""
     each = []
-    for _ in range(2):
+    for _ in range(repeat):
         spent, result = timed(work)
         each.append(1e3 * spent / queries)
     return {"queries_per_s": 1e3 / min(each), "each_ms_per_query": each}, result

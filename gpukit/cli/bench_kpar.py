@@ -34,6 +34,9 @@ def kpar(
     depth: StopOption = "refined",
     queries: Annotated[int, option("--queries", "Queries asked one at a time.", min=1)] = 100,
     batch: Annotated[int, option("--batch", "Queries asked in one call.", min=1)] = 1000,
+    repeat: Annotated[
+        int, option("--repeat", "Timed calls of a batch; single queries are repeated by --queries.", min=1)
+    ] = 2,
     any_source: Annotated[
         bool, option("--any-source", "Ask from any vertex; otherwise from those with out-edges.")
     ] = False,
@@ -48,7 +51,7 @@ def kpar(
 ) -> None:
     """Time top-k personalised PageRank, warm: ranking, index, single queries, batches, FORA+ and SpeedPPR."""
     asked_ks = KS if ks is None else ks
-    run.params = {"k": asked_ks, "epsilon": epsilon, "depth": depth}
+    run.params = {"k": asked_ks, "epsilon": epsilon, "depth": depth, "repeat": repeat}
     if not graphs and not rmat:
         raise UsageError("give a graph file, or --rmat SCALE:DRAWS for one made on the GPU")
     where = run.use_device()
@@ -63,7 +66,9 @@ def kpar(
     for name, facts, graph in _graphs(graphs or [], rmat or [], run.seed):
         lengths = _lengths(wanted, graph.n, default=ks is None)
         many = random_sources(graph, batch, run.seed, any_source=any_source)
-        bench = Bench(graph, Params(epsilon=epsilon), where, run.seed, record.bandwidth, refine=depth == "refined")
+        bench = Bench(
+            graph, Params(epsilon=epsilon), where, run.seed, record.bandwidth, refine=depth == "refined", repeat=repeat
+        )
         found: dict[str, Any] = {
             "params": {"epsilon": epsilon, "seed": run.seed, "any_source": any_source, "depth": depth}
         }

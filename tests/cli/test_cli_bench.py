@@ -272,3 +272,14 @@ def test_quality_leaves_out_who_takes_too_long(record, good, folder):
 def test_quality_says_what_is_wrong(run, folder, words, says):
     code, out, err = run(*QUALITY, "--methods", "degree", *words)
     assert (code, out) == (2, "") and says in err and err.count("error:") == 1
+
+
+def test_batches_of_kpar_are_timed_as_often_as_asked(record, folder):
+    words = ("kpar", "graphs/G.h5", "-k", 2, "--queries", 2, "--batch", 3, "--fora", 1, "--speedppr", 1, *CPU)
+    for more, times in ((("--on-threads", 1), 2), (("--on-threads", 1, "--repeat", 4), 4), (("--repeat", 1), 1)):
+        found = record(*words, *more)
+        (one,) = found["runs"]
+        both = [one["on_threads"][name] for name in ("kpar", "fora")] if "on_threads" in one else []
+        timed = [one["batch"][0], one["fora"], one["speedppr"], *both]
+        assert [len(part["each_ms_per_query"]) for part in timed] == [times] * len(timed)
+        assert one["batch"][0]["ms_per_query"] == min(one["batch"][0]["each_ms_per_query"])

@@ -309,7 +309,7 @@ def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatc
     from gpukit.bench.kpar import Bench
     from gpukit.kpar import index_cpu
 
-    bench = Bench(random_graph(8, 12, 3), Params(), simulator, 3, 1.0, refine=True)
+    bench = Bench(random_graph(8, 12, 3), Params(), simulator, 3, 1.0, refine=True, repeat=1)
     bench.preprocessing()
     # Called all the same, it fails.
     monkeypatch.setattr(index_cpu, "forward_rows", None)

@@ -423,7 +423,7 @@ def test_the_printed_bound_passes_over_the_hubs_of_the_index(graph, prepared):
 
 def test_bench_names_the_threads_that_had_queries(graph):
     """Eight threads and three queries are three threads at work, whichever method."""
-    bench = Bench(graph, PARAMS, Device("cpu", "", (), 8, ""), 1, 1e9, refine=True)
+    bench = Bench(graph, PARAMS, Device("cpu", "", (), 8, ""), 1, 1e9, refine=True, repeat=1)
     bench.preprocessing()
     found = bench.on_threads(5, Sources.single([1, 2, 3]))
     assert (found["threads"], found["queries"], found["same_answers"]) == (3, 3, True)
