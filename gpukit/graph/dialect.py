@@ -18,6 +18,7 @@ LOOKED_AT = 100
 
 _INTEGER = re.compile("[-+]?[0-9]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+_MARK = re.compile(r"[^\w\s]+")
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 _ENDS = (
     ("source", "target"), ("src", "dst"), ("src", "dest"), ("from", "to"), ("u", "v"), ("tail", "head"),
@@ -162,6 +163,8 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: f
     texts = [(number, _decoded(name, number, line)) for number, line in lines]
     separator = _separator(texts, asked)
     rows = [_fields(name, number, text, separator) for number, text in texts]
+    if separator is None and asked.separator is None and asked.columns is None:
+        _check_marks(name, number, rows)
     if _counts_up(rows[1:]) and all(len(row) == len(rows[0]) + 1 for row in rows[1:]):
         rows[0].insert(0, "")  # R writes the numbers of rows below no name
     width = len(rows[0])
@@ -239,6 +242,16 @@ def _separator(texts: Sequence[tuple[int, str]], asked: Asked) -> str | None:
         if counts[0] > 1 and cut > whole:
             return separator
     return None
+
+
+def _check_marks(name: str, number: int, rows: Sequence[Sequence[str]]) -> None:
+    """Refuse lines between whose fields a mark stands with blanks around it: it would be taken for a vertex."""
+    inner = rows[0][1:-1]
+    mark = next((word for word in inner if _MARK.fullmatch(word) and all(word in row for row in rows)), None)
+    if mark is None:
+        return
+    advice = "--sep '|' cuts there" if mark == "|" else "--columns 1,3 leaves it out"
+    raise InputError(f"{name}, line {number}: {mark[:40]!r} stands between the fields of each line; {advice}")
 
 
 def _count(text: str, separator: str) -> int:
