@@ -25,6 +25,18 @@ _unfinished: set[Path] = set()
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+_ADDRESS = re.compile("(https?):/+")
+
+
+def missing(path: PathLike, otherwise: str) -> InputError:
+    """Return the error of a file that is not there: how an address is fetched, or else what is said of other names."""
+    text = os.fspath(path)
+    if _ADDRESS.match(text) is None:
+        return InputError(f"{text}{otherwise}")
+    address = _ADDRESS.sub(r"\1://", text, count=1)  # of two slashes a Path keeps one
+    return InputError(f"{address} is an address, and files are read; fetch it first, as by curl -LO {address}")
+
+
 def check_target(path: PathLike) -> os.stat_result | None:
     """Check that a file can be put at a path, and return the status of the one that it would replace.
 

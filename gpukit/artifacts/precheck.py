@@ -12,7 +12,7 @@ import h5py
 from gpukit.artifacts.remembered import State, state_of
 from gpukit.artifacts.structure import need
 from gpukit.errors import InputError
-from gpukit.files import PathLike
+from gpukit.files import PathLike, missing
 
 _SEARCHED = 1 << 20
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -39,7 +39,7 @@ def check_file(path: PathLike) -> State:
             start = stream.read(len(SIGNATURE))
             sound = _heaps_are_sound(stream)
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist; check the path") from None
+        raise missing(path, " does not exist; check the path") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {os.strerror(error.errno or 0)}") from None
     need(start, f"{path} is empty; {written}")

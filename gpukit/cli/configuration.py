@@ -17,6 +17,7 @@ from typing import Any
 
 from gpukit.cli.config_file import check_file, check_size
 from gpukit.errors import GpukitError, InputError, UsageError
+from gpukit.files import missing
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 FRESH_WORLDS = 2**47
@@ -200,6 +201,8 @@ def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
                 f"fetch: {dataset.name} cannot be downloaded; get it from {dataset.page} and name it in edges"
             )
     elif places and not find_edges(entry, places):
+        if re.match("https?://", entry["edges"]):
+            raise missing(entry["edges"], "")
         raise InputError(f"there is no file {entry['edges']!r}; name an edge list that is there")
 
 

@@ -19,7 +19,7 @@ from gpukit.cli.options import BothWaysOption, ScaleOption, argument, option
 from gpukit.cli.workflow import source_of, write_workflow
 from gpukit.device.select import available_threads
 from gpukit.errors import InputError, UsageError
-from gpukit.files import write_text
+from gpukit.files import missing, write_text
 
 _log = logging.getLogger("gpukit")
 
@@ -77,7 +77,7 @@ def own_configuration(run: Run, path: Path, undirected: bool, scale: str | None 
     IMGPU counts what every vertex reaches, which takes hours where that is much. Raises what reading the file raises.
     """
     if not path.is_file():
-        raise InputError(f"{path} is no file; name an edge list")
+        raise missing(path, " is no file; name an edge list")
     with run.phase("read"):
         from gpukit.graph.build import build_graph
         from gpukit.graph.parsing import COUNTS

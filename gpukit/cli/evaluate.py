@@ -13,6 +13,7 @@ from gpukit.cli.common import Run
 from gpukit.cli.options import MODEL, GraphArgument, MetricsOption, ModelOption, argument, option
 from gpukit.cli.vertices import content_of, is_vertex_id, listed_vertices, vertex_list
 from gpukit.errors import ComparisonFailed, InputError, UsageError
+from gpukit.files import missing
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[lis
     try:
         content = content_of(path)
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; --ids takes vertices") from None
+        raise missing(path, ": there is no such file; --ids takes vertices") from None
     if not content.startswith(b"\x89HDF\r\n\x1a\n"):
         return [listed_vertices(path, content, graph).tolist()], hashlib.sha256(content).hexdigest(), {}
     if str(path) == "-":

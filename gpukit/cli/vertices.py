@@ -30,6 +30,7 @@ from gpukit.api.vertices import (
 from gpukit.cli.options import Queries
 from gpukit.cli.vertex_tables import as_text, column
 from gpukit.errors import InputError, UsageError
+from gpukit.files import missing
 from gpukit.graph.lines import split
 from gpukit.graph.parsing import NUMBER
 
@@ -58,7 +59,10 @@ def content_of(path: Path) -> bytes:
 
 def read_once(path: Path, name: str, inputs: dict[str, str]) -> bytes:
     """Return what a file holds, or standard input; the digest of just that joins ``inputs`` under a name."""
-    content = content_of(path)
+    try:
+        content = content_of(path)
+    except FileNotFoundError:
+        raise missing(path, " does not exist; check the path") from None
     inputs[name] = hashlib.sha256(content).hexdigest()
     return content
 

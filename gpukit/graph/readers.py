@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import InputError, UsageError
+from gpukit.files import missing
 from gpukit.graph.csr import MAX_VERTICES
 from gpukit.graph.delimited import Delimited
 from gpukit.graph.dialect import LOOKED_AT, Asked, Dialect, look, text_lines
@@ -161,9 +162,7 @@ def read_edges(
             raw: Any = stack.enter_context(io.BufferedReader(file))
             kind, stream = _decompressed(name, raw, stack)
         except OSError as error:
-            if re.match("https?:/", name):
-                raise InputError(f"{name} is an address, and files are read; fetch it first, as by curl -LO") from None
-            raise InputError(f"{name}: {error.strerror or error}; give a readable edge list") from None
+            raise missing(name, f": {error.strerror or error}; give a readable edge list") from None
         foreign = kind_of(name, stream, bool(kind))
         if foreign is not None:
             _need_all(name, foreign, limit)

@@ -140,3 +140,29 @@ def test_doctor_reports_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytes
         "failed   cpu: Philox known answers" in out and "skipped  cuda: Philox known answers (no NVIDIA driver)" in out
     )
     assert err == "gpukit: error: self-test failed: cpu: Philox known answers; see the details above\n"
+
+
+ADDRESS = "https://x.example/a.b"
+ADDRESSED = (
+    ("graph", "info", ADDRESS),
+    ("graph", "import", ADDRESS, "--out", "g.h5"),
+    ("gim", "run", ADDRESS, "-k", "1", "--out", "s.h5"),
+    ("kpar", "query", ADDRESS, "--source", "1"),
+    ("kpar", "serve", "g.h5", "--index", ADDRESS),
+    ("evaluate", "spread", "G.h5", "--seeds", ADDRESS),
+    ("kpar", "truth", "G.h5", "-k", "1", "--sources", ADDRESS, "--out", "t.h5"),
+    ("bench", "gim", ADDRESS),
+    ("verify", ADDRESS),
+    ("export", ADDRESS),
+    ("demo", "d", "--graph", ADDRESS),
+)
+
+
+@pytest.mark.parametrize("words", ADDRESSED, ids=" ".join)
+def test_an_address_is_told_how_to_be_fetched(run, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    artifacts.write_graph("G.h5", Graph(np.array([0, 1, 2]), np.array([1, 0], np.int32)))
+    (tmp_path / "g.h5").write_bytes((tmp_path / "G.h5").read_bytes())
+    code, _, err = run(*words)
+    wanted = f"{ADDRESS} is an address, and files are read; fetch it first, as by curl -LO {ADDRESS}"
+    assert code == 3 and wanted in err.splitlines()[-1], err

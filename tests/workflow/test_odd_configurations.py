@@ -145,6 +145,7 @@ VALUES = [
     (of(name="x" * 101), "graphs[0].name"),
     (of(name=5), "graphs[0].name: 5 is not of type 'string'"),
     (of(edges="gone.txt"), "graphs[0] (x): there is no file 'gone.txt'"),
+    (of(edges="https://x.example/e.txt"), "https://x.example/e.txt is an address, and files are read; fetch it first"),
     (of(edges="."), "there is no file '.'"),
     (of(edges="x.txt\n"), "there is no file 'x.txt\\n'"),
     (of(edges=["x.txt"]), "graphs[0].edges: ['x.txt'] is not of type 'string'"),
