@@ -144,7 +144,7 @@ def _topk(artifact: Artifact, names: _Names) -> Table:
     query = np.repeat(np.arange(len(lengths)), lengths)
     found = _sources(artifact, names)
     sources = np.array(found, object if found and isinstance(found[0], str) else np.int64)
-    certain: Columns = {"certain": arrays["certain"]} if "certain" in arrays else {}
+    certain: Columns = {"certain": arrays["certain"].view(np.bool_)} if "certain" in arrays else {}
     return _whole(
         {
             "query": query + 1,

@@ -154,10 +154,11 @@ def _print(kind: str, table: "Table", as_json: bool) -> None:
 
 
 def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str) -> None:
-    """Write CSV; texts in quotes, so that none is taken for a number or a comment."""
-    from pandas.api.types import is_numeric_dtype
+    """Write CSV; texts in quotes, so that none is taken for a number or a comment; 1 is true, and 0 false."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     for number, frame in enumerate(frames):
+        frame = frame.astype({name: "Int8" for name, column in frame.items() if is_bool_dtype(column)})
         texts = not all(is_numeric_dtype(column) for _, column in frame.items())
         frame.to_csv(
             stream, sep=separator, index=False, header=not number, lineterminator="\n",

@@ -391,3 +391,18 @@ def test_tables_that_name_more_than_some_vertices_are_refused(folder, good, run,
         last = err.splitlines()[-1]
         assert code == 3 and last.startswith("gpukit: error: ") and why in last and "table." in last, err
     assert not (tmp_path / "t.h5").exists()
+
+
+@pytest.mark.parametrize(("name", "column"), [("topk", "certain"), ("campaign", "activated"), ("started", "activated")])
+def test_what_is_true_or_false_has_one_form_in_each_medium(folder, good, tmp_path, name, column):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    words = ("export", folder / f"{name}.h5")
+    rows = [row[column] for row in json.loads(good(*words, "--json"))["rows"]]
+    assert rows and set(map(type, rows)) <= {bool, type(None)}
+    lines = good(*words).splitlines()
+    place = lines[0].split(",").index(f'"{column}"' if '"' in lines[0] else column)
+    by_csv = pd.read_csv(io.StringIO("\n".join(lines)), dtype=str, keep_default_na=False).iloc[:, place].tolist()
+    assert by_csv == [{True: "1", False: "0", None: ""}[one] for one in rows]
+    good(*words, "--out", tmp_path / "t.parquet")
+    table = parquet.read_table(tmp_path / "t.parquet")
+    assert str(table.schema.field(column).type) == "bool" and table[column].to_pylist() == rows
