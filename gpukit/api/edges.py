@@ -193,13 +193,24 @@ def tell(listed: "EdgeList", weighted: bool, option: str = "--weights file") -> 
     if dialect.has_index and 0 in unused:
         _log.info("the first column has no name, as the index of a table, and is not used")
         unused.remove(0)
-    if unused and not weighted:
+    if len(unused) > 1 and not weighted:
+        names = ", ".join(dialect.names[place] or "no name" for place in sorted(unused) if dialect.names)[:200]
+        _log.info(
+            "the lines have %d columns, %d of them%s are not used; %s reads one of weights",
+            listed.columns, len(unused), names and f" ({names})", option,
+        )  # fmt: skip
+    elif unused and not weighted:
         _log.info(
             "the lines have %d columns, the %s is not used; %s reads it",
             listed.columns, ("first", "second", "third", "fourth")[min(unused)], option,
         )  # fmt: skip
     if dialect.index:
         _log.warning("the first column counts up, as an index does, and was read as ids; --columns 2,3 leaves it out")
+    if dialect.padded:
+        _log.warning(
+            "ids with leading zeros, such as %s, are read as numbers, %d; --ids text keeps them as they stand",
+            dialect.padded[:40], int(dialect.padded[:40]),
+        )  # fmt: skip
     u, v = listed.u, listed.v
     if listed.labels is not None and not record["header"] and len(u) > 2:
         ends = u[0], v[0]

@@ -97,6 +97,8 @@ class Dialect:
         ``integer`` or ``text``.
     index : bool
         Whether the first column is read and counts up, as an index does.
+    padded : str
+        The first end of an edge that is a whole number and begins with zeros, which are lost.
     """
 
     plain: bool
@@ -107,6 +109,7 @@ class Dialect:
     names: tuple[str, ...] = field(default=())
     ids: str = "integer"
     index: bool = False
+    padded: str = ""
 
     @property
     def has_index(self) -> bool:
@@ -159,8 +162,11 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: f
         separator = "," if b"," in first else "\t" if b"\t" in first else None
         rows = [_PlainLine(line).fields for _, line in lines]
         places = (0, 1, 2) if weights else (0, 1)
-        return Dialect(True, separator, places, len(plain.fields), index=_counts_up(rows) and not weights)
+        index = _counts_up(rows) and not weights
+        return Dialect(True, separator, places, len(plain.fields), index=index, padded=_padded(rows, (0, 1)))
     texts = [(number, _decoded(name, number, line)) for number, line in lines]
+    if re.fullmatch('"?sep=."?', texts[0][1].strip(" "), re.IGNORECASE):
+        raise InputError(f"{name}, line {number}: {shown(texts[0][1])} is a note for Excel; remove this line")
     separator = _separator(texts, asked)
     rows = [_fields(name, number, text, separator) for number, text in texts]
     if separator is None and asked.separator is None and asked.columns is None:
@@ -182,7 +188,7 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: f
     )
     return Dialect(
         False, separator, columns, width, number if header else 0, tuple(rows[0]) if header else (), ids,
-        0 in columns[:2] and _counts_up(body),
+        0 in columns[:2] and _counts_up(body), _padded(body, columns[:2]) if ids == "integer" else "",
     )  # fmt: skip
 
 
@@ -211,7 +217,9 @@ def check_text(name: str, block: bytes, line: int) -> str:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
         at = line + block.count(b"\n", 0, error.start)
-        raise InputError(f"{name}, line {at}: not text in UTF-8; convert the file (`iconv -t UTF-8`)") from None
+        raise InputError(
+            f"{name}, line {at}: not text in UTF-8; convert the file (`iconv -f WINDOWS-1252 -t UTF-8`)"
+        ) from None
     if control := _CONTROL.search(block):
         at = line + block.count(b"\n", 0, control.start())
         raise InputError(f"{name}, line {at}: not text, it holds the control character {control[0].decode()!r}")
@@ -370,7 +378,7 @@ def _weight(name: str, first: Sequence[str], header: bool, kinds: Sequence[str],
         place for place in others
         if not is_unnamed(first, place) and (not kinds or kinds[place] in ("whole", "number"))
     ]  # fmt: skip
-    if not named and len(able) > 1:
+    if not named and (len(able) > 1 or (not able and len(others) > 1)):
         raise InputError(_undecided(name, "one is the weight", first, header, "SOURCE,TARGET,WEIGHT"))
     return (named or able or others)[0]
 
@@ -412,6 +420,12 @@ def _kind_of_ids(name: str, number: int, ends: Sequence[str], asked: Asked) -> s
             "names, --columns says in which columns they are"
         )
     return "text"
+
+
+def _padded(rows: Sequence[Sequence[str]], ends: Sequence[int]) -> str:
+    """Return the first end of an edge that begins with zeros before other digits; nothing where none does."""
+    found = (row[place] for row in rows for place in ends if place < len(row) and re.fullmatch("0[0-9]+", row[place]))
+    return next(found, "")
 
 
 def _counts_up(rows: Sequence[Sequence[str]]) -> bool:

@@ -174,6 +174,8 @@ def read_edges(
         first = next(blocks, None)
         if first is None:
             raise InputError(f"{name} is empty; an edge list has one 'u v' line an edge")
+        if first[1].startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError(f"{name} is text in UTF-16; convert the file (`iconv -f UTF-16 -t UTF-8`)")
         if first[1].startswith(b"%%MatrixMarket"):
             _need_all(name, "Matrix Market", limit)
             if asked != Asked():
@@ -232,6 +234,8 @@ def _decompressed(name: str, raw: io.BufferedReader, stack: ExitStack) -> tuple[
     head = raw.peek(8)[:8]
     for magic, refused in _REFUSED.items():
         if head.startswith(magic) and not name.lower().endswith(".npz"):
+            if re.search(r"\.(xls[xm]|ods)$", name.lower()):
+                raise InputError(f"{name} is a spreadsheet; save the sheet of edges as CSV")
             raise InputError(
                 f"{name} is {refused}; edge lists are read as text, plain or packed by gzip, bzip2, xz, zstd"
             )

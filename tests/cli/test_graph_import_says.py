@@ -26,7 +26,8 @@ def test_what_was_understood_is_said_once(gpukit, tmp_path):
     said = {"separator": "comma", "header": True, "columns": ["from", "to"], "ids": "integer"}
     assert record["text"] == said
     assert "read with comma between columns, a header, ids in columns from and to: whole numbers" in err
-    assert "4 columns, the first is not used" in err and "index" not in err
+    assert "4 columns, 2 of them (n, kg) are not used; --weights file reads one of weights" in err
+    assert "index" not in err
     assert gpukit("graph", "info", out, "--json")[1]["text"] == said
     code, record, err = gpukit("graph", "import", path, "--out", out, "--columns", "1,2", "--json")
     assert record["text"]["columns"] == ["n", "from"] and "as an index does" in err
@@ -44,6 +45,17 @@ def test_an_index_and_a_header_that_was_read_are_said(gpukit, tmp_path):
     assert "the first line was read as an edge from wer to wen, which no other line names; --header" in err
     path.write_text("wer,wen\nann,wer\nbob,cy\ncy,ann\n")
     assert "names the columns" not in gpukit("graph", "import", path, "--out", out)[2]
+
+
+@pytest.mark.parametrize("text", ["007 12\n12 0030\n", "source,target\n12,13\n12,007\n", "12\t007\n"])
+def test_leading_zeros_are_said(gpukit, tmp_path, text):
+    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
+    path.write_text(text)
+    said = "ids with leading zeros, such as 007, are read as numbers, 7; --ids text keeps them as they stand"
+    assert said in gpukit("graph", "import", path, "--out", out)[2]
+    assert "leading zeros" not in gpukit("graph", "import", path, "--out", out, "--ids", "text")[2]
+    path.write_text(text.replace("007", "0").replace("0030", "7"))
+    assert "leading zeros" not in gpukit("graph", "import", path, "--out", out)[2]
 
 
 def test_probabilities_below_the_least_are_said(gpukit, tmp_path):

@@ -307,3 +307,16 @@ def test_what_is_well_formed_is_read_fast(rows):
     fast = _parse_fast(Format("f", True), text)
     assert fast is not None
     assert [tuple(row) for row in zip(*(a.tolist() for a in fast), strict=True)] == rows
+
+
+def test_a_spreadsheet_is_told_to_be_saved_as_csv(edge_file):
+    path = edge_file(b"PK\x03\x04" + bytes(20))
+    workbook = path.rename(path.with_name("edges.xlsx"))
+    with pytest.raises(InputError, match="edges.xlsx is a spreadsheet; save the sheet of edges as CSV"):
+        read_edges(workbook)
+
+
+def test_dates_and_texts_are_no_weights(edge_file):
+    path = edge_file("date,from,to,note\n2024-01-02,ann,bob,new\n2024-01-03,bob,cy,old\n")
+    with pytest.raises(InputError, match="which of its 4 columns .* one is the weight cannot be told"):
+        read_edges(path, 1)
