@@ -28,7 +28,7 @@ from gpukit.api.vertices import (
     source_weight,
 )
 from gpukit.cli.options import Queries
-from gpukit.cli.vertex_tables import as_text, column
+from gpukit.cli.vertex_tables import COLUMN, as_text, column
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing
 from gpukit.graph.lines import split
@@ -49,6 +49,8 @@ IN_QUOTES = "those with a comma in quotes"
 
 _LAST_WORD = re.compile(r"(.*?)[ \t]*[,;\t ][ \t]*([^,;\t ]+)")
 _NAME_AND_WEIGHT = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?::([^,]*))?|((?:[^,"][^,]*)?))(,|$)')
+_TITLE = re.compile(r'"?[^\W\d]\w*"?')
+"""What names a column of numbers, and is no number."""
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
@@ -175,7 +177,9 @@ def vertices_of(path: Path, lines: Sequence[int], ids: Sequence[Any], graph: "Gr
             unknown = graph.labels.find(ids) < 0
         else:
             unknown = ~np.isin(ids, graph.original(np.arange(graph.n)))
-        raise InputError(f"{path}, line {lines[int(unknown.argmax())]}: {error}") from None
+        place = int(unknown.argmax())
+        hint = "" if place else f"; of a table the header calls the column {COLUMN}"
+        raise InputError(f"{path}, line {lines[place]}: {error}{hint}") from None
 
 
 def once_each(path: Path, lines: Sequence[int], ids: Sequence[Any]) -> None:
@@ -255,16 +259,22 @@ def vertex_numbers(
 
 
 def _rows(path: Path, content: bytes, graph: "Graph") -> Iterator[tuple[int, Any, str]]:
-    """Yield line, id or label, and number of lines ``vertex number``; InputError names a line that is none."""
+    """Yield line, id or label, and number of lines ``vertex number``; InputError names a line that is none.
+
+    A first line of two words that are neither a vertex nor a number is a header.
+    """
     if graph.labels is None:
-        for line, (word, text) in columns_of(path, content, 2):
-            yield line, vertex_id(word, path, line), text
+        for place, (line, (word, text)) in enumerate(columns_of(path, content, 2)):
+            if place or is_vertex_id(word.strip('"')) or not _TITLE.fullmatch(text):
+                yield line, vertex_id(word, path, line), text
         return
-    for line, text in text_lines(path, content, labels=True):
+    for place, (line, text) in enumerate(text_lines(path, content, labels=True)):
         found = _LAST_WORD.fullmatch(text)
         if found is None:
             raise InputError(f"{path}, line {line}: one column, 2 are needed: a name and a number")
-        yield line, _label(found[1], path, line), found[2]
+        name = _label(found[1], path, line)
+        if place or graph.labels.find([name])[0] >= 0 or not _TITLE.fullmatch(found[2]):
+            yield line, name, found[2]
 
 
 def vertex_weights(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np.ndarray, int]:
@@ -346,7 +356,10 @@ def columns_of(path: Path, content: bytes, columns: int, *, none: bool = False) 
 def vertex_id(word: str, path: Path, line: int) -> int:
     """Return the vertex id that a word in a line of a file is; raises InputError if it is none."""
     if not is_vertex_id(word):
-        raise InputError(f"{path}, line {line}: {word[:40]!r} is not a vertex id (a whole number from 0 to 2^63 - 1)")
+        raise InputError(
+            f"{path}, line {line}: {word[:40]!r} is not a vertex id (a whole number from 0 to 2^63 - 1)"
+            + (f"; of a table the header calls the column {COLUMN}" if _TITLE.fullmatch(word) else "")
+        )
     return int(word)
 
 

@@ -204,3 +204,35 @@ def test_a_header_that_could_be_names_is_refused(record, run, tmp_path):
     for text in ("ann\nvertex\n", '"order","vertex"\n1,"ann"\n2,"vertex"\n'):
         (tmp_path / "f").write_text(text)
         assert [one["source"] for one in record(*truth)["results"]] == ["ann", "vertex"]
+
+
+@pytest.mark.parametrize("header", ["id cost", "vertex,weight", '"node","cost"', "# c\nid\tcost"])
+def test_numbers_may_have_a_header(record, run, graph, tmp_path, header):
+    lines = "1 2\n2 1.5\n3 1\n4 3\n"
+    for option in ("merit costs", "gim costs", "targets"):
+        found = []
+        for name, text in (("with", f"{header}\n{lines}"), ("without", lines)):
+            (tmp_path / name).write_text(text)
+            found.append(record(*commands(graph, tmp_path / name, tmp_path / f"{option}.h5")[option]))
+        assert all(found[0][key] == found[1][key] for key in ("seeds", "cost", "spread_estimate") if key in found[1])
+        for wrong in (f"{lines}{header}\n", f"3 cost\n{lines}", f"id\n{lines}"):
+            (tmp_path / "wrong").write_text(wrong)
+            assert run(*commands(graph, tmp_path / "wrong", tmp_path / "o.h5")[option])[0] == 3
+
+
+def test_numbers_of_names_may_have_a_header(record, run, tmp_path):
+    (tmp_path / "e.csv").write_text("ann,bob\nbob,name\nname,ann\n")
+    record("graph", "import", tmp_path / "e.csv", "--no-header", "--out", tmp_path / "g.h5")
+    words = ("merit", "start", tmp_path / "g.h5", "--eta", 1, "-b", 1, "--out", tmp_path / "o.h5", "--device", "cpu")
+    (tmp_path / "c").write_text("person,cost\nann,1\nbob,9\nname,9\n")
+    assert record(*words, "--costs", tmp_path / "c")["batch"] == ["ann"]
+    (tmp_path / "c").write_text("name,cost\nann,1\nbob,9\n")
+    code, _, err = run(*words, "--costs", tmp_path / "c")
+    assert code == 3 and "c, line 1: 'cost' is not a number" in err
+
+
+@pytest.mark.parametrize("option", ["seeds", "sources", "include"])
+def test_another_header_is_told_what_to_be(run, graph, tmp_path, option):
+    (tmp_path / "f").write_text("id\n1\n")
+    err = run(*commands(graph, tmp_path / "f", tmp_path / "o.h5")[option])[2]
+    assert ("the header calls the column vertex" in err) == (option != "sources"), err
