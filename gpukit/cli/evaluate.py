@@ -30,7 +30,7 @@ def spread(
     run: Run,
     graph_file: GraphArgument,
     seeds_file: Annotated[
-        Path | None, option("--seeds S.h5|FILE|-", "A seeds artifact, or a text, one vertex a line.")
+        Path | None, option("--seeds S.h5|FILE|-", "A seeds artifact; or vertices, one a line, or a table of `export`.")
     ] = None,
     ids: Annotated[str | None, option("--ids A,B,…", "The vertex ids of the seeds.")] = None,
     model: ModelOption = MODEL,

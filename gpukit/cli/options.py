@@ -143,7 +143,7 @@ class Queries:
     source: Annotated[str | None, option("--source ID[:W],…", "One query: a vertex, or several with weights.")] = None
     sources_file: Annotated[
         Path | None,
-        option("--sources FILE|-", "A query a line: ID, or ID:WEIGHT … of a set."),
+        option("--sources FILE|-", "A query a line: ID, or ID:WEIGHT … of a set; or a table of `export`."),
     ] = None
     random: Annotated[int | None, option("--random N", "N queries from random vertices, chosen by --seed.")] = None
     able: Annotated[bool, option("--out-edges", "With --random: vertices that edges lead away from, alone.")] = False
