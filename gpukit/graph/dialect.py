@@ -18,6 +18,8 @@ LOOKED_AT = 100
 
 _INTEGER = re.compile("[-+]?[0-9]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+)")
+"""A number with thousands apart; without decimals it could be an address, as 192.168.100.200 is."""
 _MARK = re.compile(r"[^\w\s]+")
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 _ENDS = (
@@ -290,8 +292,8 @@ def _has_header(rows: Sequence[Sequence[str]], asked: Asked) -> bool:
 
 
 def _is_number(word: str) -> bool:
-    """Say whether a word is a number, its decimals after a point or a comma."""
-    return NUMBER.fullmatch(word) is not None or decimal_comma(word)
+    """Say whether a word is a number, its decimals after a point or a comma, its thousands apart or not."""
+    return NUMBER.fullmatch(word) is not None or decimal_comma(word) or _THOUSANDS.fullmatch(word) is not None
 
 
 def _kinds(rows: Sequence[Sequence[str]], width: int) -> list[str]:
