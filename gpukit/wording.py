@@ -1,4 +1,63 @@
-"""Numbers in sentences."""
+"""Messages in words: numbers in sentences, and options as the command line or Python calls them."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+commands = False
+"""Whether a command is running: messages name options (``--max-members``) then, else arguments (``max_members``)."""
+
+_COLUMNS = r"--columns(?: (?P<columns>[^\s;:(),]+(?:,[^\s;:(),]+)+))?"
+_CHOICE = r"cpu|cuda|auto|file|none|wc|const|ic|lt|max|in-sum|text|integer|walks|printed|coupled|regenerate|scan"
+_OPTION = re.compile(
+    r"`[^`]*`|(?:^|(?<=[\s(]))(?:'[^']*'|\"[^\"]*\"|"  # commands, and what users call things, stay as they are
+    rf"{_COLUMNS}|--?(?P<name>[a-z][a-z-]*)(?: (?P<value>\d+|{_CHOICE})(?![\w|:.]))?)"
+)
+_FLAGS = ("force", "transpose", "undirected", "updatable", "weighted")
+"""Options without a value."""
+_OTHERS = {"out": "path"}
+"""Options whose argument has another name."""
+_ENDS = ("source", "target", "weight")
+
+
+@contextmanager
+def of_commands() -> Iterator[None]:
+    """Let messages name options, while a command runs; a decorator, too."""
+    global commands
+    before, commands = commands, True
+    try:
+        yield
+    finally:
+        commands = before
+
+
+def worded(text: str) -> str:
+    """Return a message that names options of the command line as who reads it calls them.
+
+    In Python ``--max-members`` is ``max_members``, ``--device cpu`` is ``device='cpu'``, ``--force`` is ``force=True``
+    and ``--columns a,b`` is ``source=a, target=b``. Errors and log lines are made of it, so that code words them once.
+    """
+    return text if commands else _OPTION.sub(_argument, text)
+
+
+def _argument(found: re.Match[str]) -> str:
+    """Return the argument that an option is in Python."""
+    name, value = found["name"], found["value"]
+    if name is None:
+        if not found[0].startswith("--columns"):
+            return found[0]
+        said = (found["columns"] or "").split(",")
+        if said == [""] or len(said) > len(_ENDS):
+            return "source, target and weight"
+        return ", ".join(
+            one if part.lower() == one else f"{one}={part}" for one, part in zip(_ENDS, said, strict=False)
+        )
+    name = _OTHERS.get(name, name.replace("-", "_"))
+    if name in _FLAGS:
+        return f"{name}=True" + (f" {value}" if value else "")
+    if value is None:
+        return name
+    return f"{name}={value}" if value.isdigit() else f"{name}='{value}'"
 
 
 def counted(number: int, noun: str) -> str:

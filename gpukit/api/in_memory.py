@@ -301,7 +301,7 @@ def _from_arrays(
     found = found_in_arrays(name, both[: lengths[0]], both[lengths[0] :], values, _nothing_said(), _highest(scale))
     if vertices is not None:
         if found.labels is not None:
-            raise UsageError("--vertices goes with whole numbers, and the ids of this file are names; leave it out")
+            raise UsageError("--vertices goes with whole numbers, and the ids of these edges are names; leave it out")
         if whole("vertices", vertices) < 1:
             raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
         found = replace(found, n=int(vertices))

@@ -22,7 +22,7 @@ from gpukit.api.pagerank_index import (
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
 from gpukit.api.results import Content, Label, TopK, path_of
-from gpukit.api.session import DeviceName, Progress, Session, in_words_of_python, whole
+from gpukit.api.session import DeviceName, Progress, Session, whole
 from gpukit.api.vertices import Vertices, at_most, internal, is_label, weights_of
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.settings import CPU_DEPTHS, Depth, Stop
@@ -458,8 +458,7 @@ class PageRankIndex(Content):
         check_parquet()
         out = path_of(path)
         if not force:
-            with in_words_of_python():
-                check_table_replaced(out, KIND, "write_all()")
+            check_table_replaced(out, KIND, "write_all()")
         if depth not in settings.choices(Stop):
             raise UsageError(f"depth {depth!r} is unknown here; choose refined or auto")
         self._follow()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpukit.api.session import in_words_of_python
 from gpukit.errors import UsageError, WrongType
 from gpukit.wording import counted
 
@@ -90,8 +89,7 @@ class Content:
         if not force and target.exists():  # else its kind is not asked for, which may make the artifact
             from gpukit.artifacts.kept import check_replaced
 
-            with in_words_of_python():
-                check_replaced(target, self._content().kind, "this")
+            check_replaced(target, self._content().kind, "this")
         self._put(target, compress)
 
     def _put(self, target: Path, compress: bool) -> None:

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,8 +13,8 @@ from gpukit.device.memory import check_start, gpu_limit
 from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
-from gpukit.errors import DeviceError, GpukitError, UsageError, WrongType, is_interrupt
-from gpukit.wording import counted
+from gpukit.errors import DeviceError, UsageError, WrongType, is_interrupt
+from gpukit.wording import counted, worded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,39 +31,23 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 
 _log = logging.getLogger("gpukit")
 
+
+def _reword(record: logging.LogRecord) -> bool:
+    """Let a line of the log name arguments where a program calls gpukit, as errors do."""
+    record.msg = worded(str(record.msg))
+    return True
+
+
+_log.addFilter(_reword)
+
 _held: "tuple[Device, lease.Lease | None] | None" = None
 """The GPUs of this process: once CUDA has started, it sees no others."""
-
-_OPTIONS = re.compile(r"`[^`]*`|(?:^|(?<=[\s(]))--?([a-z][a-z-]*)")
-"""Quoted commands, which stay as they are, and options."""
-
-_FLAGS = ("force", "updatable", "weighted", "undirected")
-"""Options without a value."""
 
 
 def check_seed(name: str, seed: int | None) -> None:
     """Check the user's seed, which is called ``name`` where it was given; raises UsageError."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise UsageError(f"{name} is {seed}; 0 to {MAX_SEED} are allowed")
-
-
-def in_python(text: str) -> str:
-    """Return a message with the names of arguments in place of options: ``max_members``, not ``--max-members``."""
-    return _OPTIONS.sub(lambda found: _argument(found[1]) if found[1] else found[0], text)
-
-
-def _argument(option: str) -> str:
-    return f"{option}=True" if option in _FLAGS else option.replace("-", "_")
-
-
-@contextmanager
-def in_words_of_python() -> Iterator[None]:
-    """Let errors name arguments (:func:`in_python`)."""
-    try:
-        yield
-    except GpukitError as error:
-        error.args = (in_python(str(error)),)
-        raise
 
 
 class Session:
@@ -147,7 +130,7 @@ class Session:
     ) -> None:
         """Give numba's threads back; an interrupt that compiled code made another error of is one again.
 
-        Errors name arguments as Python does, and CuPy's of too little memory is one of ours.
+        CuPy's error of too little memory is one of ours.
         """
         if self._threads_before is not None:
             import numba
@@ -157,10 +140,8 @@ class Session:
             raise KeyboardInterrupt from error
         if type(error).__name__ == "OutOfMemoryError":  # by its name, since CuPy is not loaded to run on the CPU
             raise DeviceError(
-                f"too little GPU memory is free ({error}); end what else uses it, or use device cpu"
+                f"too little GPU memory is free ({error}); end what else uses it, or use --device cpu"
             ) from error
-        if isinstance(error, GpukitError):
-            error.args = (in_python(str(error)),)
 
     def use_device(
         self, requested: str | None = None, *, threads: int | None = None, work: float | None = None, reason: str = ""

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpukit import __version__, pending
+from gpukit import __version__, pending, wording
 from gpukit.cli import interrupts
 from gpukit.cli.help import SETTINGS, Command, Group, dress
 from gpukit.cli.interrupts import INTERRUPTED
@@ -143,6 +143,7 @@ def normalise_threads() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+@wording.of_commands()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 

@@ -230,7 +230,7 @@ def build_index(
         arrivals = np.sum(parts, axis=0)
         return light_index(params, seed, walks, arrivals, hubs_of(arrivals, constants) if hubs else None)
     total = int(places[-1])
-    advice = "raise --epsilon, or keep only counts with `kpar index --memory 0`"
+    advice = "raise --epsilon, or keep only counts with --memory 0"
     check_host({f"drawing {total:,} walks": BYTES_PER_WALK * total}, advice)
     ends, freqs = np.empty(total, np.int32), np.empty(total, np.uint32)
     lengths = np.zeros(graph.n, np.int64)

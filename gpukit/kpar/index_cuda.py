@@ -25,7 +25,7 @@ from gpukit.kpar.weights_cuda import chances_for
 PEAK_PER_WALK = 52
 """Bytes a walk takes at most while the index is made: its key, twice while sorted, and what runs need."""
 
-_ADVICE = "use --device cpu, a GPU with more memory, or `kpar index --memory 0`"
+_ADVICE = "use --device cpu, a GPU with more memory, or --memory 0"
 
 any_walk_end = for_kernels(rule.any_walk_end)
 
