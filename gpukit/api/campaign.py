@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpukit import settings
+from gpukit.api.arguments import flag, number, optional, unfit, whole
 from gpukit.api.campaign_run import (
     check_free,
     check_groups,
@@ -22,9 +23,9 @@ from gpukit.api.campaign_run import (
 from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.results import Content, Label, cut
-from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import Vertices, costs_of, internal
-from gpukit.errors import GpukitError, UsageError, WrongType
+from gpukit.errors import GpukitError, UsageError
 from gpukit.graph.lines import quoted
 from gpukit.wording import counted
 
@@ -103,9 +104,10 @@ class Campaign(Content):
             "eta": eta, "batch": batch, "model": model, "epsilon": epsilon, "update": update,
             "certificate": certificate, "lt_residual": lt_residual,
         }  # fmt: skip
-        with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+        with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
             opened, params = _asked(session, graph, weights, asked, costs, False)
-            check_groups(whole("groups", groups))
+            groups = whole("groups", groups)
+            check_groups(groups)
         self._where: dict[str, Any] = {"device": device, "gpus": gpus, "threads": threads, "progress": progress}
         self._begin(session, opened, params, [], groups)
 
@@ -320,11 +322,8 @@ def _asked(
     session: Session, graph: GraphLike, weights: str | None, asked: dict[str, Any], costs: Any, fresh_ids: bool
 ) -> "tuple[Graph, Params]":
     """Return the graph and the checked parameters, which join those of the session."""
-    for name in ("eta", "batch"):
-        if asked[name] is not None:
-            asked[name] = whole(name, asked[name])
-    if isinstance(asked["epsilon"], bool) or not isinstance(asked["epsilon"], float | int):
-        raise WrongType(f"epsilon is a {type(asked['epsilon']).__name__}; a number is needed")
+    asked |= {"eta": whole("eta", asked["eta"]), "batch": optional(whole, "batch", asked["batch"])}
+    asked["epsilon"] = number("epsilon", asked["epsilon"])
     wanted = settings_of(asked, fresh_ids)
     session.params = {**wanted, "costs": costs if isinstance(costs, str) else "file"}
     opened = open_graph(session, graph, weights)
@@ -400,19 +399,22 @@ def seed_minimization(
         "eta": eta, "batch": batch, "model": model, "epsilon": epsilon, "update": update,
         "certificate": certificate, "lt_residual": lt_residual,
     }  # fmt: skip
-    with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
-        check_worlds(whole("worlds", worlds))
+    with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
+        worlds, groups, fresh_ids = whole("worlds", worlds), whole("groups", groups), flag("fresh_ids", fresh_ids)
+        check_worlds(worlds)
         if replay is not None and worlds > 1:
             raise UsageError("--replay is one campaign; leave --worlds out")
         _, params = _asked(session, graph, weights, asked, costs, fresh_ids)
-        session.params["worlds"] = int(worlds)
+        session.params["worlds"] = worlds
         record = None
         if replay is not None:
             import numpy as np
 
+            if isinstance(replay, str | bytes) or not isinstance(replay, Iterable):
+                raise unfit("replay", replay, "a list of lists of vertices")
             listed = [internal(session.graph, one, "replay") for one in replay]
             record = [np.array(one, np.int32) for one in listed]
             lines = "".join(",".join(map(quoted, session.graph.original(one).tolist())) + "\n" for one in listed)
             session.inputs["replay"] = hashlib.sha256(lines.encode()).hexdigest()
-        artifact, found, spent = simulate(session, params, worlds=int(worlds), record=record, groups=groups)
+        artifact, found, spent = simulate(session, params, worlds=worlds, record=record, groups=groups)
         return Campaign._simulated(artifact, session.graph, record_of(session.graph, found, spent))

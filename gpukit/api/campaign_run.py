@@ -121,7 +121,11 @@ def simulate(
     spent: list[dict[str, float]] = []
     with session.progress("campaigns") as bar:
         for number in range(worlds):
-            world = ReplayedWorld(record) if record else SimulatedWorld(graph, params.model, params.seed, number)
+            world = (
+                ReplayedWorld(record)
+                if record is not None
+                else SimulatedWorld(graph, params.model, params.seed, number)
+            )
 
             def update_bar(done: int, total: int, before: int = number) -> None:
                 bar(before * total + done, worlds * total)
@@ -130,7 +134,7 @@ def simulate(
             result = simulate(
                 graph, params, world, device, groups=groups, tables=session.tables, timer=timer, progress=update_bar
             )
-            found.append((-1 if record else number, result))
+            found.append((number if record is None else -1, result))
             after_it = timer.seconds()
             spent.append({phase: round(after_it.get(phase, 0.0) - before_it.get(phase, 0.0), 6) for phase in PHASES})
     with session.phase("write"):

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
+from gpukit.api.arguments import flag, optional, whole
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.results import Diversity
-from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import at_most
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ def structural_diversity(
     {0: 2, 1: 1}
     """
     with Session(device=device, gpus=gpus, threads=threads, progress=progress) as session:
-        session.params = {"model": model, "k": whole("k", k), "undirected": bool(undirected)}
+        session.params = {"model": model, "k": whole("k", k), "undirected": flag("undirected", undirected)}
+        full = flag("full", full)
         open_graph(session, graph, transpose=False)
         directed = make_undirected(session, session.graph, undirected)
         from gpukit.diversity import Params
@@ -124,7 +126,7 @@ def structural_diversity(
 
         params = Params(model, session.params["k"])
         n = session.graph.n
-        length = at_most(None if t is None else whole("t", t), settings.DIVERSITY_T, n)
+        length = at_most(optional(whole, "t", t), settings.DIVERSITY_T, n)
         check_t(length, n)
         session.params["t"] = length
         artifact, _, record = search(session, params, length, range(n), full=full)

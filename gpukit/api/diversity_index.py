@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
+from gpukit.api.arguments import flag, optional, whole
 from gpukit.api.diversity import diversity_artifact, make_undirected
 from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.results import Content, Diversity
-from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import at_most
 from gpukit.errors import InputError, UsageError
 
@@ -112,7 +113,7 @@ class DiversityIndex(Content):
         progress: Progress = False,
     ) -> None:
         with Session(device=device, gpus=gpus, threads=threads, progress=progress) as session:
-            session.params = {"undirected": bool(undirected)}
+            session.params = {"undirected": flag("undirected", undirected)}
             opened = open_graph(session, graph, transpose=False)
             make_undirected(session, session.graph, undirected)
             artifact, index = make_index(session)
@@ -171,7 +172,7 @@ class DiversityIndex(Content):
             undirected = bool(self._artifact.params.get("undirected"))
             session.params = {"model": model, "k": whole("k", k), "undirected": undirected}
             params, n = Params(model, session.params["k"]), self._index.n
-            length = session.params["t"] = at_most(None if t is None else whole("t", t), settings.DIVERSITY_T, n)
+            length = session.params["t"] = at_most(optional(whole, "t", t), settings.DIVERSITY_T, n)
             found = self._index.search(params, length)
             graph = self._opened.csr
             session.graph, session.labels = graph, graph.labels

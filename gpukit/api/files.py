@@ -9,6 +9,7 @@ from gpukit.api.in_memory import GraphLike, as_graph
 from gpukit.api.pagerank import PageRankIndex
 from gpukit.api.results import Diversity, Seeds, Spread, TopK, path_of
 from gpukit.api.session import DeviceName
+from gpukit.device.select import check_requested
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def load(
     from gpukit.artifacts import read, read_header
 
     file = path_of(path)
+    check_requested(device)
     kind = read_header(file).kind
     if kind == "graph":
         if graph is not None:

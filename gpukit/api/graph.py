@@ -5,10 +5,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from gpukit.api.arguments import flag, optional, text, unfit, whole
 from gpukit.api.edges import Import, import_edges, need_edges, seed_of
 from gpukit.api.results import Content, Label, path_of
-from gpukit.api.session import Progress, Session
-from gpukit.errors import UsageError
+from gpukit.api.session import Progress, Session, check_seed
+from gpukit.errors import UsageError, WrongType
 from gpukit.graph.lines import quoted
 from gpukit.wording import counted
 
@@ -58,6 +59,10 @@ class Graph(Content):
         tables: "Mapping[str, np.ndarray] | None" = None,
         digest: str | None = None,
     ) -> None:
+        from gpukit.graph import csr
+
+        if not isinstance(graph, csr.Graph):
+            raise unfit("graph", graph, "a gpukit.graph.csr.Graph (gpukit.from_… and read_… make a Graph)")
         self.csr = graph
         self._digest = digest
         self._graph = None
@@ -163,7 +168,9 @@ class Graph(Content):
         from gpukit.graph.build import transpose
         from gpukit.graph.probabilities import drawn_stored, parse_weights
 
-        scheme = parse_weights(weights, seed)
+        seed = whole("seed", seed)
+        check_seed("seed", seed)
+        scheme = parse_weights(text("weights", weights), seed)
         if scheme == self.csr.weights:
             return self
         if "file" in (scheme.scheme, self.csr.weights.scheme):
@@ -271,11 +278,32 @@ def read_edges(
         raise UsageError("give both source and target, or none of them")
     if weight is not None and source is None:
         raise UsageError("weight names a column beside source and target; give these, too")
-    columns = None if source is None else ",".join(quoted(one) for one in (source, target, weight) if one is not None)
-    weights = weights or ("wc" if weight is None else "file")
-    text = {"sep": sep, "header": header, "columns": columns, "ids": ids}
-    asked = Import(undirected, weights, parallel_edges, scale, vertices, dataset, transpose, text)
-    with Session(threads=threads, seed=seed, progress=progress) as session:
+    wanted = [optional(_column, *one) for one in (("source", source), ("target", target), ("weight", weight))]
+    columns = None if source is None else ",".join(quoted(one) for one in wanted if one is not None)
+    said = {"sep": optional(text, "sep", sep), "header": optional(flag, "header", header), "columns": columns}
+    if ids not in (None, "integer", "text"):
+        raise UsageError(f"ids is {ids!r}; integer and text are allowed")
+    asked = Import(
+        flag("undirected", undirected),
+        optional(text, "weights", weights) or ("wc" if weight is None else "file"),
+        parallel_edges,
+        scale,
+        optional(whole, "vertices", vertices),
+        optional(text, "dataset", dataset),
+        flag("transpose", transpose),
+        said | {"ids": ids},
+    )
+    with Session(threads=threads, seed=whole("seed", seed), progress=progress) as session:
         graph, _, _ = import_edges(session, path_of(path), asked)
         need_edges(graph)
         return Graph(graph, params=session.params, inputs=session.inputs, seed=seed_of(session))
+
+
+def _column(name: str, value: Any) -> str | int:
+    """Return the name of a column, or its number; raises WrongType for anything else."""
+    if isinstance(value, str):
+        return str(value)
+    try:
+        return whole(name, value)
+    except WrongType:
+        raise unfit(name, value, "the name or the number of a column") from None

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gpukit.api.arguments import flag, optional, text, type_of, whole
 from gpukit.api.edges import build, need_edges, seed_of
 from gpukit.api.graph import Graph, Parallel, Scale
 from gpukit.api.results import Label
-from gpukit.api.session import Session, whole
+from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError, WrongType
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def as_graph(graph: GraphLike, weights: str | None = None) -> Graph:
     """
     if isinstance(graph, Graph):
         return graph if weights is None else graph.with_weights(weights)
-    weights = weights or "wc"
+    weights = optional(text, "weights", weights) or "wc"
     kinds = {parent.__module__.partition(".")[0] for parent in type(graph).__mro__}
     name = type(graph).__name__
     if "networkx" in kinds:
@@ -96,7 +97,7 @@ def from_networkx(
     Graph: 3 vertices, 4 edges, weights wc, undirected
     """
     if not {"nodes", "edges", "is_directed"} <= set(dir(graph)):
-        raise WrongType(f"a {type(graph).__name__} is no graph of NetworkX")
+        raise WrongType(f"{type_of(graph)} is no graph of NetworkX")
     import numpy as np
 
     from gpukit.graph.foreign import found_in_network
@@ -114,7 +115,7 @@ def from_networkx(
 def from_scipy(
     matrix: Any,
     *,
-    weights: str = "wc",
+    weights: str | None = None,
     undirected: bool = False,
     parallel_edges: Parallel = "merge",
     scale: Scale | None = None,
@@ -142,11 +143,12 @@ def from_scipy(
     Graph: 2 vertices, 1 edge, weights wc, directed
     """
     if not hasattr(matrix, "tocoo"):
-        raise WrongType(f"a {type(matrix).__name__} is no sparse matrix of SciPy")
+        raise WrongType(f"{type_of(matrix)} is no sparse matrix of SciPy")
     from gpukit.graph.foreign import found_in_matrix
 
-    found = found_in_matrix("the matrix", "SciPy", matrix, _highest(scale) if weights == "file" else 0)
-    return _made(found, weights, parallel_edges, undirected, seed, scale)
+    scheme = optional(text, "weights", weights) or "wc"
+    found = found_in_matrix("the matrix", "SciPy", matrix, _highest(scale) if scheme == "file" else 0)
+    return _made(found, scheme, parallel_edges, undirected, seed, scale)
 
 
 def from_pandas(
@@ -186,7 +188,7 @@ def from_pandas(
     Graph: 2 vertices, 1 edge, weights wc, directed
     """
     if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
-        raise WrongType(f"a {type(frame).__name__} is no DataFrame of pandas")
+        raise WrongType(f"{type_of(frame)} is no DataFrame of pandas")
     scheme = _scheme(weights, weight is not None, "weight")
     wanted = _columns("the frame", list(frame.columns), source, target, weight)
     columns = [frame[one] for one in wanted]
@@ -219,7 +221,7 @@ def from_arrow(
     Graph: 3 vertices, 2 edges, weights wc, directed
     """
     if not hasattr(table, "column_names") or not hasattr(table, "select"):
-        raise WrongType(f"a {type(table).__name__} is no table of Arrow")
+        raise WrongType(f"{type_of(table)} is no table of Arrow")
     from gpukit.graph.foreign import found_in_table
 
     scheme = _scheme(weights, weight is not None, "weight")
@@ -313,7 +315,7 @@ def _array(name: str, values: Any) -> "np.ndarray":
     import numpy as np
 
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise WrongType(f"{name}: a {type(values).__name__} is no column; give a list or an array")
+        raise WrongType(f"{name}: {type_of(values)} is no column; give a list or an array")
     array = values if isinstance(values, np.ndarray) else np.empty(len(values), object)
     if not isinstance(values, np.ndarray):
         array[:] = list(values)
@@ -362,7 +364,7 @@ def _columns(name: str, there: list[Any], source: Any, target: Any, weight: Any)
 
 def _scheme(weights: str | None, named: bool, what: str) -> str:
     """Return the edge probabilities that are meant; what holds some must be named for them, and for nothing else."""
-    found = weights or ("file" if named else "wc")
+    found = optional(text, "weights", weights) or ("file" if named else "wc")
     if (found == "file") != named:
         told = f"{what} names probabilities, which weights {found} does not read" if named else "weights file reads"
         raise UsageError(f"{told}; " + ("leave one of them out" if named else f"give {what}, which holds them"))
@@ -387,10 +389,11 @@ def _made(found: "Found", weights: str, parallel: Parallel, undirected: bool, se
     from gpukit.graph.probabilities import parse_weights
     from gpukit.graph.readers import EdgeList
 
-    with Session(seed=seed) as session:
+    undirected = flag("undirected", undirected)
+    with Session(seed=whole("seed", seed)) as session:
         session.params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel, "vertices": found.n}
         session.params |= {"scale": scale} if scale is not None else {}
-        parse_weights(weights, seed)
+        parse_weights(weights, session.seed)
         if scale is not None and weights != "file":
             raise UsageError(f"scale makes probabilities of weights, but weights is {weights}; give those of the edges")
         if not len(found.u):

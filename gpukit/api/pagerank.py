@@ -6,6 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
+from gpukit.api.arguments import flag, number, optional, text, type_of, whole
 from gpukit.api.everybody import KIND, write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
@@ -22,7 +23,7 @@ from gpukit.api.pagerank_index import (
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
 from gpukit.api.results import Content, Label, TopK, path_of
-from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import Vertices, at_most, internal, is_label, weights_of
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.settings import CPU_DEPTHS, Depth, Stop
@@ -110,14 +111,14 @@ class PageRankIndex(Content):
         seed: int = 0,
         progress: Progress = False,
     ) -> None:
-        for name, value in (("alpha", alpha), ("epsilon", epsilon)):
-            if isinstance(value, bool) or not isinstance(value, float | int):
-                raise WrongType(f"{name} is a {type(value).__name__}; a number is needed")
+        alpha, epsilon, weighted = number("alpha", alpha), number("epsilon", epsilon), flag("weighted", weighted)
+        hubs, adaptive, updatable = flag("hubs", hubs), flag("adaptive", adaptive), flag("updatable", updatable)
+        memory = optional(whole, "memory", memory)
         self._where: dict[str, Any] = {"gpus": gpus, "threads": threads, "progress": progress}
-        with Session(device=device, seed=seed, **self._where) as session:
+        with Session(device=device, seed=whole("seed", seed), **self._where) as session:
             session.params = {"alpha": alpha, "epsilon": epsilon, "hubs": hubs, "adaptive": adaptive}
             session.params["weighted"] = weighted
-            check_memory(None if memory is None else whole("memory", memory))
+            check_memory(memory)
             self._opened = open_graph(session, graph, weights)
             from gpukit.kpar.problem import Params
 
@@ -366,7 +367,7 @@ class PageRankIndex(Content):
         [2, 2]
         """
         if is_label(sources) or isinstance(sources, Mapping) or not hasattr(sources, "__iter__"):
-            raise WrongType(f"sources is a {type(sources).__name__}; give a list, or one source to top_k")
+            raise WrongType(f"sources is {type_of(sources)}; give a list, or one source to top_k")
         if depth not in settings.choices(Depth):
             raise UsageError(f"depth {depth!r} is unknown; choose refined, auto, end or walks")
         from gpukit.kpar.problem import Sources, check_k
@@ -377,7 +378,7 @@ class PageRankIndex(Content):
             session.graph, session.labels = graph, graph.labels
             listed = None if among is None else internal(graph, among, "among", none=False)
             k_max = graph.n if listed is None else len(listed)
-            length = at_most(None if k is None else whole("k", k), settings.KPAR_K, k_max)
+            length = at_most(optional(whole, "k", k), settings.KPAR_K, k_max)
             check_k(length, graph.n)
             queries = [Sources.weighted(*weights_of(graph, one, "source")) for one in sources]
             if not queries:
@@ -457,7 +458,7 @@ class PageRankIndex(Content):
 
         check_parquet()
         out = path_of(path)
-        if not force:
+        if not flag("force", force):
             check_table_replaced(out, KIND, "write_all()")
         if depth not in settings.choices(Stop):
             raise UsageError(f"depth {depth!r} is unknown here; choose refined or auto")
@@ -465,12 +466,12 @@ class PageRankIndex(Content):
         graph, asked = self._opened.csr, self._index.params
         with Session(device=self._device, seed=0, **self._where) as session:
             session.graph, session.labels = graph, graph.labels
-            length = at_most(None if k is None else whole("k", k), settings.KPAR_K, graph.n)
+            length = at_most(optional(whole, "k", k), settings.KPAR_K, graph.n)
             check_k(length, graph.n)
             session.inputs = {"graph": self._opened.digest, "index": self.digest}
             session.params = {"k": length, "depth": depth, "alpha": asked.alpha, "epsilon": asked.epsilon}
             session.params |= {"weighted": asked.weighted}
-            in_part, first, last = part_of(part, graph.n, "vertices")
+            in_part, first, last = part_of(optional(text, "part", part), graph.n, "vertices")
             session.params |= in_part
             with self._one_at_a_time:
                 where, prepared = self._prepare(session, False, float(graph.m) * (last - first))

@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpukit import settings
+from gpukit.api.arguments import flag, number, optional, whole
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.pagerank import Source
 from gpukit.api.pagerank_answers import answers_artifact
 from gpukit.api.results import TopK
-from gpukit.api.session import Progress, Session, whole
+from gpukit.api.session import Progress, Session
 from gpukit.api.vertices import at_most, weights_of
-from gpukit.errors import UsageError, WrongType
+from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
     from gpukit.device.select import Device
@@ -82,17 +83,15 @@ def personalized_pagerank(
     >>> gk.personalized_pagerank(path, "ann", k=2).vertices
     ['bob', 'ann']
     """
-    for name, value in (("alpha", alpha), ("epsilon", epsilon)):
-        if isinstance(value, bool) or not isinstance(value, float | int):
-            raise WrongType(f"{name} is a {type(value).__name__}; a number is needed")
+    alpha, epsilon, weighted = number("alpha", alpha), number("epsilon", epsilon), flag("weighted", weighted)
     if depth not in ("auto", "end"):
         raise UsageError(f"depth {depth!r} is unknown here; choose auto or end, or make a PageRankIndex")
-    with Session(device="cpu", threads=threads, seed=seed, progress=progress) as session:
+    with Session(device="cpu", threads=threads, seed=whole("seed", seed), progress=progress) as session:
         from gpukit.kpar.problem import Params, Sources, check_k
 
         asked = Params(alpha, epsilon, weighted)
         csr = open_graph(session, graph, weights).csr
-        length = at_most(None if k is None else whole("k", k), settings.KPAR_K, csr.n)
+        length = at_most(optional(whole, "k", k), settings.KPAR_K, csr.n)
         check_k(length, csr.n)
         query = Sources.weighted(*weights_of(csr, source, "source"))
         session.params = {"k": length, "depth": depth, "bounds": "exact", "alpha": alpha, "epsilon": epsilon}

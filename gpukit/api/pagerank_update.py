@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpukit.api.arguments import type_of
 from gpukit.api.graph import Graph
 from gpukit.api.pagerank_index import index_artifact
 from gpukit.api.session import Session
@@ -143,7 +144,7 @@ def pairs_of(graph: "csr.Graph", pairs: Any, what: str) -> "Edges":
     from gpukit.kpar.update_changes import Edges
 
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-        raise WrongType(f"{what} is a {type(pairs).__name__}; give a list of pairs of vertices")
+        raise WrongType(f"{what} is {type_of(pairs)}; give a list of pairs of vertices")
     ends: list[list[Any]] = [[], []]
     for pair in pairs:
         if is_label(pair) or not hasattr(pair, "__len__") or len(pair) != 2:

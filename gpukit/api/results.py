@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpukit.api.arguments import flag, type_of
 from gpukit.errors import UsageError, WrongType
 from gpukit.wording import counted
 
@@ -42,7 +43,7 @@ def path_of(path: "str | os.PathLike[str]") -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise WrongType(f"a {type(path).__name__} is no path; give the name of a file") from None
+        raise WrongType(f"{type_of(path)} is no path; give the name of a file") from None
 
 
 class Content:
@@ -84,9 +85,9 @@ class Content:
         InputError
             If it cannot be written.
         """
-        target = path_of(path)
+        target, compress = path_of(path), flag("compress", compress)
         check_name(target, f"{target}: save")
-        if not force and target.exists():  # else its kind is not asked for, which may make the artifact
+        if not flag("force", force) and target.exists():  # else its kind is not asked for, which may make the artifact
             from gpukit.artifacts.kept import check_replaced
 
             check_replaced(target, self._content().kind, "this")

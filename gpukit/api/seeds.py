@@ -8,11 +8,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
+from gpukit.api.arguments import flag, is_number, number, optional, unfit, whole
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.results import Seeds
-from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import COST_DECIMALS, Vertices, costs_of, in_units, internal, targets_of
-from gpukit.errors import UsageError, WrongType
+from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -308,19 +309,18 @@ def influence_maximization(
     ['hub']
     """
     asked: dict[str, Any] = {
-        "k": None if k is None else whole("k", k), "epsilon": epsilon, "model": model, "bound": bound,
+        "k": optional(whole, "k", k), "epsilon": number("epsilon", epsilon), "model": model, "bound": bound,
         "sampler": sampler, "samples": samples, "selection": selection, "sets": sets, "sentinels": sentinels,
-        "rounds": whole("rounds", rounds), "optimism": optimism, "max_members": whole("max_members", max_members),
-        "min_sets": None if min_sets is None else whole("min_sets", min_sets),
+        "rounds": whole("rounds", rounds), "optimism": optional(number, "optimism", optimism),
+        "max_members": whole("max_members", max_members), "min_sets": optional(whole, "min_sets", min_sets),
     }  # fmt: skip
-    for name, value in (("epsilon", epsilon), ("optimism", optimism)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, float | int)):
-            raise WrongType(f"{name} is a {type(value).__name__}; a number is needed")
+    if budget is not None and not is_number(budget) and not isinstance(budget, str):
+        raise unfit("budget", budget, "a number")
     told = None if budget is None else str(budget)
-    with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+    with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
         check_limits(k, told, costs)
         session.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": told}
-        settings.check_gim_epsilon(epsilon, "--epsilon")
+        settings.check_gim_epsilon(asked["epsilon"])
         if told is not None:
             asked["budget"] = budget_units(told)
         opened = open_graph(session, graph, weights)
@@ -397,11 +397,11 @@ def simulated_seeds(
     >>> gk.simulated_seeds(star, k=1, worlds=10).seeds
     ['hub']
     """
-    with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+    with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
         session.params = {
             "k": whole("k", k),
-            "worlds": None if worlds is None else whole("worlds", worlds),
-            "fresh": bool(fresh),
+            "worlds": optional(whole, "worlds", worlds),
+            "fresh": flag("fresh", fresh),
         }
         open_graph(session, graph, weights)
         from gpukit.imgpu import Params

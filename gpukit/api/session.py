@@ -8,12 +8,13 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from gpukit.api.arguments import optional, unfit, whole
 from gpukit.device import lease
 from gpukit.device.memory import check_start, gpu_limit
 from gpukit.device.probe import start_contexts
-from gpukit.device.select import Device, choose
+from gpukit.device.select import Device, check_requested, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
-from gpukit.errors import DeviceError, UsageError, WrongType, is_interrupt
+from gpukit.errors import DeviceError, UsageError, is_interrupt
 from gpukit.wording import counted, worded
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Session:
     Raises
     ------
     UsageError
-        If the seed is out of range.
+        If a number is none, the seed is out of range, or there is no such device.
     """
 
     def __init__(
@@ -103,14 +104,14 @@ class Session:
         seed: int | None = None,
         progress: Progress = False,
     ) -> None:
-        for name, value in (("gpus", gpus), ("threads", threads), ("gpu_memory", gpu_memory), ("seed", seed)):
-            if value is not None:
-                whole(name, value)
-        check_seed("seed", seed)
         if not isinstance(progress, bool) and not callable(progress):
-            raise WrongType(f"progress is a {type(progress).__name__}; True, False or a function is needed")
-        self.requested, self.gpus, self.threads, self.gpu_memory = device, gpus, threads, gpu_memory
-        self.seed: Any = seed
+            raise unfit("progress", progress, "True, False or a function")
+        if device is not None:
+            check_requested(device)
+        self.requested, self.gpus = device, whole("gpus", gpus)
+        self.threads, self.gpu_memory = optional(whole, "threads", threads), optional(whole, "gpu_memory", gpu_memory)
+        self.seed: Any = optional(whole, "seed", seed)
+        check_seed("seed", self.seed)
         self.params: dict[str, Any] = {}
         self.inputs: dict[str, str] = {}
         self.graph: Any = None
@@ -227,14 +228,6 @@ class Session:
             degrees=indptr[np.add(seeds, 1)] - indptr[seeds],
             graph=self.inputs["graph"], seed=self.seed, params=self.params, inputs=self.inputs, **known,
         )  # fmt: skip
-
-
-def whole(name: str, value: Any) -> int:
-    """Return a whole number, of Python or NumPy; raises WrongType for anything else."""
-    kind = getattr(getattr(value, "dtype", None), "kind", "i" if isinstance(value, int) else "")
-    if isinstance(value, bool) or kind not in ("i", "u") or getattr(value, "shape", ()) != ():
-        raise WrongType(f"{name} is {str(value)[:40]!r}, a {type(value).__name__}; a whole number is needed")
-    return int(value)
 
 
 @contextmanager

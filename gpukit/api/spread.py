@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
+from gpukit.api.arguments import number, optional, type_of, whole
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.results import Seeds, Spread
-from gpukit.api.session import DeviceName, Progress, Session, whole
+from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import Vertices, internal
 from gpukit.errors import UsageError, WrongType
 
@@ -150,10 +151,11 @@ def estimate_spread(
     Spread: 3.00 ± 0.00 (two standard errors; 100 cascades)
     """
     if prefixes is not None and not hasattr(prefixes, "__iter__"):
-        raise WrongType(f"prefixes is a {type(prefixes).__name__}; give a list of numbers")
+        raise WrongType(f"prefixes is {type_of(prefixes)}; give a list of numbers")
     sizes = sorted({whole("prefixes", one) for one in prefixes or ()})
-    runs = cascades(None if runs is None else whole("runs", runs), error, max_runs)
-    with Session(device=device, gpus=gpus, threads=threads, seed=seed, progress=progress) as session:
+    error, max_runs = optional(number, "error", error), optional(whole, "max_runs", max_runs)
+    runs = cascades(optional(whole, "runs", runs), error, max_runs)
+    with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
         session.params = {"model": model, "prefixes": sizes} | (
             {"runs": runs} if error is None else {"error": error, "max_runs": max_runs}
         )

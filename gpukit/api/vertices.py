@@ -5,9 +5,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, DecimalException, Inexact, localcontext
 from fractions import Fraction
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from gpukit.api.arguments import is_number, type_of, unfit
 from gpukit.api.results import Label
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.graph.lines import quoted
@@ -91,7 +91,7 @@ def internal(graph: "Graph", vertices: Vertices, what: str, *, none: bool = True
         If one is not in the graph.
     """
     if isinstance(vertices, str | bytes) or not hasattr(vertices, "__iter__"):
-        raise WrongType(f"{what} is a {type(vertices).__name__}; give a list of vertices")
+        raise WrongType(f"{what} is {type_of(vertices)}; give a list of vertices")
     given = [_label(graph, one, what) for one in vertices]
     if not given and not none:
         raise UsageError(f"{what} names no vertices; give at least one")
@@ -104,7 +104,7 @@ def internal(graph: "Graph", vertices: Vertices, what: str, *, none: bool = True
 def _label(graph: "Graph", vertex: Any, what: str) -> Label:
     """Return what a vertex is called, as Python has it; raises as :func:`internal` does."""
     if not is_label(vertex):
-        raise WrongType(f"{what}: {str(vertex)[:40]!r} is a {type(vertex).__name__}, and no vertex; give ids or names")
+        raise WrongType(f"{what}: {str(vertex)[:40]!r} is {type_of(vertex)}, and no vertex; give ids or names")
     if isinstance(vertex, str) != (graph.labels is not None):
         there, given = ("whole numbers", "a text") if graph.labels is None else ("names", "a number")
         raise WrongType(f"{what}: {str(vertex)[:40]!r} is {given}, but the vertices of this graph are {there}")
@@ -130,16 +130,11 @@ def weights_of(graph: "Graph", source: Any, what: str) -> tuple[list[int], list[
     if is_label(source):
         return internal(graph, [source], what), [1]
     if not isinstance(source, Mapping):
-        raise WrongType(
-            f"{what} is a {type(source).__name__}; give a vertex, or vertices with weights: {{vertex: weight}}"
-        )
+        raise WrongType(f"{what} is {type_of(source)}; give a vertex, or vertices with weights: {{vertex: weight}}")
     weights: list[Fraction] = []
     for vertex, given in source.items():
-        if isinstance(given, bool) or not isinstance(given, Real | Decimal):
-            raise WrongType(
-                f"the weight of {what} {str(vertex)[:40]!r} is {str(given)[:40]!r}, a {type(given).__name__}; a number "
-                "is needed"
-            )
+        if not is_number(given):
+            raise unfit(f"the weight of {what} {str(vertex)[:40]!r}", given, "a number")
         weight = source_weight(str(given))
         if weight is None:
             raise UsageError(f"{what} has weight {str(given)[:40]}; {SOURCE_WEIGHTS} are allowed")
@@ -175,10 +170,10 @@ def costs_of(graph: "Graph", given: Any, inputs: dict[str, str]) -> "np.ndarray"
 def _texts(given: Any, what: str, inputs: dict[str, str]) -> list[str]:
     """Return numbers as they are written, and note the digest of a file of them: lines ``vertex number``."""
     if not isinstance(given, Mapping):
-        raise WrongType(f"{what} is a {type(given).__name__}; give numbers of vertices: {{vertex: number}}")
+        raise WrongType(f"{what} is {type_of(given)}; give numbers of vertices: {{vertex: number}}")
     for value in given.values():
-        if isinstance(value, bool) or not isinstance(value, Real | Decimal):
-            raise WrongType(f"{what}: {str(value)[:40]!r} is a {type(value).__name__}; numbers are needed")
+        if not is_number(value):
+            raise WrongType(f"{what}: {str(value)[:40]!r} is {type_of(value)}; numbers are needed")
     texts = [str(getattr(value, "item", lambda value=value: value)()) for value in given.values()]
     lines = "".join(f"{quoted(vertex)} {text}\n" for vertex, text in zip(given, texts, strict=True))
     inputs[what] = hashlib.sha256(lines.encode(errors="surrogatepass")).hexdigest()

@@ -180,6 +180,12 @@ def available_threads(root: Path = Path("/")) -> int:
     return min(count, cpu_quota(root) or count)
 
 
+def check_requested(requested: str) -> None:
+    """Check the name of a device; raises UsageError."""
+    if requested not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"device {requested!r} is unknown; auto, cpu and cuda are allowed")
+
+
 def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *, work: float | None = None) -> Device:
     """Choose where to run.
 
@@ -207,8 +213,7 @@ def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *
     DeviceError
         If ``cuda`` is asked for and there is no GPU, or not as many.
     """
-    if requested not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"device {requested!r} is unknown; auto, cpu and cuda are allowed")
+    check_requested(requested)
     if threads is not None and not 1 <= threads <= MAX_THREADS:
         raise UsageError(f"--threads is {threads}; 1 to {MAX_THREADS} are allowed")
     if gpus < 0 or (gpus == 0 and requested == "cuda"):

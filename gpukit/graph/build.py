@@ -99,9 +99,9 @@ def build_graph(
     if weights.scheme == "file" and w is None:
         raise UsageError("--weights file needs a third column of probabilities; give a file with one, or --weights wc")
     if parallel not in ("merge", "combine"):
-        raise UsageError(f"parallel edges: {parallel!r}; choose merge or combine")
+        raise UsageError(f"--parallel-edges is {parallel!r}; merge and combine are allowed")
     if scale is not None and (weights.scheme != "file" or scale not in ("max", "in-sum")):
-        raise UsageError(f"scale {scale!r}: max and in-sum are allowed, with weights from the file")
+        raise UsageError(f"--scale is {scale!r}; max and in-sum are allowed, with weights from the file")
     facts = {"lines": len(u)} | ({"scale": scale} if scale else {}) | (facts or {})
     if labels is not None:
         ids, n = False, len(labels)

@@ -260,7 +260,7 @@ def test_refusals():
         make([(0, 2**32)], ids=False)
     with pytest.raises(UsageError, match="third column"):
         make([(1, 2)], weights=Weights("file"))
-    with pytest.raises(UsageError, match="'both'; choose merge or combine"):
+    with pytest.raises(UsageError, match="'both'; merge and combine are allowed"):
         make([(1, 2)], parallel="both")
 
 
