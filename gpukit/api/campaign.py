@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from statistics import fmean
@@ -36,6 +37,40 @@ if TYPE_CHECKING:
     from gpukit.merit import Params, Round
 
 Prices = Literal["degree", "uniform"] | Mapping[Any, float]
+
+
+@dataclass(frozen=True, repr=False)
+class WorldCampaign:
+    """What one campaign came to: in its hidden world, or what was observed.
+
+    Attributes
+    ----------
+    world : int or None
+        The number of its world; None if it was observed.
+    rounds : list of dict
+        ``batch``, ``activated`` (None: not observed yet) and ``cost`` of each round.
+    cost : float
+        What all seeds cost.
+    """
+
+    world: int | None
+    rounds: list[dict[str, Any]]
+    cost: float
+
+    @property
+    def seeds(self) -> list[Label]:
+        """All seeds in order of choice, those of a batch that is not observed yet among them."""
+        return [vertex for one in self.rounds for vertex in one["batch"]]
+
+    @property
+    def activated(self) -> int:
+        """Number of vertices that it activated."""
+        return sum(len(one["activated"] or ()) for one in self.rounds)
+
+    def __repr__(self) -> str:
+        where = "observed" if self.world is None else f"world {self.world}"
+        told = f"{self.activated:,} activated, {counted(len(self.rounds), 'round')}, {counted(len(self.seeds), 'seed')}"
+        return f"WorldCampaign: {where}, {told}, cost {self.cost:,.2f}"
 
 
 class Campaign(Content):
@@ -160,40 +195,64 @@ class Campaign(Content):
         return self._state
 
     @property
-    def rounds(self) -> list[dict[str, Any]]:
-        """The rounds of the first campaign: ``batch``, ``activated`` (None: not observed) and ``cost`` of each."""
-        content = self._content()
-        arrays, a = content.arrays, content.attributes
-        seeds, active = (self._names_of(arrays[name]) for name in ("seeds", "activated"))
-        found = []
-        for r in range(int(arrays["first_round"][1])):
-            ends = [arrays[name][r : r + 2].tolist() for name in ("batch_begin", "activated_begin")]
-            reached = active[slice(*ends[1])]
-            cost = float(int(arrays["cost"][r]) * Decimal(a["unit"]))
-            found.append({"batch": seeds[slice(*ends[0])], "activated": reached or None, "cost": cost})
-        return found
+    def campaigns(self) -> list[WorldCampaign]:
+        """The campaign of each world; a real one is a single one. :meth:`to_pandas` is a table of all of them.
 
-    def _names_of(self, numbers: "np.ndarray") -> list[Label]:
+        Examples
+        --------
+        >>> import gpukit as gk
+        >>> star = gk.from_edges(["hub"] * 3, ["a", "b", "c"], weights="const:1")
+        >>> gk.seed_minimization(star, eta=4, batch=1, costs="uniform", worlds=2).campaigns[1]
+        WorldCampaign: world 1, 4 activated, 1 round, 1 seed, cost 1.00
+        """
+        arrays = self._content().arrays
+        return self._campaigns(arrays, len(arrays["worlds"]))
+
+    def _campaigns(self, arrays: "Mapping[str, np.ndarray]", count: int) -> list[WorldCampaign]:
+        """Return the first so many campaigns."""
         from gpukit.artifacts.labels import names_in
 
-        return names_in(self._content(), numbers)
+        unit, begins = Decimal(self._content().attributes["unit"]), arrays["first_round"][: count + 1].tolist()
+        ends = {name: arrays[name][: begins[-1] + 1].tolist() for name in ("batch_begin", "activated_begin")}
+        seeds = names_in(self._content(), arrays["seeds"][: ends["batch_begin"][-1]])
+        active = names_in(self._content(), arrays["activated"][: ends["activated_begin"][-1]])
+        units = arrays["cost"][: begins[-1]].tolist()
+        rounds = [
+            {"batch": seeds[first:last], "activated": active[begin:end] or None, "cost": float(cost * unit)}
+            for first, last, begin, end, cost in zip(
+                ends["batch_begin"], ends["batch_begin"][1:], ends["activated_begin"], ends["activated_begin"][1:],
+                units, strict=False,
+            )
+        ]  # fmt: skip
+        worlds = arrays["worlds"].tolist()
+        return [
+            WorldCampaign(None if world < 0 else world, rounds[first:last], float(sum(units[first:last]) * unit))
+            for world, first, last in zip(worlds, begins, begins[1:], strict=False)
+        ]
+
+    @property
+    def _first(self) -> WorldCampaign:
+        return self._campaigns(self._content().arrays, 1)[0]
+
+    @property
+    def rounds(self) -> list[dict[str, Any]]:
+        """The rounds of the first campaign: ``batch``, ``activated`` (None: not observed) and ``cost`` of each."""
+        return self._first.rounds
 
     @property
     def seeds(self) -> list[Label]:
         """All seeds of the first campaign in order of choice, those of a batch that is not observed yet among them."""
-        return [vertex for one in self.rounds for vertex in one["batch"]]
+        return self._first.seeds
 
     @property
     def activated(self) -> int:
         """Number of vertices that the first campaign activated."""
-        return sum(len(one["activated"] or ()) for one in self.rounds)
+        return self._first.activated
 
     @property
     def cost(self) -> float:
         """What all seeds of the first campaign cost."""
-        content = self._content()
-        units = int(content.arrays["cost"][: int(content.arrays["first_round"][1])].sum())
-        return float(units * Decimal(content.attributes["unit"]))
+        return self._first.cost
 
     @property
     def costs(self) -> list[float]:

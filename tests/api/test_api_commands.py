@@ -358,3 +358,31 @@ def test_keywords_are_the_options(line: str, function: object, left_out: set[str
         if not option.required and default not in (inspect.Parameter.empty, ()) and names[0] != "weights":
             assert str(default) == str(option.default), names[0]
     assert {"seed", "device"} & seen or "undirected" in seen
+
+
+def test_every_world_of_a_campaign_can_be_looked_at(tmp_path: Path) -> None:
+    """Its rounds, seeds and cost are those of the record and of the table."""
+    graph = gk.from_edges(["a", "a", "b", "c", "d"], ["b", "c", "d", "e", "f"], weights="const:0.5")
+    found = gk.seed_minimization(graph, eta=4, batch=2, worlds=5, costs={"a": 2.5})
+    found.save(tmp_path / "C.h5")
+    for campaign in (found, gk.load(tmp_path / "C.h5")):
+        one_each = campaign.campaigns
+        assert [one.world for one in one_each] == [0, 1, 2, 3, 4]
+        assert [one.cost for one in one_each] == campaign.costs == [one["cost"] for one in found.details["campaigns"]]
+        for one, record in zip(one_each, found.details["campaigns"], strict=True):
+            assert (one.activated, len(one.rounds), len(one.seeds)) == (
+                record["activated"], record["rounds"], record["seeds"],
+            )  # fmt: skip
+            rows = campaign.to_pandas().query(f"world == {one.world}")
+            assert sum(each["cost"] for each in one.rounds) == pytest.approx(one.cost)
+            assert rows[rows["order"].notna()].vertex.tolist() == one.seeds
+            assert {*rows.vertex} == {vertex for each in one.rounds for vertex in each["activated"]}
+        first = one_each[0]
+        assert (campaign.rounds, campaign.seeds, campaign.activated, campaign.cost) == (
+            first.rounds, first.seeds, first.activated, first.cost,
+        )  # fmt: skip
+    assert len({one.cost for one in found.campaigns} | {len(one.rounds) for one in found.campaigns}) > 2
+    real = gk.Campaign(graph, eta=4, batch=1)
+    (one,) = real.campaigns
+    assert one.world is None and one.seeds == real.next_batch() and one.activated == 0
+    assert repr(one).startswith("WorldCampaign: observed, 0 activated, 1 round, 1 seed, cost 0.0")
