@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.arguments import flag, optional, text, type_of, whole
+from gpukit.api.columns import array_of, table_of
 from gpukit.api.edges import build, need_edges, seed_of
 from gpukit.api.graph import Graph, Parallel, Scale
 from gpukit.api.results import Label
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from gpukit.graph.foreign import Found
 
 GraphLike = Any
-"""A :class:`Graph`, a graph of NetworkX, a sparse matrix of SciPy, or a table of edges (pandas or Arrow)."""
+"""A :class:`Graph`, a graph of NetworkX, a sparse matrix of SciPy, or a table of edges (pandas, Polars, Arrow)."""
 
 
 def open_graph(session: Session, graph: GraphLike, weights: str | None = None, *, transpose: bool = True) -> Graph:
@@ -35,7 +36,7 @@ def as_graph(graph: GraphLike, weights: str | None = None) -> Graph:
 
     Parameters
     ----------
-    graph : Graph, networkx.Graph, sparse matrix or array of SciPy, pandas.DataFrame, pyarrow.Table
+    graph : Graph, networkx.Graph, sparse matrix or array of SciPy, table of pandas, Polars or Arrow
         Tables have the ends of edges in columns that are called so, or in the only two. Attributes, values and
         further columns do not count.
     weights : str, optional
@@ -57,11 +58,11 @@ def as_graph(graph: GraphLike, weights: str | None = None) -> Graph:
         return from_scipy(graph, weights=weights)
     if "pandas" in kinds and name == "DataFrame":
         return from_pandas(graph, weights=weights)
-    if "pyarrow" in kinds and name == "Table":
+    if hasattr(graph, "column_names") or hasattr(graph, "__arrow_c_stream__") or hasattr(graph, "__dataframe__"):
         return from_arrow(graph, weights=weights)
     raise WrongType(
-        f"a {name} is no graph; give one by gpukit.read_edges, read_graph or from_…, or a graph of NetworkX, a sparse "
-        "matrix of SciPy or a pandas DataFrame"
+        f"{type_of(graph)} is no graph; give one by gpukit.read_edges, read_graph or from_…, or a graph of NetworkX, a "
+        "sparse matrix of SciPy, or a table of pandas, Polars or Arrow"
     )
 
 
@@ -100,14 +101,14 @@ def from_networkx(
         raise WrongType(f"{type_of(graph)} is no graph of NetworkX")
     import numpy as np
 
-    from gpukit.graph.foreign import found_in_network
+    from gpukit.graph.foreign import found_in_network, of_one_kind
 
     scheme = _scheme(weights, weight is not None, "weight")
     nodes = list(graph)
     values = np.empty(len(nodes), object)
     values[:] = nodes
     found = found_in_network(
-        "the graph", "NetworkX", graph, _one_kind("the graph", values), weight, _nothing_said(), _highest(scale)
+        "the graph", "NetworkX", graph, of_one_kind("the graph", values), weight, _nothing_said(), _highest(scale)
     )
     return _made(found, scheme, parallel_edges, False, seed, scale)
 
@@ -168,9 +169,10 @@ def from_pandas(
     Parameters
     ----------
     frame : pandas.DataFrame
+        Or one of Polars.
     source, target, weight : column names, optional
-        The ends of edges; columns called so, or the only two, by default. Weights are probabilities, or
-        counts with ``scale``.
+        The ends of edges; columns called so, or the only two, by default, or named levels of the index. Weights are
+        probabilities, or counts with ``scale``.
     weights, undirected, parallel_edges, scale, seed
         As in :func:`read_edges`.
 
@@ -187,16 +189,12 @@ def from_pandas(
     >>> gk.from_pandas(pd.DataFrame({"from": ["ann"], "to": ["bob"]}), "from", "to")
     Graph: 2 vertices, 1 edge, weights wc, directed
     """
-    if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
-        raise WrongType(f"{type_of(frame)} is no DataFrame of pandas")
-    scheme = _scheme(weights, weight is not None, "weight")
-    wanted = _columns("the frame", list(frame.columns), source, target, weight)
-    columns = [frame[one] for one in wanted]
-    for title, column in zip(wanted[:2], columns, strict=False):
-        if missing := int(column.isna().sum()):
-            raise InputError(f"the frame, column {title!r}: {missing} rows have no vertex; every row needs two")
-    u, v, *w = (column.to_numpy() for column in columns)
-    return _from_arrays("the frame", u, v, w[0] if w else None, scheme, undirected, None, parallel_edges, seed, scale)
+    named = (source, target, weight)
+    held, levels = list(getattr(frame, "columns", ())), list(getattr(getattr(frame, "index", None), "names", ()))
+    if wanted := [one for one in levels if one is not None and one in named and one not in held]:
+        frame = frame.reset_index(level=wanted)
+    how = (weights, undirected, parallel_edges, seed, scale)
+    return _from_table("the frame", "DataFrame of pandas", frame, named, *how)
 
 
 def from_arrow(
@@ -213,6 +211,8 @@ def from_arrow(
 ) -> Graph:
     """Make a graph of a table of Arrow with an edge a row; parameters and errors are those of :func:`from_pandas`.
 
+    A table of another library is one, too, where pyarrow can read its ``__arrow_c_stream__`` or ``__dataframe__``.
+
     Examples
     --------
     >>> import gpukit as gk
@@ -220,14 +220,32 @@ def from_arrow(
     >>> gk.from_arrow(pa.table({"source": [0, 1], "target": [1, 2]}))  # doctest: +SKIP
     Graph: 3 vertices, 2 edges, weights wc, directed
     """
-    if not hasattr(table, "column_names") or not hasattr(table, "select"):
-        raise WrongType(f"{type_of(table)} is no table of Arrow")
-    from gpukit.graph.foreign import found_in_table
+    return _from_table(
+        "the table", "table of Arrow", table, (source, target, weight), weights, undirected, parallel_edges, seed, scale
+    )
 
-    scheme = _scheme(weights, weight is not None, "weight")
-    wanted = _columns("the table", list(table.column_names), source, target, weight)
-    found = found_in_table("the table", "Arrow", table.select(wanted), wanted, _nothing_said(), _highest(scale))
-    return _made(found, scheme, parallel_edges, undirected, seed, scale)
+
+def _from_table(
+    name: str,
+    kind: str,
+    table: Any,
+    named: tuple[Any, Any, Any],
+    weights: str | None,
+    undirected: bool,
+    parallel: Parallel,
+    seed: int,
+    scale: Scale | None,
+) -> Graph:
+    """Make a graph of a table with an edge a row; ``name`` and ``kind`` are what messages call it."""
+    found = table_of(table)
+    if found is None:
+        raise WrongType(f"{type_of(table)} is no {kind}")
+    there, column = found
+    scheme = _scheme(weights, named[2] is not None, "weight")
+    wanted = _columns(name, there, *named)
+    arrays = [array_of(f"{name}, column {str(one)!r}", column(one)) for one in wanted]
+    titles = [f"column {str(one)!r}" for one in wanted]
+    return _from_arrays(name, arrays, scheme, undirected, None, parallel, seed, scale, titles)
 
 
 def from_edges(
@@ -247,7 +265,7 @@ def from_edges(
     Parameters
     ----------
     u, v : sequences of int or of str
-        Tails and heads.
+        Tails and heads: lists, arrays of NumPy or Arrow, columns of pandas or Polars, tensors on the CPU.
     w : sequence of float, optional
         Probabilities.
     vertices : int, optional
@@ -269,38 +287,30 @@ def from_edges(
     [7, 9, 12]
     """
     scheme = _scheme(weights, w is not None, "w")
-    return _from_arrays("the edges", u, v, w, scheme, undirected, vertices, parallel_edges, seed, scale)
+    columns = [array_of("the edges", one) for one in (u, v, *([] if w is None else [w]))]
+    return _from_arrays(
+        "the edges", columns, scheme, undirected, vertices, parallel_edges, seed, scale, ("u", "v", "w")
+    )
 
 
 def _from_arrays(
     name: str,
-    u: Any,
-    v: Any,
-    w: Any,
+    columns: "Sequence[np.ndarray]",
     weights: str,
     undirected: bool,
     vertices: int | None,
     parallel: Parallel,
     seed: int,
     scale: Scale | None,
+    titles: Sequence[str],
 ) -> Graph:
-    """Make a graph of arrays or lists; ``name`` is what messages call it."""
-    import numpy as np
-
+    """Make a graph of columns; ``name`` and ``titles`` are what messages call them."""
     from gpukit.graph.foreign import found_in_arrays
 
-    ends = [_array(name, one) for one in (u, v)]
-    values = None if w is None else _array(name, w)
-    lengths = [len(one) for one in (*ends, values) if one is not None]
+    lengths = [len(one) for one in columns]
     if len(set(lengths)) > 1:
         raise UsageError(f"{name} have columns of {' and '.join(map(str, lengths))} rows; give as many of each")
-    if values is not None:
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise WrongType(f"the weights of {name} are not numbers; give probabilities") from None
-    both = _one_kind(name, np.concatenate(ends))
-    found = found_in_arrays(name, both[: lengths[0]], both[lengths[0] :], values, _nothing_said(), _highest(scale))
+    found = found_in_arrays(name, columns, _nothing_said(), _highest(scale), titles)
     if vertices is not None:
         if found.labels is not None:
             raise UsageError("--vertices goes with whole numbers, and the ids of these edges are names; leave it out")
@@ -308,38 +318,6 @@ def _from_arrays(
             raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
         found = replace(found, n=int(vertices))
     return _made(found, weights, parallel, undirected, seed, scale)
-
-
-def _array(name: str, values: Any) -> "np.ndarray":
-    """Return a column as an array of one axis; texts and what is mixed as objects."""
-    import numpy as np
-
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise WrongType(f"{name}: {type_of(values)} is no column; give a list or an array")
-    array = values if isinstance(values, np.ndarray) else np.empty(len(values), object)
-    if not isinstance(values, np.ndarray):
-        array[:] = list(values)
-    if array.ndim != 1:
-        raise UsageError(f"{name}: an array with {array.ndim} axes is no column; give one with one axis")
-    return array.astype(object) if array.dtype.kind in "UT" else array
-
-
-def _one_kind(name: str, values: "np.ndarray") -> "np.ndarray":
-    """Return vertices as whole numbers (int64) where all are, and else as they are, for the readers to judge."""
-    import numpy as np
-
-    if values.dtype.kind != "O":
-        return values
-    kinds = {type(value) for value in values.tolist()}
-    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        try:
-            return values.astype(np.int64)
-        except OverflowError:
-            raise InputError(f"{name}: a vertex id is outside [0, 2**63 - 1]") from None
-    if all(issubclass(kind, str) for kind in kinds):
-        return np.array([str(value) for value in values.tolist()], object)
-    told = " and ".join(sorted(kind.__name__ for kind in kinds))
-    raise InputError(f"{name}: vertices are of type {told}; all whole numbers or all texts are needed, convert them")
 
 
 def _columns(name: str, there: list[Any], source: Any, target: Any, weight: Any) -> list[Any]:

@@ -22,6 +22,7 @@ BY_NAME = {
 _READERS = {"GraphML": "read_graphml", "GEXF": "read_gexf", "GML": "read_gml", "Pajek": "read_pajek"}
 _PACKED = re.compile(r"\.(gz|bz2|xz|zst)$")
 _WHOLE = re.compile("0|[1-9][0-9]{0,18}")
+_ONE_KIND = "all whole numbers or all texts are needed, convert them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,27 +141,83 @@ def found_in_table(
     """Return the edges in columns of an Arrow table: source, target and, where three are wanted, weight."""
     if columns.num_columns != len(wanted):
         raise InputError(f"{name} has two columns of one name; rename one")
-    ends = [columns.column(wanted[i]) for i in (0, 1)]
-    for title, end in zip(wanted, ends, strict=False):
-        if end.null_count:
-            raise InputError(
-                f"{name}, column {shown(title)}: {end.null_count} rows have no vertex; every row needs two"
-            )
-    w = columns.column(wanted[2]).to_pandas().to_numpy(np.float64) if len(wanted) > 2 else None
-    u, v = (end.to_pandas().to_numpy() for end in ends)
-    found = found_in_arrays(name, u, v, w, asked, highest)
+    arrays = [columns.column(title).to_pandas().to_numpy() for title in wanted]
+    found = found_in_arrays(name, arrays, asked, highest, [f"column {shown(title)}" for title in wanted])
     said = {"format": kind, "columns": wanted, "ids": "integer" if found.labels is None else "text"}
     return replace(found, said=said)
 
 
 def found_in_arrays(
-    name: str, u: np.ndarray, v: np.ndarray, w: np.ndarray | None, asked: Asked, highest: float = PROBABILITIES
+    name: str,
+    columns: Sequence[np.ndarray],
+    asked: Asked,
+    highest: float = PROBABILITIES,
+    titles: Sequence[str] = ("u", "v", "w"),
 ) -> Found:
-    """Return edges whose ends are arrays of whole numbers, or of texts."""
-    found = _vertices(name, np.concatenate([u, v]), asked)
-    half = len(u)
-    checked = None if w is None else check_weights(name, highest, w)
-    return Found(found.u[:half], found.u[half:], checked, {}, labels=found.labels)
+    """Return edges of columns: two of ends, whole numbers or texts, and where there is a third, weights."""
+    ends = [of_one_kind(f"{name}, {title}", column) for title, column in zip(titles[:2], columns, strict=False)]
+    kinds = {"str" if end.dtype == object else "int" for end in ends if len(end)}
+    if len(kinds) > 1:
+        raise InputError(f"{name}: vertices are of type int and str; {_ONE_KIND}")
+    found = _vertices(name, np.concatenate(ends), asked)
+    half = len(ends[0])
+    w = check_weights(name, highest, numbers_of(f"{name}, {titles[2]}", columns[2])) if len(columns) > 2 else None
+    return Found(found.u[:half], found.u[half:], w, {}, labels=found.labels)
+
+
+def of_one_kind(name: str, values: np.ndarray) -> np.ndarray:
+    """Return vertices as whole numbers (int64), or as texts (object).
+
+    Raises
+    ------
+    InputError
+        If some are missing, a number is no vertex id, or they are of other types or of several.
+    """
+    if not len(values):
+        return np.zeros(0, np.int64)
+    if values.dtype.kind in "iu":
+        odd = [one for one in (int(values.min()), int(values.max())) if not 0 <= one <= MAX_ID]
+        if odd:
+            raise InputError(f"{name}: vertex id {odd[0]} is outside [0, 2**63 - 1]")
+        return values.astype(np.int64)
+    listed = values.tolist()
+    kinds = {type(one) for one in listed}
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        try:
+            return of_one_kind(name, np.array(listed, np.int64))
+        except OverflowError:
+            raise InputError(f"{name}: a vertex id is outside [0, 2**63 - 1]") from None
+    if all(issubclass(kind, str) for kind in kinds):
+        return np.array([str(one) for one in listed], object)
+    if missing := sum(map(_is_missing, listed)):
+        raise InputError(f"{name}: {missing} rows have no vertex; every row needs two")
+    told = " and ".join(sorted({kind.__name__ for kind in kinds}))
+    neither = [one for one in listed if not isinstance(one, str | int | np.integer) or isinstance(one, bool)]
+    if neither:
+        first = shown(str(neither[0]))
+        raise InputError(
+            f"{name}: vertices are of type {told}, and {first} is neither a whole number nor a name; convert the column"
+        )
+    raise InputError(f"{name}: vertices are of type {told}; {_ONE_KIND}")
+
+
+def numbers_of(name: str, values: np.ndarray) -> np.ndarray:
+    """Return weights as float64, not a number where one is missing; raises InputError where they are no numbers."""
+    kind = values.dtype.kind
+    listed = values.tolist() if kind == "O" else []
+    if kind not in "biufO" or any(isinstance(one, str | bytes) for one in listed):
+        raise InputError(f"{name}: weights are not numbers; give probabilities, or counts with --scale")
+    if kind != "O":
+        return values.astype(np.float64)
+    try:
+        return np.array([np.nan if _is_missing(one) else float(one) for one in listed], np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name}: weights are not numbers; give probabilities, or counts with --scale") from None
+
+
+def _is_missing(value: Any) -> bool:
+    """Say whether a value stands for none: of Python, NumPy or pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (value != value) is True
 
 
 def _matrix(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: float) -> Found:
@@ -178,7 +235,7 @@ def found_in_matrix(name: str, kind: str, matrix: Any, highest: float) -> Found:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         size = " by ".join(map(str, matrix.shape))
         raise InputError(f"{name} is {size}; a graph is a square matrix")
-    w = check_weights(name, highest, np.asarray(matrix.data, np.float64)) if highest else None
+    w = check_weights(name, highest, numbers_of(name, np.asarray(matrix.data))) if highest else None
     u, v = (np.asarray(part, np.int64) for part in (matrix.row, matrix.col))
     return Found(u, v, w, {"format": kind, "ids": "integer"}, n=matrix.shape[0])
 
@@ -225,7 +282,9 @@ def found_in_network(
             raise InputError(
                 f"{name}: edge {shown(f'{missing[0]} {missing[1]}')} has no {weight}; --weights file needs all"
             )
-        w = check_weights(name, highest, np.array([edge[2] for edge in edges], np.float64))
+        given = np.empty(len(edges), object)
+        given[:] = [edge[2] for edge in edges]
+        w = check_weights(name, highest, numbers_of(f"{name}, {weight}", given))
     place = {node: i for i, node in enumerate(graph)}
     u, v = (np.array([place[edge[side]] for edge in edges], np.int64) for side in (0, 1))
     found = _vertices(name, values, asked)

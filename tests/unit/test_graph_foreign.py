@@ -101,7 +101,7 @@ def test_columns_of_arrow(tmp_path, form):
         ({"a": ["x", None], "b": ["y", "z"]}, "column 'a': 1 rows have no vertex"),
         ({"a": ["x", " "], "b": ["y", "z"]}, "'' is no name"),
         ({"a": [1, 2]}, "has one column"),
-        ({"a": [1], "b": ["x"]}, "is neither a whole number nor a name"),
+        ({"a": [1], "b": ["x"]}, "vertices are of type int and str; all whole"),
         ({"a": [], "b": []}, "has no edges"),
     ]:
         with pytest.raises(InputError, match=expected):
