@@ -319,7 +319,7 @@ class Campaign(Content):
         self._need_graph()
         if not self._pending:
             raise UsageError("no batch is waiting to be observed; choose one first")
-        self._step(internal(self._graph, activated, "activated"))
+        self._step(internal(self._graph, activated, "activated", digest=self._made["inputs"]["graph"]))
 
     @property
     def _pending(self) -> bool:
@@ -471,7 +471,8 @@ def seed_minimization(
 
             if isinstance(replay, str | bytes) or not isinstance(replay, Iterable):
                 raise unfit("replay", replay, "a list of lists of vertices")
-            listed = [internal(session.graph, one, "replay") for one in replay]
+            digest = session.inputs["graph"]
+            listed = [internal(session.graph, one, "replay", digest=digest) for one in replay]
             record = [np.array(one, np.int32) for one in listed]
             lines = "".join(",".join(map(quoted, session.graph.original(one).tolist())) + "\n" for one in listed)
             session.inputs["replay"] = hashlib.sha256(lines.encode()).hexdigest()

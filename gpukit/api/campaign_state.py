@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpukit.api.results import another_graph
 from gpukit.api.session import Session
 from gpukit.artifacts import Artifact
 from gpukit.errors import InputError, UsageError
@@ -64,7 +65,7 @@ def restored(path: Path, artifact: Artifact, graph: "Graph", digest: str) -> tup
     """
     a, arrays = artifact.attributes, artifact.arrays
     if a["graph"] != digest:
-        raise InputError(f"{path} is a campaign on another graph; give the graph it was started with")
+        raise another_graph(path, a["graph"], digest, "give the graph it was started with")
     unit = Decimal(a["unit"])
     if arrays["worlds"].tolist() != [-1]:
         raise InputError(f"{path} holds simulated campaigns; `merit next` goes on with one begun by `merit start`")

@@ -7,10 +7,10 @@ from gpukit.api.arguments import flag, optional, whole
 from gpukit.api.diversity import diversity_artifact, make_undirected
 from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
-from gpukit.api.results import Content, Diversity
+from gpukit.api.results import Content, Diversity, another_graph
 from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import at_most
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,8 @@ def read_index(path: "Path", model: str, graph: str) -> "Index":
     }
     file = read(path, "contexts", skip=tuple(row.path for row in KINDS["contexts"].arrays if row.path not in wanted))
     if file.attributes["graph"] != graph:
-        raise InputError(f"{path} was made on another graph; make it again with `gpukit diversity index` on this one")
+        again = "make it again with `gpukit diversity index` on this one"
+        raise another_graph(path, file.attributes["graph"], graph, again)
     return Index.of(file.arrays)
 
 
@@ -126,7 +127,7 @@ class DiversityIndex(Content):
 
         opened = as_graph(graph)
         if opened.digest != artifact.attributes["graph"]:
-            raise InputError("the index was made on another graph; give the graph it was made on")
+            raise another_graph("the index", artifact.attributes["graph"], opened.digest)
         made = cls.__new__(cls)
         made._ready(opened, artifact, Index.of(artifact.arrays))
         return made

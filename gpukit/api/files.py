@@ -7,7 +7,7 @@ from gpukit.api.diversity_index import DiversityIndex
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph
 from gpukit.api.pagerank import PageRankIndex
-from gpukit.api.results import Diversity, Seeds, Spread, TopK, path_of
+from gpukit.api.results import Diversity, Seeds, Spread, TopK, another_graph, path_of
 from gpukit.api.session import DeviceName
 from gpukit.device.select import check_requested
 from gpukit.errors import InputError, UsageError
@@ -61,13 +61,14 @@ def load(
         if graph is None:
             raise UsageError(f"{file} is an index, which needs its graph; give it: gpukit.load(path, graph=…)")
         return PageRankIndex._of(artifact, graph, device) if kind == "irw" else DiversityIndex._of(artifact, graph)
+    opened = None if graph is None else as_graph(graph)
+    made_on = artifact.attributes.get("graph") or artifact.inputs.get("graph")
+    if opened is not None and made_on not in (None, opened.digest):
+        raise another_graph(file, made_on, opened.digest)
     if kind == "campaign":
-        return Campaign._of(artifact, graph, device, file)
+        return Campaign._of(artifact, opened, device, file)
     spread = kind != "metrics" or {"k", "spread", "stderr", "runs"} <= set(artifact.attributes["columns"])
     if kind not in ANSWERS or not spread:
         raise InputError(f"{file} is of kind {kind}, which has no class in Python; `gpukit export` makes a table of it")
-    opened = None if graph is None else as_graph(graph)
-    if opened is not None and artifact.attributes.get("graph", opened.digest) != opened.digest:
-        raise InputError(f"{file} was not made on this graph; give the graph it was made on")
     found: Seeds | Spread | TopK | Diversity = ANSWERS[kind](artifact, {}, opened and opened.csr)
     return found

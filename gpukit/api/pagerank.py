@@ -22,10 +22,10 @@ from gpukit.api.pagerank_index import (
 )
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
-from gpukit.api.results import Content, Label, TopK, path_of
+from gpukit.api.results import Answer, Content, Label, TopK, another_graph, path_of
 from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import Vertices, at_most, internal, is_label, weights_of
-from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.errors import UsageError, WrongType
 from gpukit.settings import CPU_DEPTHS, Depth, Stop
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class PageRankIndex(Content):
         made._where = {"gpus": 1, "threads": None, "progress": False}
         made._opened = as_graph(graph)
         if made._opened.digest != artifact.attributes["graph"]:
-            raise InputError("the index was made on another graph; give the graph it was made on")
+            raise another_graph("the index", artifact.attributes["graph"], made._opened.digest)
         made._artifact, made._index = artifact, index_of(artifact)
         made._ready(device, made._opened.csr)
         return made
@@ -375,8 +375,10 @@ class PageRankIndex(Content):
         self._follow()
         graph, asked = self._opened.csr, self._index.params
         with Session(device=self._device, seed=0, **self._where) as session:
-            session.graph, session.labels = graph, graph.labels
-            listed = None if among is None else internal(graph, among, "among", none=False)
+            session.graph, session.labels, digest = graph, graph.labels, self._opened.digest
+            if isinstance(sources, Answer):
+                sources._check_graph(graph, digest, "sources")
+            listed = None if among is None else internal(graph, among, "among", none=False, digest=digest)
             k_max = graph.n if listed is None else len(listed)
             length = at_most(optional(whole, "k", k), settings.KPAR_K, k_max)
             check_k(length, graph.n)
@@ -384,7 +386,7 @@ class PageRankIndex(Content):
             if not queries:
                 raise UsageError("there are no sources; give at least one")
             together = Sources.together(queries)
-            session.inputs = {"graph": self._opened.digest, "index": self.digest}
+            session.inputs = {"graph": digest, "index": self.digest}
             session.params = {"k": length, "depth": depth, "bounds": "exact", "alpha": asked.alpha}
             session.params |= {"epsilon": asked.epsilon, "weighted": asked.weighted}
             named = None

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.pagerank_index import index_of
+from gpukit.api.results import another_graph
 from gpukit.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def open_files(graph_file: Path, index_file: Path) -> Opened:
 
     graph, index = read_header(graph_file, "graph"), read_header(index_file, "irw")
     if index.attributes["graph"] != graph.payload:
-        raise InputError(f"{index_file} was made on another graph; give the graph it was made on")
+        raise another_graph(index_file, index.attributes["graph"], graph.payload)
     about = {"graph": graph.payload, "index": index.payload}
     arrays = map_ready(ready_path(index_file), about, graph.attributes["n"])
     if arrays is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.arguments import flag, type_of
-from gpukit.errors import UsageError, WrongType
+from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ def path_of(path: "str | os.PathLike[str]") -> Path:
         return Path(path)
     except TypeError:
         raise WrongType(f"{type_of(path)} is no path; give the name of a file") from None
+
+
+def another_graph(what: object, made_on: str, this: str, advice: str = "give the graph it was made on") -> InputError:
+    """Return the error of what was made on the graph of one digest, and given with that of another."""
+    return InputError(f"{what} was made on another graph ({made_on[:12]}…, and this one is {this[:12]}…); {advice}")
 
 
 class Content:
@@ -163,11 +168,43 @@ class Answer(Content):
         """The seed of its random numbers, if any."""
         return self.artifact.seed
 
+    @property
+    def _made_on(self) -> str | None:
+        """The digest of its graph; None where the artifact does not say it."""
+        return self.artifact.attributes.get("graph") or self.artifact.inputs.get("graph")
+
+    def _check_graph(self, graph: "Graph", digest: str, what: str) -> None:
+        """Check that it is about the edges of a graph, be it with other probabilities.
+
+        Raises
+        ------
+        InputError
+            If it was made on another graph, or on one that is known by its digest alone, which is another.
+        """
+        if self._made_on in (None, digest) or (self._graph is not None and _same_edges(self._graph, graph)):
+            return
+        advice = "give the graph it was made on, or only its vertices, as a list"
+        raise another_graph(what, str(self._made_on), digest, advice)
+
     def _names(self, numbers: "np.ndarray") -> list[Label]:
         """Return what people call the vertices that the artifact names by these numbers."""
         from gpukit.artifacts.labels import names_in
 
         return names_in(self.artifact, numbers)
+
+
+def _same_edges(one: "Graph", other: "Graph") -> bool:
+    """Say whether two graphs have the same vertices and the same edges."""
+    import numpy as np
+
+    if one.m != other.m or (one.labels is None) != (other.labels is None):
+        return False
+    arrays = [(one.indptr, other.indptr), (one.indices, other.indices)]
+    if one.labels is not None and other.labels is not None:
+        arrays += [(one.labels.offsets, other.labels.offsets), (one.labels.data, other.labels.data)]
+    elif one.n == other.n:
+        arrays.append((one.numbers(range(one.n)), other.numbers(range(one.n))))
+    return all(a is b or np.array_equal(a, b) for a, b in arrays)
 
 
 def cut(items: list[Any]) -> str:

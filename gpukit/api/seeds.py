@@ -340,7 +340,7 @@ def _limit(
     """Add which vertices can be seeds, and what they count for and cost; return the decimals of the former."""
     graph, decimals = session.graph, 0
     for name, vertices in (("include", include), ("exclude", exclude)):
-        asked[name] = internal(graph, vertices, name)
+        asked[name] = internal(graph, vertices, name, digest=session.inputs["graph"])
         if asked[name]:
             session.params[name] = graph.original(asked[name]).tolist()
     if targets is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
 from gpukit.api.arguments import number, optional, type_of, whole
+from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.results import Seeds, Spread
 from gpukit.api.session import DeviceName, Progress, Session
@@ -119,6 +120,7 @@ def estimate_spread(
     ----------
     graph : Graph or graph-like
     seeds : Seeds or vertices
+        Seeds may have been found with other edge probabilities of the same graph.
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     model : str
@@ -160,7 +162,9 @@ def estimate_spread(
             {"runs": runs} if error is None else {"error": error, "max_runs": max_runs}
         )
         open_graph(session, graph, weights, transpose=False)
-        rounds = [internal(session.graph, seeds, "seeds")] if not isinstance(seeds, Seeds) else _rounds(session, seeds)
+        # Found on the graph as given, they may be judged by other probabilities of its edges.
+        known = isinstance(graph, Graph) and isinstance(seeds, Seeds) and seeds._made_on == graph.digest
+        rounds = _rounds(session, seeds, None if known else session.inputs["graph"])
         if isinstance(seeds, Seeds):
             session.inputs["seeds"] = seeds.digest
         else:
@@ -172,10 +176,12 @@ def estimate_spread(
         return Spread(artifact, {**points[-1], "curve": points, **told})
 
 
-def _rounds(session: Session, seeds: Seeds) -> list[list[int]]:
-    """Return internal ids of the seeds of each round."""
-    if seeds.rounds is None:
-        return [internal(session.graph, seeds, "seeds")]
+def _rounds(session: Session, seeds: Seeds | Vertices, digest: str | None) -> list[list[int]]:
+    """Return internal ids of the seeds of each round; they are of the graph of a digest, if that is given."""
+    if not isinstance(seeds, Seeds) or seeds.rounds is None:
+        return [internal(session.graph, seeds, "seeds", digest=digest)]
+    if digest is not None:
+        seeds._check_graph(session.graph, digest, "seeds")
     found: list[list[Any]] = [[] for _ in range(max(seeds.rounds) + 1)]
     for vertex, place in zip(seeds, seeds.rounds, strict=True):
         found[place].append(vertex)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.arguments import is_number, type_of, unfit
-from gpukit.api.results import Label
+from gpukit.api.results import Answer, Label
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.graph.lines import quoted
 from gpukit.wording import counted
@@ -78,8 +78,12 @@ def _axes(value: Any) -> Any:
     return getattr(value, "shape", ())
 
 
-def internal(graph: "Graph", vertices: Vertices, what: str, *, none: bool = True) -> list[int]:
+def internal(
+    graph: "Graph", vertices: Vertices, what: str, *, none: bool = True, digest: str | None = None
+) -> list[int]:
     """Return internal ids of vertices, each named once, in the given order.
+
+    ``digest`` is that of the graph, on which vertices that are an answer must have been found.
 
     Raises
     ------
@@ -88,8 +92,10 @@ def internal(graph: "Graph", vertices: Vertices, what: str, *, none: bool = True
     UsageError
         If one is named twice, or there are none and ``none`` is false.
     InputError
-        If one is not in the graph.
+        If one is not in the graph, or they are an answer about another graph.
     """
+    if digest is not None and isinstance(vertices, Answer):
+        vertices._check_graph(graph, digest, what)
     if isinstance(vertices, str | bytes) or not hasattr(vertices, "__iter__"):
         raise WrongType(f"{what} is {type_of(vertices)}; give a list of vertices")
     given = [_label(graph, one, what) for one in vertices]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpukit.api import needs
+from gpukit.api.results import another_graph
 from gpukit.api.spread import RUNS, cascades, measure
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
@@ -161,7 +162,7 @@ class _Asked:
         self.path, self.found = path, read_topk(path)
         a = self.found.attributes
         if a["graph"] != digest:
-            raise InputError(f"{path} answers queries on another graph; give the graph it was made on")
+            raise another_graph(path, a["graph"], digest)
         if "among" in self.found.inputs:
             raise InputError(f"{path} has the best among some vertices; answers that may name all are judged")
         self.k: int = a["k"] if k is None else k
@@ -223,7 +224,7 @@ def diversity(
         found = read(answers_file, "diversity")
         a, arrays = found.attributes, found.arrays
         if a["graph"] != run.inputs["graph"]:
-            raise InputError(f"{answers_file} was found on another graph; give the graph it was made on")
+            raise another_graph(answers_file, a["graph"], run.inputs["graph"])
         part, parts, *_ = found.params.get("part", (1, 1))
         if parts > 1:
             raise InputError(f"{answers_file} is part {part} of {parts}; join them by `gpukit diversity gather` first")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpukit import settings
 from gpukit.api.pagerank_answers import answers_artifact
 from gpukit.api.pagerank_index import index_of
+from gpukit.api.results import another_graph
 from gpukit.api.vertices import at_most
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.options import Queries, option
@@ -54,7 +55,7 @@ def read_queries(
 def check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, float | None], maker: str) -> None:
     """Check that an artifact belongs to the graph and to the wanted values; None wants nothing."""
     if found["graph"] != graph:
-        raise InputError(f"{path} was made on another graph; make it again with `gpukit {maker}` on this one")
+        raise another_graph(path, found["graph"], graph, f"make it again with `gpukit {maker}` on this one")
     for name, value in wanted.items():
         if value is not None and found[name] != value:
             raise InputError(
