@@ -8,6 +8,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from gpukit import errors as errors
+
 if TYPE_CHECKING:
     from gpukit.api.campaign import Campaign, seed_minimization
     from gpukit.api.diversity import structural_diversity

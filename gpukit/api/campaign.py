@@ -155,6 +155,10 @@ class Campaign(Content):
         self._state: Artifact | None = None
         self.details: Mapping[str, Any] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of, also a pickled one; its collections are drawn anew when they are needed."""
+        return vars(self) | {"_engine": None, "_rounds": list(self._rounds)}
+
     @classmethod
     def _of(
         cls, artifact: "Artifact", graph: GraphLike | None, device: str = "auto", path: Path = Path("the campaign")

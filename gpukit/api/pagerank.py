@@ -11,15 +11,7 @@ from gpukit.api.everybody import KIND, write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.pagerank_answers import among_of, answer, answers_artifact, asked_device
-from gpukit.api.pagerank_index import (
-    INDEX_VISITS,
-    RANK_VISITS,
-    check_memory,
-    index,
-    index_artifact,
-    index_of,
-    rank,
-)
+from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, check_memory, index, index_artifact, index_of, rank
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
 from gpukit.api.results import Answer, Content, Label, TopK, another_graph, path_of
@@ -213,6 +205,20 @@ class PageRankIndex(Content):
             made._prepared = where, files.on(where)
             made._engine = Engine(where, made._prepared[1], refine=True)
         return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of, also a pickled one: an opened index is opened again, from the same files."""
+        self._follow()
+        names = ("_files", "_artifact", "_opened", "_index") if self._files is None else ("_files",)
+        return {name: getattr(self, name) for name in (*names, "_where", "_device")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["_files"] is not None:
+            where = {name: state["_where"][name] for name in ("gpus", "threads")}
+            state = vars(PageRankIndex.open(*state["_files"], device=state["_device"], **where))
+        vars(self).update(state)
+        if self._files is None:
+            self._ready(self._device, self._opened.csr)
 
     def _ready(self, device: str, graph: Any) -> None:
         self._graph = graph

@@ -266,6 +266,9 @@ class Seeds(Answer):
     def __len__(self) -> int:
         return len(self.artifact.arrays["seeds"])
 
+    def __getitem__(self, place: int) -> Label:
+        return self.seeds[place]
+
     def __iter__(self) -> Iterator[Label]:
         return iter(self.seeds)
 
@@ -382,6 +385,9 @@ class TopK(Answer):
 
     def __len__(self) -> int:
         return len(self.artifact.arrays["offsets"]) - 1
+
+    def __getitem__(self, place: int) -> list[tuple[Label, float]]:
+        return self.answers[place]
 
     def __iter__(self) -> Iterator[list[tuple[Label, float]]]:
         return iter(self.answers)
