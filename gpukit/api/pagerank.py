@@ -464,8 +464,8 @@ class PageRankIndex(Content):
         from gpukit.artifacts.batches import check_parquet, check_table_replaced
         from gpukit.kpar.problem import check_k
 
-        check_parquet()
         out = path_of(path)
+        check_parquet(out)
         if not flag("force", force):
             check_table_replaced(out, KIND, "write_all()")
         if depth not in settings.choices(Stop):

@@ -7,7 +7,7 @@ from gpukit.api.arguments import type_of
 from gpukit.api.graph import Graph
 from gpukit.api.pagerank_index import index_artifact
 from gpukit.api.session import Session
-from gpukit.api.vertices import internal, is_label
+from gpukit.api.vertices import internal, is_label, label_of
 from gpukit.errors import InputError, UsageError, WrongType
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def pairs_of(graph: "csr.Graph", pairs: Any, what: str) -> "Edges":
         if is_label(pair) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise WrongType(f"{what}: {str(pair)[:40]!r} is no edge; give pairs of vertices")
         for side, vertex in zip(ends, pair, strict=True):
-            side.append(vertex)
+            side.append(label_of(graph, vertex, what))  # before True is looked up as 1
     named = list(dict.fromkeys(ends[0] + ends[1]))
     place = dict(zip(named, internal(graph, named, what), strict=True))
     return Edges.of(*([place[vertex] for vertex in side] for side in ends), both_ways=graph.undirected)

@@ -98,7 +98,7 @@ def internal(
         vertices._check_graph(graph, digest, what)
     if isinstance(vertices, str | bytes) or not hasattr(vertices, "__iter__"):
         raise WrongType(f"{what} is {type_of(vertices)}; give a list of vertices")
-    given = [_label(graph, one, what) for one in vertices]
+    given = [label_of(graph, one, what) for one in vertices]
     if not given and not none:
         raise UsageError(f"{what} names no vertices; give at least one")
     if len(set(given)) < len(given):
@@ -107,8 +107,8 @@ def internal(
     return graph.internal(given).tolist() if given else []
 
 
-def _label(graph: "Graph", vertex: Any, what: str) -> Label:
-    """Return what a vertex is called, as Python has it; raises as :func:`internal` does."""
+def label_of(graph: "Graph", vertex: Any, what: str) -> Label:
+    """Return what a vertex of a graph is called, as Python has it; raises as :func:`internal` does."""
     if not is_label(vertex):
         raise WrongType(f"{what}: {str(vertex)[:40]!r} is {type_of(vertex)}, and no vertex; give ids or names")
     if isinstance(vertex, str) != (graph.labels is not None):

@@ -27,12 +27,14 @@ KEY = b"gpukit"
 _NOTE = "run.json"
 
 
-def check_parquet() -> None:
-    """Raise UsageError where there is no package that writes Parquet."""
+def check_parquet(path: Path) -> None:
+    """Raise UsageError where there is no package that writes Parquet, or a path is called otherwise."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise UsageError("Parquet needs the package pyarrow; install gpukit[parquet]") from None
+    if path.suffix.lower() != ".parquet":
+        raise UsageError(f"--out {path}: Parquet is written; give a name that ends in .parquet")
 
 
 def kind_of(path: "str | os.PathLike[str]") -> str | None:

@@ -12,7 +12,6 @@ from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import read_index
 from gpukit.cli.options import ForceOption, GraphArgument, IndexOption, PartOption, StopOption, option
-from gpukit.errors import UsageError
 
 
 @with_run(*DEVICE, estimate=needs.answers)
@@ -35,11 +34,9 @@ def everybody(
     """
     from gpukit.artifacts.batches import check_parquet, check_table_replaced
 
-    check_parquet()
+    check_parquet(out)
     if not force:
         check_table_replaced(out, KIND, "`kpar all`")
-    if out.suffix.lower() != ".parquet":
-        raise UsageError(f"--out {out}: this command writes Parquet; give a name that ends in .parquet")
     with run.phase("read"):
         graph, _ = run.read_graph(graph_file, transpose=False)
         found, run.inputs["index"] = read_index(index_file, run.inputs["graph"])

@@ -159,3 +159,18 @@ def test_a_device_is_checked_where_it_is_named(tmp_path: Path) -> None:
 def test_an_empty_replay_is_no_simulation() -> None:
     with pytest.raises(GpukitError, match="the record ends after 0 rounds"):
         gk.seed_minimization(FRIENDS, 2, replay=[])
+
+
+@pytest.mark.parametrize("vertex", [True, 1.0, [1], None])
+def test_an_end_of_an_edge_is_no_vertex_for_being_equal_to_one(vertex: Any) -> None:
+    """A mapping takes True and 1.0 for 1."""
+    index = gk.PageRankIndex(FRIENDS, updatable=True)
+    with pytest.raises(WrongType, match="^add: .* and no vertex; give ids or names"):
+        index.update(add=[(1, 2), (vertex, 3)])
+    assert index.graph == FRIENDS
+
+
+def test_the_table_of_all_answers_is_called_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    with pytest.raises(UsageError, match=r"^path .*all.csv: Parquet is written; give a name that ends in .parquet$"):
+        INDEX.write_all(tmp_path / "all.csv", k=2)

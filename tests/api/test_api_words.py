@@ -127,7 +127,7 @@ ASKED: list[tuple[str, Callable[[str], object]]] = [
     ("^gpus is 2; a campaign", lambda p: gk.Campaign(CHAIN, 1, gpus=2).next_batch()),
     ("^lt_residual belongs to model='lt'", lambda p: gk.Campaign(CHAIN, 1, lt_residual="raw")),
     ("^part is", lambda p: gk.PageRankIndex(CHAIN).write_all(p + ".parquet", part="3")),
-    ("replace it with force=True", lambda p: gk.PageRankIndex(CHAIN).write_all(p)),
+    ("replace it with force=True", lambda p: gk.PageRankIndex(CHAIN).write_all(p.replace("csv", "parquet"))),
     ("replace it with force=True", lambda p: gk.from_networkx(CHAIN).save(p.replace(".csv", ""))),
 ]  # fmt: skip
 
@@ -135,7 +135,8 @@ ASKED: list[tuple[str, Callable[[str], object]]] = [
 @pytest.mark.parametrize(("line", "ask"), ASKED, ids=[line for line, _ in ASKED])
 def test_errors_name_arguments(tmp_path: Path, line: str, ask: Callable[[str], object]) -> None:
     path = table(tmp_path)
-    Path(path.replace(".csv", "")).write_text("mine\n")
+    for other in ("", ".parquet"):
+        Path(path.replace(".csv", other)).write_text("mine\n")
     with pytest.raises(GpukitError, match=line) as caught:
         ask(path)
     assert not OPTION.search(str(caught.value)) and str(caught.value) == caught.value.args[0]
