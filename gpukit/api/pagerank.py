@@ -461,13 +461,14 @@ class PageRankIndex(Content):
         >>> index.write_all("near.parquet", k=2)  # doctest: +SKIP
         6
         """
-        from gpukit.artifacts.batches import check_parquet, check_table_replaced
+        from gpukit.artifacts.batches import check_called_parquet, check_parquet, check_table_replaced
         from gpukit.kpar.problem import check_k
 
+        check_parquet()
         out = path_of(path)
-        check_parquet(out)
         if not flag("force", force):
             check_table_replaced(out, KIND, "write_all()")
+        check_called_parquet(out)
         if depth not in settings.choices(Stop):
             raise UsageError(f"depth {depth!r} is unknown here; choose refined or auto")
         self._follow()

@@ -27,12 +27,16 @@ KEY = b"gpukit"
 _NOTE = "run.json"
 
 
-def check_parquet(path: Path) -> None:
-    """Raise UsageError where there is no package that writes Parquet, or a path is called otherwise."""
+def check_parquet() -> None:
+    """Raise UsageError where there is no package that writes Parquet."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise UsageError("Parquet needs the package pyarrow; install gpukit[parquet]") from None
+
+
+def check_called_parquet(path: Path) -> None:
+    """Refuse a name that does not say what is written; raises UsageError."""
     if path.suffix.lower() != ".parquet":
         raise UsageError(f"--out {path}: Parquet is written; give a name that ends in .parquet")
 

@@ -32,11 +32,12 @@ def everybody(
     The table is of edges, source to target, by falling weight: what PyTorch Geometric takes as edge_index and
     edge_weight. Batches stay in a folder beside it until all are there.
     """
-    from gpukit.artifacts.batches import check_parquet, check_table_replaced
+    from gpukit.artifacts.batches import check_called_parquet, check_parquet, check_table_replaced
 
-    check_parquet(out)
+    check_parquet()
     if not force:
         check_table_replaced(out, KIND, "`kpar all`")
+    check_called_parquet(out)
     with run.phase("read"):
         graph, _ = run.read_graph(graph_file, transpose=False)
         found, run.inputs["index"] = read_index(index_file, run.inputs["graph"])
