@@ -8,7 +8,6 @@ from gpukit.api.arguments import flag, optional, text, type_of, whole
 from gpukit.api.columns import array_of, table_of
 from gpukit.api.edges import build, need_edges, seed_of
 from gpukit.api.graph import Graph, Parallel, Scale
-from gpukit.api.results import Label
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError, WrongType
 
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
 
 GraphLike = Any
 """A :class:`Graph`, a graph of NetworkX, a sparse matrix of SciPy, or a table of edges (pandas, Polars, Arrow)."""
+
+
+Column = Any
+"""A list, an array of NumPy or Arrow, a column of pandas or Polars, a tensor on the CPU."""
 
 
 def open_graph(session: Session, graph: GraphLike, weights: str | None = None, *, transpose: bool = True) -> Graph:
@@ -249,9 +252,9 @@ def _from_table(
 
 
 def from_edges(
-    u: "Sequence[Label] | np.ndarray",
-    v: "Sequence[Label] | np.ndarray",
-    w: "Sequence[float] | np.ndarray | None" = None,
+    u: Column,
+    v: Column,
+    w: Column | None = None,
     *,
     weights: str | None = None,
     undirected: bool = False,

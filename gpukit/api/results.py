@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from gpukit.api.arguments import flag, type_of
 from gpukit.errors import InputError, UsageError, WrongType
@@ -266,7 +266,13 @@ class Seeds(Answer):
     def __len__(self) -> int:
         return len(self.artifact.arrays["seeds"])
 
-    def __getitem__(self, place: int) -> Label:
+    @overload
+    def __getitem__(self, place: int) -> Label: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Label]: ...
+
+    def __getitem__(self, place: int | slice) -> Label | list[Label]:
         return self.seeds[place]
 
     def __iter__(self) -> Iterator[Label]:

@@ -26,7 +26,8 @@ s = gk.influence_maximization(G, budget=3.5, costs={"ann": 2}, weights="wc", gpu
 s = gk.simulated_seeds(G, 50, worlds=20_000, fresh=True)
 estimate: float | None = s.spread_estimate
 gains: list[int] | None = s.gains
-first: int | str = next(iter(s))
+first: int | str = s[0]
+others: list[int | str] = s[1:]
 
 e: gk.Spread = gk.estimate_spread(G, s, runs=500, prefixes=[1, 2])
 e = gk.estimate_spread(G, ["ann", "bob"], model="lt")
@@ -37,7 +38,7 @@ i = gk.PageRankIndex(G, alpha=0.2, weighted=True, memory=64)
 t: gk.TopK = i.top_k({"ann": 3, "bob": 1}, k=100)
 t = i.top_k_many(["ann", {"bob": 1}], k=3, depth="end", among=["ann", "cy"])
 t = gk.personalized_pagerank(G, {"ann": 3}, k=3, depth="end", weighted=True)
-best: list[tuple[int | str, float]] = t.answers[0]
+best: list[tuple[int | str, float]] = t[0]
 i.save("I.h5")
 redrawn: int = gk.PageRankIndex(G, updatable=True).update(add=[("ann", "bob")], remove=[(1, 2)]).walks_redrawn
 
@@ -46,6 +47,7 @@ c = gk.Campaign(G, eta=1000, costs={"ann": 2.0})
 ids: list[int | str] = c.next_batch()
 c.observe([*ids, "cy"])
 over: bool = c.done and c.cost > 2
+spent: list[float] = [one.cost for one in c.campaigns if len(one.rounds) > 1]
 
 d: gk.Diversity = gk.structural_diversity(G, k=4, model="truss", t=100)
 x = gk.DiversityIndex(G, undirected=True, threads=2)
@@ -54,6 +56,9 @@ largest: dict[str, int] = x.largest
 circles: dict[int | str, list[list[int | str]]] = d.circles
 scores: dict[int | str, int] = d.scores
 
-loaded = gk.load("S.h5", graph=G)
+try:
+    loaded = gk.load("S.h5", graph=G)
+except gk.errors.InputError as error:
+    print(error)
 if isinstance(loaded, gk.Seeds):
     print(loaded.to_pandas(), loaded.to_arrow(), loaded.digest, loaded == s, len(loaded))
