@@ -195,7 +195,11 @@ def judge_all(truths: Iterator[np.ndarray], every: Sequence[Answers]) -> list[Qu
     """
     if any(len(answers.offsets) < 2 for answers in every):
         raise UsageError("there are no answers to judge; give at least one query")
-    judged = [[_judge_one(truth, answers, q) for answers in every] for q, truth in enumerate(truths)]
+    longest = max(answers.k for answers in every)
+    judged = []
+    for q, truth in enumerate(truths):
+        best = truth[top(truth, longest)]  # sorted once: that takes longer than to judge
+        judged.append([_judge_one(truth, best[: answers.k], answers, q) for answers in every])
     return [_summary(answers.k, each) for answers, each in zip(every, zip(*judged, strict=True), strict=True)]
 
 
@@ -209,12 +213,11 @@ class _Judged(NamedTuple):
     error: float
 
 
-def _judge_one(truth: np.ndarray, answers: Answers, q: int) -> _Judged:
-    """Compare the answer to one query with its truth."""
+def _judge_one(truth: np.ndarray, best: np.ndarray, answers: Answers, q: int) -> _Judged:
+    """Compare the answer to one query with its truth, of which ``best`` has the min(k, reachable) largest values."""
     part = slice(answers.offsets[q], answers.offsets[q + 1])
     k, epsilon = answers.k, answers.epsilon
     found, estimate = answers.nodes[part][:k].astype(np.int64), answers.scores[part][:k]
-    best = truth[top(truth, k)]
     reach = len(best)
     actual = np.zeros(reach)
     actual[: min(len(found), reach)] = truth[found[:reach]]
