@@ -67,7 +67,7 @@ class DeviceState:
         n = reverse.n
         self.block = 32 if xp is np else kernels.BLOCK
         self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
-        words, free = (n + 31) // 32, free_memory()
+        words, free = (n + 31) // 32, free_memory(tidied=True)
         self.segments = PER_BLOCK * self.blocks
         while self.segments > MIN_SEGMENTS and 4 * words * self.segments > BITMAP_SHARE * free:
             self.segments //= 2
