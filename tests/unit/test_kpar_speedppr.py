@@ -50,8 +50,7 @@ def test_pushes_alone_leave_what_they_may_and_no_vertex_more_walks_than_edges(gr
         # With few vertices in the queue at most, scans do the rest.
         room = module._Room.of(graph.n)
         room.residue[0] = ONE
-        size = module._active(index.worth, edges, room)
-        left = module._from_queue(size, few, ONE, 0, index.worth, edges, None, room)
+        left = module._from_queue(few, ONE, 0, index.worth, edges, None, room)
         assert left == room.residue.sum() and left + room.reserve.sum() == ONE and not room.queued.any()
         left = module._power_push(left, index.worth, index.targets, edges, None, room)
         assert left == room.residue.sum() and left + room.reserve.sum() == ONE and left <= index.targets[-1]

@@ -76,14 +76,14 @@ class _Room(NamedTuple):
         return cls(np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
 
 
+# Arrays are taken out of their groups before loops: each time costs two atomic operations.
 @njit
-def _push(v, edges, chances, room):
+def _push(v, indptr, indices, one_minus_alpha, chances, residue, reserve):
     """Push the residue of a vertex with out-edges along them; returns how much of it is residue no more."""
-    residue, reserve = room.residue, room.reserve
-    first, last = edges.indptr[v], edges.indptr[v + 1] - 1
+    first, last = indptr[v], indptr[v + 1] - 1
     taken = residue[v]
     residue[v] = 0
-    passed = int64(passed_on(uint64(taken), edges.one_minus_alpha))
+    passed = int64(passed_on(uint64(taken), one_minus_alpha))
     share = before = int64(0)
     if chances is None:
         share = passed // (last - first + 1)
@@ -94,8 +94,8 @@ def _push(v, edges, chances, room):
         if chances is not None:
             reach = passed_up_to(passed, chances, e, last)
             share, before = reach - before, reach
-        u = edges.indices[e]
-        if edges.indptr[u] == edges.indptr[u + 1]:
+        u = indices[e]
+        if indptr[u] == indptr[u + 1]:
             reserve[u] += share
             ended += share
         else:
@@ -104,60 +104,62 @@ def _push(v, edges, chances, room):
 
 
 @njit
-def _enqueue(v, head, size, limit, edges, room):
-    """Put a vertex behind the queue if it is active and not there yet; returns how many vertices wait."""
-    if not room.queued[v] and room.residue[v] > limit * (edges.indptr[v + 1] - edges.indptr[v]):
-        room.queued[v] = True
-        room.queue[(head + size) % len(room.queue)] = v
-        size += 1
-    return size
+def _is_active(v, limit, indptr, residue):
+    """Say whether a vertex has more residue than ``limit`` for each of its out-edges."""
+    return residue[v] > limit * (indptr[v + 1] - indptr[v])
 
 
 @njit
-def _from_queue(size, longest, left, target, limit, edges, chances, room):
-    """Push from a queue until it is empty, more than ``longest`` vertices wait, or ``target`` residue is left.
+def _from_queue(longest, left, target, limit, edges, chances, room):
+    """Push the active vertices, and those that become active, first in, first out.
+
+    Until there are none, more than ``longest`` wait, or ``target`` residue is left.
 
     Returns
     -------
     int
         The residue that is left; the queue is given up.
     """
-    head = 0
-    while 0 < size <= longest and left > target:
-        v = room.queue[head]
-        head = (head + 1) % len(room.queue)
-        size -= 1
-        room.queued[v] = False
-        left -= _push(v, edges, chances, room)
-        for e in range(edges.indptr[v], edges.indptr[v + 1]):
-            size = _enqueue(edges.indices[e], head, size, limit, edges, room)
-    for i in range(size):
-        room.queued[room.queue[(head + i) % len(room.queue)]] = False
+    indptr, indices = edges.indptr, edges.indices
+    residue, reserve, queue, queued = room
+    head = waiting = 0
+    for v in range(len(residue)):
+        if _is_active(v, limit, indptr, residue):
+            queued[v] = True
+            queue[waiting] = v
+            waiting += 1
+    tail = waiting % len(queue)
+    while 0 < waiting <= longest and left > target:
+        v = queue[head]
+        head = head + 1 if head + 1 < len(queue) else 0
+        waiting -= 1
+        queued[v] = False
+        left -= _push(v, indptr, indices, edges.one_minus_alpha, chances, residue, reserve)
+        for e in range(indptr[v], indptr[v + 1]):
+            u = indices[e]
+            if not queued[u] and _is_active(u, limit, indptr, residue):
+                queued[u] = True
+                queue[tail] = u
+                tail = tail + 1 if tail + 1 < len(queue) else 0
+                waiting += 1
+    for v in range(len(queued)):
+        queued[v] = False
     return left
-
-
-@njit
-def _active(limit, edges, room):
-    """Put all active vertices into an empty queue; returns how many there are."""
-    size = 0
-    for v in range(len(room.residue)):
-        size = _enqueue(v, 0, size, limit, edges, room)
-    return size
 
 
 @njit
 def _power_push(left, worth, targets, edges, chances, room):
     """Push until no more than the last of the ``targets`` is left: from a queue, then by scans of all vertices."""
-    n, m = len(room.residue), len(edges.indices)
-    size = _active(worth, edges, room)
-    left = _from_queue(size, n // FEW, left, targets[-1], worth, edges, chances, room)
+    indptr, indices = edges.indptr, edges.indices
+    residue, reserve = room.residue, room.reserve
+    n, m = len(residue), len(indices)
+    left = _from_queue(n // FEW, left, targets[-1], worth, edges, chances, room)
     for target in targets:
         limit = target // max(m, 1)
         while left > target:
             for v in range(n):
-                degree = edges.indptr[v + 1] - edges.indptr[v]
-                if room.residue[v] > limit * degree:
-                    left -= _push(v, edges, chances, room)
+                if _is_active(v, limit, indptr, residue):
+                    left -= _push(v, indptr, indices, edges.one_minus_alpha, chances, residue, reserve)
     return left
 
 
@@ -175,8 +177,7 @@ def _answer(worth, targets, ends, edges, chances, vertices, mass, room):
             left += mass[i]
     left = _power_push(left, worth, targets, edges, chances, room)
     # No vertex needs more walks afterwards than it has out-edges.
-    size = _active(worth, edges, room)
-    _from_queue(size, len(residue), left, int64(0), worth, edges, chances, room)
+    _from_queue(len(residue), left, int64(0), worth, edges, chances, room)
     for v in range(len(residue)):
         if residue[v] > 0:
             walks = (residue[v] + worth - 1) // worth
