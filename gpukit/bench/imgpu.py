@@ -73,7 +73,7 @@ def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: in
     ready = prepare_blocks(graph)
     found, sums = {}, []
     for name, options in SWITCHES.items():
-        more = {"counting": levels_cpu} if device.kind == "cpu" else {}
+        more = {"counting": levels_cpu} if device.kind == "cpu" else {"search": False}
         counter = make_worlds(ready, seed, device, **options, **more)
         sums.append(counter.gains(0, worlds, []))
         found[name] = 1e3 * median(timed(partial(counter.gains, 0, worlds, []))[0] for _ in range(repeat))

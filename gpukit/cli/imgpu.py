@@ -41,17 +41,18 @@ class Optimisations:
         ablation("--reorder", "Optimisation R: vertices by level and degree. Same answer."),
     ] = False
     unroll: Annotated[int, ablation("--unroll U", "Optimisation U: children read at a time. Same answer.")] = 16
-    by_level: Annotated[
-        bool, ablation("--by-level", "Count level by level on the CPU too, as the paper. Same answer.")
-    ] = False
+    by_level: Annotated[bool, ablation("--by-level", "Count level by level, as the paper. Same answer.")] = False
 
     def on(self, kind: str) -> dict[str, Any]:
         """Return the arguments of ``maximise`` on a kind of device."""
         how: dict[str, Any] = {"combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
-        if kind == "cpu" and (self.by_level or self.combine or self.reorder):
-            from gpukit.imgpu.paper import levels_cpu
+        if self.by_level or self.combine or self.reorder:
+            if kind == "cpu":
+                from gpukit.imgpu.paper import levels_cpu
 
-            how["counting"] = levels_cpu
+                how["counting"] = levels_cpu
+            else:
+                how["search"] = False
         return how
 
 

@@ -13,6 +13,7 @@ from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.condense_cuda import condense
 from gpukit.imgpu.reach import Switches
 from gpukit.imgpu.reach_cuda import reach_all
+from gpukit.imgpu.search_cuda import search_all
 from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cuda import COMP, COUNTERS, GONE, MAX_THREADS, REACH, ROWS, TICKET, VERTEX, Memory, Space, at
 
@@ -34,20 +35,21 @@ class Kept(NamedTuple):
         First arc of each slot.
     heads : int32 array
         Heads of the live arcs, as slots.
+    worlds : int64 array
+        First slot << 32 | slots of each world.
     """
 
     vertices: Any
     homes: Any
     rows: Any
     heads: Any
+    worlds: Any
 
 
 @cuda.jit(device=True)
-def _keep_world(kept, space, paired, live, slots, partial, places, control):
-    """Append a world to those that are kept, if it has room there; ``places`` is shared memory."""
+def _keep_world(kept, space, ticket, arcs, slots, places, control):
+    """Append a world with rows to those that are kept, if it has room there; ``places`` is shared memory."""
     tid, block_size, work = cuda.threadIdx.x, cuda.blockDim.x, space.work
-    arcs = world.make_stars(space, slots) if paired else live
-    world.make_rows(space, arcs, slots, partial)
     if tid == 0:
         places[0] = cuda.atomic.add(control, KEPT, slots << 32 | arcs)
         cuda.atomic.max(control, WIDEST, slots)
@@ -55,6 +57,8 @@ def _keep_world(kept, space, paired, live, slots, partial, places, control):
     first_slot, first_arc = places[0] >> 32, places[0] & int64(0xFFFFFFFF)
     cuda.syncthreads()
     if first_slot + slots <= len(kept.vertices) and first_arc + arcs <= len(kept.heads):
+        if tid == 0:
+            kept.worlds[ticket] = first_slot << 32 | slots
         for s in range(tid, slots, block_size):
             kept.vertices[first_slot + s] = work[at(space, VERTEX) + s]
             kept.homes[first_slot + s] = first_slot
@@ -63,6 +67,45 @@ def _keep_world(kept, space, paired, live, slots, partial, places, control):
             kept.heads[first_arc + e] = first_slot + work[at(space, world.CHILD) + e]
     elif tid == 0:
         control[OVERFLOW] = 1
+
+
+@cuda.jit(device=True)
+def _open_kept(kept, state, ticket, space):
+    """Copy a world that is kept to the block's rows, with what is gone by ``state``; return (live, slots).
+
+    A thread owns every ``block_size``-th slot, of which it reads 20 bytes and writes 12, and writes the tails of its
+    arcs; and every ``block_size``-th arc: 4 bytes read, 8 written. No read but that of a row's ends waits for another.
+    """
+    tid, block_size, work = cuda.threadIdx.x, cuda.blockDim.x, space.work
+    first_slot, slots = kept.worlds[ticket] >> 32, kept.worlds[ticket] & int64(0xFFFFFFFF)
+    first_arc = kept.rows[first_slot]
+    live = kept.rows[first_slot + slots] - first_arc
+    for s in range(tid, slots, block_size):
+        work[at(space, VERTEX) + s] = kept.vertices[first_slot + s]
+        work[at(space, GONE) + s] = state[first_slot + s]
+        low, high = kept.rows[first_slot + s] - first_arc, kept.rows[first_slot + s + 1] - first_arc
+        work[at(space, world.ROW) + s] = low
+        for e in range(low, high):
+            work[at(space, world.TAIL) + e] = s
+    if tid == 0:
+        work[at(space, world.ROW) + slots] = live
+    for e in range(tid, live, block_size):
+        head = kept.heads[first_arc + e] - first_slot
+        work[at(space, world.CHILD) + e] = head
+        work[at(space, world.HEAD) + e] = head
+    cuda.syncthreads()
+    return live, slots
+
+
+@cuda.jit(device=True)
+def _count_world(space, how, live, slots, partial, heaviest):
+    """Fill REACH and COMP for what is not gone (Algorithm 2, lines 6 to 10); there are rows where ``how.search``.
+
+    By short searches where they can; else a DAG by level, then every reach, from the sinks up.
+    """
+    if not (how.search and search_all(space, live, slots, heaviest)):
+        levels, _ = condense(space, live, slots)
+        reach_all(space, how, live, slots, levels, partial, heaviest)
 
 
 @cuda.jit(device=True)
@@ -81,8 +124,9 @@ def _add_gains(space, slots, gains):
 def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control):
     """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``.
 
-    Algorithm 2, lines 4 to 14: a block owns a world at a time and all its steps. Cost: about 40 passes over the world's
-    arcs and slots, 4 bytes each, between barriers of the block; one 64-bit atomic for each slot.
+    Algorithm 2, lines 4 to 14: a block owns a world at a time and all its steps. Cost: some twenty passes over the
+    world's arcs or slots, 4 bytes each, between barriers of the block, and its searches (``search_cuda.py``); some 90
+    passes where labels count it. One 64-bit atomic for each slot.
 
     Parameters
     ----------
@@ -127,16 +171,55 @@ def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control
         slots = world.number_slots(space, live)
         if arcs.paired:
             world.join_pairs(space, live, slots)
-        if len(kept.vertices) > 0:
-            _keep_world(kept, space, arcs.paired, live, slots, partial, heaviest, control)
+        if len(kept.vertices) > 0 or how.search and not arcs.paired:
+            linked = world.make_stars(space, slots) if arcs.paired else live
+            world.make_rows(space, linked, slots, partial)
+            if len(kept.vertices) > 0:
+                _keep_world(kept, space, ticket, linked, slots, heaviest, control)
         # Marginal reach: what the seeds reach is closed, so it can go.
         world.remove_reached(space, seeds, live, slots, arcs.paired)
-        # Lines 6 to 10: a DAG by level, then every reach, from the sinks up. In a paired world that is known.
+        # In a paired world the reach is known.
         if not arcs.paired:
-            levels, _ = condense(space, live, slots)
-            reach_all(space, how, live, slots, levels, partial, heaviest)
+            _count_world(space, how, live, slots, partial, heaviest)
         _add_gains(space, slots, gains)  # line 11
         world.forget_slots(space, slots)
+
+
+@kernel(max_registers=REGISTERS)
+def sum_gains_kept(kept, state, how, memory, n, gains, control):
+    """Add to ``gains`` what :func:`sum_gains` would for the worlds that are kept, which need not be drawn again.
+
+    A block owns a world at a time. The graph must not be paired. Cost: a pass over slots and one over arcs to copy the
+    world, and what counting it takes; one 64-bit atomic for each slot.
+
+    Parameters
+    ----------
+    kept : Kept
+        The worlds, all that ``worlds`` names; ``rows`` has one more element, the number of arcs.
+    state : int32 array
+        GONE of each slot that is kept.
+    how, memory, gains, control
+        As for :func:`sum_gains`; no world can be too large.
+    n : int
+        Number of vertices.
+    """
+    tid = cuda.threadIdx.x
+    counters = cuda.shared.array(COUNTERS, int32)
+    partial = cuda.shared.array(MAX_THREADS, int32)
+    heaviest = cuda.shared.array(2, int64)
+    block = int64(cuda.blockIdx.x)
+    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * n, counters)
+    while True:
+        if tid == 0:
+            counters[TICKET] = int32(cuda.atomic.add(control, TAKEN, int64(1)))
+        cuda.syncthreads()
+        ticket = int64(counters[TICKET])
+        cuda.syncthreads()
+        if ticket >= len(kept.worlds):
+            break
+        live, slots = _open_kept(kept, state, ticket, space)
+        _count_world(space, how, live, slots, partial, heaviest)
+        _add_gains(space, slots, gains)
 
 
 @kernel(max_registers=REGISTERS)
@@ -167,11 +250,13 @@ def count_reached(arcs, seed, first, seeds, memory, values, control):
 
 _i32, _i64, _int, _bool = types.int32[::1], types.int64[::1], types.int64, types.boolean
 _arcs = types.NamedTuple((_i32, _i32, types.uint32[:, ::1], types.uint32[::1], types.uint64[::1], _int, _bool), Arcs)
-_how, _memory = types.NamedTuple((_int, _bool, _bool, _int), Switches), types.NamedTuple((_i32, _int, _i32), Memory)
-_kept = types.NamedTuple((_i32, _i32, _i64, _i32), Kept)
+_how = types.NamedTuple((_int, _bool, _bool, _int, _bool), Switches)
+_memory = types.NamedTuple((_i32, _int, _i32), Memory)
+_kept = types.NamedTuple((_i32, _i32, _i64, _i32, _i64), Kept)
 
 KERNELS = {
     "sum_gains": (sum_gains, (_arcs, types.uint64, _int, _int, _i32, _how, _memory, _i64, _kept, _i64)),
+    "sum_gains_kept": (sum_gains_kept, (_kept, _i32, _how, _memory, _int, _i64, _i64)),
     "count_reached": (count_reached, (_arcs, types.uint64, _int, _i32, _memory, _i64, _i64)),
 }
 """Every kernel with the types of the arguments it is launched with."""

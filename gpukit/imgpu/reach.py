@@ -35,9 +35,13 @@ class Switches(NamedTuple):
         The paper's optimisations K and R.
     unroll : int
         The paper's optimisation U: children read at a time, 1 to 128.
+    search : bool
+        On a GPU, whether short searches count a world where they can (``search_cuda.py``), so that the rest of these is
+        for other worlds only.
     """
 
     split: int = SPLIT
     combine: bool = False
     reorder: bool = False
     unroll: int = 16
+    search: bool = True

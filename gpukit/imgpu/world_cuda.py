@@ -29,7 +29,8 @@ ROWS = POOL + POOL_ROWS
 
 LIVE, SLOTS, PLACED, SUM, POOL_USED, SEARCHES, TICKET, JOIN_COUNT, COUNTERS = range(9)
 """What a block counts in shared memory: live arcs, slots, places taken in an order, the sum of what its threads found,
-words of the pool in use, components to search from, its world, and joins; and the number of these counters."""
+words of the pool (or arcs) in use, components to search from, its world, and joins (or what searches left); and the
+number of these counters."""
 
 MAX_THREADS = 1024
 

@@ -21,8 +21,9 @@ from gpukit.worlds.blocks import ArcBlocks
 PER_LAUNCH = 1 << 16
 """Worlds of a launch at most, so that progress and Ctrl-C get their turn."""
 
-KEPT_SLOT, KEPT_ARC = 4 + 4 + 4 + 4 + 8 + 20, 4
-"""Device memory a kept slot takes (index, home, state, vertex, row, and what sorting the index needs), and an arc."""
+KEPT_SLOT, KEPT_ARC, KEPT_WORLD = 4 + 4 + 4 + 4 + 8 + 20, 4, 8
+"""Device memory a kept slot takes (index, home, state, vertex, row, and what sorting the index needs), an arc, and a
+world."""
 
 
 class CudaWorlds:
@@ -64,7 +65,7 @@ class CudaWorlds:
         self._make_room(int(mean + 8 * mean**0.5 + 32))
         none = np.empty(0, np.int32)
         self._none = Buffer(none)
-        self._nowhere = for_launch(Kept(none, none, np.empty(0, np.int64), none))
+        self._nowhere = for_launch(Kept(none, none, np.empty(0, np.int64), none, np.empty(0, np.int64)))
         self._drop()
 
     def _make_room(self, arcs: int) -> None:
@@ -98,6 +99,9 @@ class CudaWorlds:
         """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
         total = Buffer(self.ready.n, np.int64, 0)
         low = first
+        if self._kept is not None and (first, count, sorted(seeds)) == (*self._range, sorted(self._chosen)):
+            self._count_kept(*self._kept, total)
+            low += count
         while low < first + count:
             size = min(PER_LAUNCH, first + count - low)
             before = total.array.copy()
@@ -136,8 +140,18 @@ class CudaWorlds:
             self._drop()
             return None
 
+    def _count_kept(self, kept: Kept, state: Any, gains: Buffer) -> None:
+        """Count the worlds that are kept without what the seeds chosen so far reach."""
+        control = Buffer(count_cuda.CONTROL, np.int64, 0)
+        launch(
+            count_cuda.sum_gains_kept, min(self.grid, self._range[1]), self._threads,
+            kept, state, self.how, self._memory, self.ready.n, gains.view, control.view,
+        )  # fmt: skip
+
     def _drop(self) -> None:
         """Give up the worlds that are kept."""
+        self._kept: tuple[Kept, Any] | None = None  # and the state of their slots; not where the graph is paired
+        self._range, self._chosen = (0, 0), list[int]()
         self._slots: Slots | None = None
         self._room: Room | None = None
 
@@ -149,11 +163,12 @@ class CudaWorlds:
         slots = int(min(self.ready.n * count, 2 * arcs))
         while True:
             spare = self.memory - self._work.array.nbytes - self._slot_of.array.nbytes
-            if slots * KEPT_SLOT + arcs * KEPT_ARC > spare or max(slots, arcs) >= 1 << 31:
+            if slots * KEPT_SLOT + arcs * KEPT_ARC + count * KEPT_WORLD > spare or max(slots, arcs) >= 1 << 31:
                 return None
             kept = Kept(
-                Buffer(slots, np.int32), Buffer(slots, np.int32), Buffer(slots, np.int64), Buffer(arcs, np.int32)
-            )
+                Buffer(slots, np.int32), Buffer(slots, np.int32), Buffer(slots, np.int64), Buffer(arcs, np.int32),
+                Buffer(count, np.int64),
+            )  # fmt: skip
             total = Buffer(self.ready.n, np.int64, 0)
             control = self._count(first, count, [], total, for_launch(kept))
             used, placed = int(control[KEPT]) >> 32, int(control[KEPT]) & 0xFFFFFFFF
@@ -165,20 +180,23 @@ class CudaWorlds:
             else:
                 self._make_room(2 * self.cap)
         self._index([buffer.array for buffer in kept], used, placed, int(control[WIDEST]) + 1, spare // 8)
-        self._worlds = count
+        self._range = first, count
         if progress is not None:
             progress(count, count)
         return total.host() + count
 
     def _index(self, kept: Sequence[Any], used: int, placed: int, widest: int, memory: int) -> None:
         """Make the worlds that are kept, of up to ``widest`` slots each, ready to be searched."""
-        vertices, homes, rows, heads = kept
+        vertices, homes, rows, heads, worlds = kept
         index = xp.argsort(vertices[:used]).astype(np.int32)
         starts = xp.zeros(self.ready.n + 1, np.int64)
         xp.cumsum(xp.bincount(vertices[:used], minlength=self.ready.n), out=starts[1:])
         row = xp.append(rows[:used], np.int64(placed))
         state = xp.zeros(max(used, 1), np.int32)
         self._slots = for_launch(Slots(starts, index, homes[:used], row, heads[:placed], state))
+        if not self.ready.paired:
+            _, _, home, rows, heads, state = self._slots
+            self._kept = for_launch(Kept(vertices[:used], home, rows, heads, worlds)), state
         self._starts = on_host(starts)
         self._searching, _ = shape(fixed_cuda.evaluate_long, memory // (5 * widest), fixed_cuda.BLOCK)
         seen = Buffer((self._searching, (widest + 31) // 32), np.uint32, 0)
@@ -204,10 +222,11 @@ class CudaWorlds:
         )  # fmt: skip
         how = self._search_shape(count // fixed_cuda.LEFT)
         launch(fixed_cuda.evaluate_long, *how, self._slots, self._room, totals.view, left.view)
-        return (totals.host()[:-1] + (self._worlds - sizes)).tolist()
+        return (totals.host()[:-1] + (self._range[1] - sizes)).tolist()
 
     def choose(self, vertex: int) -> None:
         """Make a vertex a seed in the worlds that are kept."""
+        self._chosen.append(vertex)
         searches = int(self._starts[vertex + 1] - self._starts[vertex])
         launch(fixed_cuda.choose, *self._search_shape(searches), vertex, self._slots, self._room)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from oracles.reach import marginal_reach
 
 from gpukit.errors import DeviceError
 from gpukit.graph.build import build_graph
@@ -14,10 +15,11 @@ from gpukit.worlds.blocks import prepare_blocks
 
 HOW = [
     {},
-    {"combine": True, "blocks": 1},
-    {"reorder": True, "unroll": 1},
-    {"combine": True, "reorder": True, "unroll": 4, "threads": 7, "split": 3},
-    {"split": 2},
+    {"search": False},
+    {"search": False, "combine": True, "blocks": 1},
+    {"search": False, "reorder": True, "unroll": 1},
+    {"search": False, "combine": True, "reorder": True, "unroll": 4, "threads": 7, "split": 3},
+    {"search": False, "split": 2},
 ]
 
 
@@ -80,6 +82,92 @@ def test_giant_components_and_long_labels(simulator, monkeypatch, how):
     u, v = generator.choice(300, 1200, p=chance), generator.choice(300, 1200, p=generator.permutation(chance))
     graph = build_graph(u, v, weights=Weights("const", 0.4), ids=False, n=300)
     check(graph, 1, [3], threads=2, blocks=1, **how)
+
+
+SHAPES = {
+    "edge": (2, [(0, 1)]),
+    "star": (21, [(0, v) for v in range(1, 20)]),
+    "into": (21, [(v, 0) for v in range(1, 20)]),
+    "clique": (9, [(u, v) for u in range(9) for v in range(9) if u != v]),
+    "path": (20, [(v, v + 1) for v in range(19)]),
+    "cycle": (20, [(v, (v + 1) % 20) for v in range(20)]),
+    "pairs": (24, [(v, v ^ 1) for v in range(20)]),
+    # A core of 6, what reaches it beside other ends, what it reaches, and a second core that no pivot stands for.
+    "bow-tie": (
+        30,
+        [(v, (v + 1) % 6) for v in range(6)]
+        + [(6, 7), (7, 0), (6, 8), (8, 9), (7, 9), (3, 10), (10, 11), (10, 12), (9, 12), (13, 12)]
+        + [(v, 20 + (v - 19) % 5) for v in range(20, 25)]
+        + [(25, 20), (22, 26), (6, 26)],
+    ),
+}
+
+LIMITS = [(64, 256, 4, 64), (1, 256, 0, 64), (4, 256, 0, 64), (64, 3, 0, 64), (3, 7, 2, 64), (5, 256, 0, 0)]
+"""Slots a thread finds, arcs it looks at, large slots without a pivot, and those that the block counts one by one."""
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_short_searches(simulator, make_graph, monkeypatch, shape, limits):
+    """Whatever is large, and however much is left for the block or for labels: what a search from each vertex finds."""
+    from gpukit.imgpu import count_cuda, search_cuda
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
+
+    for name, value in zip(("ALONE", "LOOKED", "FEW", "TOGETHER"), limits, strict=True):
+        monkeypatch.setattr(search_cuda, name, value)
+    labelled = []
+    condense = count_cuda.condense
+    monkeypatch.setattr(count_cuda, "condense", lambda *args: labelled.append(1) or condense(*args))
+    n, edges = SHAPES[shape]
+    whole = prepare_blocks(make_graph(n, edges, Weights("const", 1.0)))
+    for seeds in ([], [n - 1, 1]):
+        expected = marginal_reach(n, edges, seeds)
+        assert CudaWorlds(whole, 9, threads=5, blocks=1).gains(0, 1, seeds).tolist() == expected
+    if limits[-1] > 0:
+        assert not labelled
+    elif shape == "path":
+        assert labelled
+
+
+@pytest.mark.parametrize("limits", [(64, 256, 4, 64), (4, 24, 0, 200), (4, 24, 0, 0)], ids=str)
+@pytest.mark.parametrize("p", [0.01, 0.25, 0.9])
+def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, p, limits):
+    """No live arc, many small components, and nearly everything in one."""
+    from gpukit.imgpu import search_cuda
+
+    for name, value in zip(("ALONE", "LOOKED", "FEW", "TOGETHER"), limits, strict=True):
+        monkeypatch.setattr(search_cuda, name, value)
+    graph = random_graph(90, 300, 4, Weights("const", p))
+    check(graph, 2, threads=16, blocks=1)
+    check(graph, 2, [17, 60], threads=16, blocks=1)
+
+
+@pytest.mark.parametrize("search", [True, False])
+@pytest.mark.parametrize("p", [0.001, 0.4])
+def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monkeypatch, p, search):
+    """Without what the seeds reach, and without drawing them, unless other seeds or worlds are asked for."""
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
+
+    ready = prepare_blocks(random_graph(25, 60, 5, Weights("const", p)))
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, search=search)
+    assert np.array_equal(cpu.gains(4, 3, []), gpu.keep(4, 3))
+    for seeds in ([], [7], [7, 2]):
+        if seeds:
+            gpu.choose(seeds[-1])
+        with monkeypatch.context() as patch:
+            patch.delattr(CudaWorlds, "_count")
+            assert np.array_equal(cpu.gains(4, 3, seeds), gpu.gains(4, 3, seeds[::-1]))
+            for first, count, others in ((4, 2, seeds), (3, 3, seeds), (4, 3, [*seeds, 9])):
+                with pytest.raises(AttributeError, match="_count"):
+                    gpu.gains(first, count, others)
+    assert np.array_equal(cpu.gains(4, 3, [7]), gpu.gains(4, 3, [7]))
+    u, v = np.random.default_rng(2).integers(0, 12, (2, 18))
+    graph = build_graph(u, v, weights=Weights("const", 0.3), undirected=True, ids=False, n=12)
+    ready = prepare_blocks(graph)
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, search=search)
+    assert np.array_equal(cpu.gains(0, 2, []), gpu.keep(0, 2))
+    gpu.choose(3)
+    assert np.array_equal(cpu.gains(0, 2, [3]), gpu.gains(0, 2, [3]))
 
 
 @pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
