@@ -60,9 +60,10 @@ def _keep_world(kept, space, ticket, arcs, slots, places, control):
         if tid == 0:
             kept.worlds[ticket] = first_slot << 32 | slots
         for s in range(tid, slots, block_size):
-            kept.vertices[first_slot + s] = work[at(space, VERTEX) + s]
+            vertex, low = work[at(space, VERTEX) + s], work[at(space, world.ROW) + s]
+            kept.vertices[first_slot + s] = vertex
             kept.homes[first_slot + s] = first_slot
-            kept.rows[first_slot + s] = first_arc + work[at(space, world.ROW) + s]
+            kept.rows[first_slot + s] = first_arc + low
         for e in range(tid, arcs, block_size):
             kept.heads[first_arc + e] = first_slot + work[at(space, world.CHILD) + e]
     elif tid == 0:
@@ -81,9 +82,10 @@ def _open_kept(kept, state, ticket, space):
     first_arc = kept.rows[first_slot]
     live = kept.rows[first_slot + slots] - first_arc
     for s in range(tid, slots, block_size):
-        work[at(space, VERTEX) + s] = kept.vertices[first_slot + s]
-        work[at(space, GONE) + s] = state[first_slot + s]
+        vertex, gone = kept.vertices[first_slot + s], state[first_slot + s]
         low, high = kept.rows[first_slot + s] - first_arc, kept.rows[first_slot + s + 1] - first_arc
+        work[at(space, VERTEX) + s] = vertex
+        work[at(space, GONE) + s] = gone
         work[at(space, world.ROW) + s] = low
         for e in range(low, high):
             work[at(space, world.TAIL) + e] = s
@@ -113,11 +115,10 @@ def _add_gains(space, slots, gains):
     """Add what each vertex of a world reaches, itself left out, to ``gains``; a vertex that is gone counts -1."""
     work = space.work
     for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
-        gain = int64(-1)
-        if work[at(space, GONE) + s] == 0:
-            gain = int64(work[at(space, REACH) + work[at(space, COMP) + s]]) - 1
+        vertex, gone, c = work[at(space, VERTEX) + s], work[at(space, GONE) + s], work[at(space, COMP) + s]
+        gain = int64(work[at(space, REACH) + c]) - 1 if gone == 0 else int64(-1)
         if gain != 0:
-            cuda.atomic.add(gains, work[at(space, VERTEX) + s], gain)
+            cuda.atomic.add(gains, vertex, gain)
 
 
 @kernel(max_registers=REGISTERS)

@@ -15,9 +15,10 @@ from numba import cuda, int32, int64
 
 from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.world_cuda import (
+    AT_ONCE,
     COMP,
+    ENDS,
     GONE,
-    HEAD,
     JOIN_COUNT,
     LEFT_HEAD,
     LEFT_TAIL,
@@ -33,15 +34,11 @@ from gpukit.imgpu.world_cuda import (
     SEARCHES,
     SIZE,
     START,
-    TAIL,
     at,
 )
 
 ALONE, LOOKED = 64, 256
 """Slots that a thread finds at most, and arcs that it looks at; a slot that needs more is large."""
-
-AT_ONCE = 4
-"""Arcs that a thread reads before it looks at the first."""
 
 FEW = 4
 """For up to so many large slots a pivot costs more than to count them one by one."""
@@ -159,24 +156,30 @@ def _search_together(space, s, stamp):
 def _choose_pivot(space, count, large, highest):
     """Return the large slot with most arcs from large ones; PARENT counts them, and LEFT_TAIL and LEFT_HEAD hold them.
 
-    Any large slot would do, but one in the core leaves least to count otherwise. A thread owns an arc of the world at
-    a time. Cost: four reads of an arc, in two waits; two atomics for an arc between large slots. The number of these
-    arcs is ``counters[POOL_USED]``.
+    Any large slot would do, but one in the core leaves least to count otherwise. A thread has AT_ONCE arcs at a
+    time. Cost: a pass along the arcs, with two reads that depend on each other; two atomics for an arc between large
+    slots. The number of these arcs is ``counters[POOL_USED]``.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, tail, head, mark, into = space.work, at(space, TAIL), at(space, HEAD), at(space, MARK), at(space, PARENT)
+    work, mark, into = space.work, at(space, MARK), at(space, PARENT)
+    ends = cuda.local.array(ENDS, int32)
+    marks = cuda.local.array(ENDS, int32)
     for i in range(tid, large, block_size):
         work[into + work[at(space, SEARCHED) + i]] = 0
     if tid == 0:
         space.counters[POOL_USED] = 0
         highest[0] = 0
     cuda.syncthreads()
-    for e in range(tid, count, block_size):
-        a, b = work[tail + e], work[head + e]
-        if work[mark + a] == LARGE and work[mark + b] == LARGE:
-            place = cuda.atomic.add(space.counters, POOL_USED, int32(1))
-            work[at(space, LEFT_TAIL) + place], work[at(space, LEFT_HEAD) + place] = a, b
-            cuda.atomic.add(work, into + b, int32(1))
+    for first in range(tid, count, AT_ONCE * block_size):
+        world.read_arcs(space, first, count, ends)
+        for j in range(ENDS):
+            marks[j] = work[mark + ends[j]] if ends[j] >= 0 else int32(OPEN)
+        for j in range(AT_ONCE):
+            if marks[j] == LARGE and marks[AT_ONCE + j] == LARGE:
+                place = cuda.atomic.add(space.counters, POOL_USED, int32(1))
+                work[at(space, LEFT_TAIL) + place] = ends[j]
+                work[at(space, LEFT_HEAD) + place] = ends[AT_ONCE + j]
+                cuda.atomic.add(work, into + ends[AT_ONCE + j], int32(1))
     cuda.syncthreads()
     own = int64(0)
     for i in range(tid, large, block_size):

@@ -34,6 +34,11 @@ number of these counters."""
 
 MAX_THREADS = 1024
 
+AT_ONCE = 4
+"""Arcs that a thread reads before it looks at the first, where what follows from one does not need the one before."""
+
+ENDS = 2 * AT_ONCE
+
 live_edges = for_kernels(rule.live_edges)
 
 
@@ -94,34 +99,69 @@ def draw(arcs, seed, id_, space):
             for j in range(found):
                 if place + j < space.cap // 2:
                     arc = int64(start) + int64(live[j])
-                    space.work[at(space, TAIL) + place + j] = arcs.tails[arc]
-                    space.work[at(space, HEAD) + place + j] = arcs.heads[arc]
+                    tail, head = arcs.tails[arc], arcs.heads[arc]
+                    space.work[at(space, TAIL) + place + j], space.work[at(space, HEAD) + place + j] = tail, head
     cuda.syncthreads()
     return int64(counters[LIVE])
 
 
 @cuda.jit(device=True)
-def _claim_slot(space, v):
-    """Give vertex v the next slot, unless it has one or another thread is giving it one (-2)."""
-    slot_of, place = space.slot_of, space.slot_base + v
-    if slot_of[place] == -1 and cuda.atomic.cas(slot_of, place, int32(-1), int32(-2)) == -1:
-        slot = cuda.atomic.add(space.counters, SLOTS, int32(1))
-        space.work[at(space, VERTEX) + slot] = v
-        slot_of[place] = slot
+def read_arcs(space, first, count, ends):
+    """Read AT_ONCE arcs, ``block_size`` apart from ``first``, to ``ends``: tails, then heads; -1 beyond ``count``.
+
+    The compiler moves no read of a block's rows over a write to them, so that a loop with one arc at a time has a wait
+    for each.
+    """
+    for j in range(AT_ONCE):
+        e = first + j * cuda.blockDim.x
+        ends[j] = ends[AT_ONCE + j] = -1
+        if e < count:
+            ends[j] = space.work[at(space, TAIL) + e]
+            ends[AT_ONCE + j] = space.work[at(space, HEAD) + e]
 
 
 @cuda.jit(device=True)
 def number_slots(space, count):
-    """Give slots to the vertices of the arcs and put slots into the arcs; return the number of slots."""
+    """Give slots to the vertices of the arcs and put slots into the arcs; return the number of slots.
+
+    A thread has AT_ONCE arcs at a time. A vertex without a slot (-1) is for the thread that writes -2 there first.
+    Cost: two passes along the arcs, with two reads that depend on each other; in the first a compare-and-swap for each
+    end that had no slot yet.
+    """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, tail, head = space.work, at(space, TAIL), at(space, HEAD)
-    for e in range(tid, count, block_size):
-        _claim_slot(space, work[tail + e])
-        _claim_slot(space, work[head + e])
+    work, tail, head, slot_of = space.work, at(space, TAIL), at(space, HEAD), space.slot_of
+    ends = cuda.local.array(ENDS, int32)
+    found = cuda.local.array(ENDS, int32)
+    for first in range(tid, count, AT_ONCE * block_size):
+        read_arcs(space, first, count, ends)
+        for j in range(ENDS):
+            found[j] = slot_of[space.slot_base + ends[j]] if ends[j] >= 0 else int32(0)
+        for j in range(ENDS):
+            # The same vertex may come twice.
+            if found[j] == -1:
+                found[j] = cuda.atomic.cas(slot_of, space.slot_base + ends[j], int32(-1), int32(-2))
+            else:
+                found[j] = 0
+        own = 0
+        for j in range(ENDS):
+            own += 1 if found[j] == -1 else 0
+        if own > 0:
+            slot = cuda.atomic.add(space.counters, SLOTS, int32(own))
+            for j in range(ENDS):
+                if found[j] == -1:
+                    work[at(space, VERTEX) + slot] = ends[j]
+                    slot_of[space.slot_base + ends[j]] = slot
+                    slot += 1
     cuda.syncthreads()
-    for e in range(tid, count, block_size):
-        work[tail + e] = space.slot_of[space.slot_base + work[tail + e]]
-        work[head + e] = space.slot_of[space.slot_base + work[head + e]]
+    for first in range(tid, count, AT_ONCE * block_size):
+        read_arcs(space, first, count, ends)
+        for j in range(ENDS):
+            if ends[j] >= 0:
+                found[j] = slot_of[space.slot_base + ends[j]]
+        for j in range(AT_ONCE):
+            if ends[j] >= 0:
+                work[tail + first + j * block_size] = found[j]
+                work[head + first + j * block_size] = found[AT_ONCE + j]
     cuda.syncthreads()
     return int64(space.counters[SLOTS])
 
@@ -240,17 +280,23 @@ def make_stars(space, slots):
 
 @cuda.jit(device=True)
 def make_rows(space, count, slots, partial):
-    """Sort the arcs by tail: ROW (slots + 1 places) and CHILD; a tail of -1 is no arc."""
+    """Sort the arcs by tail: ROW (slots + 1 places) and CHILD; a tail of -1 is no arc.
+
+    A thread has AT_ONCE arcs at a time, and a run of slots. Cost: two passes along the arcs, each with an atomic for
+    each arc, and three along the slots.
+    """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, tail, head, out, row, child = (
-        space.work, at(space, TAIL), at(space, HEAD), at(space, OUT), at(space, ROW), at(space, CHILD)
-    )  # fmt: skip
+    work, out, row, child = space.work, at(space, OUT), at(space, ROW), at(space, CHILD)
+    ends = cuda.local.array(ENDS, int32)
+    places = cuda.local.array(AT_ONCE, int32)
     for s in range(tid, slots, block_size):
         work[out + s] = 0
     cuda.syncthreads()
-    for e in range(tid, count, block_size):
-        if work[tail + e] >= 0:
-            cuda.atomic.add(work, out + work[tail + e], int32(1))
+    for first in range(tid, count, AT_ONCE * block_size):
+        read_arcs(space, first, count, ends)
+        for j in range(AT_ONCE):
+            if ends[j] >= 0:
+                cuda.atomic.add(work, out + ends[j], int32(1))
     cuda.syncthreads()
     # Where each row starts: a thread adds up a run of slots, the first thread adds up the runs.
     chunk = (slots + block_size - 1) // block_size
@@ -275,7 +321,12 @@ def make_rows(space, count, slots, partial):
         work[out + s] = sum_
         sum_ += size
     cuda.syncthreads()
-    for e in range(tid, count, block_size):
-        if work[tail + e] >= 0:
-            work[child + cuda.atomic.add(work, out + work[tail + e], int32(1))] = work[head + e]
+    for first in range(tid, count, AT_ONCE * block_size):
+        read_arcs(space, first, count, ends)
+        for j in range(AT_ONCE):
+            if ends[j] >= 0:
+                places[j] = cuda.atomic.add(work, out + ends[j], int32(1))
+        for j in range(AT_ONCE):
+            if ends[j] >= 0:
+                work[child + places[j]] = ends[AT_ONCE + j]
     cuda.syncthreads()
