@@ -3,12 +3,14 @@
 Most slots of a world reach a few others, and a thread counts these alone. A slot that reaches more is *large*, and so
 is whatever reaches it. In most worlds slots are large because of one strong component, the core: with a pivot p in it,
 F all that p reaches and A all that reach p, a slot of A reaches F and what it finds outside F, which is little again.
-What is large for another reason is counted by the whole block, slot by slot, while that is seldom. It is the split of
-``reach_cuda.py``, but no component has to be known, and threads that count wait once for each other, not at each level.
+Where there are several cores, there are several turns. What is large for another reason is counted by the whole block,
+slot by slot, while that is seldom. It is the split of ``reach_cuda.py``, but no component has to be known, and threads
+that count wait for each other once, not at each level.
 
 Two facts make it exact. A thread gives up by the number of slots and of arcs there are below its slot, so that large
 slots are those by these numbers, whoever comes first; and all that reaches a large one has no fewer and is large, too.
-Hence a path from a large slot to p is one of large slots, and A is found along the few arcs between these.
+Hence a path from a large slot to p is one of large slots, and A is found along the few arcs between these. In a later
+turn it may lead through slots that were counted before; then a slot of A is missed, and left over.
 """
 
 from numba import cuda, int32, int64
@@ -40,6 +42,12 @@ from gpukit.imgpu.world_cuda import (
 ALONE, LOOKED = 64, 256
 """Slots that a thread finds at most, and arcs that it looks at; a slot that needs more is large."""
 
+BESIDE, LOOKED_BESIDE = 256, 1024
+"""The same for searches outside what a pivot reaches: near the threshold of a giant component these are longer."""
+
+PIVOTS = 8
+"""Turns at most, each with a pivot; one that leaves over seven eighths of the large slots is the last."""
+
 FEW = 4
 """For up to so many large slots a pivot costs more than to count them one by one."""
 
@@ -51,7 +59,7 @@ OPEN, CLOSED, LARGE = 0, 1, 2
 
 
 @cuda.jit(device=True)
-def _search_alone(space, source, count, base, large, counter):
+def _search_alone(space, source, count, base, large, counter, found, alone, arcs):
     """Write ``base`` and the number of slots that it finds to REACH of each open slot, or put it into row ``large``.
 
     The slots are 0 … count - 1, or those in row ``source`` unless that is negative. A thread owns every
@@ -59,10 +67,10 @@ def _search_alone(space, source, count, base, large, counter):
     slot in the step after it is done with one, while its neighbours go on with theirs: the threads of a warp wait for
     the longest of their sums, not for the longest of each search. Cost: a step of up to two dependent reads for each
     slot found, and for every AT_ONCE arcs of it. ``large`` has ``counters[counter]`` places taken, more afterwards.
+    ``found`` is local memory for the ``alone`` slots that a search finds at most; it looks at most at ``arcs`` arcs.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     work, row, child, mark = space.work, at(space, ROW), at(space, world.CHILD), at(space, MARK)
-    found = cuda.local.array(ALONE, int32)
     heads_ahead = cuda.local.array(AT_ONCE, int32)
     marks_ahead = cuda.local.array(AT_ONCE, int32)
     i = int64(tid) - block_size
@@ -83,7 +91,7 @@ def _search_alone(space, source, count, base, large, counter):
                     for k in range(listed):
                         known = known | (found[k] == heads_ahead[j])
                     if not known:
-                        if listed == ALONE:
+                        if listed == alone:
                             too_many = True
                         else:
                             found[listed] = heads_ahead[j]
@@ -93,7 +101,7 @@ def _search_alone(space, source, count, base, large, counter):
             low, high = work[row + found[done]], work[row + found[done] + 1]
             done += 1
             looked += high - low
-            too_many = looked > LOOKED
+            too_many = looked > arcs
         else:
             if s >= 0:
                 work[at(space, REACH) + s] = base + listed
@@ -153,8 +161,8 @@ def _search_together(space, s, stamp):
 
 
 @cuda.jit(device=True)
-def _choose_pivot(space, count, large, highest):
-    """Return the large slot with most arcs from large ones; PARENT counts them, and LEFT_TAIL and LEFT_HEAD hold them.
+def _choose_pivot(space, count, source, large, highest):
+    """Return the slot of row ``source`` with most arcs from large ones, which LEFT_TAIL and LEFT_HEAD hold.
 
     Any large slot would do, but one in the core leaves least to count otherwise. A thread has AT_ONCE arcs at a
     time. Cost: a pass along the arcs, with two reads that depend on each other; two atomics for an arc between large
@@ -165,7 +173,7 @@ def _choose_pivot(space, count, large, highest):
     ends = cuda.local.array(ENDS, int32)
     marks = cuda.local.array(ENDS, int32)
     for i in range(tid, large, block_size):
-        work[into + work[at(space, SEARCHED) + i]] = 0
+        work[into + work[source + i]] = 0
     if tid == 0:
         space.counters[POOL_USED] = 0
         highest[0] = 0
@@ -183,7 +191,7 @@ def _choose_pivot(space, count, large, highest):
     cuda.syncthreads()
     own = int64(0)
     for i in range(tid, large, block_size):
-        s = work[at(space, SEARCHED) + i]
+        s = work[source + i]
         own = max(own, int64(work[into + s]) << 32 | int64(s))
     cuda.atomic.max(highest, 0, own)
     cuda.syncthreads()
@@ -221,37 +229,45 @@ def _mark_above(space, pivot):
 
 
 @cuda.jit(device=True)
-def _search_beside(space, count, slots, large, highest):
+def _search_beside(space, count, source, large, rest, stamp, highest, found):
     """Count the large slots that reach a pivot: the weight of what it reaches, and what they find outside that.
 
-    Those for which this is too much, and those that do not reach it, go to ORDER; their number is returned. START is 1
-    for what the pivot reaches, at most 1 elsewhere.
+    The ``large`` slots are those of row ``source``. Those for which it is too much, and those that do not reach the
+    pivot, go to row ``rest``, and their number is returned. START becomes ``stamp`` for what the pivot reaches.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, counters, mark, searched = space.work, space.counters, at(space, MARK), at(space, SEARCHED)
-    above, below, order = at(space, SIZE), at(space, START), at(space, ORDER)
+    work, counters, mark, queue = space.work, space.counters, at(space, MARK), at(space, QUEUE)
+    above, below = at(space, SIZE), at(space, START)
     for i in range(tid, large, block_size):
-        work[above + work[searched + i]] = 0
+        work[above + work[source + i]] = 0
+    pivot = _choose_pivot(space, count, source, large, highest)
     if tid == 0:
         counters[JOIN_COUNT] = 0
-    pivot = _choose_pivot(space, count, large, highest)
-    weight = _search_together(space, pivot, int32(1))
+    weight = _search_together(space, pivot, stamp)
     _mark_above(space, pivot)
     # What the pivot reaches is closed. Beside it, what reaches the pivot is open again; the core is done.
     for i in range(tid, weight, block_size):
-        work[mark + work[at(space, QUEUE) + i]] = CLOSED
+        work[mark + work[queue + i]] = CLOSED
     for i in range(tid, large, block_size):
-        s = work[searched + i]
+        s = work[source + i]
         if work[above + s] == 0:
-            work[order + cuda.atomic.add(counters, JOIN_COUNT, int32(1))] = s
-        elif work[below + s] == 1:
+            work[rest + cuda.atomic.add(counters, JOIN_COUNT, int32(1))] = s
+        elif work[below + s] == stamp:
             work[at(space, REACH) + s] = weight
         else:
             work[mark + s] = OPEN
     cuda.syncthreads()
-    _search_alone(space, searched, large, weight, order, JOIN_COUNT)
+    _search_alone(space, source, large, weight, rest, JOIN_COUNT, found, BESIDE, LOOKED_BESIDE)
     cuda.syncthreads()
-    return counters[JOIN_COUNT]
+    # For the next turn all is open but what is left.
+    left = counters[JOIN_COUNT]
+    for i in range(tid, weight, block_size):
+        work[mark + work[queue + i]] = OPEN
+    cuda.syncthreads()
+    for i in range(tid, left, block_size):
+        work[mark + work[rest + i]] = LARGE
+    cuda.syncthreads()
+    return left
 
 
 @cuda.jit(device=True)
@@ -259,11 +275,13 @@ def search_all(space, count, slots, highest):
     """Fill REACH for every slot that is not gone, and make each a component of its own; False if labels must do it.
 
     By the whole block, for a world with rows (:func:`gpukit.imgpu.world_cuda.make_rows`) and GONE; its arcs stay as
-    they are. ``highest`` is shared memory. Cost: the searches of all slots; where there is a core, a pass along all
-    arcs, some along the few between large slots, a search from the pivot, and others of large slots that are short.
+    they are. ``highest`` is shared memory. Cost: the searches of all slots; for each pivot a pass along all arcs, some
+    along the few between large slots, a search from the pivot, and others of large slots that are short.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, counters, searched = space.work, space.counters, at(space, SEARCHED)
+    work, counters = space.work, space.counters
+    found = cuda.local.array(BESIDE, int32)
+    source, rest = at(space, SEARCHED), at(space, ORDER)
     for s in range(tid, slots, block_size):
         work[at(space, MARK) + s] = CLOSED if work[at(space, GONE) + s] != 0 else OPEN
         work[at(space, COMP) + s] = s
@@ -271,17 +289,21 @@ def search_all(space, count, slots, highest):
     if tid == 0:
         counters[SEARCHES] = 0
     cuda.syncthreads()
-    _search_alone(space, int64(-1), slots, int32(0), searched, SEARCHES)
+    _search_alone(space, int64(-1), slots, int32(0), source, SEARCHES, found, ALONE, LOOKED)
     cuda.syncthreads()
-    left = counters[SEARCHES]
-    if left > FEW:
-        left = _search_beside(space, count, slots, left, highest)
-        searched = at(space, ORDER)
+    left, stamp, enough = counters[SEARCHES], int32(0), True
+    while left > FEW and stamp < PIVOTS and enough:
+        stamp += int32(1)
+        large = left
+        left = _search_beside(space, count, source, large, rest, stamp, highest, found)
+        source, rest = rest, source
+        enough = 8 * left <= 7 * large
     if left > TOGETHER:
         return False
     for i in range(left):
-        s = work[searched + i]
-        reached = _search_together(space, s, int32(i + 2))
+        s = work[source + i]
+        stamp += int32(1)
+        reached = _search_together(space, s, stamp)
         if tid == 0:
             work[at(space, REACH) + s] = reached
     cuda.syncthreads()

@@ -102,8 +102,16 @@ SHAPES = {
     ),
 }
 
-LIMITS = [(64, 256, 4, 64), (1, 256, 0, 64), (4, 256, 0, 64), (64, 3, 0, 64), (3, 7, 2, 64), (5, 256, 0, 0)]
-"""Slots a thread finds, arcs it looks at, large slots without a pivot, and those that the block counts one by one."""
+NAMES = ("ALONE", "LOOKED", "BESIDE", "LOOKED_BESIDE", "FEW", "PIVOTS", "TOGETHER")
+LIMITS = [
+    (64, 256, 256, 1024, 4, 8, 64),
+    (1, 256, 4, 99, 0, 8, 64),
+    (4, 256, 4, 256, 0, 1, 64),
+    (64, 3, 256, 5, 0, 8, 64),
+    (3, 7, 5, 9, 2, 2, 64),
+    (5, 256, 5, 99, 0, 1, 0),
+]
+"""Few slots and arcs for a thread, with and without pivots, and nothing left to the block."""
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
@@ -113,7 +121,7 @@ def test_short_searches(simulator, make_graph, monkeypatch, shape, limits):
     from gpukit.imgpu import count_cuda, search_cuda
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
-    for name, value in zip(("ALONE", "LOOKED", "FEW", "TOGETHER"), limits, strict=True):
+    for name, value in zip(NAMES, limits, strict=True):
         monkeypatch.setattr(search_cuda, name, value)
     labelled = []
     condense = count_cuda.condense
@@ -129,13 +137,15 @@ def test_short_searches(simulator, make_graph, monkeypatch, shape, limits):
         assert labelled
 
 
-@pytest.mark.parametrize("limits", [(64, 256, 4, 64), (4, 24, 0, 200), (4, 24, 0, 0)], ids=str)
+@pytest.mark.parametrize(
+    "limits", [LIMITS[0], (4, 24, 4, 24, 0, 1, 200), (4, 24, 9, 50, 0, 8, 9), (4, 24, 4, 24, 0, 2, 0)], ids=str
+)
 @pytest.mark.parametrize("p", [0.01, 0.25, 0.9])
 def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, p, limits):
     """No live arc, many small components, and nearly everything in one."""
     from gpukit.imgpu import search_cuda
 
-    for name, value in zip(("ALONE", "LOOKED", "FEW", "TOGETHER"), limits, strict=True):
+    for name, value in zip(NAMES, limits, strict=True):
         monkeypatch.setattr(search_cuda, name, value)
     graph = random_graph(90, 300, 4, Weights("const", p))
     check(graph, 2, threads=16, blocks=1)
