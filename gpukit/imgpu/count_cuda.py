@@ -15,13 +15,30 @@ from gpukit.imgpu.reach import Switches
 from gpukit.imgpu.reach_cuda import reach_all
 from gpukit.imgpu.search_cuda import search_all
 from gpukit.imgpu.world import Arcs
-from gpukit.imgpu.world_cuda import COMP, COUNTERS, GONE, MAX_THREADS, REACH, ROWS, TICKET, VERTEX, Memory, Space, at
+from gpukit.imgpu.world_cuda import (
+    COMP,
+    COUNTERS,
+    GONE,
+    MAX_THREADS,
+    REACH,
+    ROWS,
+    SUM,
+    TICKET,
+    VERTEX,
+    Memory,
+    Space,
+    at,
+)
 
-REGISTERS = 64
-"""Registers that a thread may take: 1,024 threads are then on a multiprocessor."""
+REGISTERS, LABEL_REGISTERS = 48, 64
+"""Registers that a thread may take: 1,280 threads are then on a multiprocessor, 1,024 where labels count."""
 
-OVERFLOW, TAKEN, KEPT, WIDEST, CONTROL = range(5)
-"""Places in ``control``: a flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world; its length."""
+OVERFLOW, TAKEN, KEPT, WIDEST, LEFT, CONTROL = range(6)
+"""Places in ``control``: a flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world, worlds left to
+labels; its length."""
+
+TRIED = 64
+"""Worlds from which on none is searched where most were left to labels."""
 
 
 class Kept(NamedTuple):
@@ -100,14 +117,20 @@ def _open_kept(kept, state, ticket, space):
 
 
 @cuda.jit(device=True)
-def _count_world(space, how, live, slots, partial, heaviest):
-    """Fill REACH and COMP for what is not gone (Algorithm 2, lines 6 to 10); there are rows where ``how.search``.
+def _take_world(counters, control, count):
+    """Return the next world for the block, ``count`` if there is none, and whether most were left so far.
 
-    By short searches where they can; else a DAG by level, then every reach, from the sinks up.
+    Then searches are of no use. Two barriers.
     """
-    if not (how.search and search_all(space, live, slots, heaviest)):
-        levels, _ = condense(space, live, slots)
-        reach_all(space, how, live, slots, levels, partial, heaviest)
+    if cuda.threadIdx.x == 0:
+        ticket = cuda.atomic.add(control, TAKEN, int64(1))
+        left = cuda.atomic.add(control, LEFT, int64(0))  # a plain read might find what the cache has of it
+        counters[TICKET] = int32(min(ticket, int64(count)))
+        counters[SUM] = 1 if ticket >= TRIED and 2 * left > ticket else 0
+    cuda.syncthreads()
+    ticket, useless = int64(counters[TICKET]), counters[SUM] == 1
+    cuda.syncthreads()
+    return ticket, useless
 
 
 @cuda.jit(device=True)
@@ -122,12 +145,13 @@ def _add_gains(space, slots, gains):
 
 
 @kernel(max_registers=REGISTERS)
-def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control):
+def sum_gains(arcs, seed, first, count, seeds, search, memory, gains, kept, left, control):
     """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``.
 
-    Algorithm 2, lines 4 to 14: a block owns a world at a time and all its steps. Cost: some twenty passes over the
-    world's arcs or slots, 4 bytes each, between barriers of the block, and its searches (``search_cuda.py``); some 90
-    passes where labels count it. One 64-bit atomic for each slot.
+    Algorithm 2, lines 4 to 14: a block owns a world at a time and all its steps. Worlds whose reach short searches do
+    not find add nothing and are left to :func:`sum_gains_by_labels`. Cost: some twenty passes over the world's arcs or
+    slots, 4 bytes each, between barriers of the block, and its searches (``search_cuda.py``); one 64-bit atomic for
+    each slot.
 
     Parameters
     ----------
@@ -137,14 +161,16 @@ def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control
         The worlds.
     seeds : int32 array
         Vertices whose reach counts no more.
-    how : Switches
-        How worlds are counted; changes no sum.
+    search : bool
+        Whether to search; if not, all worlds of a graph that is not paired are left.
     memory : Memory
         Working space.
     gains : int64 array, shape (n,)
         Increased.
     kept : Kept
         Where worlds are kept, if anywhere; then ``seeds`` must be empty.
+    left : int32 array, shape (count,)
+        The worlds that are left, as numbers from ``first`` on; ``control[LEFT]`` of them.
     control : int64 array, shape (CONTROL,)
         Zero at the start. ``OVERFLOW`` becomes 1 if a world did not fit into ``memory``, or what is kept into its
         arrays: then nothing is of use.
@@ -156,11 +182,7 @@ def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control
     block = int64(cuda.blockIdx.x)
     space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * arcs.n, counters)
     while True:
-        if tid == 0:
-            counters[TICKET] = int32(cuda.atomic.add(control, TAKEN, int64(1)))
-        cuda.syncthreads()
-        ticket = int64(counters[TICKET])
-        cuda.syncthreads()
+        ticket, useless = _take_world(counters, control, count)
         if ticket >= count:
             break
         # Line 5: the live arcs, and local numbers for their vertices.
@@ -172,26 +194,28 @@ def sum_gains(arcs, seed, first, count, seeds, how, memory, gains, kept, control
         slots = world.number_slots(space, live)
         if arcs.paired:
             world.join_pairs(space, live, slots)
-        if len(kept.vertices) > 0 or how.search and not arcs.paired:
+        searched = search and not (useless or arcs.paired)
+        if len(kept.vertices) > 0 or searched:
             linked = world.make_stars(space, slots) if arcs.paired else live
             world.make_rows(space, linked, slots, partial)
             if len(kept.vertices) > 0:
                 _keep_world(kept, space, ticket, linked, slots, heaviest, control)
         # Marginal reach: what the seeds reach is closed, so it can go.
         world.remove_reached(space, seeds, live, slots, arcs.paired)
-        # In a paired world the reach is known.
-        if not arcs.paired:
-            _count_world(space, how, live, slots, partial, heaviest)
-        _add_gains(space, slots, gains)  # line 11
+        # Lines 6 to 11. In a paired world the reach is known.
+        if arcs.paired or searched and search_all(space, live, slots, heaviest):
+            _add_gains(space, slots, gains)
+        elif tid == 0:
+            left[cuda.atomic.add(control, LEFT, int64(1))] = ticket
         world.forget_slots(space, slots)
 
 
 @kernel(max_registers=REGISTERS)
-def sum_gains_kept(kept, state, how, memory, n, gains, control):
+def sum_gains_kept(kept, state, memory, n, gains, left, control):
     """Add to ``gains`` what :func:`sum_gains` would for the worlds that are kept, which need not be drawn again.
 
     A block owns a world at a time. The graph must not be paired. Cost: a pass over slots and one over arcs to copy the
-    world, and what counting it takes; one 64-bit atomic for each slot.
+    world, and its searches; one 64-bit atomic for each slot.
 
     Parameters
     ----------
@@ -199,28 +223,71 @@ def sum_gains_kept(kept, state, how, memory, n, gains, control):
         The worlds, all that ``worlds`` names; ``rows`` has one more element, the number of arcs.
     state : int32 array
         GONE of each slot that is kept.
-    how, memory, gains, control
+    memory, gains, left, control
         As for :func:`sum_gains`; no world can be too large.
     n : int
         Number of vertices.
     """
     tid = cuda.threadIdx.x
     counters = cuda.shared.array(COUNTERS, int32)
-    partial = cuda.shared.array(MAX_THREADS, int32)
     heaviest = cuda.shared.array(2, int64)
     block = int64(cuda.blockIdx.x)
     space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * n, counters)
     while True:
-        if tid == 0:
-            counters[TICKET] = int32(cuda.atomic.add(control, TAKEN, int64(1)))
-        cuda.syncthreads()
-        ticket = int64(counters[TICKET])
-        cuda.syncthreads()
+        ticket, useless = _take_world(counters, control, len(kept.worlds))
         if ticket >= len(kept.worlds):
             break
-        live, slots = _open_kept(kept, state, ticket, space)
-        _count_world(space, how, live, slots, partial, heaviest)
-        _add_gains(space, slots, gains)
+        counted = False
+        if not useless:
+            live, slots = _open_kept(kept, state, ticket, space)
+            counted = search_all(space, live, slots, heaviest)
+            if counted:
+                _add_gains(space, slots, gains)
+        if tid == 0 and not counted:
+            left[cuda.atomic.add(control, LEFT, int64(1))] = ticket
+
+
+@kernel(max_registers=LABEL_REGISTERS)
+def sum_gains_by_labels(arcs, seed, first, which, seeds, how, memory, gains, control):
+    """Add the marginal reach of every vertex over worlds ``first + which[i]``, less their number, to ``gains``.
+
+    Algorithm 2, lines 4 to 14, by the paper's steps: a block owns a world at a time. The graph must not be paired.
+    Cost: some 90 passes over the world's arcs or slots, 4 bytes each, between barriers of the block; one 64-bit atomic
+    for each slot. A kernel of its own, since the labels take more registers than all else.
+
+    Parameters
+    ----------
+    which : int32 array
+        The worlds, as numbers from ``first`` on.
+    how : Switches
+        How worlds are counted; changes no sum.
+    arcs, seed, first, seeds, memory, gains, control
+        As for :func:`sum_gains`.
+    """
+    tid = cuda.threadIdx.x
+    counters = cuda.shared.array(COUNTERS, int32)
+    partial = cuda.shared.array(MAX_THREADS, int32)
+    heaviest = cuda.shared.array(2, int64)
+    block = int64(cuda.blockIdx.x)
+    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * arcs.n, counters)
+    while True:
+        ticket, _ = _take_world(counters, control, len(which))
+        if ticket >= len(which):
+            break
+        # Line 5: the live arcs, and local numbers for their vertices.
+        live = world.draw(arcs, seed, first + which[ticket], space)
+        if live > memory.cap // 2:
+            if tid == 0:
+                control[OVERFLOW] = 1
+            break
+        slots = world.number_slots(space, live)
+        # Marginal reach: what the seeds reach is closed, so it can go.
+        world.remove_reached(space, seeds, live, slots, False)
+        # Lines 6 to 10: a DAG by level, then every reach, from the sinks up.
+        levels, _ = condense(space, live, slots)
+        reach_all(space, how, live, slots, levels, partial, heaviest)
+        _add_gains(space, slots, gains)  # line 11
+        world.forget_slots(space, slots)
 
 
 @kernel(max_registers=REGISTERS)
@@ -256,8 +323,9 @@ _memory = types.NamedTuple((_i32, _int, _i32), Memory)
 _kept = types.NamedTuple((_i32, _i32, _i64, _i32, _i64), Kept)
 
 KERNELS = {
-    "sum_gains": (sum_gains, (_arcs, types.uint64, _int, _int, _i32, _how, _memory, _i64, _kept, _i64)),
-    "sum_gains_kept": (sum_gains_kept, (_kept, _i32, _how, _memory, _int, _i64, _i64)),
+    "sum_gains": (sum_gains, (_arcs, types.uint64, _int, _int, _i32, _bool, _memory, _i64, _kept, _i32, _i64)),
+    "sum_gains_kept": (sum_gains_kept, (_kept, _i32, _memory, _int, _i64, _i32, _i64)),
+    "sum_gains_by_labels": (sum_gains_by_labels, (_arcs, types.uint64, _int, _i32, _i32, _how, _memory, _i64, _i64)),
     "count_reached": (count_reached, (_arcs, types.uint64, _int, _i32, _memory, _i64, _i64)),
 }
 """Every kernel with the types of the arguments it is launched with."""

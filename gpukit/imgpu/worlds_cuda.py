@@ -10,7 +10,7 @@ from gpukit.device.launch import launch
 from gpukit.device.shape import block_size, shape
 from gpukit.errors import DeviceError
 from gpukit.imgpu import count_cuda, fixed_cuda
-from gpukit.imgpu.count_cuda import KEPT, OVERFLOW, WIDEST, Kept
+from gpukit.imgpu.count_cuda import KEPT, LEFT, OVERFLOW, WIDEST, Kept
 from gpukit.imgpu.fixed_cuda import Room, Slots
 from gpukit.imgpu.problem import Progress
 from gpukit.imgpu.reach import Switches
@@ -87,11 +87,32 @@ class CudaWorlds:
 
     def _count(self, first: int, count: int, seeds: Sequence[int], gains: Buffer, kept: Kept) -> np.ndarray:
         """Count worlds once and return ``control``."""
-        control = Buffer(count_cuda.CONTROL, np.int64, 0)
+        if not (self.how.search or self.ready.paired) and kept is self._nowhere:
+            return self._count_by_labels(first, Buffer(np.arange(count, dtype=np.int32)), seeds, gains)
+        control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
         launch(
             count_cuda.sum_gains, min(self.grid, count), self._threads,
-            self._arcs, self.seed, first, count, chosen.view, self.how, self._memory, gains.view, kept, control.view,
+            self._arcs, self.seed, first, count, chosen.view, self.how.search, self._memory, gains.view, kept,
+            left.view, control.view,
+        )  # fmt: skip
+        return self._count_left(first, left, control.host(), seeds, gains)
+
+    def _count_left(
+        self, first: int, left: Buffer, control: np.ndarray, seeds: Sequence[int], gains: Buffer
+    ) -> np.ndarray:
+        """Count the worlds that searches left, unless all is of no use, and return ``control``."""
+        if control[LEFT] and not control[OVERFLOW]:
+            self._count_by_labels(first, Buffer(left.array[: int(control[LEFT])]), seeds, gains)
+        return control
+
+    def _count_by_labels(self, first: int, which: Buffer, seeds: Sequence[int], gains: Buffer) -> np.ndarray:
+        """Count some of the worlds from ``first`` on by labels and return ``control``."""
+        control = Buffer(count_cuda.CONTROL, np.int64, 0)
+        chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
+        launch(
+            count_cuda.sum_gains_by_labels, min(self.grid, len(which)), self._threads,
+            self._arcs, self.seed, first, which.view, chosen.view, self.how, self._memory, gains.view, control.view,
         )  # fmt: skip
         return control.host()
 
@@ -99,7 +120,11 @@ class CudaWorlds:
         """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
         total = Buffer(self.ready.n, np.int64, 0)
         low = first
-        if self._kept is not None and (first, count, sorted(seeds)) == (*self._range, sorted(self._chosen)):
+        if (
+            self.how.search
+            and self._kept is not None
+            and (first, count, sorted(seeds)) == (*self._range, sorted(self._chosen))
+        ):
             self._count_kept(*self._kept, total)
             low += count
         while low < first + count:
@@ -142,11 +167,13 @@ class CudaWorlds:
 
     def _count_kept(self, kept: Kept, state: Any, gains: Buffer) -> None:
         """Count the worlds that are kept without what the seeds chosen so far reach."""
-        control = Buffer(count_cuda.CONTROL, np.int64, 0)
+        first, count = self._range
+        control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
         launch(
-            count_cuda.sum_gains_kept, min(self.grid, self._range[1]), self._threads,
-            kept, state, self.how, self._memory, self.ready.n, gains.view, control.view,
+            count_cuda.sum_gains_kept, min(self.grid, count), self._threads,
+            kept, state, self._memory, self.ready.n, gains.view, left.view, control.view,
         )  # fmt: skip
+        self._count_left(first, left, control.host(), self._chosen, gains)
 
     def _drop(self) -> None:
         """Give up the worlds that are kept."""

@@ -152,14 +152,18 @@ def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, p
     check(graph, 2, [17, 60], threads=16, blocks=1)
 
 
-@pytest.mark.parametrize("search", [True, False])
+@pytest.mark.parametrize("together", [64, 0])
 @pytest.mark.parametrize("p", [0.001, 0.4])
-def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monkeypatch, p, search):
+def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monkeypatch, p, together):
     """Without what the seeds reach, and without drawing them, unless other seeds or worlds are asked for."""
+    from gpukit.imgpu import search_cuda
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
+    if together == 0:  # what is large is left to labels
+        for name, value in zip(NAMES, (2, 99, 2, 99, 0, 1, together), strict=True):
+            monkeypatch.setattr(search_cuda, name, value)
     ready = prepare_blocks(random_graph(25, 60, 5, Weights("const", p)))
-    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, search=search)
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9)
     assert np.array_equal(cpu.gains(4, 3, []), gpu.keep(4, 3))
     for seeds in ([], [7], [7, 2]):
         if seeds:
@@ -174,10 +178,28 @@ def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monk
     u, v = np.random.default_rng(2).integers(0, 12, (2, 18))
     graph = build_graph(u, v, weights=Weights("const", 0.3), undirected=True, ids=False, n=12)
     ready = prepare_blocks(graph)
-    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, search=search)
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9)
     assert np.array_equal(cpu.gains(0, 2, []), gpu.keep(0, 2))
     gpu.choose(3)
     assert np.array_equal(cpu.gains(0, 2, [3]), gpu.gains(0, 2, [3]))
+
+
+@pytest.mark.parametrize("seeds", [[], [3]], ids=["", "seeds"])
+def test_searches_that_are_of_no_use_end(simulator, random_graph, monkeypatch, seeds):
+    """Most of the first worlds were left: none is searched any more, and each is counted once."""
+    from gpukit.imgpu import count_cuda
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
+
+    monkeypatch.setattr(count_cuda, "TRIED", 3)
+    searched = []
+    monkeypatch.setattr(count_cuda, "search_all", lambda *args: searched.append(1) and False)
+    ready = prepare_blocks(random_graph(14, 40, 5, Weights("const", 0.4)))
+    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, blocks=1, threads=2)
+    assert np.array_equal(cpu.gains(0, 7, seeds), gpu.gains(0, 7, seeds))
+    assert len(searched) == 2 * 3
+    assert np.array_equal(cpu.keep(0, 7), gpu.keep(0, 7))
+    assert np.array_equal(cpu.gains(0, 7, []), gpu.gains(0, 7, []))
+    assert len(searched) == 2 * 9
 
 
 @pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
