@@ -110,8 +110,9 @@ LIMITS = [
     (64, 3, 256, 5, 0, 8, 64),
     (3, 7, 5, 9, 2, 2, 64),
     (5, 256, 5, 99, 0, 1, 0),
+    (64, 8, 64, 8, 0, 0, 0),
 ]
-"""Few slots and arcs for a thread, with and without pivots, and nothing left to the block."""
+"""Few slots or arcs for a thread, with and without pivots, and nothing left to the block."""
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
@@ -133,6 +134,8 @@ def test_short_searches(simulator, make_graph, monkeypatch, shape, limits):
         assert CudaWorlds(whole, 9, threads=5, blocks=1).gains(0, 1, seeds).tolist() == expected
     if limits[-1] > 0:
         assert not labelled
+    elif limits[0] == 64:
+        assert bool(labelled) == (shape not in ("edge", "into", "pairs"))
     elif shape == "path":
         assert labelled
 

@@ -13,10 +13,12 @@ from gpukit.worlds.blocks import prepare_blocks
 
 HOW = [
     {},
-    {"combine": True, "blocks": 3, "threads": 64},
-    {"reorder": True, "unroll": 1, "threads": 1024},
-    {"combine": True, "reorder": True, "unroll": 4, "threads": 96, "split": 3},
-    {"split": 1 << 30, "unroll": 128},
+    {"blocks": 3, "threads": 96},
+    {"search": False},
+    {"search": False, "combine": True, "blocks": 3, "threads": 64},
+    {"search": False, "reorder": True, "unroll": 1, "threads": 1024},
+    {"search": False, "combine": True, "reorder": True, "unroll": 4, "threads": 96, "split": 3},
+    {"search": False, "split": 1 << 30, "unroll": 128},
 ]
 
 
@@ -77,6 +79,19 @@ def test_worlds_that_outgrow_what_they_are_kept_in(random_graph, gpu):
     worlds = CudaWorlds(replace(ready, mean_live=1.0), 9)
     worlds._make_room(6000)
     assert np.array_equal(worlds.keep(0, 50), CpuWorlds(ready, 9).gains(0, 50, []))
+
+
+@pytest.mark.parametrize("p", [0.005, 0.05, 0.1, 0.4])
+def test_kept_worlds_are_counted_again_as_they_are(random_graph, gpu, p):
+    """Below, near and above the threshold of a giant component, without what the seeds reach."""
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
+
+    ready = prepare_blocks(random_graph(2000, 20_000, 3, Weights("const", p)))
+    cpu, found = CpuWorlds(ready, 9), CudaWorlds(ready, 9)
+    assert np.array_equal(cpu.gains(7, 300, []), found.keep(7, 300))
+    for seeds in ([1999], [1999, 3]):
+        found.choose(seeds[-1])
+        assert np.array_equal(cpu.gains(7, 300, seeds), found.gains(7, 300, seeds))
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense", "undirected", "wc"])
