@@ -49,12 +49,30 @@ def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int 
     """
     if simulated():
         return Shape(max(1, min(work, few)), block)
-    device = cuda.current_context().device
     if each is None:
-        each = min(device.MAX_BLOCKS_PER_MULTIPROCESSOR, device.MAX_THREADS_PER_MULTIPROCESSOR // block)
-        if registers := kernel.targetoptions.get("max_registers"):
-            each = min(each, device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers))
-    return Shape(max(1, min(work, device.MULTIPROCESSOR_COUNT * max(1, each))), block)
+        each = _resident(kernel, block)
+    return Shape(max(1, min(work, cuda.current_context().device.MULTIPROCESSOR_COUNT * max(1, each))), block)
+
+
+def fullest(kernel: Any, work: int, block: int) -> Shape:
+    """Return the shape with most threads on the device: blocks of so many threads, or of three quarters of them.
+
+    With 80 registers for a thread, say, a multiprocessor with 65,536 of them has room for one block of 512 threads, but
+    for two of 384; and none for a block of 1,024. Arguments are those of :func:`shape`.
+    """
+    if simulated():
+        return shape(kernel, work, block)
+    fitting = [width for width in (block, 3 * block // 128 * 32) if width and _resident(kernel, width)]
+    return max((shape(kernel, work, width) for width in fitting), key=lambda one: one.grid * one.block)
+
+
+def _resident(kernel: Any, block: int) -> int:
+    """Return the blocks of a kernel that a multiprocessor holds at once, by blocks, threads and registers."""
+    device = cuda.current_context().device
+    each = min(device.MAX_BLOCKS_PER_MULTIPROCESSOR, device.MAX_THREADS_PER_MULTIPROCESSOR // block)
+    if registers := kernel.targetoptions.get("max_registers"):
+        each = min(each, device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers))
+    return each
 
 
 def kernels_in_turn() -> AbstractContextManager:

@@ -30,8 +30,13 @@ from gpukit.imgpu.world_cuda import (
     at,
 )
 
-REGISTERS, LABEL_REGISTERS = 48, 64
-"""Registers that a thread may take: 1,280 threads are then on a multiprocessor, 1,024 where labels count."""
+REGISTERS, LABEL_REGISTERS = 80, 64
+"""Registers that a thread may take: 768 threads are then on a multiprocessor, 1,024 where labels count.
+
+Searches would take 134. With a limit of 40, 48, 64, 80 and 96 worlds and selection at Amazon's size take 691, 571 to
+580, 516, 476 and 513 ms on an H100 (``imgpu-h100-searches.json``): with fewer, more values go to memory and back, with
+more, fewer worlds are under way.
+"""
 
 OVERFLOW, TAKEN, KEPT, WIDEST, LEFT, CONTROL = range(6)
 """Places in ``control``: a flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world, worlds left to

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.device.arrays import Buffer, OutOfMemory, for_launch, free_memory, on_host, xp
 from gpukit.device.launch import launch
-from gpukit.device.shape import block_size, shape
+from gpukit.device.shape import block_size, fullest, shape
 from gpukit.errors import DeviceError
 from gpukit.imgpu import count_cuda, fixed_cuda
 from gpukit.imgpu.count_cuda import KEPT, LEFT, OVERFLOW, WIDEST, Kept
@@ -78,12 +78,18 @@ class CudaWorlds:
                 "are; use --device cpu"
             )
         fitting = max(1, self.memory // 2 // own)
-        resident = self._blocks or shape(count_cuda.sum_gains, fitting, self._threads).grid
+        counting = count_cuda.sum_gains, count_cuda.sum_gains_by_labels
+        resident = self._blocks or max(fullest(kernel, fitting, self._threads).grid for kernel in counting)
         self.grid = min(resident, fitting)
         self._work, self._slot_of = Buffer(1, np.int32), Buffer(1, np.int32)  # the old ones go before there are new
         self._work = Buffer(self.grid * ROWS * self.cap, np.int32)
         self._slot_of = Buffer(self.grid * self.ready.n, np.int32, -1)
         self._memory = for_launch(Memory(self._work, self.cap, self._slot_of))
+
+    def _launch(self, kernel: Any, worlds: int, *arguments: Any) -> None:
+        """Launch a kernel whose blocks take so many worlds in turns, with as many blocks as have working space."""
+        grid, threads = fullest(kernel, min(self.grid, worlds), self._threads)
+        launch(kernel, min(self._blocks, self.grid, worlds) if self._blocks else grid, threads, *arguments)
 
     def _count(self, first: int, count: int, seeds: Sequence[int], gains: Buffer, kept: Kept) -> np.ndarray:
         """Count worlds once and return ``control``."""
@@ -91,8 +97,8 @@ class CudaWorlds:
             return self._count_by_labels(first, Buffer(np.arange(count, dtype=np.int32)), seeds, gains)
         control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
-        launch(
-            count_cuda.sum_gains, min(self.grid, count), self._threads,
+        self._launch(
+            count_cuda.sum_gains, count,
             self._arcs, self.seed, first, count, chosen.view, self.how.search, self._memory, gains.view, kept,
             left.view, control.view,
         )  # fmt: skip
@@ -110,8 +116,8 @@ class CudaWorlds:
         """Count some of the worlds from ``first`` on by labels and return ``control``."""
         control = Buffer(count_cuda.CONTROL, np.int64, 0)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
-        launch(
-            count_cuda.sum_gains_by_labels, min(self.grid, len(which)), self._threads,
+        self._launch(
+            count_cuda.sum_gains_by_labels, len(which),
             self._arcs, self.seed, first, which.view, chosen.view, self.how, self._memory, gains.view, control.view,
         )  # fmt: skip
         return control.host()
@@ -146,8 +152,8 @@ class CudaWorlds:
         chosen, values = Buffer(np.array(seeds, np.int32)), Buffer(count, np.int64)
         while True:
             control = Buffer(count_cuda.CONTROL, np.int64, 0)
-            launch(
-                count_cuda.count_reached, min(self.grid, count), self._threads,
+            self._launch(
+                count_cuda.count_reached, count,
                 self._arcs, self.seed, first, chosen.view, self._memory, values.view, control.view,
             )  # fmt: skip
             if not control.host()[OVERFLOW]:
@@ -169,8 +175,8 @@ class CudaWorlds:
         """Count the worlds that are kept without what the seeds chosen so far reach."""
         first, count = self._range
         control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
-        launch(
-            count_cuda.sum_gains_kept, min(self.grid, count), self._threads,
+        self._launch(
+            count_cuda.sum_gains_kept, count,
             kept, state, self._memory, self.ready.n, gains.view, left.view, control.view,
         )  # fmt: skip
         self._count_left(first, left, control.host(), self._chosen, gains)
