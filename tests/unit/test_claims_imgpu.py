@@ -35,6 +35,15 @@ def passes(switch):
     return one("imgpu-h200-nethept", method="switches")["pass_ms"][switch]
 
 
+def searches(graph, weights, counting, registers, **more):
+    """Return the milliseconds of worlds and selection in the only run of these settings."""
+    runs = [run for run in record("imgpu-h100-searches")["runs"] if run["graph"]["weights"] == weights]
+    asked = {"counting": counting, "registers": registers, **more}
+    found = [run for run in runs if run["graph"]["name"] == graph and asked.items() <= run.items()]
+    assert len(found) == 1
+    return found[0]["algorithm_ms"]["median"]
+
+
 README = [
     (
         "50 seeds of NetHEPT over 20,000 worlds in {:.0f} ms, with fresh worlds for every seed, as in the paper, in "
@@ -84,6 +93,28 @@ PAGE = [
             one("imgpu-h200-twitter-size")["peak_memory"] / 1e9,
             one("imgpu-h200-twitter-size")["phases_ms"]["worlds"] / 1e3,
             one("imgpu-h200-twitter-size")["phases_ms"]["selection"] / 1e3,
+        ),
+    ),
+    (
+        "takes {:.0f} to {:.0f} ms by labels and {:.0f} ms by searches, with a limit of 80 registers a thread; the "
+        "Twitter-sized one {:,.0f} ms and, with a limit of 48, {:,.0f} ms",
+        (
+            *(searches("amazon-size", "const:0.01", "labels", 64, turn=turn) for turn in (1, 2)),
+            searches("amazon-size", "const:0.01", "searches", 80),
+            searches("twitter-size", "const:0.01", "labels", 64),
+            searches("twitter-size", "const:0.01", "searches", 48),
+        ),
+    ),
+    (
+        "compiles took {:.1f} s at Amazon's size and takes {:.1f} s.",
+        [record("imgpu-h100-searches")["others"][way]["cold_ms"] / 1e3 for way in ("labels", "searches")],
+    ),
+    (
+        "{:.0f} % slower, {:,.0f} in place of {:,.0f} ms",
+        (
+            100 * (searches("amazon-size", "wc", "searches", 48) / searches("amazon-size", "wc", "labels", 64) - 1),
+            searches("amazon-size", "wc", "searches", 48),
+            searches("amazon-size", "wc", "labels", 64),
         ),
     ),
     (
