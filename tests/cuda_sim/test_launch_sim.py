@@ -120,12 +120,12 @@ def test_shapes_follow_the_device(simulator, monkeypatch):
     assert module.shape(capped, 1 << 20, 256, each=2) == (200, 256)
     assert module.shape(capped, 7, 256) == (7, 256)
     assert module.block_size(256, 4) == 256
-    # 80 registers: three blocks of 256 threads, two of 384 in place of one of 512, and none of 1,024.
+    # 80 registers: three blocks of 256 threads, also in place of one of 512, and none of 1,024.
     wide = SimpleNamespace(targetoptions={"max_registers": 80})
     assert module.fullest(wide, 1 << 20, 256) == (300, 256)
-    assert module.fullest(wide, 1 << 20, 512) == (200, 384)
+    assert module.fullest(wide, 1 << 20, 512) == (300, 256)
     assert module.fullest(wide, 120, 512) == (100, 512)
-    assert module.fullest(wide, 1 << 20, 1024) == (100, 768)
+    assert module.fullest(wide, 1 << 20, 1024) == (100, 512)
     assert module.fullest(capped, 1 << 20, 512) == (200, 512)
     assert module.fullest(wide, 5, 32) == (5, 32)
 
