@@ -18,10 +18,11 @@ RECORDED = ROOT / "benchmarks/results/paper-small"
 PARTS = {"merit": ("figure-11", "figure-12", "figure-13", "figure-14", "figure-15")}
 """Items whose times are parts of what another item has."""
 QUERIES = 100
+"""Of a row that has the time of one."""
 MORE = {
     "gim": 10 / 5,  # runs
     "imgpu": 20_000 / 1000,  # worlds
-    "kpar": QUERIES / 20,  # of the recorded rows
+    "kpar": 1 / 5,  # runs
     "merit": 10 * 10 / 2,  # η, worlds
     "diversity": 1,
 }
@@ -40,8 +41,8 @@ def seconds(row):
     unit = {"s": 1.0, "ms": 1e-3}.get(row["unit"])
     if unit is None or row["ours"] == "NA" or row["quantity"] == "kernel time":
         return None
-    runs = 20 if row["quantity"] == "time of a query" else int(row["repeats"])
-    return float(row["ours"]) * unit * runs
+    queries = QUERIES if row["quantity"] == "time of a query" else 1
+    return float(row["ours"]) * unit * queries * int(row["repeats"])
 
 
 def estimate(paper):
