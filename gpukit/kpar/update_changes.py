@@ -90,7 +90,7 @@ class Changed:
         """Return the changes as kernels take them, with room for the tables as they are."""
         old = old_begins(self.tails, tables.where)
         heads = (self.keys & 0xFFFFFFFF).astype(np.int32)
-        kept = np.empty(len(self.tails), np.uint8), np.empty(old[-1], np.int32)
+        kept = np.empty(len(self.tails), np.uint8), np.empty(old[-1], np.int32), np.empty(old[-1], np.uint8)
         return Changes(self.tails, self.first, heads, self.adds, old, *kept)
 
 

@@ -32,7 +32,8 @@ class Changes(NamedTuple):
     """Edges to add and to remove, by tail: of tail ``tails[g]`` those from ``first[g]`` to ``first[g + 1]``.
 
     ``heads`` (int32) and ``adds`` (bool) have their heads, ascending in a group, and which kind each is; ``old_begin``
-    (int64, groups + 1), ``old_bits`` (uint8) and ``old_slots`` (int32) have room for the tables as they were.
+    (int64, groups + 1), ``old_bits`` (uint8) and ``old_slots`` (int32) have room for the tables as they were, and
+    ``states`` (uint8) for what became of each slot of a table that keeps its size: EMPTY, SAME or OTHER.
     """
 
     tails: Any
@@ -42,6 +43,7 @@ class Changes(NamedTuple):
     old_begin: Any
     old_bits: Any
     old_slots: Any
+    states: Any
 
 
 class OldPaths(NamedTuple):
@@ -54,6 +56,12 @@ class OldPaths(NamedTuple):
 
 UNCUT = 0xFFFF
 """Stands for no step, which no walk reaches."""
+
+EMPTY, SAME, OTHER = range(3)
+"""States of a slot: empty before and now, with the head it had, and with another or one of the two empty."""
+
+CHUNK = 1 << 12
+"""Visits that a thread looks at before the next one's turn: 64 KiB, which stay in its cache."""
 
 
 @njit
@@ -199,6 +207,8 @@ def in_rows(keys, indptr, indices):
 def change_tables(changes, tables, used):
     """Change the tables of all tails, and keep what they were; a table of another size goes to ``used`` and behind.
 
+    ``changes`` receives the tables as they were, and the states of the slots.
+
     Returns
     -------
     int
@@ -232,41 +242,61 @@ def change_tables(changes, tables, used):
         for i in range(low, high):
             if changes.adds[i]:
                 insert(tables.slots, begin, new_bits, v, changes.heads[i])
+        if new_bits == bits:
+            for i in range(size):
+                before, now = changes.old_slots[kept + i], tables.slots[begin + i]
+                changes.states[kept + i] = OTHER if before != now else SAME if now >= 0 else EMPTY
     return used
 
 
 @njit
-def differs(old_slots, old_begin, old_bits, slots, begin, bits, word):
-    """Say whether a step that goes on chooses otherwise, or can choose no more, or for the first time."""
+def differs(changes, group, tables, word):
+    """Say whether a step on from the tail of a group chooses otherwise, can choose no more, or for the first time."""
+    where = tables.where[changes.tails[group]]
+    begin, bits = where >> 8, where & 255
+    old_begin, old_bits = changes.old_begin[group], int64(changes.old_bits[group])
     if old_bits != bits:
         if old_bits == 0 or bits == 0:
             return True
-        return chosen(old_slots, old_begin, old_bits, word) != chosen(slots, begin, bits, word)
+        return chosen(changes.old_slots, old_begin, old_bits, word) != chosen(tables.slots, begin, bits, word)
     attempt = 0
-    while True:
-        slot = slot_of(word, attempt, bits)
-        before, now = old_slots[old_begin + slot], slots[begin + slot]
-        if before != now:
-            return True
-        if now >= 0:
-            return False
+    while changes.states[old_begin + slot_of(word, attempt, bits)] == EMPTY:
         attempt += 1
+    return changes.states[old_begin + slot_of(word, attempt, bits)] == OTHER
 
 
 @njit
-def meet_changes(changes, group, low, high, tables, visits, met, count):
+def meet_changes(changes, group, low, high, tables, visits, met, count, pending):
     """Look at the visits ``low`` … ``high`` - 1 of the tail of a group: which steps on from it choose otherwise now.
+
+    It is what :func:`differs` says, but the visits make each attempt together, since a jump that cannot be foretold
+    takes longer than an attempt: one that ended is overwritten in ``pending`` (int64, at least so many) by the next.
 
     ``visits`` (uint64) has two words of each: whose it is, and the 64 bits. Writes the first word of those that do to
     ``met`` (int64) from ``count`` on, and returns how many there are.
     """
-    v = changes.tails[group]
-    begin, bits = tables.where[v] >> 8, tables.where[v] & 255
-    old_begin, old_bits = changes.old_begin[group], int64(changes.old_bits[group])
-    for i in range(low, high):
-        if differs(changes.old_slots, old_begin, old_bits, tables.slots, begin, bits, visits[2 * i + 1]):
-            met[count] = int64(visits[2 * i])
-            count += 1
+    begin, bits = changes.old_begin[group], tables.where[changes.tails[group]] & 255
+    if bits != changes.old_bits[group]:
+        for i in range(low, high):
+            if differs(changes, group, tables, visits[2 * i + 1]):
+                met[count] = int64(visits[2 * i])
+                count += 1
+        return count
+    left = high - low
+    for i in range(left):
+        pending[i] = low + i
+    attempt = 0
+    while left > 0:
+        going = 0
+        for i in range(left):
+            visit = 2 * pending[i]
+            state = changes.states[begin + slot_of(visits[visit + 1], attempt, bits)]
+            met[count] = int64(visits[visit])
+            count += int64(state == OTHER)
+            pending[going] = visit >> 1
+            going += int64(state == EMPTY)
+        left = going
+        attempt += 1
     return count
 
 
@@ -360,10 +390,7 @@ def meet_paths(key, groups, changes, tables, old, counts, places, first, last, c
                         w0, word = drawn(key.seed, key.tag, j, v, step)
                         # One that ended did so by its own draw, or for want of edges.
                         if uint64(w0) < key.one_minus_alpha:
-                            old_table = changes.old_slots, changes.old_begin[g], int64(changes.old_bits[g])
-                            cut = differs(
-                                *old_table, tables.slots, tables.where[here] >> 8, tables.where[here] & 255, word
-                            )
+                            cut = differs(changes, g, tables, word)
                     if cut or step == length:
                         break
                     here = int64(old.vertices[old.begin[before] + step])

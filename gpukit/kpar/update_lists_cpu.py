@@ -10,10 +10,11 @@ no other reads.
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba import int64, uint16, uint64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.update_cpu import longest, meet_changes
+from gpukit.kpar.update_cpu import CHUNK, longest, meet_changes
 from gpukit.kpar.update_rule import chosen, drawn
 
 LISTED = 0xFFFFFFFF
@@ -22,9 +23,6 @@ LISTED = 0xFFFFFFFF
 UNMARKED, GONE, NEW = -3, -2, -1
 """Marks of records that no change met, whose walks are no more, and whose walks are to be drawn as a whole; others have
 the step from which on they are to be drawn."""
-
-CHUNK = 1 << 14
-"""Visits that a thread looks at before the next one's turn."""
 
 
 class Records(NamedTuple):
@@ -209,13 +207,15 @@ def redraw(key, tables, records, cut, first, last):
 def meet_all(changes, tables, lists, me, threads, met):
     """Look at every ``threads``-th chunk of the visits of the changed vertices; see :func:`meet_changes`."""
     count, turn = 0, 0
+    pending = np.empty(CHUNK, np.int64)
     for g in range(len(changes.tails)):
         v = changes.tails[g]
         begin = lists.of[4 * v + BEGIN]
         end = begin + lists.of[4 * v + SIZE]
         while begin < end:
             if turn % threads == me:
-                count = meet_changes(changes, g, begin, min(begin + CHUNK, end), tables, lists.visits, met, count)
+                high = min(begin + CHUNK, end)
+                count = meet_changes(changes, g, begin, high, tables, lists.visits, met, count, pending)
             begin += CHUNK
             turn += 1
     return count
