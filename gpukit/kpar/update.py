@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,15 @@ from gpukit.kpar.update_lists_cpu import (
     GONE,
     SIZE,
     UNMARKED,
-    WANTED,
     Cut,
     Lists,
     Records,
+    Visits,
     change_counts,
     close_cut,
     close_list_gaps,
     close_table_gaps,
-    count_visits,
+    count_listed,
     drop_visits,
     gather_cut,
     list_visits,
@@ -38,6 +39,8 @@ from gpukit.kpar.update_lists_cpu import (
     room_for_lists,
     room_for_walks,
     set_paths,
+    stale_cells,
+    visits_of,
 )
 from gpukit.kpar.update_paths import MAX_STEPS, index_of_ends, key_of, longest_of, over_parts, tables_of
 from gpukit.kpar.update_rule import bits_for
@@ -48,7 +51,10 @@ SPARE = 0.25
 ALONE = 512
 """Changes, and walks to draw, up to which one thread does the work: others would take longer to begin."""
 
-_AT_ONCE = 1 << 21
+AT_ONCE = 1 << 11
+"""Walks that are drawn together: what they need stays in a core's cache."""
+
+_OPENED_AT_ONCE = 1 << 19
 """Records of a step while lists are made."""
 
 BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 52, 30, 14
@@ -113,16 +119,14 @@ class OpenIndex:
             lambda low, high: set_paths(key, tables, records, upto, paths.vertices, places[low], places[high]),
             places, self.threads,
         )  # fmt: skip
-        self._lists, self._visits_used = Lists(np.zeros(4 * self.n, np.int64), np.empty(0, np.uint64)), 0
-        parts = [np.arange(low, min(low + _AT_ONCE, total)) for low in range(0, total, _AT_ONCE)]
-        cuts = [Cut(part, np.zeros(len(part), np.int32)) for part in parts]
-        touched = np.empty(self.n + 1, np.int64)
-        for cut in cuts:
-            count_visits(self._records, cut, self._lists, touched)
-        wanted = np.flatnonzero(self._lists.of[WANTED::4])
-        self._reserve(wanted, len(wanted))
-        for cut in cuts:
-            self._each(list_visits, self._key, self._records, cut, self._lists)
+        self._lists, self._visits_used = Lists(np.zeros((self.n, 3), np.int64), np.empty(0, np.uint64)), 0
+        wanted = np.zeros(self.n, np.int64)
+        count_listed(records, 0, total, wanted)
+        listed = np.flatnonzero(wanted)
+        self._reserve(listed, wanted[listed])
+        for low in range(0, total, _OPENED_AT_ONCE):
+            ends = _parts(low, min(low + _OPENED_AT_ONCE, total), self.threads)
+            self._list(self._map(lambda part: visits_of(key, records, *part), ends))
 
     def update(self, add: Edges, remove: Edges) -> tuple[Changed, int]:
         """Add and remove edges, all at once.
@@ -166,7 +170,7 @@ class OpenIndex:
         cut, size = self._change_counts(tails, base * self._sizes.factors[tails])
         changes = self._change_tables(edges)
         tables, records, lists = self._tables, self._records, self._lists
-        seen = int(lists.of[4 * tails + SIZE].sum())
+        seen = int(lists.of[tails, SIZE].sum())
         many = max(seen >> 6, len(edges.keys)) > ALONE
         met = [np.empty(seen, np.int64) for _ in range(self.threads if many else 1)]
         found = self._each(meet_all, changes, tables, lists, of=met)
@@ -177,11 +181,10 @@ class OpenIndex:
         close_cut(records, whole, size)
         cut = Cut(whole.records[:size], whole.steps[:size])
         many = size > ALONE
-        self._each(drop_visits, records, cut, lists, many=many)
-        pieces = 4 * self.threads if many else 1
-        ends = [size * piece // pieces for piece in range(pieces + 1)]
-        self._map(lambda i: redraw(key, tables, records, cut, ends[i], ends[i + 1]), list(range(pieces)))
-        self._relist(cut, many)
+        parts = _parts(0, size, max(1, -(-size // AT_ONCE)))
+        stale = self._map(lambda part: stale_cells(records, cut, *part), parts)
+        self._each(drop_visits, *map(np.concatenate, zip(*stale, strict=True)), records, lists, many=many)
+        self._relist(self._map(lambda part: redraw(key, tables, records, cut, *part), parts), many)
         return size - int((cut.steps == GONE).sum())
 
     def _change_counts(self, tails: np.ndarray, counts: np.ndarray) -> tuple[Cut, int]:
@@ -215,23 +218,28 @@ class OpenIndex:
         self._slots_used = change_tables(changes, tables, self._slots_used)
         return changes
 
-    def _relist(self, cut: Cut, many: bool) -> None:
+    def _relist(self, visits: list[Visits], many: bool) -> None:
         """List the visits of walks that were drawn again; lists that have no room get some."""
-        left = sum(self._each(list_visits, self._key, self._records, cut, self._lists, many=many))
-        if left:
-            touched = np.empty(left, np.int64)
-            self._reserve(touched, count_visits(self._records, cut, self._lists, touched))
-            self._each(list_visits, self._key, self._records, cut, self._lists, many=many)
+        left = self._list(visits, many)
+        if len(left.vertices):
+            self._reserve(*np.unique(left.vertices, return_counts=True))
+            self._list([left], many)
 
-    def _reserve(self, touched: np.ndarray, count: int) -> None:
-        """Make room for the visits that were counted."""
+    def _list(self, parts: list[Visits], many: bool = True) -> Visits:
+        """List visits; return those for which there is no room."""
+        visits = Visits(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        left = np.concatenate(self._each(list_visits, visits, self._records, self._lists, many=many))
+        return Visits(visits.vertices[left], visits.words[left])
+
+    def _reserve(self, vertices: np.ndarray, wanted: np.ndarray) -> None:
+        """Make room for so many visits more of each of some vertices."""
         lists = self._lists
-        room = room_for_lists(touched, count, lists)
+        room = room_for_lists(vertices, wanted, lists)
         if 2 * (self._visits_used + room) > len(lists.visits):
-            visits = np.empty(2 * int((lists.of[CAPACITY::4].sum() + room) * (1 + SPARE)), np.uint64)
-            self._visits_used = close_list_gaps(lists, visits)
-            self._lists = lists = lists._replace(visits=visits)
-        self._visits_used = reserve(touched, count, lists, self._visits_used)
+            words = np.empty(2 * int((lists.of[:, CAPACITY].sum() + room) * (1 + SPARE)), np.uint64)
+            self._visits_used = close_list_gaps(lists, words)
+            self._lists = lists = lists._replace(visits=words)
+        self._visits_used = reserve(vertices, wanted, lists, self._visits_used)
 
     def _each(self, work: Callable[..., Any], *given: Any, of: list[Any] | None = None, many: bool = True) -> list[Any]:
         """Call ``work(*given, me, threads, …)`` in all threads, or in one; ``of`` has a last argument for each."""
@@ -261,6 +269,12 @@ class OpenIndex:
         old, paths = self._index, self._sizes._replace(moves=moves, vertices=path)
         hubs = old.hubs is not None
         return index_of_ends(old.params, old.seed, counts, ends, self.m, paths, threads=self.threads, hubs=hubs)
+
+
+def _parts(first: int, last: int, parts: int) -> list[tuple[int, int]]:
+    """Return the two ends of each of so many ranges about as long as each other."""
+    ends = [first + (last - first) * part // parts for part in range(parts + 1)]
+    return list(pairwise(ends))
 
 
 def _grown(array: np.ndarray, length: int) -> np.ndarray:

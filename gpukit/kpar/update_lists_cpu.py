@@ -15,7 +15,7 @@ from numba import int64, uint16, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.update_cpu import CHUNK, longest, meet_changes
-from gpukit.kpar.update_rule import chosen, drawn
+from gpukit.kpar.update_rule import drawn, slot_of
 
 LISTED = 0xFFFFFFFF
 """Low half of a cell whose visit is to be listed."""
@@ -43,14 +43,21 @@ class Records(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The visits of each vertex: of its list BEGIN, SIZE, CAPACITY and WANTED (``of``, int64, 4 · n), and the words."""
+    """The visits of each vertex: BEGIN, SIZE and CAPACITY of its list (``of``, int64, shape (n, 3)), and the words."""
 
     of: Any
     visits: Any
 
 
-BEGIN, SIZE, CAPACITY, WANTED = range(4)
-"""Numbers of a list: its first visit, how many there are, how many have room, and how many more are to come."""
+BEGIN, SIZE, CAPACITY = range(3)
+"""Numbers of a list: its first visit, how many there are, and how many have room."""
+
+
+class Visits(NamedTuple):
+    """Visits that are not in a list yet: the vertex of each (int64), and its two words (uint64, shape (visits, 2))."""
+
+    vertices: Any
+    words: Any
 
 
 class Cut(NamedTuple):
@@ -78,129 +85,195 @@ def set_paths(key, tables, records, begin, path, first, last):
 
 
 @njit
-def count_visits(records, cut, lists, touched):
-    """Count the visits WANTED in lists; writes the vertices of these to ``touched`` and returns how many there are."""
-    count = 0
-    for i in range(len(cut.records)):
-        r = cut.records[i]
-        if cut.steps[i] == GONE:
-            continue
-        for t in range(max(cut.steps[i], 0), int64(records.moves[r]) + 1):
-            cell = records.path[records.cells[r] + t]
-            if cell & LISTED == LISTED:
-                v = cell >> 32
-                if lists.of[4 * v + WANTED] == 0:
-                    touched[count] = v
-                    count += 1
-                lists.of[4 * v + WANTED] += 1
-    return count
+def visits_of(key, records, first, last):
+    """Return the visits to be listed of the records first … last - 1."""
+    size = 0
+    for r in range(first, last):
+        size += int64(records.moves[r]) + 1
+    visits, count = Visits(np.empty(size, np.int64), np.empty((size, 2), np.uint64)), 0
+    for r in range(first, last):
+        v = records.start[r]
+        walk = r - records.first[v]
+        for t in range(int64(records.moves[r]) + 1):
+            place = records.cells[r] + t
+            if records.path[place] & LISTED == LISTED:
+                visits.vertices[count] = records.path[place] >> 32
+                visits.words[count, 0] = uint64(place) << uint64(16) | uint64(t)
+                visits.words[count, 1] = drawn(key.seed, key.tag, walk, v, t)[1]
+                count += 1
+    return Visits(visits.vertices[:count], visits.words[:count])
 
 
 @njit
-def room_for_lists(touched, count, lists):
-    """Return how many visits the lists take that must move for what they want."""
+def count_listed(records, first, last, wanted):
+    """Add to ``wanted`` (int64, n) the visits to be listed of the records first … last - 1."""
+    for r in range(first, last):
+        for t in range(int64(records.moves[r]) + 1):
+            cell = records.path[records.cells[r] + t]
+            if cell & LISTED == LISTED:
+                wanted[cell >> 32] += 1
+
+
+@njit
+def room_for_lists(vertices, wanted, lists):
+    """Return how many visits the lists take that must move for so many more."""
     room = 0
-    for i in range(count):
-        v = touched[i]
-        size = lists.of[4 * v + SIZE] + lists.of[4 * v + WANTED]
-        if size > lists.of[4 * v + CAPACITY]:
+    for i in range(len(vertices)):
+        size = lists.of[vertices[i], SIZE] + wanted[i]
+        if size > lists.of[vertices[i], CAPACITY]:
             room += size + (size >> 2) + 2
     return room
 
 
 @njit
-def reserve(touched, count, lists, used):
-    """Move lists that have no room for what they want to ``used`` and behind; returns what is in use then."""
-    for i in range(count):
-        row = 4 * touched[i]
-        size = lists.of[row + SIZE] + lists.of[row + WANTED]
-        lists.of[row + WANTED] = 0
-        if size > lists.of[row + CAPACITY]:
-            before = lists.of[row + BEGIN]
-            for j in range(2 * lists.of[row + SIZE]):
+def reserve(vertices, wanted, lists, used):
+    """Move lists that have no room for so many more to ``used`` and behind; returns what is in use then."""
+    for i in range(len(vertices)):
+        v = vertices[i]
+        size = lists.of[v, SIZE] + wanted[i]
+        if size > lists.of[v, CAPACITY]:
+            before = lists.of[v, BEGIN]
+            for j in range(2 * lists.of[v, SIZE]):
                 lists.visits[2 * used + j] = lists.visits[2 * before + j]
-            lists.of[row + BEGIN], lists.of[row + CAPACITY] = used, size + (size >> 2) + 2
-            used += lists.of[row + CAPACITY]
+            lists.of[v, BEGIN], lists.of[v, CAPACITY] = used, size + (size >> 2) + 2
+            used += lists.of[v, CAPACITY]
     return used
 
 
 @njit
-def list_visits(key, records, cut, lists, me, threads):
-    """Append the visits to be listed of the vertices that this thread owns; returns how many found no room."""
-    left = 0
-    for i in range(len(cut.records)):
-        r = cut.records[i]
-        if cut.steps[i] == GONE:
+def list_visits(visits, records, lists, me, threads):
+    """Append the visits of the vertices that this thread owns; returns which found no room (int64)."""
+    left, count = np.empty(len(visits.vertices), np.int64), 0
+    for i in range(len(visits.vertices)):
+        v = visits.vertices[i]
+        if v % threads != me:
             continue
-        v = records.start[r]
-        walk = r - records.first[v]
-        for t in range(max(cut.steps[i], 0), int64(records.moves[r]) + 1):
-            place = records.cells[r] + t
-            cell = records.path[place]
-            at = cell >> 32
-            if cell & LISTED == LISTED and at % threads == me:
-                size = lists.of[4 * at + SIZE]
-                if size == lists.of[4 * at + CAPACITY]:
-                    left += 1
-                    continue
-                records.path[place] = at << 32 | (size + 1)
-                visit = 2 * (lists.of[4 * at + BEGIN] + size)
-                lists.visits[visit] = uint64(place) << uint64(16) | uint64(t)
-                lists.visits[visit + 1] = drawn(key.seed, key.tag, walk, v, t)[1]
-                lists.of[4 * at + SIZE] = size + 1
-    return left
+        size = lists.of[v, SIZE]
+        if size == lists.of[v, CAPACITY]:
+            left[count] = i
+            count += 1
+            continue
+        visit = 2 * (lists.of[v, BEGIN] + size)
+        lists.visits[visit] = visits.words[i, 0]
+        lists.visits[visit + 1] = visits.words[i, 1]
+        lists.of[v, SIZE] = size + 1
+        records.path[int64(visits.words[i, 0] >> uint64(16))] = v << 32 | (size + 1)
+    return left[:count]
 
 
 @njit
-def drop_visits(records, cut, lists, me, threads):
-    """Take the visits behind the cuts out of the lists of this thread's vertices; the last of a list fills the gap."""
-    for i in range(len(cut.records)):
+def stale_cells(records, cut, first, last):
+    """Return the cells (int64) of the visits behind the cuts ``first`` … ``last`` - 1, and their vertices (int64)."""
+    size = 0
+    for i in range(first, last):
+        size += int64(records.moves[cut.records[i]]) + 1
+    cells, vertices, count = np.empty(size, np.int64), np.empty(size, np.int64), 0
+    for i in range(first, last):
         if cut.steps[i] == NEW:
             continue
         r = cut.records[i]
         for t in range(0 if cut.steps[i] == GONE else cut.steps[i] + 1, int64(records.moves[r]) + 1):
-            cell = records.path[records.cells[r] + t]
-            v, place = cell >> 32, (cell & LISTED) - 1
-            if place < 0 or v % threads != me:
-                continue
-            last = lists.of[4 * v + SIZE] - 1
-            lists.of[4 * v + SIZE] = last
-            if place != last:
-                begin = lists.of[4 * v + BEGIN]
-                gap, moved = 2 * (begin + place), 2 * (begin + last)
-                other = lists.visits[moved]
-                lists.visits[gap] = other
-                lists.visits[gap + 1] = lists.visits[moved + 1]
-                records.path[int64(other >> uint64(16))] = v << 32 | (place + 1)
+            cells[count] = records.cells[r] + t
+            vertices[count] = records.path[cells[count]] >> 32
+            count += int64(records.path[cells[count]] & LISTED > 0)
+    return cells[:count], vertices[:count]
+
+
+@njit
+def drop_visits(cells, vertices, records, lists, me, threads):
+    """Take the visits at some cells out of the lists of this thread's vertices; the last of a list fills the gap."""
+    for i in range(len(cells)):
+        v = vertices[i]
+        if v % threads != me:
+            continue
+        place = (records.path[cells[i]] & LISTED) - 1
+        last = lists.of[v, SIZE] - 1
+        lists.of[v, SIZE] = last
+        if place != last:
+            begin = lists.of[v, BEGIN]
+            gap, moved = 2 * (begin + place), 2 * (begin + last)
+            other = lists.visits[moved]
+            lists.visits[gap] = other
+            lists.visits[gap + 1] = lists.visits[moved + 1]
+            records.path[int64(other >> uint64(16))] = v << 32 | (place + 1)
 
 
 @njit
 def redraw(key, tables, records, cut, first, last):
-    """Draw the walks ``first`` … ``last`` - 1 of a cut on from where they are cut, or as a whole."""
-    for i in range(first, last):
-        r, step = cut.records[i], int64(cut.steps[i])
-        if step == GONE:
+    """Draw the walks ``first`` … ``last`` - 1 of a cut on from where they are cut, or as a whole.
+
+    All of them take a step together, as what one waits for in memory does not hold up the next: who goes on, where the
+    tables are, and each attempt at a slot are loops of their own.
+
+    Returns
+    -------
+    Visits
+        Those to be listed.
+    """
+    size = last - first
+    going, trying, count, left = np.empty(size, np.int64), np.empty(size, np.int64), 0, 0
+    here, step = np.empty(size, np.int64), np.empty(size, np.int64)
+    where, word = np.empty(size, np.int64), np.empty(size, np.uint64)
+    vertices, words = np.empty(8 * size, np.int64), np.empty((8 * size, 2), np.uint64)
+    for i in range(size):
+        r, step[i] = cut.records[first + i], cut.steps[first + i]
+        if step[i] == GONE:
             records.moves[r] = uint16(0)
             continue
-        start, begin = records.start[r], records.cells[r]
-        walk, kept = r - records.first[start], step
-        if step == NEW:
-            step = 0
-            records.path[begin] = int64(start) << 32
-        here = records.path[begin + step] >> 32
-        while True:
-            w0, word = drawn(key.seed, key.tag, walk, start, step)
-            if uint64(w0) >= key.one_minus_alpha:
-                break
-            if step > kept:
-                records.path[begin + step] = here << 32 | LISTED
-            where = tables.where[here]
-            if where == 0:
-                break
-            here = int64(chosen(tables.slots, where >> 8, where & 255, word))
-            step += 1
-            records.path[begin + step] = here << 32
-        records.moves[r] = uint16(step)
+        if step[i] == NEW:
+            step[i] = 0
+            records.path[records.cells[r]] = int64(records.start[r]) << 32
+        here[i] = records.path[records.cells[r] + step[i]] >> 32
+        going[left] = i
+        left += 1
+    while left > 0:
+        if count + left > len(vertices):
+            vertices, words = _longer(vertices, words, count)
+        on = 0
+        for j in range(left):
+            i = going[j]
+            r = cut.records[first + i]
+            start = records.start[r]
+            w0, word[i] = drawn(key.seed, key.tag, r - records.first[start], start, step[i])
+            where[i] = tables.where[here[i]]
+            goes_on = uint64(w0) < key.one_minus_alpha
+            if goes_on and step[i] > cut.steps[first + i]:
+                place = records.cells[r] + step[i]
+                records.path[place] = here[i] << 32 | LISTED
+                vertices[count] = here[i]
+                words[count, 0], words[count, 1] = uint64(place) << uint64(16) | uint64(step[i]), word[i]
+                count += 1
+            if goes_on and where[i] != 0:
+                going[on] = trying[on] = i
+                on += 1
+            else:
+                records.moves[r] = uint16(step[i])
+        left, attempt, tries = on, 0, on
+        while tries > 0:
+            again = 0
+            for j in range(tries):
+                i = trying[j]
+                head = int64(tables.slots[(where[i] >> 8) + slot_of(word[i], attempt, where[i] & 255)])
+                here[i] = head
+                trying[again] = i
+                again += int64(head < 0)
+            tries = again
+            attempt += 1
+        for j in range(left):
+            i = going[j]
+            step[i] += 1
+            records.path[records.cells[cut.records[first + i]] + step[i]] = here[i] << 32
+    return Visits(vertices[:count], words[:count])
+
+
+@njit
+def _longer(vertices, words, count):
+    """Return arrays with twice the room, and what the first ``count`` rows of these hold."""
+    longer_vertices, longer_words = np.empty(2 * len(vertices), np.int64), np.empty((2 * len(vertices), 2), np.uint64)
+    for i in range(count):
+        longer_vertices[i] = vertices[i]
+        longer_words[i, 0], longer_words[i, 1] = words[i, 0], words[i, 1]
+    return longer_vertices, longer_words
 
 
 @njit
@@ -210,8 +283,8 @@ def meet_all(changes, tables, lists, me, threads, met):
     pending = np.empty(CHUNK, np.int64)
     for g in range(len(changes.tails)):
         v = changes.tails[g]
-        begin = lists.of[4 * v + BEGIN]
-        end = begin + lists.of[4 * v + SIZE]
+        begin = lists.of[v, BEGIN]
+        end = begin + lists.of[v, SIZE]
         while begin < end:
             if turn % threads == me:
                 high = min(begin + CHUNK, end)
@@ -317,12 +390,12 @@ def close_table_gaps(tables, slots):
 def close_list_gaps(lists, visits):
     """Copy all lists, with the room they have, end to end; returns where they end."""
     used = 0
-    for row in range(0, len(lists.of), 4):
-        begin = lists.of[row + BEGIN]
-        for i in range(2 * lists.of[row + SIZE]):
+    for v in range(len(lists.of)):
+        begin = lists.of[v, BEGIN]
+        for i in range(2 * lists.of[v, SIZE]):
             visits[2 * used + i] = lists.visits[2 * begin + i]
-        lists.of[row + BEGIN] = used
-        used += lists.of[row + CAPACITY]
+        lists.of[v, BEGIN] = used
+        used += lists.of[v, CAPACITY]
     return used
 
 

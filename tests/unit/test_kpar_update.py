@@ -151,7 +151,8 @@ def ways(request, monkeypatch):
     if request.param != "as it is":
         monkeypatch.setattr(update, "SPARE", 0)
         monkeypatch.setattr(update, "ALONE", -1)
-        monkeypatch.setattr(update, "_AT_ONCE", 64)
+        monkeypatch.setattr(update, "_OPENED_AT_ONCE", 64)
+        monkeypatch.setattr(update, "AT_ONCE", 3)
 
 
 @pytest.mark.parametrize(("n", "m", "batches"), [(2, 1, 12), (5, 8, 25), (60, 240, 25)])
