@@ -100,10 +100,11 @@ def _parse_plain(form: Format, text: bytes) -> Chunk | None:
         return None
     from gpukit.graph.parsing_cpu import TOO_WIDE, parse_ids
 
+    words = eight_bytes(text)
     for kind in (np.int32, np.int64):
         u, v = paired(len(text) // 4 + 1, kind)  # the shortest line is "1 2" and its end
         highest = min(int(np.iinfo(kind).max), form.highest)
-        count = parse_ids(np.frombuffer(text, np.uint8), u, v, highest)
+        count = parse_ids(np.frombuffer(text, np.uint8), words, u, v, highest)
         if count != TOO_WIDE:
             break
     if count < 0:
@@ -112,6 +113,12 @@ def _parse_plain(form: Format, text: bytes) -> Chunk | None:
     if form.lowest and count and min(u.min(), v.min()) < form.lowest:
         return None
     return u, v, None
+
+
+def eight_bytes(text: bytes | np.ndarray) -> np.ndarray:
+    """Return the ``words`` of a text for :func:`gpukit.graph.parsing_cpu.parse_ids`; none if high bytes come first."""
+    count = max(len(text) - 7, 0) if sys.byteorder == "little" else 0
+    return np.ndarray(count, np.uint64, text, strides=(1,))
 
 
 def _parse_fast(form: Format, text: bytes) -> Chunk | None:

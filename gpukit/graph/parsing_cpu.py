@@ -1,20 +1,30 @@
 """The kernel behind :mod:`gpukit.graph.parsing`."""
 
+import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
+
 from gpukit.device.compiled import njit
 
 NOT_PLAIN, TOO_WIDE = -1, -2
 MAX_DIGITS = 18
 """Digits of an id that cannot leave 64 bits."""
 
+_U = np.uint64
+_ZEROS, _ABOVE, _TOP = _U(0x3030303030303030), _U(0x4646464646464646), _U(0x8080808080808080)
+_FOURTH = _U(0x000000FF000000FF)
+_HUNDREDS, _UNITS = _U(100 + (1000000 << 32)), _U(1 + (10000 << 32))
+
 
 @njit
-def parse_ids(text, u, v, highest):
+def parse_ids(text, words, u, v, highest):
     """Read ``u v`` lines of plain text; what comes behind two ids is passed over.
 
     Parameters
     ----------
     text : uint8 array
         Whole lines, the last one ended by a line feed, too: every loop over bytes stops there.
+    words : uint64 array
+        The eight bytes from each place of the text on, the first one the lowest; it may be shorter, or empty.
     u, v : int32 or int64 arrays
         Take the ids; with room for a line of every four bytes.
     highest : int64
@@ -28,28 +38,36 @@ def parse_ids(text, u, v, highest):
     """
     at, count = 0, 0
     while at < len(text):
-        while text[at] == 32 or text[at] == 9:
-            at += 1
-        if text[at] == 35 or text[at] == 37:  # a comment: # or %
-            while text[at] != 10:
+        if text[at] < 48:  # no digit: blanks, a comment (# or %), an empty line
+            while text[at] == 32 or text[at] == 9:
                 at += 1
-        if text[at] == 10:
-            at += 1
-            continue
-        tail, end = _number(text, at)
+            if text[at] == 35 or text[at] == 37:
+                while text[at] != 10:
+                    at += 1
+            if text[at] == 10:
+                at += 1
+                continue
+        tail, end = _eight_digits(words[at], at) if at < len(words) else (0, at)
+        if end - at == 8 or at >= len(words):
+            tail, end = _more_digits(text, end, tail)
         if end == at or end - at > MAX_DIGITS:
             return NOT_PLAIN
         at = _separator(text, end)
         if at == end:
             return NOT_PLAIN
-        head, end = _number(text, at)
-        if end == at or end - at > MAX_DIGITS or _separator(text, end) == end and text[end] != 10:
+        head, end = _eight_digits(words[at], at) if at < len(words) else (0, at)
+        if end - at == 8 or at >= len(words):
+            head, end = _more_digits(text, end, head)
+        if end == at or end - at > MAX_DIGITS:
             return NOT_PLAIN
         at = end
-        while text[at] != 10:
-            if (text[at] < 32 and text[at] != 9) or text[at] > 126:
+        if text[at] != 10:
+            if _separator(text, end) == end:
                 return NOT_PLAIN
-            at += 1
+            while text[at] != 10:
+                if (text[at] < 32 and text[at] != 9) or text[at] > 126:
+                    return NOT_PLAIN
+                at += 1
         if tail > highest or head > highest:
             return TOO_WIDE
         u[count] = tail
@@ -60,9 +78,23 @@ def parse_ids(text, u, v, highest):
 
 
 @njit
-def _number(text, at):
-    """Return the number that starts at a place, and where it ends: there, if none does."""
-    value = 0
+def _eight_digits(word, at):
+    """Return the number of the digits that eight bytes begin with, and where they end, the first byte being at ``at``.
+
+    Without a branch, which would be mispredicted at the end of most numbers: pairs of digits, then of pairs, … are
+    joined in place (D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience, 2021).
+    """
+    others = ((word + _ABOVE) | (word - _ZEROS)) & _TOP  # its lowest bit is right: only a byte of the kind can carry
+    bits = trailing_zeros(others) & ~_U(7)  # 64 if all are digits
+    digits = (word ^ _ZEROS) << ((_U(64) - bits) & _U(63))  # zeros before the first digit
+    digits = digits * _U(10) + (digits >> _U(8))
+    value = ((digits & _FOURTH) * _HUNDREDS + ((digits >> _U(16)) & _FOURTH) * _UNITS) >> _U(32)
+    return np.int64(value), at + np.int64(bits >> _U(3))
+
+
+@njit
+def _more_digits(text, at, value):
+    """Return a number whose first digits have a value, and where it ends."""
     while 48 <= text[at] <= 57:
         value = 10 * value + (text[at] - 48)
         at += 1

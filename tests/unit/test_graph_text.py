@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpukit.errors import GpukitError, InputError, UsageError
-from gpukit.graph import parsing, readers
+from gpukit.graph import readers
 from gpukit.graph.delimited import Delimited
 from gpukit.graph.dialect import Asked, Dialect, look
 from gpukit.graph.labels import Interned, Labels
@@ -457,30 +457,6 @@ def test_a_plain_first_line_is_left_to_the_plain_parser():
         assert look("f", [(1, line)], Asked(), False).plain
     for line in (b"a b", b"1;2", b'"1" 2', b",source,target", b"user 1\tuser 2", b"7 up,8 mile"):
         assert not look("f", [(1, line)], Asked(), False).plain
-
-
-PLAIN_PIECES = [
-    *(b"1", b"42", b"007", b"2147483647", b"2147483648", b"9" * 18, b"9" * 19, b" ", b"\t", b",", b"\n", b"# x", b"%"),
-    *(b"+3", b"-1", b"2.5", b"a", b"\0", b"\x0b", b"\x7f", b"\xe9", b"1 2\n", b"3,4\n", b" 5 ,\t6 x\n"),
-]
-
-
-@given(st.lists(st.sampled_from(PLAIN_PIECES), max_size=12), st.sampled_from([(0, parsing.MAX_ID), (1, 50)]))
-@settings(max_examples=600, deadline=None)
-def test_the_kernel_reads_what_the_definition_reads_or_nothing(pieces, bounds):
-    form = Format("f", 0, *bounds)
-    text = b"".join(pieces) + b"\n"
-    found = parsing._parse_plain(form, text)
-    try:
-        u, v, _ = parsing._parse_lines(form, parsing.COMMENT.sub(b"", text), 1)
-    except InputError:
-        assert found is None
-        return
-    if found is not None:
-        assert found[0].tolist() == u.tolist() and found[1].tolist() == v.tolist() and found[2] is None
-        assert found[0].dtype == (np.int64 if max([*u, *v], default=0) >= 2**31 else np.int32)
-    elif all(piece in (b" ", b"\t", b"# x", b"%", b"1 2\n", b"3,4\n", b" 5 ,\t6 x\n") for piece in pieces):
-        raise AssertionError(f"{text!r} is as plain as can be")
 
 
 def test_blocks_parsed_ahead_keep_their_order_and_their_errors(edge_file, monkeypatch):
