@@ -226,8 +226,10 @@ def _keys(listed: _Listed, unequal: bool) -> tuple[np.ndarray, int, np.ndarray |
     Undirected edges come twice: all of them as listed, then all of them turned round.
     """
     u, v, ids, n, undirected = listed.u, listed.v, listed.ids, listed.n, listed.undirected
-    low = int(min(u.min(initial=0), v.min(initial=0)))
-    high = int(max(u.max(initial=-1), v.max(initial=-1)))
+    side_by_side = keys_behind(u, v)
+    ends = (u, v) if side_by_side is None else (side_by_side.view(np.int32),)  # without gaps: three times as fast
+    low = int(min(some.min(initial=0) for some in ends))
+    high = int(max(some.max(initial=-1) for some in ends))
     if low < 0:
         raise InputError(f"vertex id {low} is negative; ids are in [0, 2**63 - 1]")
     original = ids if isinstance(ids, np.ndarray) else None
@@ -241,7 +243,7 @@ def _keys(listed: _Listed, unequal: bool) -> tuple[np.ndarray, int, np.ndarray |
             raise InputError(f"vertex {high} is outside [0, {count - 1}]; the graph was declared with {count} vertices")
     if count > MAX_VERTICES:
         raise InputError(f"{count} vertices are too many; a graph holds at most 2**31 - 1")
-    own = keys_behind(u, v) if listed.consume and not undirected and not callable(rank) else None
+    own = side_by_side if listed.consume and not undirected and not callable(rank) else None
     listed_again = 2 * len(u) if undirected else len(u) if own is None or unequal else 0
     check_building(count, listed_again, unequal)
     if own is not None and rank is None:

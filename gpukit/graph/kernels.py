@@ -117,10 +117,15 @@ def merge_keys(keys, indptr, indices):
     return kept, loops
 
 
+def mark_ends(tails: np.ndarray, heads: np.ndarray, present: np.ndarray) -> None:
+    """Set ``present`` (bool) at each tail and head; threads may set the same place."""
+    threads = numba.get_num_threads()
+    in_parts(_mark_ends, np.arange(threads + 1) * len(tails) // threads, tails, heads, present)
+
+
 @njit
-def mark_ends(tails, heads, present):
-    """Set ``present`` (bool) at each tail and head."""
-    for i in range(len(tails)):
+def _mark_ends(tails, heads, present, low, end):
+    for i in range(low, end):
         present[tails[i]] = True
         present[heads[i]] = True
 
