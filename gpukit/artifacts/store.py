@@ -6,8 +6,11 @@ A file holds no time, host, path or device: equal content gives equal bytes.
 import hashlib
 import importlib.util
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from secrets import token_hex
 from typing import Any
 
 import h5py
@@ -23,7 +26,7 @@ from gpukit.artifacts.patient import Patient
 from gpukit.artifacts.precheck import check_file, stored
 from gpukit.artifacts.remembered import FROM, is_settled, recall, remember, state_of
 from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values, need
-from gpukit.artifacts.sums import plain_sums, tree_sums
+from gpukit.artifacts.sums import has_tree, plain_sums, tree_sums
 from gpukit.device.memory import check_budget, host_free_bytes
 from gpukit.errors import GpukitError, InputError
 from gpukit.files import PathLike, reason, replacing
@@ -90,8 +93,18 @@ def write(
     InputError
         If the content does not fit the layout, or the file cannot be written (no permission, full disk, …).
     """
-    artifact = make(kind_name, arrays, attributes, params=params, seed=seed, inputs=inputs)
-    return put(path, artifact, groups=groups, compress=compress)
+    blank = _blank(kind_name, arrays, attributes, params, seed, inputs)
+    with replacing(path) as temporary:
+        # The sums are made beside the writing of what they are of, which a core can do alone.
+        summed: list[Artifact] = []
+        # A daemon, so that an interrupted command need not wait for it.
+        summing = threading.Thread(target=lambda: summed.append(_summed(blank)), daemon=True)
+        summing.start()
+        _store(temporary, blank, groups, compress)
+        summing.join()
+        artifact = summed[0] if summed else _summed(blank)  # the thread can have told nobody what went wrong
+        _exchange(temporary, _root(blank), _root(artifact))
+    return artifact.payload
 
 
 def make(
@@ -121,27 +134,47 @@ def make(
     InputError
         If the content does not fit the layout.
     """
+    return _summed(_blank(kind_name, arrays, attributes, params, seed, inputs))
+
+
+def _blank(
+    kind_name: str,
+    arrays: Mapping[str, np.ndarray],
+    attributes: Mapping[str, Any],
+    params: Mapping[str, Any] | None,
+    seed: int | None,
+    inputs: Mapping[str, str] | None,
+) -> Artifact:
+    """Return the artifact that :func:`make` does with random texts, each another one, in place of the sums."""
     kind = KINDS[kind_name]
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     said: dict[str, Any] = json.loads(canonical_json(dict(attributes)))
     check_attributes(kind, said)
-    shapes = {name: (array.dtype, array.shape) for name, array in arrays.items()}
-    check_arrays(kind, shapes, said)
-    sums = plain_sums(arrays)
-    version = kind.version_of(arrays)
+    check_arrays(kind, _shapes(arrays), said)
     return Artifact(
         kind=kind.name,
-        version=version,
+        version=kind.version_of(arrays),
         producer=f"gpukit {__version__}",
         params=json.loads(canonical_json(dict(params or {}))),
         seed=seed,
         inputs=dict(inputs or {}),
         attributes=said,
-        payload=_payload(kind, version, said, shapes, sums),
-        checksums=sums,
-        trees=tree_sums(arrays),
+        payload=token_hex(32),
+        checksums={name: token_hex(32) for name in arrays},
+        trees={name: token_hex(32) for name, array in arrays.items() if has_tree(array)},
         arrays=arrays,
     )
+
+
+def _summed(blank: Artifact) -> Artifact:
+    """Return the artifact with its sums."""
+    sums = plain_sums(blank.arrays)
+    payload = _payload(KINDS[blank.kind], blank.version, blank.attributes, _shapes(blank.arrays), sums)
+    return replace(blank, payload=payload, checksums=sums, trees=tree_sums(blank.arrays))
+
+
+def _shapes(arrays: Mapping[str, np.ndarray]) -> Shapes:
+    return {name: (array.dtype, array.shape) for name, array in arrays.items()}
 
 
 def put(
@@ -168,6 +201,13 @@ def put(
     InputError
         If the file cannot be written (no permission, full disk, …).
     """
+    with replacing(path) as temporary:
+        _store(temporary, artifact, groups, compress)
+    return artifact.payload
+
+
+def _root(artifact: Artifact) -> dict[str, Any]:
+    """Return the root attributes of an artifact."""
     root: dict[str, Any] = {
         "gpukit_kind": artifact.kind,
         "gpukit_version": np.int64(artifact.version),
@@ -183,24 +223,40 @@ def put(
     if artifact.trees:
         root["gpukit_trees"] = canonical_json(artifact.trees)
     root["gpukit_header_sha256"] = _header_sum(root)
+    return root
+
+
+def _store(path: str, artifact: Artifact, groups: Mapping[str, Mapping[str, str]] | None, compress: bool) -> None:
+    """Write a file of HDF5."""
     filters = _compression() if compress else {}
-    with replacing(path) as temporary:
-        target = Patient(temporary)  # not in a `with`: interrupted, HDF5 may write to it once more when it lets go
-        with h5py.File(target, "w", libver=_LIBVER) as file:
-            # Attributes first: their text then lies at the start of the file, where `precheck` finds it.
-            for key, value in root.items():
-                file.attrs[key] = value
-            for group, texts in (groups or {}).items():
-                place = file.require_group(group) if group else file
-                for key, text in texts.items():
-                    place.attrs[key] = text
-            for name, array in artifact.arrays.items():
-                packed = filters and array.size
-                chunks = {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if packed else {}
-                file.create_dataset(name, data=array, track_times=False, **chunks)
-        target.close()
-        target.check()
-    return artifact.payload
+    target = Patient(path)  # not in a `with`: interrupted, HDF5 may write to it once more when it lets go
+    with h5py.File(target, "w", libver=_LIBVER) as file:
+        # Attributes first: their text then lies at the start of the file, where `precheck` finds it.
+        for key, value in _root(artifact).items():
+            file.attrs[key] = value
+        for group, texts in (groups or {}).items():
+            place = file.require_group(group) if group else file
+            for key, text in texts.items():
+                place.attrs[key] = text
+        for name, array in artifact.arrays.items():
+            packed = filters and array.size
+            chunks = {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if packed else {}
+            file.create_dataset(name, data=array, track_times=False, **chunks)
+    target.close()
+    target.check()
+
+
+def _exchange(path: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Put texts of root attributes in the place of others as long: heaps, where texts are, have no checksum in HDF5."""
+    size = sum(len(text.encode()) for text in old.values() if isinstance(text, str))
+    with open(path, "r+b") as file:
+        start = file.read(2 * size + (1 << 20))  # what precedes the data: each text once, and where it is
+        for name in old:
+            if new[name] != old[name]:
+                before, after = old[name].encode(), new[name].encode()
+                assert len(before) == len(after)
+                file.seek(start.index(before))
+                file.write(after)
 
 
 def _compression() -> dict[str, Any]:

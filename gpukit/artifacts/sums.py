@@ -23,11 +23,16 @@ def plain_sums(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
     return {name: digest.hex() for name, digest in zip(arrays, found, strict=True)}
 
 
+def has_tree(array: np.ndarray) -> bool:
+    """Return whether an array gets a tree sum."""
+    return array.nbytes >= TREE_FROM
+
+
 def tree_sums(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
     """Return the tree sum of each array that is large enough for one."""
     pieces: dict[str, list[memoryview]] = {}
     for name, array in arrays.items():
-        if array.nbytes >= TREE_FROM:
+        if has_tree(array):
             whole = _bytes(array)
             pieces[name] = [whole[start : start + PIECE] for start in range(0, len(whole), PIECE)]
     found = iter(_hashed([piece for listed in pieces.values() for piece in listed]))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import stat
+import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpukit import artifacts
-from gpukit.artifacts import store
+from gpukit.artifacts import graph as store_graph
+from gpukit.artifacts import store, sums
 from gpukit.artifacts.describe import describe, layout_tree
 from gpukit.artifacts.layout import KINDS
 from gpukit.artifacts.verify import verify
@@ -122,7 +124,7 @@ def test_transpose_and_tables_leave_the_digest(tmp_path: Path) -> None:
 @pytest.mark.parametrize("compress", [False, pytest.param(True, marks=needs_plugin)])
 def test_equal_content_gives_equal_bytes(tmp_path: Path, compress: bool) -> None:
     graph = graph_of(5, CLIQUE, ids=np.arange(5, dtype=np.int64) + 10)
-    sums = []
+    found = []
     for name in ("first", "second"):
         folder = tmp_path / name
         folder.mkdir()
@@ -130,9 +132,33 @@ def test_equal_content_gives_equal_bytes(tmp_path: Path, compress: bool) -> None
         artifacts.write_graph(
             folder / f"{name}.h5", graph, build_tables(graph), params=params, seed=1, compress=compress
         )
-        sums.append(hashlib.sha256((folder / f"{name}.h5").read_bytes()).hexdigest())
+        found.append(hashlib.sha256((folder / f"{name}.h5").read_bytes()).hexdigest())
         time.sleep(1.1)  # HDF5 stores whole seconds, where it stores times
-    assert sums[0] == sums[1]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("compress", [False, pytest.param(True, marks=needs_plugin)])
+@pytest.mark.parametrize("params", [{}, {"text": "0" * 100_000}], ids=["no parameters", "long ones"])
+def test_sums_made_beside_the_writing_give_equal_bytes(tmp_path: Path, monkeypatch, params, compress: bool) -> None:
+    monkeypatch.setattr(sums, "TREE_FROM", 16)
+    graph = graph_of(5, CLIQUE)
+    beside = artifacts.write_graph(tmp_path / "G.h5", graph, compress=compress, params=params)
+    arrays, attributes, groups = store_graph._content(graph, None)
+    made = store.make("graph", arrays, attributes, params=params)
+    assert made.trees
+    assert store.put(tmp_path / "H.h5", made, groups=groups, compress=compress) == beside
+    assert (tmp_path / "G.h5").read_bytes() == (tmp_path / "H.h5").read_bytes()
+
+
+def test_sums_that_cannot_be_made_leave_no_file(tmp_path: Path, monkeypatch) -> None:
+    def fail(arrays):
+        raise MemoryError
+
+    monkeypatch.setattr(store, "plain_sums", fail)
+    monkeypatch.setattr(threading, "excepthook", lambda found: None)
+    with pytest.raises(MemoryError):
+        artifacts.write_graph(tmp_path / "G.h5", graph_of(5, CLIQUE))
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_time_host_or_path_inside(tmp_path: Path) -> None:
