@@ -9,8 +9,8 @@ FROM = 1 << 20
 def sort_keys(keys: np.ndarray, n: int) -> None:
     """Sort the keys (int64) of edges among ``n`` vertices, in place, by all threads.
 
-    They are split by their first bits; then threads take part after part, the largest first. Six times as fast on two
-    threads as ``numpy.sort``, which uses one (16 million keys, measured without AVX-512).
+    They are split by their first bits, the largest part first; threads sort the parts that are there meanwhile. Six
+    times as fast on two threads as ``numpy.sort``, which uses one (16 million keys, measured without AVX-512).
     """
     if len(keys) < FROM:
         keys.sort()
@@ -19,12 +19,17 @@ def sort_keys(keys: np.ndarray, n: int) -> None:
 
     import numba
 
-    from gpukit.graph.sort_cpu import DIGIT, ROOM, sort_codes, split_keys
+    from gpukit.graph.sort_cpu import DIGIT, ROOM, digit_starts, gather_digit, sort_codes
 
     bits = max(n - 1, 1).bit_length()
     top = max(2 * bits - DIGIT, 0)
-    starts = split_keys(keys, bits, top)
-    parts = [keys[start:end] for start, end in zip(starts[:-1], starts[1:], strict=True)]
-    parts.sort(key=len, reverse=True)
+    starts = digit_starts(keys, bits, top)
+    heads = starts.copy()
     with ThreadPoolExecutor(numba.get_num_threads()) as pool:
-        list(pool.map(lambda part: sort_codes(part, bits, top, np.empty(ROOM, np.int64)), parts))
+        sorting = []
+        for digit in np.argsort(starts[:-1] - starts[1:]).tolist():
+            gather_digit(keys, starts, heads, digit, bits, top)
+            part = keys[starts[digit] : starts[digit + 1]]
+            sorting.append(pool.submit(lambda one: sort_codes(one, bits, top, np.empty(ROOM, np.int64)), part))
+        for one in sorting:
+            one.result()

@@ -12,35 +12,48 @@ FEW, ROOM = 24, 1 << 16
 
 
 @njit
-def split_keys(keys, bits, shift):
-    """Bring keys into the order of the digit of their codes at ``shift``, in place.
-
-    Cycles of keys that stand in each other's places ("American flag sort": P. M. McIlroy, K. Bostic and M. D. McIlroy,
-    "Engineering radix sort", 1993). Cost: two passes.
+def digit_starts(keys, bits, shift):
+    """Return where the keys of each digit of their codes at ``shift`` start once they are split by it, and the end.
 
     Returns
     -------
     int64 array, shape (2**DIGIT + 1,)
-        Where the keys of each digit start, and the end.
+        Cost: one pass.
     """
     starts = np.zeros((1 << DIGIT) + 1, np.int64)
     for key in keys:
         starts[_digit(key, bits, shift) + 1] += 1
     for digit in range(1 << DIGIT):
         starts[digit + 1] += starts[digit]
-    heads = starts.copy()
-    for digit in range(1 << DIGIT):
-        while heads[digit] < starts[digit + 1]:
-            key = keys[heads[digit]]
-            other = _digit(key, bits, shift)
-            while other != digit:
-                place = heads[other]
-                heads[other] += 1
-                key, keys[place] = keys[place], key
-                other = _digit(key, bits, shift)
-            keys[heads[digit]] = key
-            heads[digit] += 1
     return starts
+
+
+@njit
+def gather_digit(keys, starts, heads, digit, bits, shift):
+    """Bring the keys of a digit into their place, where none is moved by the gathering of other digits afterwards.
+
+    Cycles of keys that stand in each other's places ("American flag sort": P. M. McIlroy, K. Bostic and M. D. McIlroy,
+    "Engineering radix sort", 1993). Cost: one pass for all digits together, in any order.
+
+    Parameters
+    ----------
+    keys : int64 array
+    starts : int64 array
+        Those of :func:`digit_starts`.
+    heads : int64 array
+        Where the next key of each digit goes: ``starts`` at first, changed here.
+    digit, bits, shift : int64
+    """
+    while heads[digit] < starts[digit + 1]:
+        key = keys[heads[digit]]
+        other = _digit(key, bits, shift)
+        while other != digit:
+            place = heads[other]
+            heads[other] += 1
+            key, keys[place] = keys[place], key
+            other = _digit(key, bits, shift)
+        keys[heads[digit]] = key
+        heads[digit] += 1
 
 
 @njit
@@ -52,8 +65,10 @@ def sort_codes(keys, bits, top, room):
         _sort_beside(keys, bits, top, room[: len(keys)])
     elif top > 0:
         shift = max(top - DIGIT, 0)
-        starts = split_keys(keys, bits, shift)
+        starts = digit_starts(keys, bits, shift)
+        heads = starts.copy()
         for digit in range(1 << DIGIT):
+            gather_digit(keys, starts, heads, digit, bits, shift)
             sort_codes(keys[starts[digit] : starts[digit + 1]], bits, shift, room)
 
 
