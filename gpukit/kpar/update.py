@@ -43,7 +43,6 @@ from gpukit.kpar.update_lists_cpu import (
     visits_of,
 )
 from gpukit.kpar.update_paths import MAX_STEPS, index_of_ends, key_of, longest_of, over_parts, tables_of
-from gpukit.kpar.update_rule import bits_for
 
 SPARE = 0.25
 """Room for more, as a share of what is there."""
@@ -53,6 +52,9 @@ ALONE = 512
 
 AT_ONCE = 1 << 11
 """Walks that are drawn together: what they need stays in a core's cache."""
+
+_PIECES = 8
+"""Shares of the tables for each thread, as large tables make them unequal."""
 
 _OPENED_AT_ONCE = 1 << 19
 """Records of a step while lists are made."""
@@ -208,14 +210,18 @@ class OpenIndex:
     def _change_tables(self, edges: Changed) -> Changes:
         """Change the slot tables of the tails; return the changes, with the tables as they were."""
         tables = self._tables
-        changes = edges.groups(tables)
-        new = sum(1 << int(bits_for(degree)) for degree in edges.degrees.tolist())
-        if self._slots_used + new > len(tables.slots):
+        changes, used = edges.groups(tables, self._slots_used)
+        if used > len(tables.slots):
             taken = int(slots_of(tables.where & 255).sum())
-            slots = np.empty(int((taken + new) * (1 + SPARE)), np.int32)
+            slots = np.empty(int((taken + used - self._slots_used) * (1 + SPARE)), np.int32)
             self._slots_used = close_table_gaps(tables, slots)
             self._tables = tables = tables._replace(slots=slots)
-        self._slots_used = change_tables(changes, tables, self._slots_used)
+            changes, used = edges.groups(tables, self._slots_used)
+        self._slots_used = used
+        pieces = _PIECES * self.threads if len(edges.keys) > ALONE else 1
+        cuts = np.searchsorted(changes.old_begin, np.linspace(0, changes.old_begin[-1], pieces + 1))
+        cuts[0], cuts[-1] = 0, len(edges.tails)
+        self._map(lambda ends: change_tables(changes, tables, *ends), list(pairwise(cuts.tolist())))
         return changes
 
     def _relist(self, visits: list[Visits], many: bool) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.kpar.update_cpu import Changes, Tables, grouped, in_both, in_rows, old_begins
+from gpukit.kpar.update_cpu import Changes, Tables, grouped, in_both, in_rows, places_of
 
 
 class Edges(NamedTuple):
@@ -86,12 +86,12 @@ class Changed:
         """How many edges go."""
         return len(self.keys) - self.added
 
-    def groups(self, tables: Tables) -> Changes:
-        """Return the changes as kernels take them, with room for the tables as they are."""
-        old = old_begins(self.tails, tables.where)
+    def groups(self, tables: Tables, used: int) -> tuple[Changes, int]:
+        """Return the changes as kernels take them, given the slots in use, and the slots in use behind them."""
+        where, old, used = places_of(self.tails, self.degrees, tables.where, used)
         heads = (self.keys & 0xFFFFFFFF).astype(np.int32)
         kept = np.empty(len(self.tails), np.uint8), np.empty(old[-1], np.int32), np.empty(old[-1], np.uint8)
-        return Changes(self.tails, self.first, heads, self.adds, old, *kept)
+        return Changes(self.tails, self.first, heads, self.adds, where, old, *kept), used
 
 
 def slots_of(bits: np.ndarray) -> np.ndarray:

@@ -31,7 +31,8 @@ class Tables(NamedTuple):
 class Changes(NamedTuple):
     """Edges to add and to remove, by tail: of tail ``tails[g]`` those from ``first[g]`` to ``first[g + 1]``.
 
-    ``heads`` (int32) and ``adds`` (bool) have their heads, ascending in a group, and which kind each is; ``old_begin``
+    ``heads`` (int32) and ``adds`` (bool) have their heads, ascending in a group, and which kind each is; ``where``
+    (int64) says as in :class:`Tables` where each table will be, the same place if it keeps its size. ``old_begin``
     (int64, groups + 1), ``old_bits`` (uint8) and ``old_slots`` (int32) have room for the tables as they were, and
     ``states`` (uint8) for what became of each slot of a table that keeps its size: EMPTY, SAME or OTHER.
     """
@@ -40,6 +41,7 @@ class Changes(NamedTuple):
     first: Any
     heads: Any
     adds: Any
+    where: Any
     old_begin: Any
     old_bits: Any
     old_slots: Any
@@ -176,13 +178,35 @@ def in_both(one, other):
 
 
 @njit
-def old_begins(tails, where):
-    """Return where copies of the tables of the tails begin that lie end to end, and where they end (int64)."""
-    begin = np.zeros(len(tails) + 1, np.int64)
+def places_of(tails, degrees, where, used):
+    """Return where the tables of the tails go to, and where copies of them as they are begin that lie end to end.
+
+    Parameters
+    ----------
+    tails, degrees : int64 arrays
+        The out-degrees are those that the tails will have.
+    where : int64 array, shape (n,)
+        Of the tables as they are.
+    used : int
+        Slots in use; tables of another size come behind them.
+
+    Returns
+    -------
+    new_where : int64 array
+        As ``where``, of the tails alone.
+    old_begin : int64 array, shape (tails + 1,)
+    used : int
+        Slots in use from then on.
+    """
+    new_where, old_begin = np.empty(len(tails), np.int64), np.zeros(len(tails) + 1, np.int64)
     for g in range(len(tails)):
-        bits = where[tails[g]] & 255
-        begin[g + 1] = begin[g] + ((int64(1) << bits) if bits > 0 else 0)
-    return begin
+        bits, new_bits = where[tails[g]] & 255, int64(bits_for(degrees[g]))
+        old_begin[g + 1] = old_begin[g] + ((int64(1) << bits) if bits > 0 else 0)
+        new_where[g] = where[tails[g]]
+        if new_bits != bits:
+            new_where[g] = used << 8 | new_bits if new_bits > 0 else 0
+            used += (int64(1) << new_bits) if new_bits > 0 else 0
+    return new_where, old_begin, used
 
 
 @njit
@@ -204,49 +228,40 @@ def in_rows(keys, indptr, indices):
 
 
 @njit
-def change_tables(changes, tables, used):
-    """Change the tables of all tails, and keep what they were; a table of another size goes to ``used`` and behind.
-
-    ``changes`` receives the tables as they were, and the states of the slots.
-
-    Returns
-    -------
-    int
-        Slots in use: what ``used`` is from now on.
-    """
-    for g in range(len(changes.tails)):
+def change_tables(changes, tables, first, last):
+    """Change the tables of the tails ``first`` … ``last`` - 1, and write what they were, and the states of slots."""
+    for g in range(first, last):
         v = changes.tails[g]
         low, high = changes.first[g], changes.first[g + 1]
         begin, bits, kept = tables.where[v] >> 8, tables.where[v] & 255, changes.old_begin[g]
         size = changes.old_begin[g + 1] - kept
+        # By slices, as loops over an offset and a number are not compiled to vector instructions.
+        table = tables.slots[begin : begin + size]
+        old, states = changes.old_slots[kept : kept + size], changes.states[kept : kept + size]
         changes.old_bits[g] = bits
         for i in range(size):
-            changes.old_slots[kept + i] = tables.slots[begin + i]
+            old[i] = table[i]
         for i in range(low, high):
             if not changes.adds[i]:
                 remove(tables.slots, begin, bits, v, changes.heads[i])
                 tables.degree[v] -= 1
             else:
                 tables.degree[v] += 1
-        new_bits = int64(bits_for(tables.degree[v]))
+        new_begin, new_bits = changes.where[g] >> 8, changes.where[g] & 255
         if new_bits != bits:
-            tables.where[v] = used << 8 | new_bits if new_bits > 0 else 0
+            tables.where[v] = changes.where[g]
             room = (int64(1) << new_bits) if new_bits > 0 else 0
-            for i in range(used, used + room):
+            for i in range(new_begin, new_begin + room):
                 tables.slots[i] = -1
-            for i in range(begin, begin + size):
-                if tables.slots[i] >= 0:
-                    insert(tables.slots, used, new_bits, v, tables.slots[i])
-            begin = used
-            used += room
+            for head in table:
+                if head >= 0:
+                    insert(tables.slots, new_begin, new_bits, v, head)
         for i in range(low, high):
             if changes.adds[i]:
-                insert(tables.slots, begin, new_bits, v, changes.heads[i])
+                insert(tables.slots, new_begin, new_bits, v, changes.heads[i])
         if new_bits == bits:
             for i in range(size):
-                before, now = changes.old_slots[kept + i], tables.slots[begin + i]
-                changes.states[kept + i] = OTHER if before != now else SAME if now >= 0 else EMPTY
-    return used
+                states[i] = OTHER if old[i] != table[i] else SAME if table[i] >= 0 else EMPTY
 
 
 @njit
@@ -291,10 +306,11 @@ def meet_changes(changes, group, low, high, tables, visits, met, count, pending)
         for i in range(left):
             visit = 2 * pending[i]
             state = changes.states[begin + slot_of(visits[visit + 1], attempt, bits)]
-            met[count] = int64(visits[visit])
-            count += int64(state == OTHER)
             pending[going] = visit >> 1
             going += int64(state == EMPTY)
+            if state == OTHER:
+                met[count] = int64(visits[visit])
+                count += 1
         left = going
         attempt += 1
     return count

@@ -84,7 +84,8 @@ def test_tables_are_the_oracle_s_whatever_came_before():
         assert are_edges(np.array(sorted(drawn), np.int64), tables).tolist() == [key in keys for key in sorted(drawn)]
         keys = keys - goes | comes
         changed = Changed.of(*(np.array(sorted(part), np.int64) for part in (comes, goes)), tables.degree.copy())
-        used = change_tables(changed.groups(tables), tables, used)
+        changes, used = changed.groups(tables, used)
+        change_tables(changes, tables, 0, len(changed.tails))
         if used > len(tables.slots) - 4096:
             tables, used = tables_of(graph_of(keys, n), 1, 1 << 14)
         for v in range(6):
