@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index, Paths, base_counts
 from gpukit.kpar.problem import Constants, begins
 from gpukit.kpar.update_changes import Changed, Edges, check_apart, slots_of
-from gpukit.kpar.update_cpu import Changes, Tables, are_edges, change_tables, ends_of
+from gpukit.kpar.update_cpu import Changes, OldPaths, Tables, are_edges, change_tables, ends_of
 from gpukit.kpar.update_lists_cpu import (
     CAPACITY,
     GONE,
@@ -42,19 +41,25 @@ from gpukit.kpar.update_lists_cpu import (
     stale_cells,
     visits_of,
 )
-from gpukit.kpar.update_paths import MAX_STEPS, index_of_ends, key_of, longest_of, over_parts, tables_of
+from gpukit.kpar.update_paths import (
+    MAX_STEPS,
+    PARTS_PER_THREAD,
+    index_of_ends,
+    key_of,
+    longest_of,
+    over_parts,
+    shares,
+    tables_of,
+)
 
 SPARE = 0.25
-"""Room for more, as a share of what is there."""
+"""Room for more, as a share of what is there; the walks of each vertex have as much of their own."""
 
 ALONE = 512
 """Changes, and walks to draw, up to which one thread does the work: others would take longer to begin."""
 
 AT_ONCE = 1 << 11
 """Walks that are drawn together: what they need stays in a core's cache."""
-
-_PIECES = 8
-"""Shares of the tables for each thread, as large tables make them unequal."""
 
 _OPENED_AT_ONCE = 1 << 19
 """Records of a step while lists are made."""
@@ -103,32 +108,28 @@ class OpenIndex:
 
     def _open(self, paths: Paths) -> None:
         """Make the records of the walks, and list the visits of each vertex."""
-        walks = self._index.walks.astype(np.int64)
-        places = begins(walks)
-        total = int(places[-1])
-        room = int(total * (1 + SPARE)) + 16
-        cells = longest_of(self._key, walks, places, self.threads, more=2)
-        self._used = np.array([total, cells[-1]], np.int64)
-        first = places[:-1].copy()
+        counts = self._index.walks.astype(np.int64)
+        places, capacity = begins(counts), counts + (counts >> 2)
+        first, total = begins(capacity), int(places[-1])
+        cells = longest_of(self._key, counts, places, self.threads, more=2)
+        self._used = np.array([first[-1], cells[-1]], np.int64)
+        room = int(first[-1]) + int(total * SPARE) + 16
         self._records = Records(
-            first, walks.copy(), walks, _grown(np.repeat(np.arange(self.n, dtype=np.int32), walks), room),
-            _grown(cells[:-1] + 1, room), _grown(paths.moves, room), np.full(room, UNMARKED, np.int32),
+            first[:-1].copy(), capacity, counts, _grown(np.repeat(np.arange(self.n, dtype=np.int32), capacity), room),
+            np.full(room, -1, np.int64), np.zeros(room, np.uint16), np.full(room, UNMARKED, np.int32),
             np.empty(int(cells[-1] * (1 + SPARE)) + 16, np.int64),
         )  # fmt: skip
-        upto = begins(paths.moves)
+        old = OldPaths(places, begins(paths.moves), paths.vertices)
         key, tables, records = self._key, self._tables, self._records
-        over_parts(
-            lambda low, high: set_paths(key, tables, records, upto, paths.vertices, places[low], places[high]),
-            places, self.threads,
-        )  # fmt: skip
+        over_parts(lambda low, high: set_paths(key, tables, records, old, cells, low, high), places, self.threads)
         self._lists, self._visits_used = Lists(np.zeros((self.n, 3), np.int64), np.empty(0, np.uint64)), 0
         wanted = np.zeros(self.n, np.int64)
-        count_listed(records, 0, total, wanted)
+        count_listed(records, wanted)
         listed = np.flatnonzero(wanted)
         self._reserve(listed, wanted[listed])
-        for low in range(0, total, _OPENED_AT_ONCE):
-            ends = _parts(low, min(low + _OPENED_AT_ONCE, total), self.threads)
-            self._list(self._map(lambda part: visits_of(key, records, *part), ends))
+        parts = shares(places, self.threads * (total // _OPENED_AT_ONCE + 1))
+        for step in range(0, len(parts), self.threads):
+            self._list(self._map(lambda ends: visits_of(key, records, *ends), parts[step : step + self.threads]))
 
     def update(self, add: Edges, remove: Edges) -> tuple[Changed, int]:
         """Add and remove edges, all at once.
@@ -183,7 +184,7 @@ class OpenIndex:
         close_cut(records, whole, size)
         cut = Cut(whole.records[:size], whole.steps[:size])
         many = size > ALONE
-        parts = _parts(0, size, max(1, -(-size // AT_ONCE)))
+        parts = [(low, min(low + AT_ONCE, size)) for low in range(0, max(size, 1), AT_ONCE)]
         stale = self._map(lambda part: stale_cells(records, cut, *part), parts)
         self._each(drop_visits, *map(np.concatenate, zip(*stale, strict=True)), records, lists, many=many)
         self._relist(self._map(lambda part: redraw(key, tables, records, cut, *part), parts), many)
@@ -218,10 +219,8 @@ class OpenIndex:
             self._tables = tables = tables._replace(slots=slots)
             changes, used = edges.groups(tables, self._slots_used)
         self._slots_used = used
-        pieces = _PIECES * self.threads if len(edges.keys) > ALONE else 1
-        cuts = np.searchsorted(changes.old_begin, np.linspace(0, changes.old_begin[-1], pieces + 1))
-        cuts[0], cuts[-1] = 0, len(edges.tails)
-        self._map(lambda ends: change_tables(changes, tables, *ends), list(pairwise(cuts.tolist())))
+        pieces = PARTS_PER_THREAD * self.threads if len(edges.keys) > ALONE else 1
+        self._map(lambda ends: change_tables(changes, tables, *ends), shares(changes.old_begin, pieces))
         return changes
 
     def _relist(self, visits: list[Visits], many: bool) -> None:
@@ -275,12 +274,6 @@ class OpenIndex:
         old, paths = self._index, self._sizes._replace(moves=moves, vertices=path)
         hubs = old.hubs is not None
         return index_of_ends(old.params, old.seed, counts, ends, self.m, paths, threads=self.threads, hubs=hubs)
-
-
-def _parts(first: int, last: int, parts: int) -> list[tuple[int, int]]:
-    """Return the two ends of each of so many ranges about as long as each other."""
-    ends = [first + (last - first) * part // parts for part in range(parts + 1)]
-    return list(pairwise(ends))
 
 
 def _grown(array: np.ndarray, length: int) -> np.ndarray:

@@ -68,50 +68,55 @@ class Cut(NamedTuple):
 
 
 @njit
-def set_paths(key, tables, records, begin, path, first, last):
-    """Write the cells of the records first … last - 1 from paths that lie end to end."""
-    for r in range(first, last):
-        v, cell = records.start[r], records.cells[r]
-        walk = r - records.first[v]
-        moves = begin[r + 1] - begin[r]
-        records.moves[r] = uint16(moves)
-        records.path[cell - 1] = r
-        here = int64(v)
-        for t in range(moves):
-            records.path[cell + t] = here << 32 | LISTED
-            here = int64(path[begin[r] + t])
-        goes_on = tables.where[here] == 0 and uint64(drawn(key.seed, key.tag, walk, v, moves)[0]) < key.one_minus_alpha
-        records.path[cell + moves] = here << 32 | (LISTED if goes_on else 0)
+def set_paths(key, tables, records, old, cells, first, last):
+    """Write the walks of the vertices first … last - 1 from paths that lie end to end.
+
+    ``old`` are :class:`gpukit.kpar.update_cpu.OldPaths`; ``cells`` (int64) says where the room of each path begins.
+    """
+    for v in range(first, last):
+        for j in range(records.counts[v]):
+            r, before = records.first[v] + j, old.places[v] + j
+            moves, cell = old.begin[before + 1] - old.begin[before], cells[before] + 1
+            records.cells[r], records.moves[r] = cell, uint16(moves)
+            records.path[cell - 1] = r
+            here = int64(v)
+            for t in range(moves):
+                records.path[cell + t] = here << 32 | LISTED
+                here = int64(old.vertices[old.begin[before] + t])
+            stops = uint64(drawn(key.seed, key.tag, j, v, moves)[0]) >= key.one_minus_alpha
+            records.path[cell + moves] = here << 32 | (0 if tables.where[here] != 0 or stops else LISTED)
 
 
 @njit
 def visits_of(key, records, first, last):
-    """Return the visits to be listed of the records first … last - 1."""
+    """Return the visits to be listed of the walks of the vertices first … last - 1."""
     size = 0
-    for r in range(first, last):
-        size += int64(records.moves[r]) + 1
+    for v in range(first, last):
+        for r in range(records.first[v], records.first[v] + records.counts[v]):
+            size += int64(records.moves[r]) + 1
     visits, count = Visits(np.empty(size, np.int64), np.empty((size, 2), np.uint64)), 0
-    for r in range(first, last):
-        v = records.start[r]
-        walk = r - records.first[v]
-        for t in range(int64(records.moves[r]) + 1):
-            place = records.cells[r] + t
-            if records.path[place] & LISTED == LISTED:
-                visits.vertices[count] = records.path[place] >> 32
-                visits.words[count, 0] = uint64(place) << uint64(16) | uint64(t)
-                visits.words[count, 1] = drawn(key.seed, key.tag, walk, v, t)[1]
-                count += 1
+    for v in range(first, last):
+        for j in range(records.counts[v]):
+            r = records.first[v] + j
+            for t in range(int64(records.moves[r]) + 1):
+                place = records.cells[r] + t
+                if records.path[place] & LISTED == LISTED:
+                    visits.vertices[count] = records.path[place] >> 32
+                    visits.words[count, 0] = uint64(place) << uint64(16) | uint64(t)
+                    visits.words[count, 1] = drawn(key.seed, key.tag, j, v, t)[1]
+                    count += 1
     return Visits(visits.vertices[:count], visits.words[:count])
 
 
 @njit
-def count_listed(records, first, last, wanted):
-    """Add to ``wanted`` (int64, n) the visits to be listed of the records first … last - 1."""
-    for r in range(first, last):
-        for t in range(int64(records.moves[r]) + 1):
-            cell = records.path[records.cells[r] + t]
-            if cell & LISTED == LISTED:
-                wanted[cell >> 32] += 1
+def count_listed(records, wanted):
+    """Add to ``wanted`` (int64, n) the visits to be listed of all walks."""
+    for v in range(len(records.first)):
+        for r in range(records.first[v], records.first[v] + records.counts[v]):
+            for t in range(int64(records.moves[r]) + 1):
+                cell = records.path[records.cells[r] + t]
+                if cell & LISTED == LISTED:
+                    wanted[cell >> 32] += 1
 
 
 @njit

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,7 +24,8 @@ MAX_STEPS = 0xFFFE
 BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 28, 14, 16
 """Upper bounds of the room a walk, a step and an edge take while an index is made."""
 
-_PARTS_PER_THREAD = 8
+PARTS_PER_THREAD = 8
+"""Shares for each thread, as those of large vertices are longer."""
 
 
 def check_updatable(params: Params, memory: int | None = None) -> None:
@@ -38,10 +40,15 @@ def check_updatable(params: Params, memory: int | None = None) -> None:
 
 def over_parts(work: Callable[[int, int], None], places: np.ndarray, threads: int) -> None:
     """Call ``work(first, last)`` on ranges of vertices with about equally many walks, in threads."""
-    cuts = np.searchsorted(places, np.linspace(0, places[-1], threads * _PARTS_PER_THREAD + 1))
-    cuts[0], cuts[-1] = 0, len(places) - 1
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, cuts[:-1].tolist(), cuts[1:].tolist()))
+        list(pool.map(lambda ends: work(*ends), shares(places, threads * PARTS_PER_THREAD)))
+
+
+def shares(places: np.ndarray, parts: int) -> list[tuple[int, int]]:
+    """Return the two ends of each of so many ranges of vertices, which have about equally many places."""
+    cuts = np.searchsorted(places, np.linspace(0, places[-1], parts + 1))
+    cuts[0], cuts[-1] = 0, len(places) - 1
+    return list(pairwise(cuts.tolist()))
 
 
 def key_of(params: Params, seed: int) -> Key:
