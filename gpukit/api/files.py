@@ -7,7 +7,7 @@ from gpukit.api.diversity_index import DiversityIndex
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph
 from gpukit.api.pagerank import PageRankIndex
-from gpukit.api.results import Diversity, Seeds, Spread, TopK, another_graph, path_of
+from gpukit.api.results import Diversity, Seeds, Spread, TopK, another_graph, made_on, path_of
 from gpukit.api.session import DeviceName
 from gpukit.device.select import check_requested
 from gpukit.errors import InputError, UsageError
@@ -62,9 +62,9 @@ def load(
             raise UsageError(f"{file} is an index, which needs its graph; give it: gpukit.load(path, graph=…)")
         return PageRankIndex._of(artifact, graph, device) if kind == "irw" else DiversityIndex._of(artifact, graph)
     opened = None if graph is None else as_graph(graph)
-    made_on = artifact.attributes.get("graph") or artifact.inputs.get("graph")
-    if opened is not None and made_on not in (None, opened.digest):
-        raise another_graph(file, made_on, opened.digest)
+    before = made_on(artifact)
+    if opened is not None and before is not None and before != opened.digest:
+        raise another_graph(file, before, opened.digest)
     if kind == "campaign":
         return Campaign._of(artifact, opened, device, file)
     spread = kind != "metrics" or {"k", "spread", "stderr", "runs"} <= set(artifact.attributes["columns"])

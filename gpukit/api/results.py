@@ -46,9 +46,15 @@ def path_of(path: "str | os.PathLike[str]") -> Path:
         raise WrongType(f"{type_of(path)} is no path; give the name of a file") from None
 
 
-def another_graph(what: object, made_on: str, this: str, advice: str = "give the graph it was made on") -> InputError:
+def made_on(artifact: "Artifact") -> str | None:
+    """Return the digest of the graph that an artifact was made on; None where it does not say it."""
+    digest: str | None = artifact.attributes.get("graph") or artifact.inputs.get("graph")
+    return digest
+
+
+def another_graph(what: object, before: str, this: str, advice: str = "give the graph it was made on") -> InputError:
     """Return the error of what was made on the graph of one digest, and given with that of another."""
-    return InputError(f"{what} was made on another graph ({made_on[:12]}…, and this one is {this[:12]}…); {advice}")
+    return InputError(f"{what} was made on another graph ({before[:12]}…, and this one is {this[:12]}…); {advice}")
 
 
 class Content:
@@ -168,11 +174,6 @@ class Answer(Content):
         """The seed of its random numbers, if any."""
         return self.artifact.seed
 
-    @property
-    def _made_on(self) -> str | None:
-        """The digest of its graph; None where the artifact does not say it."""
-        return self.artifact.attributes.get("graph") or self.artifact.inputs.get("graph")
-
     def _check_graph(self, graph: "Graph", digest: str, what: str) -> None:
         """Check that it is about the edges of a graph, be it with other probabilities.
 
@@ -181,10 +182,11 @@ class Answer(Content):
         InputError
             If it was made on another graph, or on one that is known by its digest alone, which is another.
         """
-        if self._made_on in (None, digest) or (self._graph is not None and _same_edges(self._graph, graph)):
+        before = made_on(self.artifact)
+        if before in (None, digest) or (self._graph is not None and _same_edges(self._graph, graph)):
             return
         advice = "give the graph it was made on, or only its vertices, as a list"
-        raise another_graph(what, str(self._made_on), digest, advice)
+        raise another_graph(what, str(before), digest, advice)
 
     def _names(self, numbers: "np.ndarray") -> list[Label]:
         """Return what people call the vertices that the artifact names by these numbers."""

@@ -8,7 +8,7 @@ from gpukit import settings
 from gpukit.api.arguments import number, optional, type_of, whole
 from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, open_graph
-from gpukit.api.results import Seeds, Spread
+from gpukit.api.results import Seeds, Spread, made_on
 from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import Vertices, internal
 from gpukit.errors import UsageError, WrongType
@@ -163,7 +163,7 @@ def estimate_spread(
         )
         open_graph(session, graph, weights, transpose=False)
         # Found on the graph as given, they may be judged by other probabilities of its edges.
-        known = isinstance(graph, Graph) and isinstance(seeds, Seeds) and seeds._made_on == graph.digest
+        known = isinstance(graph, Graph) and isinstance(seeds, Seeds) and made_on(seeds.artifact) == graph.digest
         rounds = _rounds(session, seeds, None if known else session.inputs["graph"])
         if isinstance(seeds, Seeds):
             session.inputs["seeds"] = seeds.digest

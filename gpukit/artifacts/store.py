@@ -100,10 +100,11 @@ def write(
         # A daemon, so that an interrupted command need not wait for it.
         summing = threading.Thread(target=lambda: summed.append(_summed(blank)), daemon=True)
         summing.start()
-        _store(temporary, blank, groups, compress)
+        root = _root(blank)
+        _store(temporary, root, blank.arrays, groups, compress)
         summing.join()
         artifact = summed[0] if summed else _summed(blank)  # the thread can have told nobody what went wrong
-        _exchange(temporary, _root(blank), _root(artifact))
+        _exchange(temporary, root, _root(artifact))
     return artifact.payload
 
 
@@ -202,7 +203,7 @@ def put(
         If the file cannot be written (no permission, full disk, …).
     """
     with replacing(path) as temporary:
-        _store(temporary, artifact, groups, compress)
+        _store(temporary, _root(artifact), artifact.arrays, groups, compress)
     return artifact.payload
 
 
@@ -226,19 +227,25 @@ def _root(artifact: Artifact) -> dict[str, Any]:
     return root
 
 
-def _store(path: str, artifact: Artifact, groups: Mapping[str, Mapping[str, str]] | None, compress: bool) -> None:
-    """Write a file of HDF5."""
+def _store(
+    path: str,
+    root: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    groups: Mapping[str, Mapping[str, str]] | None,
+    compress: bool,
+) -> None:
+    """Write a file of HDF5 with these root attributes and arrays."""
     filters = _compression() if compress else {}
     target = Patient(path)  # not in a `with`: interrupted, HDF5 may write to it once more when it lets go
     with h5py.File(target, "w", libver=_LIBVER) as file:
         # Attributes first: their text then lies at the start of the file, where `precheck` finds it.
-        for key, value in _root(artifact).items():
+        for key, value in root.items():
             file.attrs[key] = value
         for group, texts in (groups or {}).items():
             place = file.require_group(group) if group else file
             for key, text in texts.items():
                 place.attrs[key] = text
-        for name, array in artifact.arrays.items():
+        for name, array in arrays.items():
             packed = filters and array.size
             chunks = {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if packed else {}
             file.create_dataset(name, data=array, track_times=False, **chunks)

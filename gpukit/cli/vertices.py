@@ -151,14 +151,20 @@ def listed_vertices(path: Path, content: bytes, graph: "Graph", *, none: bool = 
     """Return internal ids (int64) of the vertices that a file names, one a line and each once; ``none``: or none."""
     content, labels = as_text(path, content), graph.labels
     lines = text_lines(path, content, none=none, labels=labels is not None)
-    rows = column(path, lines, labels)
-    if rows is not None:
-        named = [(line, one if labels is not None else vertex_id(one, path, line)) for line, one in rows]
-    elif labels is not None:
+    named = _in_table(path, lines, graph)
+    if named is None and labels is not None:
         named = [(line, _label(text, path, line)) for line, text in lines]
-    else:
+    elif named is None:
         named = [(line, vertex_id(word, path, line)) for line, (word,) in columns_of(path, content, 1, none=none)]
     return named_vertices(path, named, graph)
+
+
+def _in_table(path: Path, lines: Sequence[tuple[int, str]], graph: "Graph") -> list[tuple[int, Any]] | None:
+    """Return line and id or label of each vertex of a table, or None if the lines are none."""
+    rows = column(path, lines, graph.labels)
+    if rows is None or graph.labels is not None:
+        return rows
+    return [(line, vertex_id(one, path, line)) for line, one in rows]
 
 
 def named_vertices(path: Path, named: Sequence[tuple[int, Any]], graph: "Graph") -> np.ndarray:
@@ -425,12 +431,8 @@ def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[l
     """Return the lines of a file that hold a query, and the queries, one a line or row; ``#`` starts a comment."""
     lines, sets = [], []
     read = text_lines(path, as_text(path, content), labels=graph.labels is not None)
-    rows = column(path, read, graph.labels)
-    if rows is not None:
-        labelled = graph.labels is not None
-        return [line for line, _ in rows], [
-            [(one if labelled else vertex_id(one, path, line), Fraction(1))] for line, one in rows
-        ]
+    if (rows := _in_table(path, read, graph)) is not None:
+        return [line for line, _ in rows], [[(one, Fraction(1))] for _, one in rows]
     for number, text in read:
         try:
             sets.append(_pairs(text, graph))

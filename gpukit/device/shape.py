@@ -55,14 +55,15 @@ def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int 
 
 
 def fullest(kernel: Any, work: int, block: int) -> Shape:
-    """Return the shape with most threads on the device: blocks of so many threads, or of half as many.
+    """Return the shape with most threads on the device: blocks of so many threads, or of half as many whole warps.
 
     With 80 registers for a thread, say, a multiprocessor with 65,536 of them has room for one block of 512 threads, but
     for three of 256; and none for a block of 1,024. Arguments are those of :func:`shape`.
     """
     if simulated():
         return shape(kernel, work, block)
-    fitting = [width for width in (block, block // 2) if _resident(kernel, width)]
+    widths = (block, block // 2) if block % 64 == 0 else (block,)
+    fitting = [width for width in widths if _resident(kernel, width)]
     return max((shape(kernel, work, width) for width in fitting), key=lambda one: one.grid * one.block)
 
 

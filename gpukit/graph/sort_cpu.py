@@ -15,10 +15,7 @@ FEW, ROOM = 24, 1 << 16
 def digit_starts(keys, bits, shift):
     """Return where the keys of each digit of their codes at ``shift`` start once they are split by it, and the end.
 
-    Returns
-    -------
-    int64 array, shape (2**DIGIT + 1,)
-        Cost: one pass.
+    An int64 array, shape (2**DIGIT + 1,). Cost: one pass.
     """
     starts = np.zeros((1 << DIGIT) + 1, np.int64)
     for key in keys:

@@ -4,8 +4,8 @@ The path of a walk is a stretch of cells: its record, then one for the vertex at
 where the place is that of the visit in the vertex's list, or 0 where the walk stops there by its own draw, whatever the
 edges. So a list has the visits that go on, and those that would if the vertex had an out-edge. A visit is two words:
 cell << 16 | step, and the 64 bits by which that step chooses. What is read together lies together: a miss of the cache
-is what an update is made of. Threads own vertices (by their remainder) or walks; what one writes
-no other reads.
+is what an update is made of. Threads own vertices (by their remainder) or parts of the walks; what one writes no other
+reads. Parts of the walks gather what is to be done to lists, and the owners of the lists do it.
 """
 
 from typing import Any, NamedTuple

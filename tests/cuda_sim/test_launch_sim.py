@@ -124,6 +124,7 @@ def test_shapes_follow_the_device(simulator, monkeypatch):
     wide = SimpleNamespace(targetoptions={"max_registers": 80})
     assert module.fullest(wide, 1 << 20, 256) == (300, 256)
     assert module.fullest(wide, 1 << 20, 512) == (300, 256)
+    assert module.fullest(wide, 1 << 20, 96) == (800, 96)  # half of it would be a warp and a half
     assert module.fullest(wide, 120, 512) == (100, 512)
     assert module.fullest(wide, 1 << 20, 1024) == (100, 512)
     assert module.fullest(capped, 1 << 20, 512) == (200, 512)
