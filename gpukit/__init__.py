@@ -8,9 +8,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from gpukit import errors as errors
-
 if TYPE_CHECKING:
+    from gpukit import errors as errors
     from gpukit.api.campaign import Campaign, seed_minimization
     from gpukit.api.diversity import structural_diversity
     from gpukit.api.diversity_index import DiversityIndex
@@ -71,6 +70,8 @@ os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
 
 def __getattr__(name: str) -> Any:
     """Return what is asked for the first time."""
+    if name == "errors":
+        return importlib.import_module("gpukit.errors")
     for module, names in _HOMES.items():
         if name in names:
             found = globals()[name] = getattr(importlib.import_module(f"gpukit.api.{module}"), name)
