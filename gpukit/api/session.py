@@ -158,10 +158,14 @@ class Session:
         device = _leased(choose(requested or "cpu", self.gpus, threads, work=work))
         reason = reason or ("this command runs on the CPU" if requested is None else device.reason)
         device = replace(device, reason=reason)
-        if device.pool:
-            start_contexts(len(device.gpus))
         check_compiler(device.threads)
         threads = self._set_threads(device)
+        if device.pool:
+            # The driver reads the environment as it starts: whoever changes it then ends the process. The last to do so
+            # are the lines above, and NumPy when it is imported.
+            import numpy  # noqa: F401
+
+            start_contexts(len(device.gpus))
         if threads != device.threads:
             device = replace(device, threads=threads)
         self.timer.sync = synchroniser(device)

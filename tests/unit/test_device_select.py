@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,32 @@ def test_detection_says_why_there_are_none(driver: Path) -> None:
     (driver / "broken" / "libcuda.so.1").write_bytes(b"junk")
     assert "no NVIDIA driver" in detect_with(driver / "broken")[1]
     assert "simulator" in detect_with(driver, NUMBA_ENABLE_CUDASIM="1")[1]
+
+
+def test_the_environment_stays_as_it_is_while_the_driver_starts(tmp_path: Path) -> None:
+    """In a new process, where neither NumPy nor Numba is imported yet."""
+    program = textwrap.dedent("""
+        import os, sys
+        from gpukit.api import session
+        from gpukit.cli.common import Run
+        from gpukit.device.select import Device, Gpu
+
+        def start(count):
+            def changed(*name):
+                print("changed", *name)
+            os.putenv = os.unsetenv = changed
+            print("started", "numba" in sys.modules)
+
+        pool = (Gpu("Fake", 1 << 30, (9, 0), "uuid", "GPU-uuid"),)
+        session.choose = lambda *asked, **more: Device("cuda", "Fake", (0,), 1, "asked for", 1 << 30, pool)
+        session.start_contexts = start
+        Run(device="cuda").use_device()
+        import numba, scipy.sparse, h5py
+        print(os.environ["CUDA_VISIBLE_DEVICES"], numba.config.NUMBA_NUM_THREADS)
+    """)
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(("NUMBA_", "CUDA_"))}
+    environment["GPUKIT_LOCK_DIR"] = str(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert (done.stdout, done.returncode) == ("started False\nGPU-uuid 1\n", 0), done.stderr
