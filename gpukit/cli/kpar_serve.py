@@ -1,5 +1,6 @@
 """``gpukit kpar serve``: an index that stays open, asked over HTTP."""
 
+import gc
 import logging
 import signal
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from gpukit.errors import InputError, UsageError
 
 _log = logging.getLogger("gpukit")
 
+COLLECT = (700, 10, 10)
+"""How many objects more than went there are before those are collected that nothing refers to: Python's default."""
 GRACE_S = 10
 """Time that requests have to end after the first signal."""
 
@@ -64,6 +67,10 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         with suppress(ImportError):
             as_arrow(graph, found)  # else the first who wants Arrow waits for what that loads, and all others, too
     pending.settle()
+    # What clients leave behind in cycles, such as the bodies of connections that broke, must not pile up: it is looked
+    # for as often as Python does by itself, not as rarely as a command does, and without what is there now and stays.
+    gc.freeze()
+    gc.set_threshold(*COLLECT)
 
     server: Any = None
     sizes = {"n": graph.n, "m": graph.m, "digest": files.graph.payload}
