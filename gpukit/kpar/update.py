@@ -103,6 +103,7 @@ class OpenIndex:
         needs = {f"listing the steps of {total:,} walks": BYTES_PER_WALK * total + BYTES_PER_STEP * steps}
         check_host(needs | {"slot tables": BYTES_PER_EDGE * graph.m}, "make an index with a larger --epsilon")
         self._tables, self._slots_used = tables_of(graph, threads, int(3 * graph.m * SPARE) + 16)
+        self._changes: Changes | None = None
         self._open(index.paths)
         self._whole = True
 
@@ -186,7 +187,7 @@ class OpenIndex:
         many = size > ALONE
         parts = [(low, min(low + AT_ONCE, size)) for low in range(0, max(size, 1), AT_ONCE)]
         stale = self._map(lambda part: stale_cells(records, cut, *part), parts)
-        self._each(drop_visits, *map(np.concatenate, zip(*stale, strict=True)), records, lists, many=many)
+        self._each(lambda *me: [drop_visits(*one, records, lists, *me) for one in stale], many=many)
         self._relist(self._map(lambda part: redraw(key, tables, records, cut, *part), parts), many)
         return size - int((cut.steps == GONE).sum())
 
@@ -211,14 +212,14 @@ class OpenIndex:
     def _change_tables(self, edges: Changed) -> Changes:
         """Change the slot tables of the tails; return the changes, with the tables as they were."""
         tables = self._tables
-        changes, used = edges.groups(tables, self._slots_used)
+        changes, used = edges.groups(tables, self._slots_used, self._changes)
         if used > len(tables.slots):
             taken = int(slots_of(tables.where & 255).sum())
             slots = np.empty(int((taken + used - self._slots_used) * (1 + SPARE)), np.int32)
             self._slots_used = close_table_gaps(tables, slots)
             self._tables = tables = tables._replace(slots=slots)
-            changes, used = edges.groups(tables, self._slots_used)
-        self._slots_used = used
+            changes, used = edges.groups(tables, self._slots_used, self._changes)
+        self._slots_used, self._changes = used, changes
         pieces = PARTS_PER_THREAD * self.threads if len(edges.keys) > ALONE else 1
         self._map(lambda ends: change_tables(changes, tables, *ends), shares(changes.old_begin, pieces))
         return changes
@@ -232,9 +233,11 @@ class OpenIndex:
 
     def _list(self, parts: list[Visits], many: bool = True) -> Visits:
         """List visits; return those for which there is no room."""
-        visits = Visits(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-        left = np.concatenate(self._each(list_visits, visits, self._records, self._lists, many=many))
-        return Visits(visits.vertices[left], visits.words[left])
+        records, lists = self._records, self._lists
+        left = self._each(lambda *me: [list_visits(one, records, lists, *me) for one in parts], many=many)
+        found = [(one, places) for of_thread in left for one, places in zip(parts, of_thread, strict=True)]
+        vertices, words = zip(*((one.vertices[places], one.words[places]) for one, places in found), strict=True)
+        return Visits(np.concatenate(vertices), np.concatenate(words))
 
     def _reserve(self, vertices: np.ndarray, wanted: np.ndarray) -> None:
         """Make room for so many visits more of each of some vertices."""

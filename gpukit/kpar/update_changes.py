@@ -86,12 +86,19 @@ class Changed:
         """How many edges go."""
         return len(self.keys) - self.added
 
-    def groups(self, tables: Tables, used: int) -> tuple[Changes, int]:
-        """Return the changes as kernels take them, given the slots in use, and the slots in use behind them."""
+    def groups(self, tables: Tables, used: int, before: Changes | None = None) -> tuple[Changes, int]:
+        """Return the changes as kernels take them, given the slots in use, and the slots in use behind them.
+
+        Room that changes ``before`` these had is taken again where it is enough: fresh memory costs more than its use.
+        """
         where, old, used = places_of(self.tails, self.degrees, tables.where, used)
         heads = (self.keys & 0xFFFFFFFF).astype(np.int32)
-        kept = np.empty(len(self.tails), np.uint8), np.empty(old[-1], np.int32), np.empty(old[-1], np.uint8)
-        return Changes(self.tails, self.first, heads, self.adds, where, old, *kept), used
+        if before is None or len(before.states) < old[-1]:
+            slots, states = np.empty(old[-1], np.int32), np.empty(old[-1], np.uint8)
+        else:
+            slots, states = before.old_slots, before.states
+        bits = np.empty(len(self.tails), np.uint8)
+        return Changes(self.tails, self.first, heads, self.adds, where, old, bits, slots, states), used
 
 
 def slots_of(bits: np.ndarray) -> np.ndarray:

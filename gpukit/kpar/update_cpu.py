@@ -297,21 +297,26 @@ def meet_changes(changes, group, low, high, tables, visits, met, count, pending)
                 met[count] = int64(visits[2 * i])
                 count += 1
         return count
-    left = high - low
-    for i in range(left):
-        pending[i] = low + i
-    attempt = 0
-    while left > 0:
-        going = 0
+    # Unsigned numbers, since others may count from an array's end, which is asked at each access.
+    states, going = changes.states[begin : begin + (int64(1) << bits)], uint64(0)
+    for i in range(uint64(low), uint64(high)):
+        state = states[uint64(slot_of(visits[uint64(2) * i + uint64(1)], 0, bits))]
+        pending[going] = i
+        going += uint64(state == EMPTY)
+        if state == OTHER:
+            met[count] = int64(visits[uint64(2) * i])
+            count += 1
+    attempt = 1
+    while going > 0:
+        left, going = going, uint64(0)
         for i in range(left):
-            visit = 2 * pending[i]
-            state = changes.states[begin + slot_of(visits[visit + 1], attempt, bits)]
-            pending[going] = visit >> 1
-            going += int64(state == EMPTY)
+            visit = uint64(pending[i])
+            state = states[uint64(slot_of(visits[uint64(2) * visit + uint64(1)], attempt, bits))]
+            pending[going] = visit
+            going += uint64(state == EMPTY)
             if state == OTHER:
-                met[count] = int64(visits[visit])
+                met[count] = int64(visits[uint64(2) * visit])
                 count += 1
-        left = going
         attempt += 1
     return count
 
