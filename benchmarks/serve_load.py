@@ -28,6 +28,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import gpukit as gk
+from gpukit.cli.bench_record import command_line
+from gpukit.cli.doctor import versions
+from gpukit.device.select import choose
 
 POOL = 200
 GROWTH = 1.05
@@ -310,7 +313,15 @@ def main():
     record = load(
         given.graph, given.index, seconds=60 * given.minutes, clients=given.clients, k=given.k, threads=given.threads
     )
-    print(json.dumps(record, indent=1))
+    graph = gk.read_graph(given.graph)
+    about = {
+        "benchmark": "kpar-serve-load",
+        "command": command_line("python benchmarks/serve_load.py", sys.argv[1:]),
+        "device": choose("cpu", threads=given.threads).record(),
+        "versions": versions(),
+        "graph": {"name": Path(given.graph).stem, "n": graph.n, "m": graph.m},
+    }
+    print(json.dumps({**about, **record}, indent=1))
     sys.exit(bool(record["wrong"]))
 
 

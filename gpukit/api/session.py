@@ -161,8 +161,8 @@ class Session:
         check_compiler(device.threads)
         threads = self._set_threads(device)
         if device.pool:
-            # The driver reads the environment as it starts: whoever changes it then ends the process. The last to do so
-            # are the lines above, and NumPy when it is imported.
+            # The driver reads the environment as it starts, and a change in that moment can end the process. The last
+            # that change it are the lines above, and NumPy when it is imported.
             import numpy  # noqa: F401
 
             start_contexts(len(device.gpus))

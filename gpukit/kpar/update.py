@@ -64,7 +64,7 @@ AT_ONCE = 1 << 11
 _OPENED_AT_ONCE = 1 << 19
 """Records of a step while lists are made."""
 
-BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 52, 30, 14
+BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 52, 30, 28
 """Upper bounds of the room a walk, a step and an edge take while an index is open."""
 
 

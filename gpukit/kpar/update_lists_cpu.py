@@ -4,7 +4,7 @@ The path of a walk is a stretch of cells: its record, then one for the vertex at
 where the place is that of the visit in the vertex's list, or 0 where the walk stops there by its own draw, whatever the
 edges. So a list has the visits that go on, and those that would if the vertex had an out-edge. A visit is two words:
 cell << 16 | step, and the 64 bits by which that step chooses. What is read together lies together: a miss of the cache
-is what an update is made of. Threads own vertices (by their remainder) or parts of the walks; what one writes no other
+is what an update is made of. Threads own vertices (:func:`owner`) or parts of the walks; what one writes no other
 reads. Parts of the walks gather what is to be done to lists, and the owners of the lists do it.
 """
 
@@ -70,7 +70,7 @@ class Cut(NamedTuple):
 
 @numba.njit(inline="always")
 def owner(vertex, threads):
-    """Return which thread changes the list of a vertex: a product takes a third of the time of a remainder."""
+    """Return which thread changes the list of a vertex: by a product, as a remainder takes longer."""
     return ((uint64(vertex) * uint64(0x9E3779B1) & uint64(LISTED)) * uint64(threads)) >> uint64(32)
 
 
