@@ -1,20 +1,24 @@
-"""Edge lists in the formats of other libraries, which read them: Parquet, Arrow, SciPy, GraphML, GEXF, GML, Pajek."""
+"""Edge lists in the formats of other libraries, which read them: SciPy, GraphML, GEXF, GML, Pajek.
+
+Tables of Parquet and Arrow are for :mod:`.columns`.
+"""
 
 import importlib
 import io
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpukit.errors import InputError, UsageError
-from gpukit.graph.dialect import Asked, choose_columns
+from gpukit.errors import GpukitError, InputError, UsageError
+from gpukit.graph.dialect import Asked
 from gpukit.graph.labels import CONTROL, Interned, Labels
 from gpukit.graph.parsing import MAX_ID, PROBABILITIES, not_a_weight, shown
 
-BY_CONTENT = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}
+TABLES = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}
 BY_NAME = {
     ".npz": "SciPy", ".graphml": "GraphML", ".gexf": "GEXF", ".gml": "GML",
     ".net": "Pajek", ".paj": "Pajek", ".pajek": "Pajek",
@@ -31,7 +35,7 @@ class Found:
 
     Attributes
     ----------
-    u, v : int64 arrays, shape (edges,)
+    u, v : int64 or int32 arrays, shape (edges,)
         Original ids; with ``labels`` or ``n`` vertices.
     w : float64 array, or None
         Weights, where they were asked for.
@@ -70,12 +74,12 @@ def kind_of(name: str, stream: Any, packed: bool) -> str | None:
         head = stream.peek(8)[:8]
     except Exception:  # of whatever unpacks it
         return None
-    found = next((kind for magic, kind in BY_CONTENT.items() if head.startswith(magic)), None)
+    found = next((kind for magic, kind in TABLES.items() if head.startswith(magic)), None)
     return found or (None if head[:1].isdigit() else named)
 
 
 def read_foreign(name: str, kind: str, stream: Any, asked: Asked, weights: float) -> Found:
-    """Read a file of another library's format.
+    """Read a file of another library's format, but for tables.
 
     Parameters
     ----------
@@ -86,10 +90,9 @@ def read_foreign(name: str, kind: str, stream: Any, asked: Asked, weights: float
     stream : binary file
         Its content, unpacked.
     asked : Asked
-        ``columns`` of a table, and ``ids``.
+        ``ids``.
     weights : float
-        The highest weight, 0 to read none: of a column, of the values of a matrix, or of the attribute ``weight`` of
-        edges.
+        The highest weight, 0 to read none: of the values of a matrix, or of the attribute ``weight`` of edges.
 
     Raises
     ------
@@ -98,53 +101,32 @@ def read_foreign(name: str, kind: str, stream: Any, asked: Asked, weights: float
     UsageError
         If a package is missing, or what is said does not fit.
     """
-    table = kind in ("Parquet", "Arrow")
-    if asked.separator is not None or asked.header is not None or (asked.columns is not None and not table):
-        said = "--sep and --header" if table else "--sep, --header and --columns"
-        raise UsageError(f"{name} is {kind}, which says how to read it; leave {said} out")
-    read: Callable[..., Found] = _table if table else _matrix if kind == "SciPy" else _network
-    try:
+    if asked.separator is not None or asked.header is not None or asked.columns is not None:
+        raise UsageError(f"{name} is {kind}, which says how to read it; leave --sep, --header and --columns out")
+    read: Callable[..., Found] = _matrix if kind == "SciPy" else _network
+    with told_in_a_line(name, kind):
         return read(name, kind, io.BytesIO(stream.read()), asked, weights)
-    except (InputError, UsageError, MemoryError):
+
+
+@contextmanager
+def told_in_a_line(name: str, kind: str) -> Iterator[None]:
+    """Make an InputError of whatever a library raises where a file is wrong."""
+    try:
+        yield
+    except (GpukitError, MemoryError):
         raise
-    except Exception as error:  # whatever a library raises where a file is wrong
+    except Exception as error:
         text = " ".join(str(error).split())[:160] or type(error).__name__
         raise InputError(f"{name} cannot be read as {kind} ({text}); make it again, or give a text") from None
 
 
-def _library(name: str, kind: str, module: str, extra: str) -> Any:
+def library(name: str, kind: str, module: str, extra: str) -> Any:
     """Return a library that reads a format; raises UsageError where it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0]
         raise UsageError(f"{name} is {kind}, which the package {package} reads; install gpukit[{extra}]") from None
-
-
-def _table(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: float) -> Found:
-    module = "pyarrow.parquet" if kind == "Parquet" else "pyarrow.feather"
-    library = _library(name, kind, module, "parquet")
-    arrow = importlib.import_module("pyarrow")
-    schema = library.read_schema(content) if kind == "Parquet" else arrow.ipc.open_file(content).schema
-    content.seek(0)
-    names, types = list(schema.names), arrow.types
-    tests = {"whole": types.is_integer, "number": types.is_floating, "date": types.is_temporal}
-    kinds = [next((kind for kind, is_one in tests.items() if is_one(one)), "text") for one in schema.types]
-    places = choose_columns(name, names, True, asked, weights, kinds)
-    wanted = [names[place] for place in places]
-    return found_in_table(name, kind, library.read_table(content, columns=wanted), wanted, asked, weights)
-
-
-def found_in_table(
-    name: str, kind: str, columns: Any, wanted: Sequence[str], asked: Asked, highest: float = PROBABILITIES
-) -> Found:
-    """Return the edges in columns of an Arrow table: source, target and, where three are wanted, weight."""
-    if columns.num_columns != len(wanted):
-        raise InputError(f"{name} has two columns of one name; rename one")
-    arrays = [columns.column(title).to_pandas().to_numpy() for title in wanted]
-    found = found_in_arrays(name, arrays, asked, highest, [f"column {shown(title)}" for title in wanted])
-    said = {"format": kind, "columns": wanted, "ids": "integer" if found.labels is None else "text"}
-    return replace(found, said=said)
 
 
 def found_in_arrays(
@@ -242,8 +224,8 @@ def found_in_matrix(name: str, kind: str, matrix: Any, highest: float) -> Found:
 
 def _network(name: str, kind: str, content: io.BytesIO, asked: Asked, weights: float) -> Found:
     """Read a graph by NetworkX; a vertex is called by its id there, of GML and Pajek by its label."""
-    library = _library(name, kind, "networkx", "networkx")
-    graph = getattr(library, _READERS[kind])(content)
+    networkx = library(name, kind, "networkx", "networkx")
+    graph = getattr(networkx, _READERS[kind])(content)
     nodes = [str(node) for node in graph]
     whole = asked.ids != "text" and all(_WHOLE.fullmatch(node) and int(node) <= MAX_ID for node in nodes)
     values = np.array([int(node) for node in nodes], np.int64) if whole else np.array(nodes, object)
@@ -338,10 +320,10 @@ def _texts(name: str, values: Sequence[Any]) -> _Vertices:
     return _Vertices(vertices[numbers].astype(np.int64), labels)
 
 
-def check_weights(name: str, highest: float, w: np.ndarray) -> np.ndarray:
-    """Return weights that are in [0, highest]; InputError names the first that is not."""
+def check_weights(name: str, highest: float, w: np.ndarray, before: int = 0) -> np.ndarray:
+    """Return weights that are in [0, highest]; InputError names the first that is not, after ``before`` others."""
     wrong = ~((w >= 0) & (w <= highest))
     if wrong.any():
         place = int(wrong.argmax())
-        raise InputError(f"{name}, edge {place + 1}: weight {w[place]} {not_a_weight(highest)}")
+        raise InputError(f"{name}, edge {before + place + 1}: weight {w[place]} {not_a_weight(highest)}")
     return w

@@ -21,10 +21,11 @@ import numpy as np
 
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing
+from gpukit.graph.columns import read_columns
 from gpukit.graph.csr import MAX_VERTICES
 from gpukit.graph.delimited import Delimited
 from gpukit.graph.dialect import LOOKED_AT, Asked, Dialect, look, text_lines
-from gpukit.graph.foreign import Found, kind_of, read_foreign
+from gpukit.graph.foreign import TABLES, Found, kind_of, read_foreign
 from gpukit.graph.labels import Labels
 from gpukit.graph.memory import check_building
 from gpukit.graph.parsing import Format, parse_all, shown
@@ -94,6 +95,7 @@ class _Digested(io.FileIO):
         self._is_input = str(path) == "-"
         super().__init__(0 if self._is_input else path, closefd=not self._is_input)
         self.sha256 = hashlib.sha256()
+        self._state = _state(os.fstat(self.fileno()))
 
     def readinto(self, buffer: Any) -> int | None:
         """Read as any file does, by which :class:`io.BufferedReader` gets all it gets."""
@@ -102,17 +104,34 @@ class _Digested(io.FileIO):
             self.sha256.update(memoryview(buffer)[:count])
         return count
 
+    def place(self) -> str | None:
+        """Return the path of the file, which others may open; None where it is none but a pipe, or standard input."""
+        regular = not self._is_input and stat.S_ISREG(os.fstat(self.fileno()).st_mode)
+        return os.fspath(self.name) if regular else None
+
+    def is_there(self) -> bool:
+        """Return whether this file is still at its place, and as it was when it was opened."""
+        place = self.place()
+        try:
+            return place is not None and _state(os.stat(place)) == self._state
+        except OSError:
+            return False
+
     def digest(self) -> str | None:
-        """Return the digest of the file, with what was not read for the edges; None where it is none but a pipe.
+        """Return the digest of the file, with what was not read for the edges; None where it has no :meth:`place`.
 
         Of standard input nobody knows whether it was read from the start of a file.
         """
-        if self._is_input or not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
+        if self.place() is None:
             return None
         rest = bytearray(1 << 16)
         while self.readinto(rest):
             pass
         return self.sha256.hexdigest()
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def read_edges(
@@ -137,7 +156,7 @@ def read_edges(
         The highest weight of a column of them, the third if nothing else is said: 1 for probabilities,
         :data:`gpukit.graph.parsing.COUNTS` for what is to be scaled; 0: none are read.
     progress : callable, optional
-        ``progress(bytes read, size)`` of the file as it is stored; not called for a pipe.
+        ``progress(bytes read, size)`` of the file as it is stored, not called for a pipe; of tables in parts.
     asked : Asked, optional
         What is said of a text; nothing by default.
     limit : int, optional
@@ -166,8 +185,14 @@ def read_edges(
         foreign = kind_of(name, stream, bool(kind))
         if foreign is not None:
             _need_all(name, foreign, limit)
-            found = read_foreign(name, foreign, stream, asked, weights)
-            return _listed(name, found, file.digest())
+            if foreign not in TABLES.values():
+                return _listed(name, read_foreign(name, foreign, stream, asked, weights), file.digest())
+            place = file.place() if stream is raw else None
+            found = read_columns(name, foreign, place or stream.read(), asked, weights, progress)
+            listed = _listed(name, found, file.digest())
+            if place is not None and not file.is_there():  # pyarrow has opened it for itself
+                raise InputError(f"{name} was replaced or written to while it was read; try again")
+            return listed
         blocks: Iterator[tuple[int, bytes]] = itertools.islice(_numbered(_blocks(name, kind, stream)), limit)
         if progress is not None:
             blocks = _watched(blocks, raw, progress)

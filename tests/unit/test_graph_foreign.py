@@ -1,6 +1,8 @@
 """Files of other libraries: the same edges as these libraries wrote, or one line."""
 
 import gzip
+import hashlib
+import os
 import re
 
 import networkx as nx
@@ -9,9 +11,11 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from gpukit.errors import InputError, UsageError
-from gpukit.graph import foreign
+from gpukit.device import memory
+from gpukit.errors import DeviceError, InputError, UsageError
+from gpukit.graph import columns, foreign, readers
 from gpukit.graph.dialect import Asked
+from gpukit.graph.pairs import keys_behind
 from gpukit.graph.readers import read_edges
 
 WRITERS = {"graphml": nx.write_graphml, "gexf": nx.write_gexf, "gml": nx.write_gml, "net": nx.write_pajek}
@@ -95,7 +99,7 @@ def test_columns_of_arrow(tmp_path, form):
         ("ann", "bob"),
         ("bob", "New York, NY"),
     ]
-    for columns, expected in [
+    for content, expected in [
         ({"a": [1, -2], "b": [3, 4]}, "vertex id -2 is outside"),
         ({"a": [1.5, 2], "b": [3.0, 4]}, "is neither a whole number nor a name"),
         ({"a": ["x", None], "b": ["y", "z"]}, "column 'a': 1 rows have no vertex"),
@@ -105,13 +109,89 @@ def test_columns_of_arrow(tmp_path, form):
         ({"a": [], "b": []}, "has no edges"),
     ]:
         with pytest.raises(InputError, match=expected):
-            read_edges(written(**columns))
+            read_edges(written(**content))
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError, match="cannot be read as (Parquet|Arrow)"):
         read_edges(path)
     with pytest.raises(UsageError, match="leave --sep and --header out"):
         read_edges(written(a=[1], b=[2]), asked=Asked(header=True))
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_columns_are_read_batch_by_batch(tmp_path, monkeypatch, form):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(columns, "BATCH_ROWS", 100)
+    path, random = tmp_path / f"e.{form}", np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {"u": random.integers(0, 2**31, 950), "v": random.integers(0, 50, 950), "w": random.random(950)}
+    )
+
+    def written(table, rows=70):
+        if form == "parquet":
+            parquet.write_table(table, path, row_group_size=rows)
+        else:
+            with arrow.ipc.new_file(path, table.schema) as file:
+                file.write_table(table, rows)
+        return path
+
+    def edges(frame):
+        return list(zip(frame.u, frame.v, strict=True))
+
+    told = []
+    found = read_edges(written(arrow.Table.from_pandas(frame)), 1, lambda done, parts: told.append((done, parts)))
+    assert ends(found) == edges(frame) and found.w.tolist() == frame.w.tolist()
+    assert found.u.dtype == np.int32 and keys_behind(found.u, found.v) is not None
+    assert found.digest == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert told[-1][0] == told[-1][1] == len(told) > 1
+    packed = tmp_path / "e.gml.gz"  # of this name it is looked into
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert ends(read_edges(packed)) == edges(frame)
+
+    for kind in (np.uint8, np.int16, np.uint64):
+        narrow = frame % 50
+        assert ends(read_edges(written(arrow.Table.from_pandas(narrow.astype(kind))))) == edges(narrow)
+    wide = frame.copy()
+    wide.loc[800, "v"] = 2**40  # the batches before have 32 bits
+    assert ends(read_edges(written(arrow.Table.from_pandas(wide)))) == edges(wide)
+
+    frame.loc[801, "w"] = 1.5
+    with pytest.raises(InputError, match=r"edge 802: weight 1.5 is not a probability"):
+        read_edges(written(arrow.Table.from_pandas(frame)), 1)
+    with_gaps = frame.astype({"v": "Int64"})
+    with_gaps.loc[[3, 803], "v"] = pd.NA
+    with pytest.raises(InputError, match="column 'v': 2 rows have no vertex"):
+        read_edges(written(arrow.Table.from_pandas(with_gaps)))
+    twice = arrow.Table.from_arrays([[1], [2], [3]], ["u", "v", "u"])
+    with pytest.raises(InputError, match="two columns of one name"):
+        read_edges(written(twice), asked=Asked(columns="1,2"))
+
+
+def test_a_table_that_is_replaced_while_it_is_read(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    path, other = tmp_path / "e.parquet", tmp_path / "f.parquet"
+    pd.DataFrame({"u": [1, 2], "v": [3, 4]}).to_parquet(path)
+    pd.DataFrame({"u": [5, 6], "v": [7, 8]}).to_parquet(other)
+    read = readers.read_columns
+
+    def late(*given):
+        os.replace(other, path)
+        return read(*given)
+
+    monkeypatch.setattr(readers, "read_columns", late)
+    with pytest.raises(InputError, match="was replaced or written to while it was read; try again"):
+        read_edges(path)
+
+
+def test_a_table_that_cannot_fit_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "e.parquet"
+    pd.DataFrame({"u": np.arange(3000), "v": np.arange(3000)}).to_parquet(path)
+    monkeypatch.setattr(columns, "_numbers", None)  # it is not come to
+    monkeypatch.setattr(memory, "UNASKED", 0)
+    monkeypatch.setattr(memory, "host_free_bytes", lambda: 20_000)
+    with pytest.raises(DeviceError, match="3,000 directed edges"):
+        read_edges(path)
 
 
 BROKEN = {
