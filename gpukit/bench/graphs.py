@@ -35,20 +35,24 @@ def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = 
     Graph
         Without ``vertices``, equal to ``rmat(scale, draws=draws, seed=seed)`` imported.
     """
-    limits = np.array([int(x * 2**32 + 0.5) for x in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19)], np.uint64)
     n = vertices or 1 << scale
     with on_gpu(0):
-        keys = Buffer(draws, np.int64)
-        launch(draw, -(-draws // BLOCK), BLOCK, np.uint64(seed), TAG_RMAT, scale, Buffer(limits).view, keys.view)
-        # A key is tail and head in one number: sorted, equal edges stand side by side, and loops are negative.
-        pairs = keys.array
-        del keys
+        # Sorted, equal edges stand side by side.
+        pairs = rmat_draws(scale, draws, seed)
         if vertices is not None:
             pairs = _compacted(pairs, lambda part, _: ((part >> 32) < n) & ((part & 0xFFFFFFFF) < n))
         pairs.sort()
         pairs = _compacted(pairs, lambda part, before: (part >= 0) & (part != before))
         indptr = xp.searchsorted(pairs, xp.arange(n + 1, dtype=np.int64) << 32).astype(np.int64)
         return Graph(indptr, pairs.astype(np.int32))
+
+
+def rmat_draws(scale: int, draws: int, seed: int = 0) -> Any:
+    """Return R-MAT draws, int64 in the memory of the current GPU: tail << 32 | head of each, and -1 for a loop."""
+    limits = np.array([int(x * 2**32 + 0.5) for x in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19)], np.uint64)
+    keys = Buffer(draws, np.int64)
+    launch(draw, -(-draws // BLOCK), BLOCK, np.uint64(seed), TAG_RMAT, scale, Buffer(limits).view, keys.view)
+    return keys.array
 
 
 def _compacted(values: Any, wanted: Callable[[Any, Any], Any]) -> Any:
