@@ -1,8 +1,9 @@
 """Arrays on a GPU: CuPy allocates and keeps the memory, Numba kernels read it; NumPy stands in under the simulator."""
 
 import gc
+import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -233,7 +234,11 @@ def free_memory(*, tidied: bool = False) -> int:
 
 
 class Pinned(Buffer):
-    """An array in host memory, a copy, that the current GPU's kernels read through the bus."""
+    """An array in host memory that the current GPU's kernels read through the bus.
+
+    Its pages are locked where they are, and nobody may change it meanwhile. To make locked memory and copy to it would
+    take several times as long; that is done where pages cannot be locked, as another array on them is already.
+    """
 
     __slots__ = ()
 
@@ -241,11 +246,31 @@ class Pinned(Buffer):
         if xp is np or array.nbytes == 0:
             super().__init__(array)
             return
-        memory = xp.cuda.PinnedMemory(array.nbytes)
-        held = np.frombuffer(xp.cuda.PinnedMemoryPointer(memory, 0), array.dtype, array.size)
-        held.reshape(array.shape)[...] = array
+        array = np.ascontiguousarray(array)
+        try:
+            memory: Any = _Locked(array)
+        except xp.cuda.runtime.CUDARuntimeError:
+            memory = xp.cuda.PinnedMemory(array.nbytes)
+            held = np.frombuffer(xp.cuda.PinnedMemoryPointer(memory, 0), array.dtype, array.size)
+            held.reshape(array.shape)[...] = array
         owner = xp.cuda.UnownedMemory(memory.ptr, array.nbytes, memory, xp.cuda.runtime.getDevice())
         super().__init__(xp.ndarray(array.shape, array.dtype, xp.cuda.MemoryPointer(owner, 0)))
+
+
+class _Locked:
+    """Keeps an array, and its pages locked for all GPUs; without a flag they are so for the current one alone."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        for_all, mapped = 1, 2
+        self.ptr = array.ctypes.data
+        xp.cuda.runtime.hostRegister(self.ptr, array.nbytes, for_all | mapped)
+        weakref.finalize(self, _unlock, array, xp.cuda.runtime.getDevice())
+
+
+def _unlock(array: np.ndarray, gpu: int) -> None:
+    with suppress(Exception):  # at the end of the process the driver may be gone
+        synchronise(gpu)  # a kernel may still read
+        xp.cuda.runtime.hostUnregister(array.ctypes.data)
 
 
 _streams: dict[int, Any] = {}

@@ -25,7 +25,8 @@ def place(
     Parameters
     ----------
     arrays : mapping of arrays
-        By name, in host or device memory; those on the device stay there.
+        By name, in host or device memory; those on the device stay there, and those in host memory may not change as
+        long as what is returned is in use.
     edges : sequence of str
         The names of arrays with an element for each edge, or entry of an index, which may lie in host memory.
     beside : mapping of str to int

@@ -39,6 +39,18 @@ def test_a_pinned_array_is_what_was_copied(gpu):
             assert np.array_equal(found.host(), given) and found.array.dtype == given.dtype
 
 
+def test_pages_are_locked_where_they_are_and_unlocked_again(gpu):
+    given = np.arange(1 << 22, dtype=np.int64)
+    with arrays.on_gpu(0):
+        for _ in range(2):
+            found = arrays.Pinned(given)
+            assert found.array.data.ptr == given.ctypes.data
+            again = arrays.Pinned(given)  # its pages are locked already
+            assert again.array.data.ptr != given.ctypes.data
+            assert np.array_equal(again.host(), given) and np.array_equal(found.host(), given)
+            del found, again
+
+
 def test_a_limit_counts_what_is_in_use(limit):
     """Neither what the pool keeps of other sizes, nor garbage; and no more than that is to be had."""
     xp = arrays.xp
