@@ -12,12 +12,16 @@ if PAPER == "gim":
         TABLES["reached"] = {name: f"<results>/reached/{name}.json" for name in REACHED}
 if PAPER == "kpar":
     TABLES |= {
-        "one-thread-times": {
-            f"{graph}/{step}": f"<results>/kpar/{graph}/one-thread/{step}.json"
-            for graph in RANKED
-            for step in ("rank", "index")
-        },
-        "one-thread-fora": {f"{graph}/fora-16/1": f"<results>/kpar/{graph}/one-thread/fora.json" for graph in RANKED},
+        "one-thread-times": by_repeat(
+            {
+                f"{graph}/{step}": f"<results>/kpar/{graph}/one-thread/{step}.json"
+                for graph in RANKED
+                for step in ("rank", "index")
+            }
+        ),
+        "one-thread-fora": by_repeat(
+            {f"{graph}/fora-16/1": f"<results>/kpar/{graph}/one-thread/fora.json" for graph in RANKED}
+        ),
     }
 TABLES |= {f"measures-{item}": measured(item) for item in ITEMS if measured(item)}
 
@@ -184,54 +188,23 @@ use rule kpar_query as paper_kpar_ablation with:
         "{wildcards.ablation} on {wildcards.graph} from the sources of kPAR"
 
 
-# Table 3 of kPAR: preprocessing on one CPU thread.
-use rule kpar_rank as paper_kpar_rank with:
-    output:
-        rank="<results>/kpar/{graph}/one-thread/rank.h5",
-        record="<results>/kpar/{graph}/one-thread/rank.json",
-    log:
-        "<logs>/kpar/{graph}-rank-one-thread.log",
-    benchmark:
-        "<benchmarks>/kpar/{graph}-rank-one-thread.tsv"
-    threads: 1
-    resources:
-        device="cpu",
-        gpu=0,
-        workers=1,
-        mem_mb=memory(16000),
-        runtime="6h",
-
-
-use rule kpar_index as paper_kpar_index with:
-    input:
-        graph="<results>/graphs/{graph}.h5",
-        rank="<results>/kpar/{graph}/one-thread/rank.h5",
-    output:
-        index="<results>/kpar/{graph}/one-thread/index.h5",
-        record="<results>/kpar/{graph}/one-thread/index.json",
-    log:
-        "<logs>/kpar/{graph}-index-one-thread.log",
-    benchmark:
-        "<benchmarks>/kpar/{graph}-index-one-thread.tsv"
-    threads: 1
-    resources:
-        device="cpu",
-        gpu=0,
-        workers=1,
-        mem_mb=memory(16000),
-        runtime="6h",
-
-
-rule paper_kpar_fora:
+# Table 3 of kPAR: preprocessing on one CPU thread, as often as a time is taken.
+rule paper_kpar_one_thread:
     input:
         graph="<results>/graphs/{graph}.h5",
         warm="<results>/warm-up/kpar.h5",
     output:
-        record="<results>/kpar/{graph}/one-thread/fora.json",
+        rank="<results>/kpar/{graph}/one-thread/rank.h5",
+        index="<results>/kpar/{graph}/one-thread/index.h5",
+        records=[
+            record
+            for step in ("rank", "index", "fora")
+            for record in again(f"<results>/kpar/{{graph}}/one-thread/{step}.json")
+        ],
     log:
-        "<logs>/kpar/{graph}-fora-one-thread.log",
+        "<logs>/kpar/{graph}-one-thread.log",
     benchmark:
-        "<benchmarks>/kpar/{graph}-fora-one-thread.tsv"
+        "<benchmarks>/kpar/{graph}-one-thread.tsv"
     conda:
         CPU_ENV
     threads: 1
@@ -239,15 +212,11 @@ rule paper_kpar_fora:
         mem_mb=memory(16000),
         runtime="6h",
     params:
-        words=lambda wildcards: [str(word) for word in RANKING_WORDS["fora-16"]],
-        alpha=config["kpar"]["alpha"],
-        epsilon=config["kpar"]["epsilon"],
-        seed=config["seed"],
+        commands=one_thread_commands,
     message:
-        "FORA+ on {wildcards.graph}: preprocessing on one thread"
+        "Preprocessing of {wildcards.graph} on one thread, by kPAR and by FORA+"
     shell:
-        "python -m gpukit kpar baseline {input.graph:q} {params.words:q} --random 1 -k 1 --alpha {params.alpha}"
-        " --epsilon {params.epsilon} --seed {params.seed} --device cpu --threads {threads} --json > {output.record:q} 2> {log:q}"
+        f"{BATCH} -- --device cpu --gpus 0 --threads {{threads}} > {{log:q}} 2>&1"
 
 
 rule paper_item:

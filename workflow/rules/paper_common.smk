@@ -79,6 +79,18 @@ def measure_commands(wildcards, input, output):
     return lines([[*words, input.graph, *out, *options, "--json"]] * len(output.records), output.records)
 
 
+def one_thread_commands(wildcards, input, output):
+    """Return the lines that prepare queries by kPAR and by FORA+, with a record of each step of each repeat."""
+    asked = ["--alpha", config["kpar"]["alpha"]]
+    exact = [*asked, "--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"]]
+    steps = (
+        ["kpar", "rank", input.graph, "--out", output.rank, *asked, "--json"],
+        ["kpar", "index", input.graph, "--rank", output.rank, "--out", output.index, *exact, "--json"],
+        ["kpar", "baseline", input.graph, *RANKING_WORDS["fora-16"], "--random", 1, "-k", 1, *exact, "--json"],
+    )
+    return lines([step for step in steps for _ in REPEATS], output.records)
+
+
 def alone(wildcards):
     """Return whether a measure runs on one CPU thread, and has no options to say otherwise."""
     commands = ("merit once", "imgpu shape", "imgpu baseline", "gim baseline")
