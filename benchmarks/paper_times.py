@@ -21,9 +21,9 @@ QUERIES = 100
 """Of a row that has the time of one."""
 MORE = {
     "gim": 10 / 5,  # runs
-    "imgpu": 20_000 / 1000,  # worlds
+    "imgpu": 20_000 / 1000 / 5,  # worlds, runs
     "kpar": 1 / 5,  # runs
-    "merit": 10 * 10 / 2,  # η, worlds
+    "merit": 10 * 10 / 5,  # η, worlds
     "diversity": 1,
 }
 """How many times the work of a graph of one size is at full scale that of the recorded rows."""
