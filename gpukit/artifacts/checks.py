@@ -9,28 +9,8 @@ import numpy as np
 from gpukit.artifacts.artifact import Artifact
 from gpukit.artifacts.bounds import MAX_SAMPLE_ID, tables_of
 from gpukit.artifacts.contexts import check_contexts
-from gpukit.artifacts.edges import same_edges
+from gpukit.artifacts.edges import first_loop, rows_ascend, same_edges
 from gpukit.artifacts.structure import need
-from gpukit.errors import InputError
-
-
-def rows_ascend(starts: np.ndarray, values: np.ndarray, what: str) -> None:
-    """Check that values rise strictly within each row; ``starts`` has one entry more than there are rows.
-
-    Raises
-    ------
-    InputError
-        Naming the first row that does not.
-    """
-    if len(values) < 2:
-        return
-    rising = values[1:] > values[:-1]
-    inner = starts[1:-1]
-    rising[inner[(inner > 0) & (inner < len(values))] - 1] = True
-    if not rising.all():
-        place = int(np.argmin(rising))
-        row = int(np.searchsorted(starts, place, side="right")) - 1
-        raise InputError(f"{what} of row {row} do not ascend (… {values[place]}, {values[place + 1]} …)")
 
 
 def check_graph(artifact: Artifact) -> None:
@@ -38,8 +18,8 @@ def check_graph(artifact: Artifact) -> None:
     arrays, a = artifact.arrays, artifact.attributes
     starts, heads, none = arrays["pointers_to_1"], arrays["indices_1"], np.empty(0, np.uint32)
     rows_ascend(starts, heads, "heads")
-    loops = np.flatnonzero(np.repeat(np.arange(a["n"], dtype=np.int32), np.diff(starts)) == heads)
-    need(not len(loops), f"vertex {heads[loops[0]] if len(loops) else ''} has an edge to itself")
+    loop = first_loop(starts, heads)
+    need(loop is None, f"vertex {heads[loop] if loop is not None else ''} has an edge to itself")
     _check_ids(artifact)
     if a["undirected"]:
         there = starts, heads, none

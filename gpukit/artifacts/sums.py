@@ -6,11 +6,11 @@ verify`` to tell.
 """
 
 import hashlib
-import os
-import threading
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+
+from gpukit.artifacts.cores import core_count, on_all_cores
 
 PIECE = 4 << 20
 TREE_FROM = 64 << 20
@@ -44,27 +44,9 @@ def _bytes(array: np.ndarray) -> memoryview:
 
 
 def _hashed(parts: Sequence[memoryview]) -> list[bytes]:
-    """Return the SHA-256 of each part; hashlib lets other threads run meanwhile."""
-    found = [b""] * len(parts)
-    left = sorted(range(len(parts)), key=lambda i: len(parts[i]))  # the longest first: they are popped from the end
-
-    def work() -> None:
-        while left:
-            try:
-                i = left.pop()
-            except IndexError:  # another thread took the last one
-                return
-            found[i] = hashlib.sha256(parts[i]).digest()
-
+    """Return the SHA-256 of each part; the longest are begun first."""
+    order = sorted(range(len(parts)), key=lambda i: len(parts[i]))
     size = sum(len(part) for part in parts)
-    # Daemons, so that an interrupted command need not wait for them.
-    helpers = [
-        threading.Thread(target=work, daemon=True)
-        for _ in range(min(len(os.sched_getaffinity(0)), len(parts), size // PIECE) - 1)
-    ]
-    for helper in helpers:
-        helper.start()
-    work()
-    for helper in helpers:
-        helper.join()
-    return found
+    threads = min(core_count(), max(1, size // PIECE))
+    found = on_all_cores(lambda i: hashlib.sha256(parts[i]).digest(), order, threads)
+    return [digest for _, digest in sorted(zip(order, found, strict=True))]

@@ -1,0 +1,57 @@
+"""Work on parts of arrays that all cores share; NumPy and hashlib let other threads run meanwhile."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def on_all_cores(work: Callable[[Part], Result], parts: Sequence[Part], threads: int | None = None) -> list[Result]:
+    """Return what a function makes of each part; the last parts are taken first.
+
+    Parameters
+    ----------
+    work : callable
+    parts : sequence
+    threads : int, optional
+        Most threads, this one among them; as many as there are cores by default.
+
+    Raises
+    ------
+    Exception
+        The first that the function raised.
+    """
+    found: dict[int, Result] = {}
+    failed: list[Exception] = []
+    left = list(range(len(parts)))
+
+    def take() -> None:
+        while left and not failed:
+            try:
+                i = left.pop()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                found[i] = work(parts[i])
+            except Exception as error:
+                failed.append(error)
+
+    workers = core_count() if threads is None else threads
+    # Daemons, so that an interrupted command need not wait for them.
+    helpers = [threading.Thread(target=take, daemon=True) for _ in range(min(workers, len(parts)) - 1)]
+    for helper in helpers:
+        helper.start()
+    take()
+    for helper in helpers:
+        helper.join()
+    if failed:
+        raise failed[0]
+    return [found[i] for i in range(len(parts))]
