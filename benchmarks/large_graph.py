@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, required=True, help="room for files of some 20 bytes an edge")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--gpu-memory", metavar="BYTES", help="the most that a command may take of the GPU")
     parser.add_argument("-k", default="50,1000", metavar="SEEDS,ANSWERS")
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--out", type=Path)
@@ -66,7 +67,8 @@ def main() -> int:
         "commands": {},
     }
     k_seeds, k_answers = asked.k.split(",")
-    on = ("--device", asked.device)
+    on = ("--device", asked.device, *(("--gpu-memory", asked.gpu_memory) if asked.gpu_memory else ()))
+    failed = 0
     for name, *words in (
         ("import", "graph", "import", edges, "--out", graph),
         ("gim run", "gim", "run", graph, "-k", k_seeds, "--out", seeds, *on),
@@ -77,14 +79,15 @@ def main() -> int:
     ):  # fmt: skip
         record["commands"][name] = found = measured(words)
         print(name, json.dumps(found), flush=True)
-        if found["exit_code"]:
-            break
-        if name == "import":
+        failed = found["exit_code"]
+        if name == "import" and not failed:
             os.unlink(edges)
             n, m = found["printed"]["graph"]["n"], found["printed"]["graph"]["m"]
             record["csr_bytes"] = 4 * m + 8 * (n + 1)
         if asked.out:
             write_text(asked.out, json.dumps(record, indent=1) + "\n")
+        if failed:
+            return 1
     print(json.dumps(record, indent=1))
     return 0
 

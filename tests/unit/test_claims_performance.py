@@ -1,0 +1,46 @@
+"""The figures of docs/performance.md: a graph of 1.6 billion edges, and more CPU threads."""
+
+# ruff: noqa: E501
+
+import pytest
+from claims import each_of, record, says
+
+LARGE = record("large-graph-h100")
+SCALING = record("thread-scaling-16")["runs"]
+THREADS = (1, 2, 4, 8, 16)
+NAMES = {"import": "`graph import` (text)", "gim run": "`gim run` (IMM)"}
+
+
+def large(name, *phases):
+    """Return the seconds of a command and of its phases, then its peaks in GB, of host and GPU."""
+    found = LARGE["commands"][name]
+    spent = found["printed"]["time_s"]
+    seconds = [sum(spent[part] for part in phase.split("+")) for phase in phases]
+    return found["seconds"], *seconds, found["host_peak_bytes"] / 1e9, found["gpu_peak_bytes"] / 1e9
+
+
+@each_of(
+    performance=[
+        ("in Parquet ({:.1f} GB)", (LARGE["drawn"]["bytes"] / 1e9,)),
+        ("Its rows, one way, take {:.1f} GB.", (LARGE["csr_bytes"] / 1e9,)),
+        ("| `graph import` | {:.0f} | reading {:.0f}, building {:.0f}, writing {:.0f} | {:.0f} GB | – |", large("import", "read", "build", "write")[:5]),
+        ("| `gim run -k 50` | {:.0f} | reading and checking {:.0f}, copying {:.1f}, the seeds {:.1f} | {:.0f} GB | {:.0f} GB |", large("gim run", "read", "transfer", "sampling+bounds+selection+judging")),
+        ("| `kpar rank` | {:.0f} | PageRank {:.0f} | {:.0f} GB | {:.0f} GB |", large("kpar rank", "rank")),
+        ("| `kpar index` | {:.0f} | reading {:.0f}, walks {:.1f}, writing {:.1f} | {:.0f} GB | {:.0f} GB |", large("kpar index", "read", "walks", "write")),
+    ]
+)  # fmt: skip
+def test_figures_of_a_large_graph(document, sentence, values):
+    says(document, sentence, values)
+
+
+@pytest.mark.parametrize("name", sorted({run["command"] for run in SCALING}))
+def test_what_threads_bring(name):
+    found = {run["threads"]: run for run in SCALING if run["command"] == name}
+    assert tuple(found) == THREADS and all(len(run["each_s"]) == 1 for run in found.values())
+    row = "| {} | {:.1f} s |" + " {:.1f} |" * (len(THREADS) - 1)
+    shown = (NAMES.get(name, f"`{name}`"), found[1]["work_s"], *(found[one]["times_first"] for one in THREADS[1:]))
+    says("docs/performance.md", row, shown)
+
+
+def test_the_command_that_is_said_to_be_missing_is():
+    assert list(LARGE["commands"]) == ["import", "gim run", "kpar rank", "kpar index"]
