@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.dialect import Asked, choose_columns
-from gpukit.graph.foreign import Found, check_weights, found_in_arrays, library, numbers_of, of_one_kind, told_in_a_line
+from gpukit.graph.foreign import Found, check_weights, found_in_arrays, highest_id, library, numbers_of, told_in_a_line
 from gpukit.graph.memory import check_building
 from gpukit.graph.pairs import Listing
 from gpukit.graph.parsing import shown
@@ -138,15 +138,15 @@ def _numbers(
     progress: Callable[[int, int], object] | None,
 ) -> Found | None:
     """Return the edges between vertices that are whole numbers; None where a row has a gap."""
-    titles, listing, count = _titles(wanted), Listing(len(wanted) > 2), 0
+    titles, listing, count = _titles(wanted), Listing(len(wanted) > 2, table.rows or 0), 0
     for part, batch in enumerate(table.batches(wanted), 1):
         if any(column.null_count for column in batch.columns):
             return None
         u, v, *w = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
         if len(u):
-            ends = [of_one_kind(f"{name}, {title}", end) for title, end in zip(titles[:2], (u, v), strict=True)]
-            wide = max(int(end.max()) for end in ends) > np.iinfo(np.int32).max
-            u, v = (end.astype(np.int64 if wide else np.int32, copy=False) for end in ends)
+            highest = [highest_id(f"{name}, {title}", end) for title, end in zip(titles[:2], (u, v), strict=True)]
+            kind = np.int32 if max(highest) <= np.iinfo(np.int32).max else np.int64
+            u, v = u.astype(kind, copy=False), v.astype(kind, copy=False)
             shares = [check_weights(name, weights, numbers_of(f"{name}, {titles[2]}", one), count) for one in w]
             listing.add((u, v, shares[0] if shares else None))
             count += len(u)

@@ -147,6 +147,15 @@ def found_in_arrays(
     return Found(found.u[:half], found.u[half:], w, {}, labels=found.labels)
 
 
+def highest_id(name: str, values: np.ndarray) -> int:
+    """Return the highest of some whole numbers; raises InputError where one is no vertex id."""
+    ends = int(values.min()), int(values.max())
+    odd = [one for one in ends if not 0 <= one <= MAX_ID]
+    if odd:
+        raise InputError(f"{name}: vertex id {odd[0]} is outside [0, 2**63 - 1]")
+    return ends[1]
+
+
 def of_one_kind(name: str, values: np.ndarray) -> np.ndarray:
     """Return vertices as whole numbers (int64), or as texts (object).
 
@@ -158,9 +167,7 @@ def of_one_kind(name: str, values: np.ndarray) -> np.ndarray:
     if not len(values):
         return np.zeros(0, np.int64)
     if values.dtype.kind in "iu":
-        odd = [one for one in (int(values.min()), int(values.max())) if not 0 <= one <= MAX_ID]
-        if odd:
-            raise InputError(f"{name}: vertex id {odd[0]} is outside [0, 2**63 - 1]")
+        highest_id(name, values)
         return values.astype(np.int64)
     listed = values.tolist()
     kinds = {type(one) for one in listed}
@@ -297,9 +304,8 @@ def _vertices(name: str, values: np.ndarray, asked: Asked) -> _Vertices:
         if asked.ids == "text":
             values = np.array([str(value) for value in values.tolist()], object)
         else:
-            if len(values) and (values.min() < 0 or int(values.max()) > MAX_ID):
-                odd = values.min() if values.min() < 0 else values.max()
-                raise InputError(f"{name}: vertex id {odd} is outside [0, 2**63 - 1]")
+            if len(values):
+                highest_id(name, values)
             return _Vertices(values.astype(np.int64))
     elif asked.ids == "integer":
         raise InputError(f"{name}: vertices are not whole numbers; leave --ids integer out")

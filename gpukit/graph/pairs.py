@@ -38,11 +38,13 @@ class Listing:
     ----------
     weights : bool
         Whether the chunks have weights.
+    room : int
+        Edges to have room for from the start, where it is known how many there will be.
     """
 
-    def __init__(self, weights: bool) -> None:
-        self._words = np.empty((0, 2), np.int32)
-        self._w = np.empty(0) if weights else None
+    def __init__(self, weights: bool, room: int = 0) -> None:
+        self._words = np.empty((room, 2), np.int32)
+        self._w = np.empty(room) if weights else None
         self._count = 0
 
     def add(self, chunk: Chunk) -> None:
