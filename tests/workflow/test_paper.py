@@ -70,6 +70,9 @@ def test_every_scale_plans_every_item(tmp_path, paper, scale):
     asked = set(map(int, re.findall(r"--gpus (\d+)", text)))
     assert max(asked) == (0 if scale != "full" else 4 if paper == "diversity" else 1)
     assert ("evaluate spread" in text) == (paper in ("gim", "imgpu"))
+    # What compiles is not timed; benchmarks see to it themselves.
+    warm = {"gim": "seeds", "kpar": "kpar", "imgpu": "imgpu"}.get(paper)
+    assert warm is None or f"--out results/paper/{paper}/warm-up/{warm}.h5" in text
     (page,) = (line for line in text.splitlines() if " report page " in line)
     shown = re.findall(r"--table=([^=]+)=", page)
     assert len(shown) > 3 and set(shown) <= set(KINDS)

@@ -56,6 +56,9 @@ rule paper_measure:
 
 # The same for commands that write an artifact, and are repeated here.
 use rule paper_measure as paper_run with:
+    input:
+        graph="<results>/graphs/{graph}.h5",
+        warm=["<results>/warm-up/imgpu.h5"] if PAPER == "imgpu" else [],
     output:
         artifact="<results>/measures/{graph}/{measure}.h5",
         records=again("<results>/measures/{graph}/{measure}.json"),
