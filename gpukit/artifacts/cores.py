@@ -15,11 +15,12 @@ def core_count() -> int:
 
 
 def on_all_cores(work: Callable[[Part], Result], parts: Sequence[Part], threads: int | None = None) -> list[Result]:
-    """Return what a function makes of each part; the last parts are taken first.
+    """Return what a function makes of each part, in their order; the last parts are begun first.
 
     Parameters
     ----------
     work : callable
+        Takes a part; its time should be spent where other threads can run.
     parts : sequence
     threads : int, optional
         Most threads, this one among them; as many as there are cores by default.

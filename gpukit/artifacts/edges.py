@@ -68,7 +68,6 @@ def same_edges(first: Matrix, second: Matrix) -> bool:
 def _edge_sum(matrix: Matrix, backwards: bool, keys: np.ndarray) -> int:
     """Return the sum, modulo 2^64, of a keyed function of tail, head and word over all edges."""
     indptr, indices, words = matrix
-
     total = 0
     for start, end in _pieces(len(indices)):
         tails = _tails(indptr, start, end).astype(np.uint64)
