@@ -69,6 +69,8 @@ class CpuWorlds:
             world = make_world(ready)
             self._spare.put((world, make_labels(len(world.vertex))))
         self._shards: list[fixed_cpu.Shard] = []
+        # Kept: a choice evaluates vertices one by one, each in less time than it takes to start some threads.
+        self._pool = ThreadPoolExecutor(threads)
 
     def _share(
         self, first: int, count: int, work: Callable, progress: Progress | None = None, size: int | None = None
@@ -84,11 +86,10 @@ class CpuWorlds:
                 self._spare.put(scratch)
 
         results = []
-        with ThreadPoolExecutor(self.threads) as pool:
-            for result in pool.map(one, range(first, first + count, size)):
-                results.append(result)
-                if progress is not None:
-                    progress(min(len(results) * size, count), count)
+        for result in self._pool.map(one, range(first, first + count, size)):
+            results.append(result)
+            if progress is not None:
+                progress(min(len(results) * size, count), count)
         return results
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
@@ -150,8 +151,7 @@ class CpuWorlds:
         def one(shard: fixed_cpu.Shard) -> list[int]:
             return [fixed_cpu.gain_of(*shard.arrays, v) for v in vertices]
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            return [sum(parts) for parts in zip(*pool.map(one, self._shards), strict=True)]
+        return [sum(parts) for parts in zip(*self._pool.map(one, self._shards), strict=True)]
 
     def choose(self, vertex: int) -> None:
         """Make a vertex a seed in the worlds that are kept."""
