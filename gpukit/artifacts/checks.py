@@ -12,6 +12,9 @@ from gpukit.artifacts.contexts import check_contexts
 from gpukit.artifacts.edges import first_loop, rows_ascend, same_edges
 from gpukit.artifacts.structure import need
 
+PART = 1 << 26
+"""Entries of start lists that are counted at a time."""
+
 
 def check_graph(artifact: Artifact) -> None:
     """Check rows, loops, ids, symmetry and the transpose of a graph; raises InputError."""
@@ -110,7 +113,9 @@ def check_pagerank(artifact: Artifact) -> None:
     need(a["rounds"] >= 0 and a["remaining"] >= 0, "rounds and remaining must not be negative")
     spread = _exact_sum(arrays["pagerank"]) + a["remaining"]
     need(not a["n"] or spread == 1 << 62, "PageRank and the remaining mass do not sum to one")
-    need(len(np.unique(arrays["order"])) == len(arrays["order"]), "the PRO-rank list names a vertex twice")
+    listed = np.zeros(a["n"], bool)
+    listed[arrays["order"]] = True
+    need(np.count_nonzero(listed) == len(arrays["order"]), "the PRO-rank list names a vertex twice")
 
 
 def check_irw(artifact: Artifact) -> None:
@@ -132,15 +137,17 @@ def check_irw(artifact: Artifact) -> None:
     begin, often = arrays["src_begin"], np.diff(arrays["frequent_begin"])
     rows = np.stack([begin[:-1], begin[:-1] + often], axis=1).ravel()
     rows_ascend(np.append(rows, begin[-1]), arrays["starts"], "starts")
-    # Walks of each entry: its frequency, or one.
-    weights = np.ones(len(arrays["starts"]), np.int64)
-    place = np.arange(len(arrays["frequencies"])) + np.repeat(begin[:-1] - arrays["frequent_begin"][:-1], often)
-    weights[place] = arrays["frequencies"]
-    need(not np.any(arrays["frequencies"] < 2), "a frequency must be 2 or more")
-    sums = np.concatenate([[0], np.cumsum(weights)])
-    need(np.array_equal(np.diff(sums[begin]), arrivals), "start lists and walks that end at a vertex do not agree")
-    out = np.bincount(arrays["starts"], weights, minlength=a["n"])
-    need(np.array_equal(out.astype(np.int64), walks), "start lists and walks from a vertex do not agree")
+    frequencies, first = arrays["frequencies"], arrays["frequent_begin"]
+    need(not np.any(frequencies < 2), "a frequency must be 2 or more")
+    # Each entry is a walk, one with a frequency so many; no array is made that is as long as the entries.
+    sums = np.append(0, np.cumsum(frequencies, dtype=np.int64))
+    ended = np.diff(begin) - often + np.diff(sums[first])
+    need(np.array_equal(ended, arrivals), "start lists and walks that end at a vertex do not agree")
+    place = np.arange(len(frequencies)) + np.repeat(begin[:-1] - first[:-1], often)
+    out = np.bincount(arrays["starts"][place], frequencies - 1.0, minlength=a["n"]).astype(np.int64)
+    for start in range(0, len(arrays["starts"]), PART):
+        out += np.bincount(arrays["starts"][start : start + PART], minlength=a["n"])
+    need(np.array_equal(out, walks), "start lists and walks from a vertex do not agree")
 
 
 def check_topk(artifact: Artifact) -> None:

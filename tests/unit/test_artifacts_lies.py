@@ -11,7 +11,7 @@ import pytest
 from mutants import EDGES, change, refused
 
 from gpukit import artifacts
-from gpukit.artifacts import store
+from gpukit.artifacts import checks, store
 from gpukit.artifacts.layout import TABLES
 from gpukit.artifacts.verify import verify
 from gpukit.cli.app import main
@@ -221,3 +221,57 @@ def test_a_directed_graph_that_claims_to_be_undirected(file: Path) -> None:
     change(file, attributes={"undirected": True})
     refused(file, "one direction only", artifacts.read_graph)
     refused(file, "one direction only", lambda path: artifacts.read_graph(path, transpose=False))
+
+
+@pytest.fixture
+def ranked(tmp_path: Path, make_graph, monkeypatch) -> tuple[Path, Path]:
+    """Return a PageRank and a walk index, in which some start lists have frequencies; they are counted in pieces."""
+    edges = [(u, (u * step + 1) % 40) for u in range(40) for step in (0, 1, 3, 7) if u != (u * step + 1) % 40]
+    graph, rank, index = (tmp_path / name for name in ("G.h5", "R.h5", "W.h5"))
+    artifacts.write_graph(graph, make_graph(40, sorted(set(edges))))
+    assert main(["kpar", "rank", str(graph), "--out", str(rank), "--device", "cpu"]) == 0
+    assert main(["kpar", "index", str(graph), "--rank", str(rank), "--out", str(index), "--device", "cpu"]) == 0
+    monkeypatch.setattr(checks, "PART", 7)
+    return rank, index
+
+
+def test_a_list_of_vertices_that_names_one_twice(ranked) -> None:
+    path, _ = ranked
+    verify(path)
+    order = store.read(path).arrays["order"].copy()
+    order[3] = order[5]
+    change(path, {"order": order})
+    refused(path, "the PRO-rank list names a vertex twice")
+
+
+def test_start_lists_and_walks_must_agree(ranked) -> None:
+    _, path = ranked
+    verify(path)
+    arrays = store.read(path).arrays
+    begin, first = arrays["src_begin"], arrays["frequent_begin"]
+    often = np.diff(first)
+    busy = int(np.flatnonzero(often > 0)[0])  # its list begins with starts that have a frequency
+    assert len(arrays["starts"]) > 2 * 7 and len(arrays["frequencies"])
+
+    def changed(name: str, place: int, by: int) -> dict[str, np.ndarray]:
+        values = arrays[name].copy()
+        values[place] = int(values[place]) + by
+        return {name: values}
+
+    low = changed("frequencies", first[busy], 1 - int(arrays["frequencies"][first[busy]]))
+    more = changed("frequencies", first[busy], 1)
+    arrived = changed("arrivals", busy, 1) | changed("walks", 0, 1)
+    lists = [(begin[v] + often[v], begin[v + 1]) for v in range(40)]
+    last = next(end - 1 for start, end in lists if end > start and arrays["starts"][end - 1] < 39)
+    other = changed("starts", last, 1)
+    for lie, word in (
+        (low, "a frequency must be 2 or more"),
+        (more, "start lists and walks that end at a vertex do not agree"),
+        (arrived, "start lists and walks that end at a vertex do not agree"),
+        (changed("walks", 0, 1), "as many walks must end as start"),
+        (other, "start lists and walks from a vertex do not agree"),
+    ):
+        change(path, lie)
+        refused(path, word)
+        change(path, {name: arrays[name] for name in lie})
+    verify(path)
