@@ -28,6 +28,15 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ADDRESS = re.compile("(https?):/+")
 
 
+State = tuple[int, int, int, int, int]
+
+
+def state_of(file: PathLike | int) -> State:
+    """Return what tells a file, open or named, from others and from what it was: device, inode, size, two times."""
+    found = os.stat(file)
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
 def missing(path: PathLike, otherwise: str) -> InputError:
     """Return the error of a file that is not there: how an address is fetched, or else what is said of other names."""
     text = os.fspath(path)

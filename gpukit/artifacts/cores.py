@@ -1,17 +1,13 @@
 """Work on parts of arrays that all cores share; NumPy and hashlib let other threads run meanwhile."""
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from gpukit.device.select import available_threads
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-
-
-def core_count() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def on_all_cores(work: Callable[[Part], Result], parts: Sequence[Part], threads: int | None = None) -> list[Result]:
@@ -23,7 +19,7 @@ def on_all_cores(work: Callable[[Part], Result], parts: Sequence[Part], threads:
         Takes a part; its time should be spent where other threads can run.
     parts : sequence
     threads : int, optional
-        Most threads, this one among them; as many as there are cores by default.
+        Most threads, this one among them; no more than there are cores.
 
     Raises
     ------
@@ -45,9 +41,9 @@ def on_all_cores(work: Callable[[Part], Result], parts: Sequence[Part], threads:
             except Exception as error:
                 failed.append(error)
 
-    workers = core_count() if threads is None else threads
+    workers = min(len(parts), available_threads(), len(parts) if threads is None else threads)
     # Daemons, so that an interrupted command need not wait for them.
-    helpers = [threading.Thread(target=take, daemon=True) for _ in range(min(workers, len(parts)) - 1)]
+    helpers = [threading.Thread(target=take, daemon=True) for _ in range(workers - 1)]
     for helper in helpers:
         helper.start()
     take()

@@ -9,10 +9,9 @@ from typing import Any, BinaryIO
 
 import h5py
 
-from gpukit.artifacts.remembered import State, state_of
 from gpukit.artifacts.structure import need
 from gpukit.errors import InputError
-from gpukit.files import PathLike, missing
+from gpukit.files import PathLike, State, missing, state_of
 
 _SEARCHED = 1 << 20
 SIGNATURE = b"\x89HDF\r\n\x1a\n"

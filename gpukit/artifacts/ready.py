@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.artifacts.remembered import is_settled, recall, remember, state_of
+from gpukit.artifacts.remembered import is_settled, recall, remember
 from gpukit.artifacts.structure import need
 from gpukit.artifacts.sums import plain_sums, tree_sums
 from gpukit.errors import InputError
-from gpukit.files import replacing
+from gpukit.files import replacing, state_of
 
 VERSION = 2
 _ALIGNED = 64

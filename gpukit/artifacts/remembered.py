@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from gpukit import pending
+from gpukit.files import State
 
 FROM = 4 << 20
 """Bytes of arrays from which a file is remembered; less is checked in milliseconds."""
@@ -23,14 +24,6 @@ LIMIT = 4096
 
 AGE_NS = 2_000_000_000
 """A file changed this short a time ago might change again without a new time; it is not remembered."""
-
-State = tuple[int, int, int, int, int]
-
-
-def state_of(descriptor: int) -> State:
-    """Return what tells an open file from others and from what it was before: device, inode, size, two times."""
-    found = os.fstat(descriptor)
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def is_settled(state: State) -> bool:

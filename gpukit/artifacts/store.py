@@ -24,12 +24,12 @@ from gpukit.artifacts.labels import check_labels
 from gpukit.artifacts.layout import KINDS, Kind
 from gpukit.artifacts.patient import Patient
 from gpukit.artifacts.precheck import check_file, stored
-from gpukit.artifacts.remembered import FROM, is_settled, recall, remember, state_of
+from gpukit.artifacts.remembered import FROM, is_settled, recall, remember
 from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values, need
 from gpukit.artifacts.sums import has_tree, plain_sums, tree_sums
 from gpukit.device.memory import check_budget, host_free_bytes
 from gpukit.errors import GpukitError, InputError
-from gpukit.files import PathLike, reason, replacing
+from gpukit.files import PathLike, reason, replacing, state_of
 
 AT_ONCE = 64 << 20
 """Bytes of arrays up to which checksums are tested before anything else (about 45 ms), of more beside the work."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gpukit.artifacts.cores import core_count, on_all_cores
+from gpukit.artifacts.cores import on_all_cores
 
 PIECE = 4 << 20
 TREE_FROM = 64 << 20
@@ -47,6 +47,5 @@ def _hashed(parts: Sequence[memoryview]) -> list[bytes]:
     """Return the SHA-256 of each part; the longest are begun first."""
     order = sorted(range(len(parts)), key=lambda i: len(parts[i]))
     size = sum(len(part) for part in parts)
-    threads = min(core_count(), max(1, size // PIECE))
-    found = on_all_cores(lambda i: hashlib.sha256(parts[i]).digest(), order, threads)
+    found = on_all_cores(lambda i: hashlib.sha256(parts[i]).digest(), order, size // PIECE)
     return [digest for _, digest in sorted(zip(order, found, strict=True))]

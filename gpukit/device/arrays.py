@@ -236,8 +236,8 @@ def free_memory(*, tidied: bool = False) -> int:
 class Pinned(Buffer):
     """An array in host memory that the current GPU's kernels read through the bus.
 
-    Its pages are locked where they are, and nobody may change it meanwhile. To make locked memory and copy to it would
-    take several times as long; that is done where pages cannot be locked, as another array on them is already.
+    Its pages are locked where they are, and nobody may change it meanwhile. Where they cannot be, as another array on
+    them is already, it is copied to memory that can.
     """
 
     __slots__ = ()

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import InputError, UsageError
-from gpukit.files import missing
+from gpukit.files import missing, state_of
 from gpukit.graph.columns import read_columns
 from gpukit.graph.csr import MAX_VERTICES
 from gpukit.graph.delimited import Delimited
@@ -95,7 +95,7 @@ class _Digested(io.FileIO):
         self._is_input = str(path) == "-"
         super().__init__(0 if self._is_input else path, closefd=not self._is_input)
         self.sha256 = hashlib.sha256()
-        self._state = _state(os.fstat(self.fileno()))
+        self._state = state_of(self.fileno())
 
     def readinto(self, buffer: Any) -> int | None:
         """Read as any file does, by which :class:`io.BufferedReader` gets all it gets."""
@@ -113,7 +113,7 @@ class _Digested(io.FileIO):
         """Return whether this file is still at its place, and as it was when it was opened."""
         place = self.place()
         try:
-            return place is not None and _state(os.stat(place)) == self._state
+            return place is not None and state_of(place) == self._state
         except OSError:
             return False
 
@@ -128,10 +128,6 @@ class _Digested(io.FileIO):
         while self.readinto(rest):
             pass
         return self.sha256.hexdigest()
-
-
-def _state(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def read_edges(

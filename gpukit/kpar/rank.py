@@ -67,24 +67,23 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
     UsageError
         If edges are to be weighted and the graph has no weights; or if alpha is too small for :data:`ROUNDS`.
     """
-    from gpukit.kpar.rank_cpu import rank_round, weighted_rank_round
+    from gpukit.kpar.rank_cpu import arrive, leave, leave_weighted
 
     params = params or Params()
-    n = graph.n
-    edges: tuple[Any, ...]
+    rows: tuple[Any, ...]
     if params.weighted:
         in_indptr, _, places = transpose_rows(graph.indptr, graph.indices, np.arange(graph.m, dtype=np.uint32))
-        rows = (graph.indptr, _parts(graph.indptr), in_indptr, places, _parts(in_indptr))
-        edges, spread, room = (*rows, edge_chances(graph)), weighted_rank_round, graph.m
+        rows, push, room = (graph.indptr, _parts(graph.indptr), edge_chances(graph)), leave_weighted, graph.m
     else:
         graph = transpose(graph)
-        assert graph.in_indptr is not None
-        edges = (graph.indptr, graph.in_indptr, graph.in_indices, _parts(graph.in_indptr))
-        spread, room = rank_round, n
-    taken = np.zeros(room, np.uint64)
+        assert graph.in_indptr is not None and graph.in_indices is not None
+        in_indptr, places = graph.in_indptr, graph.in_indices
+        rows, push, room = (graph.indptr,), leave, graph.n
+    in_parts, taken = _parts(in_indptr), np.zeros(room, np.uint64)
 
     def one_round(rest: np.ndarray, pagerank: np.ndarray) -> None:
-        spread(*edges, np.uint64(params.one_minus_alpha), rest, taken, pagerank)
+        push(*rows, np.uint64(params.one_minus_alpha), rest, taken, pagerank)
+        arrive(in_indptr, in_parts, places, taken, rest)
 
     return spread_mass(graph, params, tolerance, one_round)
 
