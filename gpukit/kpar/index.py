@@ -248,16 +248,23 @@ def index_of_rows(
     freqs: np.ndarray, constants: Constants, *, hubs: bool,
 ) -> Index:  # fmt: skip
     """Return the index of forward rows: what :func:`gpukit.kpar.index_cpu.walk_rows` wrote from ``places`` on."""
-    from gpukit.kpar.index_cpu import invert_rows, pack_rows
+    from gpukit.kpar.index_cpu import pack_rows
 
     row_begin = begins(lengths)
     packed_ends, packed_freqs = np.empty(row_begin[-1], np.int32), np.empty(row_begin[-1], np.uint32)
     pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs)
-    src_begin, starts, frequent_begin, frequencies, arrivals = invert_rows(
-        len(walks), row_begin, packed_ends, packed_freqs
-    )
+    return index_of_forward(params, seed, walks, (row_begin, packed_ends, packed_freqs), constants, hubs=hubs)
+
+
+def index_of_forward(
+    params: Params, seed: int, walks: np.ndarray, forward: tuple[np.ndarray, np.ndarray, np.ndarray],
+    constants: Constants, *, hubs: bool,
+) -> Index:  # fmt: skip
+    """Return the index of forward rows (:attr:`Index.forward`)."""
+    from gpukit.kpar.index_cpu import invert_rows
+
+    src_begin, starts, frequent_begin, frequencies, arrivals = invert_rows(len(walks), *forward)
     high = hubs_of(arrivals, constants) if hubs else None
-    forward = (row_begin, packed_ends, packed_freqs)
     return Index(params, seed, walks, arrivals, src_begin, starts, frequent_begin, frequencies, high, False, forward)
 
 

@@ -3,6 +3,7 @@
 Sorting, prefix sums and runs of equal keys are CuPy's; graph and index may lie in device memory already.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -11,19 +12,26 @@ from numba import cuda, int64, uint32
 
 from gpukit.device.arrays import Absent, free_memory, on_gpu, xp
 from gpukit.device.compiled import kernel
-from gpukit.device.memory import check_budget
+from gpukit.device.memory import check_budget, check_host
 from gpukit.device.philox import Stream, stream_tag
+from gpukit.device.placing import place
 from gpukit.device.select import for_kernels
 from gpukit.graph.csr import Graph
 from gpukit.kpar import rule
 from gpukit.kpar.groups import edges_of
-from gpukit.kpar.index import BYTES_PER_WALK, Index, hubs_of, light_index, walk_counts
-from gpukit.kpar.problem import Constants, Params
+from gpukit.kpar.index import BYTES_PER_WALK, Index, hubs_of, index_of_forward, light_index, walk_counts
+from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.rows_cuda import for_each, on_device, row_of, starts_of, to_host
 from gpukit.kpar.weights_cuda import chances_for
 
 PEAK_PER_WALK = 52
 """Bytes a walk takes at most while the index is made: its key, twice while sorted, and what runs need."""
+
+BYTES_PER_VERTEX = 80
+"""Room that a vertex takes at most while the walks are counted."""
+
+LEAST_ROOM = 1 << 29
+"""Bytes for walks, or an eighth of what is free: with less it is better to leave the edges in host memory."""
 
 _ADVICE = "use --device cpu, a GPU with more memory, or --memory 0"
 
@@ -115,18 +123,21 @@ def build_index(
 ) -> Index:
     """Draw the walks of every vertex as :func:`gpukit.kpar.index.build_index` does; arrays stay on the GPU.
 
+    Where it has no room for all walks at once, they are drawn in parts, and the arrays lie in host memory. Edges that
+    do not fit are read from there (``device/placing.py``).
+
     Raises
     ------
     UsageError
         If a vertex would get 2**32 walks or more.
     DeviceError
-        If the walks do not fit.
+        If the walks of a vertex do not fit, or the host has no room for all.
     """
     params = params or Params()
     n = graph.n
     with on_gpu(gpu):
-        graph = on_device(graph)
         constants = Constants.of(n, graph.m, params)
+        graph = _placed(graph, params)
         walks = walk_counts(graph, xp.asarray(order), constants, adaptive=adaptive, xp=xp)
         places = xp.zeros(n + 1, np.int64)
         xp.cumsum(walks, out=places[1:], dtype=np.int64)
@@ -139,10 +150,10 @@ def build_index(
             for_each(walk_arrivals, total, *drawn, 0, total, arrivals)
             high = hubs_of(arrivals, constants, xp) if hubs else None
             return light_index(params, seed, walks, arrivals, high, xp)
-        if xp is not np:
-            check_budget({f"drawing {total:,} walks": PEAK_PER_WALK * total}, free_memory(), f"GPU {gpu}", _ADVICE)
-        keys = xp.empty(total, np.int64)
-        for_each(walk_keys, total, *drawn, 0, total, keys)
+        room = max(0, free_memory() - 16 * n) // PEAK_PER_WALK
+        if total > room:
+            return _in_parts(room, params, constants, walks, drawn, seed=seed, hubs=hubs)
+        keys = _drawn_keys(drawn, 0, total)
         keys.sort()
         pairs, begin = _runs(keys)
         row_begin, ends, freqs = starts_of(pairs, n), pairs.astype(np.int32), xp.diff(begin).astype(np.uint32)
@@ -167,6 +178,51 @@ def build_index(
         return Index(
             params, seed, walks, arrivals, src_begin, starts, frequent_begin, frequencies, high, False, forward
         )
+
+
+def _drawn_keys(drawn: tuple, first: int, last: int) -> Any:
+    """Return start << 32 | end of the walks first … last - 1 (int64); ``drawn`` is what :func:`walk_keys` is given."""
+    keys = xp.empty(last - first, np.int64)
+    for_each(walk_keys, last - first, *drawn, first, last - first, keys)
+    return keys
+
+
+def _placed(graph: Graph, params: Params) -> Graph:
+    """Return the graph with its out-edges where walks read them: on the GPU, or in host memory if they do not fit."""
+    if params.weighted:
+        return on_device(graph)
+    working = {"counts": BYTES_PER_VERTEX * graph.n, "walks": min(LEAST_ROOM, free_memory() // 8)}
+    kept = {"indptr": graph.indptr, "indices": graph.indices}
+    held = place(kept, ("indices",), working, "use --device cpu", share=1)
+    return replace(graph, **{name: there.array for name, there in held.items()})
+
+
+def _in_parts(
+    room: int, params: Params, constants: Constants, walks: Any, drawn: tuple, *, seed: int, hubs: bool
+) -> Index:
+    """Return the index, in host memory, of walks of which the GPU has room for ``room`` at a time.
+
+    They are drawn and sorted on the GPU in parts of consecutive vertices, and inverted on the host.
+    """
+    begin, counts = to_host(drawn[-1]), to_host(walks)
+    n, total, largest = len(counts), int(begin[-1]), int(counts.max())
+    check_budget({"the walks of one vertex": PEAK_PER_WALK * largest}, PEAK_PER_WALK * room, "the GPU", _ADVICE)
+    check_host({f"drawing {total:,} walks": BYTES_PER_WALK * total}, _ADVICE)
+    ends, freqs, lengths = [], [], np.zeros(n, np.int64)
+    first = 0
+    while first < n:
+        last = int(np.searchsorted(begin, begin[first] + room, side="right")) - 1
+        keys = _drawn_keys(drawn, int(begin[first]), int(begin[last]))
+        keys.sort()
+        pairs, runs = _runs(keys)
+        del keys
+        rows = xp.searchsorted(pairs, xp.arange(first, last + 1, dtype=np.int64) << 32)
+        lengths[first:last] = to_host(xp.diff(rows))
+        ends.append(to_host(pairs.astype(np.int32)))
+        freqs.append(to_host(xp.diff(runs).astype(np.uint32)))
+        first = last
+    forward = (begins(lengths), np.concatenate(ends), np.concatenate(freqs))
+    return index_of_forward(params, seed, counts, forward, constants, hubs=hubs)
 
 
 def forward_rows(n: int, src_begin: Any, starts: Any, frequent_begin: Any, frequencies: Any) -> tuple[Any, Any, Any]:

@@ -1,5 +1,6 @@
 """PageRank on a GPU: that of ``rank.py``, to the bit."""
 
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -9,6 +10,7 @@ from numba import cuda, int64, uint64
 from gpukit.device.arrays import Absent, free_memory, on_gpu, xp
 from gpukit.device.compiled import kernel
 from gpukit.device.memory import check_budget
+from gpukit.device.placing import PART, Staged
 from gpukit.device.select import for_kernels
 from gpukit.graph.csr import Graph
 from gpukit.kpar import rule
@@ -19,6 +21,11 @@ from gpukit.kpar.rule import passed_on
 from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, chances_for
 
 edge_part = for_kernels(rule.edge_part)
+
+
+BYTES_PER_VERTEX = 104
+"""Room that a vertex takes at most with its places in both rows, mostly while the PRO-rank list is sorted (98 were
+measured)."""
 
 
 @kernel
@@ -39,13 +46,16 @@ def rank_shares(indptr, chances, one_minus_alpha, rest, share, rank):
 
 
 @kernel
-def rank_gather(in_indptr, in_indices, rows, share, rest):
-    """Add to ``rest`` what arrives along in-edges; a thread owns GROUP: one gather each, an atomic add a row."""
+def rank_gather(in_indptr, before, in_indices, rows, share, rest):
+    """Add to ``rest`` what arrives along a part of the in-edges, those after the first ``before``.
+
+    A thread owns GROUP of them: one gather each, an atomic add a row.
+    """
     group = cuda.grid(1)
-    first = group * int64(GROUP)
-    last = min(first + GROUP, int64(len(in_indices)))
+    first = before + group * int64(GROUP)
+    last = min(first + GROUP, before + int64(len(in_indices)))
     if first < last:
-        row = int64(rows[group])
+        row = int64(rows[first // GROUP])
         end = in_indptr[row + 1]
         total = uint64(0)
         for e in range(first, last):
@@ -56,7 +66,7 @@ def rank_gather(in_indptr, in_indices, rows, share, rest):
                 while e >= end:
                     row += 1
                     end = in_indptr[row + 1]
-            total += share[in_indices[e]]
+            total += share[in_indices[e - before]]
         if total > 0:
             cuda.atomic.add(rest, row, total)
 
@@ -77,27 +87,46 @@ def rank_scatter(indptr, indices, chances, rows, share, rest):
                 cuda.atomic.add(rest, indices[e], uint64(taken))
 
 
+def _rows(graph: Graph, params: Params, where: str) -> tuple[Graph, Any, Any, Staged]:
+    """Return the graph with what rounds read on the GPU, the chances of edges or None, and the rows along which to go.
+
+    Rows are those of in-edges; or of out-edges where these are weighted, as what each takes is known at its tail.
+    """
+    in_indptr, in_indices, advice = graph.in_indptr, graph.in_indices, "use --device cpu"
+    needs = {"mass and PageRank": BYTES_PER_VERTEX * graph.n + 4 * graph.m // GROUP}
+    staged = in_indptr is not None and not params.weighted
+    if staged:
+        needs |= {"a part of the edges": 4 * min(PART, graph.m)}
+    elif params.weighted:
+        needs |= {"edge weights": BYTES_PER_EDGE * graph.m}
+    else:
+        needs |= {"the transpose, sorted": 24 * graph.m}
+    free = free_memory()
+    if xp is not np:
+        check_budget(needs, free, where, advice)
+    if staged:
+        graph, begin = replace(graph, indptr=xp.asarray(graph.indptr)), xp.asarray(in_indptr)
+        return graph, None, begin, Staged(in_indices, free - sum(needs.values()), advice)
+    graph = on_device(graph)
+    chances = chances_for(graph, params)
+    begin, ends = transposed(graph) if chances is None else (graph.indptr, graph.indices)
+    return graph, chances, begin, Staged(ends, 0, advice)
+
+
 def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10, gpu: int = 0) -> Rank:
     """Compute PageRank and the PRO-rank list as :func:`gpukit.kpar.rank.rank` does; arrays stay on the GPU.
 
     Raises
     ------
     DeviceError
-        If the graph and its transpose, or its edge weights, do not fit.
+        If PageRank, or the edges of a graph that is weighted or lacks its transpose, do not fit.
     InputError
         If edges are to be weighted and the graph has no weights.
     """
     params = params or Params()
     n, m = graph.n, graph.m
     with on_gpu(gpu):
-        by_edge = ("edge weights", BYTES_PER_EDGE) if params.weighted else ("the transpose, sorted", 24)
-        needs = {by_edge[0]: by_edge[1] * m, "mass and PageRank": 48 * n}
-        if xp is not np:
-            check_budget(needs, free_memory(), f"GPU {gpu}", "use --device cpu")
-        graph = on_device(graph)
-        chances = chances_for(graph, params)
-        # Along weighted edges what each takes is known at its tail.
-        begin, ends = transposed(graph) if chances is None else (graph.indptr, graph.indices)
+        graph, chances, begin, entries = _rows(graph, params, f"GPU {gpu}")
         groups = -(-m // GROUP)
         rows = xp.empty(groups, np.int32)
         for_each(first_rows, groups, begin, m, rows)
@@ -105,10 +134,12 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
 
         def one_round(rest: Any, pagerank: Any) -> None:
             for_each(rank_shares, n, graph.indptr, chances, one_minus_alpha, rest, share, pagerank)
-            if chances is None:
-                for_each(rank_gather, groups, begin, ends, rows, share, rest)
-            else:
-                for_each(rank_scatter, groups, begin, ends, chances, rows, share, rest)
+            for first, part in entries.parts():
+                groups = -(-len(part) // GROUP)
+                if chances is None:
+                    for_each(rank_gather, groups, begin, first, part, rows, share, rest)
+                else:
+                    for_each(rank_scatter, groups, begin, part, chances, rows, share, rest)
 
         return spread_mass(graph, params, tolerance, one_round, xp)
 
@@ -119,6 +150,6 @@ KERNELS = {
     "rank_shares": (rank_shares, (_i64, Absent.kind, _number, _u64, _u64, _u64)),
     "rank_shares_weighted": (rank_shares, (_i64, _u64, _number, _u64, _u64, _u64)),
     "rank_scatter": (rank_scatter, (_i64, _i32, _u64, _i32, _u64, _u64)),
-    "rank_gather": (rank_gather, (_i64, _i32, _i32, _u64, _u64)),
+    "rank_gather": (rank_gather, (_i64, numba.int64, _i32, _i32, _u64, _u64)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -91,6 +91,43 @@ def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph,
         assert np.array_equal(getattr(found, name), getattr(expected, name))
 
 
+def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch):
+    """In-edges, and then out-edges, lie in host memory; walks are drawn in parts, and the index is the same."""
+    from gpukit.graph.build import transpose
+    from gpukit.kpar import build_index, index_cuda, rank, rank_cuda
+
+    graph = random_graph(60, 900, 3)
+    ranked = rank(graph)
+    expected = build_index(graph, ranked.order, seed=2, hubs=True)
+    parts = []
+    drawn_keys = index_cuda._drawn_keys
+    monkeypatch.setattr(
+        index_cuda, "_drawn_keys", lambda *given: parts.append(given[2] - given[1]) or drawn_keys(*given)
+    )
+    monkeypatch.setattr(placing, "PART", 64)
+    monkeypatch.setattr(rank_cuda, "PART", 64)
+    for room, here in ((0, 0), (4 * 64, 64), (4 * 200, 192), (4 * graph.m, graph.m)):
+        there = held_back(rank_cuda.BYTES_PER_VERTEX * graph.n + 4 * graph.m // rank_cuda.GROUP + 4 * 64 + room)
+        there.clear()
+        found = rank_cuda.rank(transpose(graph))
+        assert there == [4 * (graph.m - here)] * (here < graph.m)
+        assert np.array_equal(found.pagerank, ranked.pagerank) and np.array_equal(found.order, ranked.order)
+    largest = int(expected.walks.max())
+    size = index_cuda.PEAK_PER_WALK * largest + 16 * graph.n
+    there = held_back(size)
+    monkeypatch.setattr(index_cuda, "BYTES_PER_VERTEX", (size * 7 // 8 - 8 * (graph.n + 1)) // graph.n)
+    index = index_cuda.build_index(graph, ranked.order, seed=2, hubs=True)
+    assert there == [4 * graph.m]
+    assert len(parts) > 1 and max(parts) <= largest and sum(parts) == expected.total
+    for name in ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs"):
+        assert np.array_equal(getattr(index, name), getattr(expected, name)), name
+    for a, b in zip(index.forward, expected.forward, strict=True):
+        assert np.array_equal(a, b)
+    held_back(size - 1)
+    with pytest.raises(DeviceError, match="the walks of one vertex"):
+        index_cuda.build_index(graph, ranked.order, seed=2)
+
+
 @pytest.mark.parametrize("updatable", [False, True])
 def test_rows_that_the_gpu_has_no_room_for(held_back, random_graph, simulator, updatable):
     """Beside edges that lie in its memory walks are drawn again, unless the index cannot do so."""

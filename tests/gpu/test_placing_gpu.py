@@ -96,3 +96,27 @@ def test_answers_in_a_graph_that_is_larger_than_the_gpu(random_graph, gpu, limit
     found = ready.query(sources, 10)
     assert there[0] == 4 * graph.m and 4 * len(index.starts) in there and not ready.light
     assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
+
+
+def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(random_graph, gpu, limit, there, monkeypatch):
+    from gpukit.device import placing
+    from gpukit.graph.build import transpose
+    from gpukit.kpar import build_index, index_cuda, rank, rank_cuda
+
+    graph = random_graph(20_000, 2_000_000, 3)
+    ranked = rank(graph)
+    expected = build_index(graph, ranked.order, seed=2)
+    arrays.xp.get_default_memory_pool().free_all_blocks()
+    limit(9_000_000)
+    monkeypatch.setattr(placing, "PART", 1 << 16)
+    monkeypatch.setattr(rank_cuda, "PART", 1 << 16)
+    found = rank_cuda.rank(transpose(graph))
+    assert 0 < there.pop() < 3 * graph.m
+    with arrays.on_gpu(0):
+        assert np.array_equal(arrays.on_host(found.pagerank), ranked.pagerank)
+        assert np.array_equal(arrays.on_host(found.order), ranked.order)
+    del found
+    index = index_cuda.build_index(graph, ranked.order, seed=2)
+    assert there == [4 * graph.m] and index_cuda.PEAK_PER_WALK * index.total > 9_000_000
+    for name in ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies"):
+        assert np.array_equal(getattr(index, name), getattr(expected, name)), name
