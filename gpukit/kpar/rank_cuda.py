@@ -20,7 +20,7 @@ from gpukit.kpar.rows_cuda import GROUP, first_rows, for_each, on_device, transp
 from gpukit.kpar.rule import passed_on
 from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, chances_for
 
-edge_part = for_kernels(rule.edge_part)
+passed_up_to = for_kernels(rule.passed_up_to)
 
 
 BYTES_PER_VERTEX = 104
@@ -79,12 +79,18 @@ def rank_scatter(indptr, indices, chances, rows, share, rest):
     last = min(first + GROUP, int64(len(indices)))
     if first < last:
         row = int64(rows[group])
+        end, amount = indptr[row + 1], int64(share[row])
+        before = int64(0)
+        if first > indptr[row]:
+            before = passed_up_to(amount, chances, first - 1, end - 1)
         for e in range(first, last):
-            while e >= indptr[row + 1]:
+            while e >= end:
                 row += 1
-            taken = edge_part(int64(share[row]), chances, e, indptr[row], indptr[row + 1] - 1)
-            if taken > 0:
-                cuda.atomic.add(rest, indices[e], uint64(taken))
+                end, amount, before = indptr[row + 1], int64(share[row]), int64(0)
+            upto = passed_up_to(amount, chances, e, end - 1)
+            if upto > before:
+                cuda.atomic.add(rest, indices[e], uint64(upto - before))
+            before = upto
 
 
 def _rows(graph: Graph, params: Params, where: str) -> tuple[Graph, Any, Any, Staged]:
