@@ -137,6 +137,36 @@ def walk_end(indptr, indices, one_minus_alpha, seed, tag, walk, vertex):
 
 
 @numba.njit
+def chosen_edge(chances, first, last, choice):
+    """Return the edge of the row ``first`` … ``last`` that a random word takes: the first whose chance is above it.
+
+    It is looked for where it would be if edges counted alike, and from there in steps that double: mostly in one or two
+    sectors of memory, however long the row. The last edge has no chance written, and takes the rest.
+    """
+    low, high, step = first, last, int64(1)
+    guess = first + int64(((choice >> uint64(32)) * uint64(last - first + 1)) >> uint64(32))
+    if guess == last or choice < chances[guess]:
+        high = guess
+        while high - step >= first and choice < chances[high - step]:
+            high -= step
+            step *= 2
+        low = max(first, high - step + 1)
+    else:
+        low = guess + 1
+        while low + step - 1 < last and choice >= chances[low + step - 1]:
+            low += step
+            step *= 2
+        high = min(last, low + step - 1)
+    while low < high:
+        middle = (low + high) >> 1
+        if choice < chances[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@numba.njit
 def weighted_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, walk, vertex):
     """Return where a walk from ``vertex`` along weighted edges ends: step t uses three words of call t."""
     here = int64(vertex)
@@ -149,13 +179,7 @@ def weighted_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, walk
         if uint64(w0) >= one_minus_alpha:
             return here
         choice = (uint64(w1) << uint64(32)) | uint64(w2)
-        while first < last:
-            middle = (first + last) >> 1
-            if choice < chances[middle]:
-                last = middle
-            else:
-                first = middle + 1
-        here = int64(indices[first])
+        here = int64(indices[chosen_edge(chances, first, last, choice)])
         step += 1
 
 

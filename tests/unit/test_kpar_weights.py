@@ -17,7 +17,7 @@ from gpukit.kpar.direct import query_directly
 from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
 from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import ONE
-from gpukit.kpar.rule import part_of
+from gpukit.kpar.rule import chosen_edge, part_of
 from gpukit.kpar.weights import edge_chances
 
 PARAMS = Params(weighted=True)
@@ -63,6 +63,20 @@ SHAPES = {
 @pytest.fixture(params=SHAPES)
 def small(request, make_graph):
     return make_graph(12, SHAPES[request.param])
+
+
+@pytest.mark.parametrize("shape", [lambda x: x, lambda x: x**9, lambda x: 1 - x**9, lambda x: x // 0.3 / 4])
+def test_the_edge_that_a_word_takes(shape):
+    """The first whose chance is above it, wherever the search begins: even, skewed and equal chances."""
+    generator = np.random.default_rng(5)
+    for degree in [1, 2, 3, 9, 100] * 40:
+        upto = [int(x * 2.0**64 * (1 - 2.0**-52)) for x in np.sort(shape(generator.random(degree)))]
+        row = np.array([7, 7, *upto[:-1], 0, 9], np.uint64)
+        at = int(generator.choice(upto)) if degree % 2 else int(generator.integers(2**63)) * 2
+        word = max(0, at - int(generator.integers(2)))
+        first, last = 2, degree + 1
+        expected = next((e for e in range(first, last) if word < row[e]), last)
+        assert chosen_edge(row, first, last, np.uint64(word)) == expected
 
 
 def test_products_are_those_of_whole_numbers():
