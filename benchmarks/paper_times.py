@@ -21,7 +21,7 @@ QUERIES = 100
 """Of a row that has the time of one."""
 MORE = {
     "gim": 10 / 5,  # runs
-    "imgpu": 20_000 / 1000 / 5,  # worlds, runs
+    "imgpu": 20_000 / 1000,  # worlds
     "kpar": 1 / 5,  # runs
     "merit": 10 * 10 / 5,  # η, worlds
     "diversity": 1,

@@ -1,4 +1,4 @@
-"""Where measurements and print part: the figures of docs/papers, by the recorded rows of small scale."""
+"""Where measurements and print part: the figures of docs/papers, by the recorded rows of small and full scale."""
 
 # ruff: noqa: E501
 
@@ -56,10 +56,14 @@ def query(method, k):
     return row("kpar", "figure-6", "DBLP", method, "time of a query", k)
 
 
+PRINTED = ("NetHEPT", "NetPHY")
+"""IMGPU's own graphs, at its own setting."""
+
+
 def over_none(method):
     return [
-        row("imgpu", "figure-10", graph, method, "speed-up over imgpu")
-        for graph in ("NetHEPT", "NetPHY", "Amazon", "Twitter")
+        row("imgpu", "figure-10", graph, method, "speed-up over imgpu", scale="full" if graph in PRINTED else "small")
+        for graph in (*PRINTED, "Amazon", "Twitter")
     ]
 
 
@@ -72,7 +76,11 @@ def less(graph, method, k=50):
 
 
 def reference(method, graph):
-    return row("imgpu", "figure-9", graph, method)
+    return row("imgpu", "figure-9", graph, method, scale="full")
+
+
+def over_mixgreedy(graph, method):
+    return row("imgpu", "figure-9", graph, method, "speed-up over mixgreedy", scale="full")
 
 
 def precision(graph, method, k):
@@ -136,10 +144,14 @@ SENTENCES = {
         ("reaches as much, {:.2f} and {:.2f} at k = 50", [reached("NetPHY", method) for method in ("mixgreedy", "imgpu")]),
         ("{:.1f} % less on NetPHY, on average", (100 * (1 - row("imgpu", "figure-8", "NetPHY", "pmia", "mean share of IMGPU's spread", scale="full")),)),
         ("at most {:.0f} % less here, at k = 1, and {:.0f} % at k = 50", [less("NetHEPT", "random", k) for k in (1, 50)]),
-        ("takes {:.1f} and {:.1f} times as long ({:.1f} s for {:.1f}, {:.1f} for {:.1f}; figure 9)", [1 / row("imgpu", "figure-9", graph, "buta-cpu", "speed-up over mixgreedy") for graph in ("NetHEPT", "NetPHY")] + [reference(method, graph) for graph in ("NetHEPT", "NetPHY") for method in ("buta-cpu", "mixgreedy")]),
-        ("takes {:.1f} times MixGreedy's ({:.1f} s for {:.1f} on NetHEPT)", (1 / row("imgpu", "figure-9", "NetHEPT", "esmce", "speed-up over mixgreedy"), reference("esmce", "NetHEPT"), reference("mixgreedy", "NetHEPT"))),
-        ("reach {:.0f} % less at k = 50", (100 * (1 - row("imgpu", "figure-8", "NetHEPT", "esmce", "share of IMGPU's spread", 50)),)),
+        ("{:.1f} % here, on average. On NetHEPT", (100 * (1 - row("imgpu", "figure-8", "NetPHY", "esmce", "mean share of IMGPU's spread", scale="full")),)),
+        ("{:.1f} and {:.1f} times here ({:.2f} s for {:.1f}, {:.2f} for {:.1f}; figure 9)", [over_mixgreedy(graph, "imgpu") for graph in PRINTED] + [reference(method, graph) for graph in PRINTED for method in ("imgpu", "mixgreedy")]),
+        ("takes {:.1f} and {:.1f} times as long ({:.1f} s for {:.1f}, {:.1f} for {:.1f}; figure 9)", [1 / over_mixgreedy(graph, "buta-cpu") for graph in PRINTED] + [reference(method, graph) for graph in PRINTED for method in ("buta-cpu", "mixgreedy")]),
+        ("{:.0f} % of MixGreedy's ({:.1f} s for {:.1f} on NetHEPT) and {:.0f} times IMGPU's", (100 / over_mixgreedy("NetHEPT", "esmce"), reference("esmce", "NetHEPT"), reference("mixgreedy", "NetHEPT"), reference("esmce", "NetHEPT") / reference("imgpu", "NetHEPT"))),
+        ("reach {:.0f} % less at k = 50", (100 * (1 - row("imgpu", "figure-8", "NetHEPT", "esmce", "share of IMGPU's spread", 50, "full")),)),
+        ("They cost {:.0f} % and {:.0f} %.", [100 * (1 - share) for share in over_none("imgpu-o")[:2]]),
         ("{:.2f}, {:.2f}, {:.2f}, {:.2f} of K; {:.2f}, {:.2f}, {:.2f}, {:.2f} of R; {:.2f}, {:.2f}, {:.2f}, {:.2f} of U; {:.2f}, {:.2f}, {:.2f}, {:.2f} of all", [value for name in "kruo" for value in over_none(f"imgpu-{name}")]),
+        ("{:.1f} to {:.1f} ms on NetHEPT and {:.1f} to {:.1f} on NetPHY", [1e3 * end for graph in PRINTED for end in ends([row("imgpu", "unroll-lengths", graph, "imgpu", "time of a choice", x, "full") for x in (4, 8, 16, 32, 64, 128)])]),
     ],
     "kpar": [
         ("{:.4f} for {:.4f} at k = 1,000 on LiveJournal's stand-in", [row("kpar", "figure-7", "LiveJournal", method, "precision", 1000) for method in ("fora", "kpar")]),
