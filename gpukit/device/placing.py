@@ -66,11 +66,16 @@ def place(
             there.append(name)
             del sizes[name]
     check_budget({"the graph": sum(sizes.values()), **beside}, free, "the GPU", advice)
-    if there and xp is not np:
-        total = sum(arrays[name].nbytes for name in there)
-        check_host({"what the GPU has no room for": total}, advice)
-        _log.info("%s lie in host memory, as the GPU has %s free", readable(total), readable(free))
+    if there:
+        _check_there(sum(arrays[name].nbytes for name in there), free, advice)
     return {name: Pinned(array) if name in there else Buffer(array) for name, array in arrays.items()}
+
+
+def _check_there(size: int, free: int, advice: str) -> None:
+    """Say how much is to lie in host memory, and refuse it if the host has no room for it."""
+    if xp is not np:
+        check_host({"what the GPU has no room for": size}, advice)
+    _log.info("%s lie in host memory, as the GPU has %s free", readable(size), readable(free))
 
 
 class Staged:
@@ -91,8 +96,8 @@ class Staged:
         fit = 4 * size <= room or not isinstance(entries, np.ndarray)
         here = size if fit else max(0, room) // (4 * PART) * PART
         self._here, rest = xp.asarray(entries[:here]), entries[here:]
-        if here < size and xp is not np:
-            check_host({"what the GPU has no room for": rest.nbytes}, advice)
+        if here < size:
+            _check_there(rest.nbytes, free_memory(), advice)
         self._there, self._staged = Pinned(rest) if here < size else None, xp.empty(min(PART, size - here), np.int32)
 
     def parts(self) -> Iterator[tuple[int, Any]]:

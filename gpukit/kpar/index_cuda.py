@@ -3,6 +3,7 @@
 Sorting, prefix sums and runs of equal keys are CuPy's; graph and index may lie in device memory already.
 """
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from numba import cuda, int64, uint32
 
 from gpukit.device.arrays import Absent, free_memory, on_gpu, xp
 from gpukit.device.compiled import kernel
-from gpukit.device.memory import check_budget, check_host
+from gpukit.device.memory import check_budget, check_host, readable
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.placing import place
 from gpukit.device.select import for_kernels
@@ -23,6 +24,8 @@ from gpukit.kpar.index import BYTES_PER_WALK, Index, hubs_of, index_of_forward, 
 from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.rows_cuda import for_each, on_device, row_of, starts_of, to_host
 from gpukit.kpar.weights_cuda import chances_for
+
+_log = logging.getLogger("gpukit")
 
 PEAK_PER_WALK = 52
 """Bytes a walk takes at most while the index is made: its key, twice while sorted, and what runs need."""
@@ -208,6 +211,7 @@ def _in_parts(
     n, total, largest = len(counts), int(begin[-1]), int(counts.max())
     check_budget({"the walks of one vertex": PEAK_PER_WALK * largest}, PEAK_PER_WALK * room, "the GPU", _ADVICE)
     check_host({f"drawing {total:,} walks": BYTES_PER_WALK * total}, _ADVICE)
+    _log.info("walks are drawn in parts, as the GPU has %s free for them", readable(PEAK_PER_WALK * room))
     ends, freqs, lengths = [], [], np.zeros(n, np.int64)
     first = 0
     while first < n:

@@ -22,7 +22,6 @@ from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, chances_for
 
 passed_up_to = for_kernels(rule.passed_up_to)
 
-
 BYTES_PER_VERTEX = 104
 """Room that a vertex takes at most with its places in both rows, mostly while the PRO-rank list is sorted (98 were
 measured)."""
@@ -116,7 +115,7 @@ def _rows(graph: Graph, params: Params, where: str) -> tuple[Graph, Any, Any, St
     graph = on_device(graph)
     chances = chances_for(graph, params)
     begin, ends = transposed(graph) if chances is None else (graph.indptr, graph.indices)
-    return graph, chances, begin, Staged(ends, 0, advice)
+    return graph, chances, begin, Staged(ends, 4 * graph.m, advice)
 
 
 def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10, gpu: int = 0) -> Rank:
