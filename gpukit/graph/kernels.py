@@ -49,7 +49,8 @@ def transpose_rows(
     workers = max(1, min(numba.get_num_threads(), m // (2 * n + 1)))  # their counters must not outweigh the edges
     first_rows = rows_by_edges(indptr, workers)
     result = np.empty(m, np.int32) if room is None else room
-    starts, carried = _scatter(indptr, indices, payload, first_rows, np.zeros((workers, n), np.uint32), result)
+    counts = np.zeros((workers, n), np.uint32 if m < 1 << 32 else np.int64)
+    starts, carried = _scatter(indptr, indices, payload, first_rows, counts, result)
     return starts, result, carried
 
 

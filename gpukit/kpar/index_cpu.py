@@ -1,9 +1,11 @@
 """Kernels of the index of inverted walks on the CPU (Numba); ``index_cuda.py`` makes the same on GPUs."""
 
+import numba
 import numpy as np
 from numba import int64, uint32
 
 from gpukit.device.compiled import njit
+from gpukit.graph.kernels import in_parts, rows_by_edges, transpose_rows
 from gpukit.kpar.rule import any_walk_end
 
 
@@ -95,7 +97,6 @@ def pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs
             packed_freqs[i] = freqs[i + shift]
 
 
-@njit
 def invert_rows(n, row_begin, ends, freqs):
     """Return the doubled CSR of forward rows: start lists of each end, frequent starts first, both parts ascending.
 
@@ -109,51 +110,63 @@ def invert_rows(n, row_begin, ends, freqs):
     arrivals : int64 array, shape (n,)
         ω_I: walks that end at each vertex.
     """
-    src_begin, frequent_begin = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    arrivals = np.zeros(n, np.int64)
-    for i in range(len(ends)):
-        src_begin[ends[i] + 1] += 1
-        arrivals[ends[i]] += int64(freqs[i])
-        if freqs[i] > 1:
-            frequent_begin[ends[i] + 1] += 1
-    for t in range(n):
-        src_begin[t + 1] += src_begin[t]
-        frequent_begin[t + 1] += frequent_begin[t]
-    starts = np.empty(len(ends), np.int32)
-    frequencies = np.empty(frequent_begin[n], np.uint32)
-    often = frequent_begin[:n].copy()
-    once = np.empty(n, np.int64)
-    for t in range(n):
-        once[t] = src_begin[t] + frequent_begin[t + 1] - frequent_begin[t]
-    for v in range(n):
-        for i in range(row_begin[v], row_begin[v + 1]):
-            t = ends[i]
-            if freqs[i] > 1:
-                frequencies[often[t]] = freqs[i]
-                starts[src_begin[t] + often[t] - frequent_begin[t]] = v
-                often[t] += 1
-            else:
-                starts[once[t]] = v
-                once[t] += 1
+    src_begin, starts, often = transpose_rows(row_begin, ends, freqs)
+    parts = rows_by_edges(src_begin, numba.get_num_threads())
+    arrivals, frequent = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
+    in_parts(_count_walks, parts, src_begin, often, arrivals, frequent)
+    frequent_begin = np.cumsum(frequent)
+    frequencies = np.empty(frequent_begin[-1], np.uint32)
+    in_parts(_frequent_first, parts, src_begin, frequent_begin, often, starts, frequencies)
     return src_begin, starts, frequent_begin, frequencies, arrivals
 
 
 @njit
+def _count_walks(src_begin, often, arrivals, frequent, first, last):
+    """Write of the ends first … last - 1 how many walks there are, and how many frequent starts, one place further."""
+    for t in range(first, last):
+        walks = several = int64(0)
+        for i in range(src_begin[t], src_begin[t + 1]):
+            walks += int64(often[i])
+            several += int64(often[i] > 1)
+        arrivals[t], frequent[t + 1] = walks, several
+
+
+@njit
+def _frequent_first(src_begin, frequent_begin, often, starts, frequencies, first, last):
+    """Put the frequent starts of the ends first … last - 1 before the others, and write their frequencies."""
+    largest = int64(0)
+    for t in range(first, last):
+        largest = max(largest, frequent_begin[t + 1] - frequent_begin[t])
+    aside = np.empty(largest, np.int32)
+    for t in range(first, last):
+        low, begin, left = src_begin[t], frequent_begin[t], frequent_begin[t + 1]
+        several = left - begin
+        if several == 0:
+            continue
+        free = src_begin[t + 1]
+        for i in range(free - 1, low - 1, -1):
+            if often[i] > 1:
+                left -= 1
+                aside[left - begin], frequencies[left] = starts[i], often[i]
+            else:
+                free -= 1
+                starts[free] = starts[i]
+        for j in range(several):
+            starts[low + j] = aside[j]
+
+
 def forward_rows(n, src_begin, starts, frequent_begin, frequencies):
     """Return the forward rows of a doubled CSR: row starts (int64, n + 1), ends (int32), frequencies (uint32)."""
-    row_begin = np.zeros(n + 1, np.int64)
-    for i in range(len(starts)):
-        row_begin[starts[i] + 1] += 1
-    for v in range(n):
-        row_begin[v + 1] += row_begin[v]
-    ends, freqs = np.empty(len(starts), np.int32), np.empty(len(starts), np.uint32)
-    place = row_begin[:n].copy()
-    for t in range(n):
-        often = frequent_begin[t + 1] - frequent_begin[t]
-        for i in range(src_begin[t], src_begin[t + 1]):
-            v = starts[i]
-            j = i - src_begin[t]
-            ends[place[v]] = t
-            freqs[place[v]] = frequencies[frequent_begin[t] + j] if j < often else uint32(1)
-            place[v] += 1
-    return row_begin, ends, freqs
+    often = np.ones(len(starts), np.uint32)
+    in_parts(
+        _spread, rows_by_edges(frequent_begin, numba.get_num_threads()), src_begin, frequent_begin, frequencies, often
+    )
+    return transpose_rows(src_begin, starts, often)
+
+
+@njit
+def _spread(src_begin, frequent_begin, frequencies, often, first, last):
+    """Write the frequencies of the ends first … last - 1 to the places of their starts."""
+    for t in range(first, last):
+        for i in range(frequent_begin[t], frequent_begin[t + 1]):
+            often[src_begin[t] + i - frequent_begin[t]] = frequencies[i]
