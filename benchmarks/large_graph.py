@@ -30,6 +30,9 @@ PART = 1 << 26
 GROUP = 1 << 24
 """Rows of a row group."""
 
+AFTER = ("gim run", "kpar rank", "kpar index", "kpar query")
+"""The commands after the import."""
+
 ASKED_MS = 50
 """How often ``nvidia-smi`` tells the memory in use."""
 
@@ -44,9 +47,11 @@ def main() -> int:
     parser.add_argument("--gpu-memory", metavar="BYTES", help="the most that a command may take of the GPU")
     parser.add_argument("-k", default="50,1000", metavar="SEEDS,ANSWERS")
     parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--commands", default="gim run,kpar rank,kpar index,kpar query", help="after the import")
+    parser.add_argument("--commands", default=",".join(AFTER), help="after the import; by default all")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
+    if unknown := set(asked.commands.split(",")) - set(AFTER):
+        parser.error(f"--commands has {', '.join(sorted(unknown))}; {', '.join(AFTER)} are there")
     asked.folder.mkdir(parents=True, exist_ok=True)
     scale, draws = map(int, asked.rmat.split(":"))
     edges, graph, rank, walks, seeds, answers = (
@@ -69,7 +74,6 @@ def main() -> int:
     }
     k_seeds, k_answers = asked.k.split(",")
     on = ("--device", asked.device, *(("--gpu-memory", asked.gpu_memory) if asked.gpu_memory else ()))
-    failed = 0
     for name, *words in (
         ("import", "graph", "import", edges, "--out", graph),
         ("gim run", "gim", "run", graph, "-k", k_seeds, "--out", seeds, *on),

@@ -113,6 +113,12 @@ def _runs(keys: Any) -> tuple[Any, Any]:
     return keys[begin[:-1]], begin
 
 
+def _rows(keys: Any, first: int, last: int) -> tuple[Any, Any, Any]:
+    """Return the forward rows (:attr:`Index.forward`) of the vertices first … last - 1, given their walks in order."""
+    pairs, begin = _runs(keys)
+    return starts_of(pairs, last, first), pairs.astype(np.int32), xp.diff(begin).astype(np.uint32)
+
+
 def build_index(
     graph: Graph,
     order: Any,
@@ -158,9 +164,7 @@ def build_index(
             return _in_parts(room, params, constants, walks, drawn, seed=seed, hubs=hubs)
         keys = _drawn_keys(drawn, 0, total)
         keys.sort()
-        pairs, begin = _runs(keys)
-        row_begin, ends, freqs = starts_of(pairs, n), pairs.astype(np.int32), xp.diff(begin).astype(np.uint32)
-        del pairs, begin
+        row_begin, ends, freqs = _rows(keys, 0, n)
         # The low words of a sum do not meet: both halves change places.
         keys = (keys << 32) + (keys >> 32)
         keys.sort()
@@ -218,12 +222,11 @@ def _in_parts(
         last = int(np.searchsorted(begin, begin[first] + room, side="right")) - 1
         keys = _drawn_keys(drawn, int(begin[first]), int(begin[last]))
         keys.sort()
-        pairs, runs = _runs(keys)
+        rows, own_ends, own_freqs = map(to_host, _rows(keys, first, last))
         del keys
-        rows = xp.searchsorted(pairs, xp.arange(first, last + 1, dtype=np.int64) << 32)
-        lengths[first:last] = to_host(xp.diff(rows))
-        ends.append(to_host(pairs.astype(np.int32)))
-        freqs.append(to_host(xp.diff(runs).astype(np.uint32)))
+        lengths[first:last] = np.diff(rows)
+        ends.append(own_ends)
+        freqs.append(own_freqs)
         first = last
     forward = (begins(lengths), np.concatenate(ends), np.concatenate(freqs))
     return index_of_forward(params, seed, counts, forward, constants, hubs=hubs)

@@ -22,6 +22,8 @@ from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, chances_for
 
 passed_up_to = for_kernels(rule.passed_up_to)
 
+_ADVICE = "use --device cpu"
+
 BYTES_PER_VERTEX = 104
 """Room that a vertex takes at most with its places in both rows, mostly while the PRO-rank list is sorted (98 were
 measured)."""
@@ -92,30 +94,25 @@ def rank_scatter(indptr, indices, chances, rows, share, rest):
             before = upto
 
 
-def _rows(graph: Graph, params: Params, where: str) -> tuple[Graph, Any, Any, Staged]:
-    """Return the graph with what rounds read on the GPU, the chances of edges or None, and the rows along which to go.
-
-    Rows are those of in-edges; or of out-edges where these are weighted, as what each takes is known at its tail.
-    """
-    in_indptr, in_indices, advice = graph.in_indptr, graph.in_indices, "use --device cpu"
-    needs = {"mass and PageRank": BYTES_PER_VERTEX * graph.n + 4 * graph.m // GROUP}
-    staged = in_indptr is not None and not params.weighted
-    if staged:
-        needs |= {"a part of the edges": 4 * min(PART, graph.m)}
-    elif params.weighted:
-        needs |= {"edge weights": BYTES_PER_EDGE * graph.m}
-    else:
-        needs |= {"the transpose, sorted": 24 * graph.m}
+def _left(graph: Graph, edges: dict[str, int], where: str) -> int:
+    """Return the bytes of the GPU that are left beside PageRank and what edges need; raises DeviceError if none are."""
+    needs = {"mass and PageRank": BYTES_PER_VERTEX * graph.n + 4 * graph.m // GROUP} | edges
     free = free_memory()
     if xp is not np:
-        check_budget(needs, free, where, advice)
-    if staged:
-        graph, begin = replace(graph, indptr=xp.asarray(graph.indptr)), xp.asarray(in_indptr)
-        return graph, None, begin, Staged(in_indices, free - sum(needs.values()), advice)
-    graph = on_device(graph)
-    chances = chances_for(graph, params)
-    begin, ends = transposed(graph) if chances is None else (graph.indptr, graph.indices)
-    return graph, chances, begin, Staged(ends, 4 * graph.m, advice)
+        check_budget(needs, free, where, _ADVICE)
+    return free - sum(needs.values())
+
+
+def _in_edges(graph: Graph, where: str) -> tuple[Graph, Any, Staged]:
+    """Return the graph with its out-degrees on the GPU, and the in-edges: where each row begins, and their tails."""
+    if graph.in_indptr is None:
+        _left(graph, {"the transpose, sorted": 24 * graph.m}, where)
+        graph = on_device(graph)
+        begin, tails = transposed(graph)
+        return graph, begin, Staged(tails, 4 * graph.m, _ADVICE)
+    left = _left(graph, {"a part of the edges": 4 * min(PART, graph.m)}, where)
+    graph = replace(graph, indptr=xp.asarray(graph.indptr))
+    return graph, xp.asarray(graph.in_indptr), Staged(graph.in_indices, left, _ADVICE)
 
 
 def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10, gpu: int = 0) -> Rank:
@@ -131,7 +128,14 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
     params = params or Params()
     n, m = graph.n, graph.m
     with on_gpu(gpu):
-        graph, chances, begin, entries = _rows(graph, params, f"GPU {gpu}")
+        # Along weighted edges what each takes is known at its tail.
+        if params.weighted:
+            _left(graph, {"edge weights": BYTES_PER_EDGE * m}, f"GPU {gpu}")
+            graph = on_device(graph)
+            begin, chances = graph.indptr, chances_for(graph, params)
+        else:
+            graph, begin, tails = _in_edges(graph, f"GPU {gpu}")
+            chances = None
         groups = -(-m // GROUP)
         rows = xp.empty(groups, np.int32)
         for_each(first_rows, groups, begin, m, rows)
@@ -139,12 +143,11 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
 
         def one_round(rest: Any, pagerank: Any) -> None:
             for_each(rank_shares, n, graph.indptr, chances, one_minus_alpha, rest, share, pagerank)
-            for first, part in entries.parts():
-                groups = -(-len(part) // GROUP)
-                if chances is None:
-                    for_each(rank_gather, groups, begin, first, part, rows, share, rest)
-                else:
-                    for_each(rank_scatter, groups, begin, part, chances, rows, share, rest)
+            if params.weighted:
+                for_each(rank_scatter, groups, begin, graph.indices, chances, rows, share, rest)
+                return
+            for first, part in tails.parts():
+                for_each(rank_gather, -(-len(part) // GROUP), begin, first, part, rows, share, rest)
 
         return spread_mass(graph, params, tolerance, one_round, xp)
 

@@ -80,9 +80,9 @@ def transposed(graph: Graph) -> tuple[Any, Any]:
     return starts_of(keys, graph.n), keys.astype(np.int32)
 
 
-def starts_of(pairs: Any, n: int) -> Any:
-    """Return where each row 0 … n begins in ascending row << 32 | column."""
-    return xp.searchsorted(pairs, xp.arange(n + 1, dtype=np.int64) << 32).astype(np.int64)
+def starts_of(pairs: Any, last: int, first: int = 0) -> Any:
+    """Return where each row ``first`` … ``last`` begins in ascending row << 32 | column."""
+    return xp.searchsorted(pairs, xp.arange(first, last + 1, dtype=np.int64) << 32).astype(np.int64)
 
 
 def to_host(array: Any) -> np.ndarray:

@@ -4,6 +4,7 @@ import numba
 import numpy as np
 import pytest
 
+from gpukit.graph import kernels
 from gpukit.kpar.index_cpu import forward_rows, invert_rows
 from gpukit.kpar.problem import begins
 
@@ -39,3 +40,14 @@ def test_rows_are_inverted_and_come_back(workers, n):
     assert arrivals.tolist() == [sum(walks[start, t] for start in lists[t]) for t in range(n)]
     again = forward_rows(n, src_begin, starts, frequent_begin, frequencies)
     assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(again, forward, strict=True))
+
+
+def test_counters_that_are_wide_enough_for_more_entries():
+    """Those of 2**32 entries and more, which no test has room for, do the same as the others."""
+    generator = np.random.default_rng(3)
+    begin, columns = begins([5, 0, 9, 2]), generator.integers(0, 4, 16).astype(np.int32)
+    words = generator.integers(0, 99, 16).astype(np.uint32)
+    rows, expected = np.array([0, 2, 4]), kernels.transpose_rows(begin, columns, words)
+    found = np.empty(16, np.int32)
+    starts, carried = kernels._scatter(begin, columns, words, rows, np.zeros((2, 4), np.int64), found)
+    assert all(np.array_equal(a, b) for a, b in zip((starts, found, carried), expected, strict=True))
