@@ -1,14 +1,16 @@
-"""The figures of docs/performance.md: a graph of 1.6 billion edges, and more CPU threads."""
+"""The figures of docs/performance.md: what bounds kPAR, a graph of 1.6 billion edges, and more CPU threads."""
 
 # ruff: noqa: E501
 
 import pytest
-from claims import each_of, record, says
+from claims import each_of, one, record, says
 
 LARGE = record("large-graph-h100")
 LIMITED = record("large-graph-limited-h100")
 SCALING = record("thread-scaling-16")["runs"]
 THREADS = (1, 2, 4, 8, 16)
+PHASES = {teams: one("kpar-phases-h100", k=100, teams=teams, refined=False) for teams in (1, 4, 8)}
+QUERY, ANY = record("kpar-phases-h100")["mean_of_a_query"]["100"], record("kpar-phases-h100")["any_vertex"]
 NAMES = {"import": "`graph import` (text)", "gim run": "`gim run` (IMM)"}
 
 
@@ -18,6 +20,31 @@ def large(name, *phases, record=LARGE):
     spent = found["printed"]["time_s"]
     seconds = [sum(spent[part] for part in phase.split("+")) for phase in phases]
     return found["seconds"], *seconds, found["host_peak_bytes"] / 1e9, found["gpu_peak_bytes"] / 1e9
+
+
+def share(phase):
+    """Return which part of a query's time a phase takes, in hundredths."""
+    spent = PHASES[4]["us_of_a_team"]
+    return 100 * spent[phase] / sum(spent.values())
+
+
+@each_of(
+    performance=[
+        ("a query pushes along {:.1f} M edges, meets {:.2f} M vertices, and reads {:.0f} M entries of the index for {:,} candidates, in {:.2f} ms", (QUERY["edges_pushed"] / 1e6, QUERY["vertices_met"] / 1e6, QUERY["entries"] / 1e6, QUERY["candidates"], PHASES[4]["ms_per_query"])),
+        ("pushing takes {:.0f} % of it, start lists {:.0f} %.", (share("push"), share("estimate"))),
+        ("waits for barriers and for reads that depend on each other ({:.2f} ms); eight at once take the cache from each other ({:.2f} ms).", (PHASES[1]["ms_per_query"], PHASES[8]["ms_per_query"])),
+        ("come at {:,} a second, or {:,} with the second look.", (ANY["queries_per_s"], ANY["refined_queries_per_s"])),
+    ]
+)  # fmt: skip
+def test_what_bounds_kpar(document, sentence, values):
+    says(document, sentence, values)
+
+
+@pytest.mark.parametrize("mib", [16, 32, 64, 128, 256])
+def test_random_access(mib):
+    run = one("random-access-h100", mib=mib)
+    rates = (1e-9 * run[way]["per_s"] for way in ("read_8_bytes", "atomic_add_8_bytes"))
+    says("docs/performance.md", "| {} MiB | {:.0f} | {:.0f} |", (mib, *rates))
 
 
 @each_of(
