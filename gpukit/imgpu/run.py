@@ -29,6 +29,9 @@ REFRESH = 1024
 """Gains worked out one by one for a choice before those of all vertices are: where one seed takes most of what many
 vertices reach, as in worlds with a giant component, nearly all bounds are of no use."""
 
+RUN, FIRST_RUNS = 256, 64
+"""Gains that are passed over together where none of them is high; runs of which one gain each is wanted at first."""
+
 
 class Worlds(Protocol):
     """The worlds of a graph on a device; seeds and vertices are internal ids.
@@ -198,16 +201,23 @@ def streamed_greedy(
 def by_falling_gain(gains: np.ndarray) -> Iterator[tuple[int, int]]:
     """Give (-gain, vertex) of all vertices but seeds, whose gain is -1; ties by lower id.
 
-    Few of millions of vertices are asked for, so they are sorted when they are, from half the highest gain that is left
-    upwards. Cost: a pass over ``gains`` for each halving, and what sorting so many costs.
+    Few of millions of vertices are asked for, and nearly all may have about the highest gain that is left. So they are
+    sorted when they are asked for, in turns: the i-th highest of what is highest in runs of RUN gains is reached by i
+    gains at least, and by few more. Cost: a pass over ``gains``, then for each turn, of FIRST_RUNS runs and each time
+    of four times as many, what lies in these, and what sorting it costs.
     """
-    high = int(gains.max()) + 1
+    starts = np.arange(0, len(gains), RUN)
+    highest = np.maximum.reduceat(gains, starts)
+    falling = -np.sort(-highest)
+    high, turn = int(falling[0]) + 1, FIRST_RUNS
     while high > 0:
-        low = high // 2
-        found = np.flatnonzero((gains >= low) & (gains < high))
+        low = max(0, int(falling[turn - 1])) if turn <= len(falling) else 0
+        near = (starts[highest >= low][:, None] + np.arange(RUN)).ravel()
+        near = near[: np.searchsorted(near, len(gains))]  # the last run may be shorter
+        found = near[(gains[near] >= low) & (gains[near] < high)]
         for v in found[np.argsort(-gains[found], kind="stable")]:
             yield -int(gains[v]), int(v)
-        high = low
+        high, turn = low, 4 * turn
 
 
 def lazy_greedy(

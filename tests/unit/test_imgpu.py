@@ -145,11 +145,15 @@ def test_when_gains_are_worked_out_changes_nothing(random_graph, monkeypatch, re
             check_same(expected, maximise(graph, Params(k, 40)))
 
 
-def test_vertices_come_by_falling_gain():
-    gains = np.random.default_rng(1).integers(0, 50, 300) ** 3
-    gains[[7, 40]] = -1
-    order = np.argsort(-gains, kind="stable")[:-2]
-    assert list(run.by_falling_gain(gains)) == [(-gains[v], v) for v in order]
+@pytest.mark.parametrize("runs", [(256, 64), (8, 1), (7, 3)], ids=str)
+def test_vertices_come_by_falling_gain(monkeypatch, runs):
+    """All in one turn, and in several; gains far apart, and nearly all the same."""
+    monkeypatch.setattr(run, "RUN", runs[0])
+    monkeypatch.setattr(run, "FIRST_RUNS", runs[1])
+    for gains in (np.random.default_rng(1).integers(0, 50, 300) ** 3, np.repeat([9, 7, 7, 8], 75)):
+        gains[[7, 40]] = -1
+        order = np.argsort(-gains, kind="stable")[:-2]
+        assert list(run.by_falling_gain(gains)) == [(-gains[v], v) for v in order]
     assert list(run.by_falling_gain(np.full(3, -1))) == []
 
 
