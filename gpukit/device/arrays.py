@@ -305,6 +305,11 @@ def cooperative_grid(kernel: Any, block: int, args: tuple) -> int:
     return _grids[key]
 
 
+def shared_memory() -> int:
+    """Return the most bytes of shared memory that a block of the current GPU may have."""
+    return 48 << 10 if xp is np else int(cuda.current_context().device.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+
+
 def resident_blocks(block: int, registers: int) -> int:
     """Return how many blocks of a kernel the current GPU holds at once, by threads and registers.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import cuda, types
 from numba.np.numpy_support import from_dtype
 
-from gpukit.device.arrays import Absent, View, for_numba, xp
+from gpukit.device.arrays import Absent, View, for_numba, shared_memory, xp
 from gpukit.device.context import loading
 from gpukit.errors import DeviceError
 
@@ -49,7 +49,7 @@ _compiled: dict[tuple[Any, int, tuple[bool, ...]], _Compiled] = {}
 """By kernel, device, and which of the arguments are None."""
 
 
-def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
+def launch(kernel: Any, grid: int, block: int, *args: Any, shared: int = 0) -> None:
     """Launch a kernel on the current GPU and the current stream of CuPy, as ``kernel[grid, block](*args)`` does.
 
     Parameters
@@ -60,6 +60,9 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     *args : scalar, array on the device, or a tuple of them, named or not; or None
         Of arrays, the views of :class:`gpukit.device.arrays.Buffer` are quick. A kernel takes the values of a tuple as
         if they stood one by one, and is compiled anew for None (:class:`gpukit.device.arrays.Absent`).
+    shared : int
+        Bytes of shared memory of a block beside those that the kernel's code names; a kernel that is to have more than
+        48 KiB asks for some in its first launch, too.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     and those with arguments of another type than before go through Numba.
     """
     if xp is np:
-        kernel[grid, block](*args)
+        kernel[grid, block, 0, shared](*args)
         return
     key = (kernel, cuda.current_context().device.id, tuple([arg is None for arg in args]))
     compiled = _compiled.get(key)
@@ -80,22 +83,25 @@ def launch(kernel: Any, grid: int, block: int, *args: Any) -> None:
     stream = xp.cuda.get_current_stream().ptr
     if compiled is None or held is None:
         with loading:
-            _launch_slowly(key, (grid, block, cuda.external_stream(stream) if stream else 0), args)
+            _launch_slowly(key, (grid, block, cuda.external_stream(stream) if stream else 0, shared), args)
         return
     from cuda.bindings import driver
 
     addresses, _keep = held
     start = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
-    shape = (grid, 1, 1, block, 1, 1, 0, stream, addresses.buffer_info()[0])
+    shape = (grid, 1, 1, block, 1, 1, shared, stream, addresses.buffer_info()[0])
     (status,) = start(compiled.handle, *shape) if compiled.cooperative else start(compiled.handle, *shape, 0)
     if status != driver.CUresult.CUDA_SUCCESS:
         raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
 
 
-def _launch_slowly(key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int, int, Any], args: tuple) -> None:
+def _launch_slowly(key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int, int, Any, int], args: tuple) -> None:
     """Launch a kernel through Numba, and note how to do without next time."""
     kernel, _, absent = key
-    kernel[shape](*(for_numba(arg) for arg in args))
+    given = [for_numba(arg) for arg in args]
+    if shape[-1]:
+        _allow_shared(kernel, given)
+    kernel[shape](*given)
     _compiled.pop(key, None)
     made = [
         (signature, overload)
@@ -108,6 +114,22 @@ def _launch_slowly(key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int, int
         if all(scalar is not None or isinstance(one, types.Array) for one, scalar in kinds):
             handle = overload._codelibrary.get_cufunc().handle
             _compiled[key] = _Compiled(handle, overload.cooperative, kinds)
+
+
+def _allow_shared(kernel: Any, args: list) -> None:
+    """Let the launches of a kernel ask for all the shared memory that a block may have; without it that is 48 KiB."""
+    from cuda.bindings import driver
+
+    compiled = kernel.compile(tuple(kernel.typeof_pyval(arg) for arg in args))
+    limit = shared_memory() - compiled.shared_mem_per_block
+    handle, name = compiled._codelibrary.get_cufunc().handle, driver.CUfunction_attribute
+    for attribute, value in (
+        (name.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, limit),
+        (name.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
+    ):
+        (status,) = driver.cuKernelSetAttribute(attribute, value, handle, cuda.current_context().device.id)
+        if status != driver.CUresult.CUDA_SUCCESS:
+            raise DeviceError(f"the GPU refused {limit} bytes of shared memory: {status.name}; see `gpukit doctor`")
 
 
 def _flat_types(signature: Iterable[Any]) -> Iterator[Any]:
