@@ -69,6 +69,25 @@ class Room(NamedTuple):
     queue: Any
 
 
+@kernel
+def index_slots(vertices, ends, of_vertex):
+    """Write the slots of each vertex, in no particular order, to ``of_vertex``; a thread owns every so many-th slot.
+
+    Cost: for each slot 4 bytes read, an atomic, and 4 bytes written to a place of no order.
+
+    Parameters
+    ----------
+    vertices : int32 array
+        The vertex of each slot.
+    ends : int32 array, shape (n,)
+        Where the slots of each vertex end; where they start, afterwards.
+    of_vertex : int32 array, shape (slots,)
+        Written.
+    """
+    for s in range(cuda.grid(1), len(vertices), cuda.gridsize(1)):
+        of_vertex[cuda.atomic.add(ends, vertices[s], int32(-1)) - 1] = s
+
+
 @cuda.jit(device=True)
 def _search_alone(slots, s, found):
     """Write what slot s reaches of what is alive to ``found``, and return how much; ALONE + 1 if that is too much.
@@ -226,6 +245,7 @@ _slots = types.NamedTuple((_i64, _i32, _i32, _i64, _i32, _i32), Slots)
 _room = types.NamedTuple((types.uint32[:, ::1], types.int32[:, ::1]), Room)
 
 KERNELS = {
+    "index_slots": (index_slots, (_i32, _i32, _i32)),
     "evaluate": (evaluate, (_i32, _i64, _slots, _i64, _i64)),
     "evaluate_long": (evaluate_long, (_slots, _room, _i64, _i64)),
     "choose": (choose, (_int, _slots, _room)),

@@ -21,9 +21,8 @@ from gpukit.worlds.blocks import ArcBlocks
 PER_LAUNCH = 1 << 16
 """Worlds of a launch at most, so that progress and Ctrl-C get their turn."""
 
-KEPT_SLOT, KEPT_ARC, KEPT_WORLD = 4 + 4 + 4 + 4 + 8 + 20, 4, 8
-"""Device memory a kept slot takes (index, home, state, vertex, row, and what sorting the index needs), an arc, and a
-world."""
+KEPT_SLOT, KEPT_ARC, KEPT_WORLD = 4 + 4 + 4 + 4 + 8, 4, 8
+"""Device memory a kept slot takes (index, home, state, vertex, row), an arc, and a world."""
 
 
 class CudaWorlds:
@@ -143,7 +142,8 @@ class CudaWorlds:
             low += size
             if progress is not None:
                 progress(low - first, count)
-        found = total.host() + count
+        total.array += count
+        found = total.host()
         found[np.array(seeds, np.int64)] = 0
         return found
 
@@ -199,7 +199,7 @@ class CudaWorlds:
             if slots * KEPT_SLOT + arcs * KEPT_ARC + count * KEPT_WORLD > spare or max(slots, arcs) >= 1 << 31:
                 return None
             kept = Kept(
-                Buffer(slots, np.int32), Buffer(slots, np.int32), Buffer(slots, np.int64), Buffer(arcs, np.int32),
+                Buffer(slots, np.int32), Buffer(slots, np.int32), Buffer(slots + 1, np.int64), Buffer(arcs, np.int32),
                 Buffer(count, np.int64),
             )  # fmt: skip
             total = Buffer(self.ready.n, np.int64, 0)
@@ -216,15 +216,19 @@ class CudaWorlds:
         self._range = first, count
         if progress is not None:
             progress(count, count)
-        return total.host() + count
+        total.array += count
+        return total.host()
 
     def _index(self, kept: Sequence[Any], used: int, placed: int, widest: int, memory: int) -> None:
         """Make the worlds that are kept, of up to ``widest`` slots each, ready to be searched."""
         vertices, homes, rows, heads, worlds = kept
-        index = xp.argsort(vertices[:used]).astype(np.int32)
         starts = xp.zeros(self.ready.n + 1, np.int64)
         xp.cumsum(xp.bincount(vertices[:used], minlength=self.ready.n), out=starts[1:])
-        row = xp.append(rows[:used], np.int64(placed))
+        index, ends = Buffer(used, np.int32), Buffer(starts[1:].astype(np.int32))
+        grid, threads = shape(fixed_cuda.index_slots, -(-used // 256), block_size(256))
+        launch(fixed_cuda.index_slots, grid, threads, Buffer(vertices[:used]).view, ends.view, index.view)
+        row = rows[: used + 1]
+        row[used] = placed
         state = xp.zeros(max(used, 1), np.int32)
         self._slots = for_launch(Slots(starts, index, homes[:used], row, heads[:placed], state))
         if not self.ready.paired:
