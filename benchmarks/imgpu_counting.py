@@ -6,7 +6,7 @@
 Checkouts are compared by such runs in turn on one machine: their digests must be equal. A call is cold where it is the
 first of its graph, and compiles kernels that no cache has; others are warm. Times of methods are of one more call, in
 which the GPU is waited for before and after each, so that they add up to a little more; ``keep`` and ``gains`` contain
-the methods that count.
+the methods that count, and ``_launch_shared`` is a part of these. Memory is the most that was taken in the process.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gpukit.artifacts import read_graph_file
-from gpukit.bench.machine import timed, timed_phases
+from gpukit.bench.machine import peak_memory, timed, timed_phases
 from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
@@ -29,7 +29,10 @@ from gpukit.imgpu import Params, Result, count_cuda, maximise
 from gpukit.imgpu.worlds_cuda import CudaWorlds
 
 PHASES = ("worlds", "selection")
-METHODS = ("keep", "gains", "_count", "_count_kept", "_count_by_labels", "_index", "evaluate", "choose", "reached")
+METHODS = (
+    "keep", "gains", "_count", "_count_kept", "_count_by_labels", "_launch_shared", "_index", "evaluate", "choose",
+    "reached",
+)  # fmt: skip
 
 
 def main() -> int:
@@ -66,14 +69,14 @@ def main() -> int:
         assert len(answers) == 1, answers
         record["runs"].append({
             "graph": graph_facts(path, graph, digest),
-            "counting": "searches" if hasattr(count_cuda, "sum_gains_kept") else "labels",
-            "registers": count_cuda.REGISTERS,
+            "counting": counting(methods),
             "params": {"k": asked.k, "worlds": asked.worlds, "fresh": False, "seed": asked.seed},
             **times,
             "methods": methods,
             "evaluations": found.evaluations,
             "streamed": found.streamed,
             "spread_estimate": found.spread_estimate,
+            "peak_memory": peak_memory(device),
             "answer": answers.pop(),
         })  # fmt: skip
         print(json.dumps(record["runs"][-1], indent=1), flush=True)
@@ -81,6 +84,13 @@ def main() -> int:
             with replacing(asked.out) as temporary:
                 Path(temporary).write_text(json.dumps(record, indent=1) + "\n")
     return 0
+
+
+def counting(methods: dict[str, dict[str, float]]) -> str:
+    """Return how the worlds were counted, by the methods that were called."""
+    if "_launch_shared" in methods:
+        return "searches in shared memory"
+    return "searches" if hasattr(count_cuda, "sum_gains_kept") else "labels"
 
 
 def digest_of(result: Result) -> str:

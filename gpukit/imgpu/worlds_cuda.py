@@ -4,16 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba import cuda
 
-from gpukit.device.arrays import Buffer, OutOfMemory, for_launch, free_memory, on_host, xp
+from gpukit.device.arrays import Buffer, OutOfMemory, for_launch, free_memory, on_host, shared_memory, xp
 from gpukit.device.launch import launch
+from gpukit.device.select import simulated
 from gpukit.device.shape import block_size, fullest, shape
 from gpukit.errors import DeviceError
-from gpukit.imgpu import count_cuda, fixed_cuda
+from gpukit.imgpu import count_cuda, fixed_cuda, shared_cuda
 from gpukit.imgpu.count_cuda import KEPT, LEFT, OVERFLOW, WIDEST, Kept
 from gpukit.imgpu.fixed_cuda import Room, Slots
 from gpukit.imgpu.problem import Progress
 from gpukit.imgpu.reach import Switches
+from gpukit.imgpu.shared_cuda import Fit, bytes_of
 from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cuda import MAX_THREADS, ROWS, Memory
 from gpukit.worlds.blocks import ArcBlocks
@@ -23,6 +26,13 @@ PER_LAUNCH = 1 << 16
 
 KEPT_SLOT, KEPT_ARC, KEPT_WORLD = 4 + 4 + 4 + 4 + 8, 4, 8
 """Device memory a kept slot takes (index, home, state, vertex, row), an arc, and a world."""
+
+
+RESIDENT = 8
+"""Blocks of a multiprocessor, each with a world in shared memory, at most."""
+
+STATIC = 6 << 10
+"""Bytes of shared memory that a block takes beside its world, what the GPU keeps for itself included; at most."""
 
 
 class CudaWorlds:
@@ -59,7 +69,8 @@ class CudaWorlds:
         self.memory = int(0.8 * free_memory()) if memory is None else memory
         self._arcs = for_launch(Arcs.of(ready))
         mean = ready.mean_live
-        self._blocks, self._threads = blocks, threads or _threads(mean)
+        self._blocks, self._asked, self._threads = blocks, threads, threads or _threads(mean)
+        self._widest = 0  # the most slots of a world for which shared memory had no room
         # Eight standard deviations above the mean: a world that needs more is drawn again with more room.
         self._make_room(int(mean + 8 * mean**0.5 + 32))
         none = np.empty(0, np.int32)
@@ -70,6 +81,7 @@ class CudaWorlds:
     def _make_room(self, arcs: int) -> None:
         """Make working space for worlds of so many live arcs."""
         self.cap = 2 * min(arcs, self.ready.most_live) + 2
+        self._fit, self._resident = self._fit_in_shared_memory()
         own = 4 * (ROWS * self.cap + self.ready.n)
         if own > self.memory:
             raise DeviceError(
@@ -85,6 +97,42 @@ class CudaWorlds:
         self._slot_of = Buffer(self.grid * self.ready.n, np.int32, -1)
         self._memory = for_launch(Memory(self._work, self.cap, self._slot_of))
 
+    def _fit_in_shared_memory(self) -> tuple[Fit | None, int]:
+        """Return what a block has room for in shared memory, and the blocks of a multiprocessor; None if too little.
+
+        A world has fewer slots than arcs in most graphs, and twice as many at most: how many is only known when they
+        are drawn.
+        """
+        arcs, words, n = (self.cap // 2 + 3) & ~3, (self.ready.n + 31) // 32, (self.ready.n + 3) & ~3
+        if not self.how.search or self.ready.paired or arcs >= 1 << 16:
+            return None, 0
+        least = min(n, 2 * arcs, max(5 * arcs // 4, 9 * self._widest // 8))
+        shared, _ = _multiprocessor()
+        for each in range(RESIDENT, 0, -1):
+            room = min(shared_memory(), shared // each) - STATIC
+            slots = min(n, 2 * arcs, 65_532, (room - 2 * arcs - 8) // 5 & ~3, (room - 6 * words - 8) // 3 & ~3)
+            fit = Fit(slots, arcs, words)
+            if fit.slots >= least and bytes_of(fit) <= room:
+                return fit, each
+        return None, 0
+
+    def _make_more_room(self, control: np.ndarray) -> None:
+        """Make more room after a launch whose ``control`` says that a world had too little."""
+        if self._fit is not None and control[WIDEST] > self._fit.slots:
+            self._widest = int(control[WIDEST])
+            self._fit, self._resident = self._fit_in_shared_memory()
+        else:
+            self._make_room(2 * self.cap)
+
+    def _launch_shared(self, kernel: Any, worlds: int, *arguments: Any) -> None:
+        """Launch a kernel whose blocks take so many worlds in turns and have them in shared memory."""
+        assert self._fit is not None
+        _, registers = _multiprocessor()
+        widest = min(MAX_THREADS, registers // (shared_cuda.REGISTERS * self._resident) // 32 * 32)
+        threads = self._asked or block_size(widest, 4)
+        grid, threads = shape(kernel, min(self._blocks or self.grid, self.grid, worlds), threads, self._resident)
+        launch(kernel, grid, threads, *arguments, shared=bytes_of(self._fit))
+
     def _launch(self, kernel: Any, worlds: int, *arguments: Any) -> None:
         """Launch a kernel whose blocks take so many worlds in turns, with as many blocks as have working space."""
         grid, threads = fullest(kernel, min(self.grid, worlds), self._threads)
@@ -96,11 +144,18 @@ class CudaWorlds:
             return self._count_by_labels(first, Buffer(np.arange(count, dtype=np.int32)), seeds, gains)
         control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
-        self._launch(
-            count_cuda.sum_gains, count,
-            self._arcs, self.seed, first, count, chosen.view, self.how.search, self._memory, gains.view, kept,
-            left.view, control.view,
-        )  # fmt: skip
+        if self._fit is not None:
+            self._launch_shared(
+                shared_cuda.sum_gains, count,
+                self._arcs, self.seed, first, count, chosen.view, self._fit, self._memory, gains.view, kept,
+                left.view, control.view,
+            )  # fmt: skip
+        else:
+            self._launch(
+                count_cuda.sum_gains, count,
+                self._arcs, self.seed, first, count, chosen.view, self.how.search, self._memory, gains.view, kept,
+                left.view, control.view,
+            )  # fmt: skip
         return self._count_left(first, left, control.host(), seeds, gains)
 
     def _count_left(
@@ -135,9 +190,10 @@ class CudaWorlds:
         while low < first + count:
             size = min(PER_LAUNCH, first + count - low)
             before = total.array.copy()
-            if self._count(low, size, seeds, total, self._nowhere)[OVERFLOW]:
+            control = self._count(low, size, seeds, total, self._nowhere)
+            if control[OVERFLOW]:
                 total = Buffer(before)
-                self._make_room(2 * self.cap)
+                self._make_more_room(control)
                 continue
             low += size
             if progress is not None:
@@ -152,13 +208,20 @@ class CudaWorlds:
         chosen, values = Buffer(np.array(seeds, np.int32)), Buffer(count, np.int64)
         while True:
             control = Buffer(count_cuda.CONTROL, np.int64, 0)
-            self._launch(
-                count_cuda.count_reached, count,
-                self._arcs, self.seed, first, chosen.view, self._memory, values.view, control.view,
-            )  # fmt: skip
-            if not control.host()[OVERFLOW]:
+            if self._fit is not None:
+                self._launch_shared(
+                    shared_cuda.count_reached, count,
+                    self._arcs, self.seed, first, chosen.view, self._fit, self._memory, values.view, control.view,
+                )  # fmt: skip
+            else:
+                self._launch(
+                    count_cuda.count_reached, count,
+                    self._arcs, self.seed, first, chosen.view, self._memory, values.view, control.view,
+                )  # fmt: skip
+            found = control.host()
+            if not found[OVERFLOW]:
                 break
-            self._make_room(2 * self.cap)
+            self._make_more_room(found)
         if progress is not None:
             progress(count, count)
         return values.host()
@@ -175,10 +238,16 @@ class CudaWorlds:
         """Count the worlds that are kept without what the seeds chosen so far reach."""
         first, count = self._range
         control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
-        self._launch(
-            count_cuda.sum_gains_kept, count,
-            kept, state, self._memory, self.ready.n, gains.view, left.view, control.view,
-        )  # fmt: skip
+        if self._fit is not None:
+            self._launch_shared(
+                shared_cuda.sum_gains_kept, count,
+                kept, state, self._fit, self._memory, gains.view, left.view, control.view,
+            )  # fmt: skip
+        else:
+            self._launch(
+                count_cuda.sum_gains_kept, count,
+                kept, state, self._memory, self.ready.n, gains.view, left.view, control.view,
+            )  # fmt: skip
         self._count_left(first, left, control.host(), self._chosen, gains)
 
     def _drop(self) -> None:
@@ -211,7 +280,7 @@ class CudaWorlds:
             if used > slots or placed > arcs:
                 slots, arcs = max(slots, used), max(arcs, placed)
             else:
-                self._make_room(2 * self.cap)
+                self._make_more_room(control)
         self._index([buffer.array for buffer in kept], used, placed, int(control[WIDEST]) + 1, spare // 8)
         self._range = first, count
         if progress is not None:
@@ -266,6 +335,14 @@ class CudaWorlds:
         self._chosen.append(vertex)
         searches = int(self._starts[vertex + 1] - self._starts[vertex])
         launch(fixed_cuda.choose, *self._search_shape(searches), vertex, self._slots, self._room)
+
+
+def _multiprocessor() -> tuple[int, int]:
+    """Return the bytes of shared memory and the registers that the blocks of a multiprocessor share."""
+    if simulated():
+        return shared_memory(), 1 << 16
+    device = cuda.current_context().device
+    return int(device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR), int(device.MAX_REGISTERS_PER_MULTIPROCESSOR)
 
 
 def _threads(mean: float) -> int:

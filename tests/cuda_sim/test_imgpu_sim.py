@@ -23,6 +23,16 @@ HOW = [
 ]
 
 
+@pytest.fixture(params=["shared", "global"])
+def place(request, monkeypatch):
+    """Whether searches find worlds in shared memory."""
+    from gpukit.imgpu import worlds_cuda
+
+    if request.param == "global":
+        monkeypatch.setattr(worlds_cuda, "RESIDENT", 0)
+    return request.param
+
+
 def check(graph, worlds, seeds=(), **how):
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
@@ -119,9 +129,10 @@ LIMITS = [
 @pytest.mark.parametrize("shape", SHAPES)
 def test_short_searches(simulator, make_graph, monkeypatch, shape, limits):
     """Whatever is large, and however much is left for the block or for labels: what a search from each vertex finds."""
-    from gpukit.imgpu import count_cuda, search_cuda
+    from gpukit.imgpu import count_cuda, search_cuda, worlds_cuda
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
+    monkeypatch.setattr(worlds_cuda, "RESIDENT", 0)
     for name, value in zip(NAMES, limits, strict=True):
         monkeypatch.setattr(search_cuda, name, value)
     labelled = []
@@ -140,14 +151,80 @@ def test_short_searches(simulator, make_graph, monkeypatch, shape, limits):
         assert labelled
 
 
+SHARED_NAMES = ("ALONE", "LOOKED", "CORE", "LARGE", "CORES", "TOGETHER")
+SHARED_LIMITS = [
+    (128, 512, 16, 64, 8, 64),
+    (1, 512, 1, 2, 8, 64),
+    (3, 7, 1, 3, 1, 64),
+    (4, 99, 4, 5, 2, 30),
+    (2, 99, 1, 2, 0, 1),
+]
+"""Few slots or arcs for a thread, cores of any size, several or none, and one slot for the block."""
+
+
+def limit(monkeypatch, limits):
+    from gpukit.imgpu import core_cuda
+
+    for name, value in zip(SHARED_NAMES, limits, strict=True):
+        monkeypatch.setattr(core_cuda, name, value)
+
+
+@pytest.mark.parametrize("limits", SHARED_LIMITS, ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_short_searches_in_shared_memory(simulator, make_graph, monkeypatch, shape, limits):
+    """Cores one after the other, and what is large without one: what a search from each vertex finds."""
+    from gpukit.imgpu import count_cuda
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
+
+    limit(monkeypatch, limits)
+    labelled = []
+    condense = count_cuda.condense
+    monkeypatch.setattr(count_cuda, "condense", lambda *args: labelled.append(1) or condense(*args))
+    n, edges = SHAPES[shape]
+    whole = prepare_blocks(make_graph(n, edges, Weights("const", 1.0)))
+    for seeds in ([n - 1, 1], []):
+        gpu, expected = CudaWorlds(whole, 9, threads=5, blocks=1), marginal_reach(n, edges, seeds)
+        assert gpu._fit is not None and gpu.gains(0, 1, seeds).tolist() == expected
+    assert bool(labelled) == (limits[-1] == 1 and sum(gain > limits[0] for gain in expected) > 1)
+
+
+def test_worlds_that_shared_memory_has_no_room_for(simulator, make_graph, monkeypatch):
+    """More slots than are expected: fewer blocks for a multiprocessor, and global memory in the end."""
+    from gpukit.imgpu import worlds_cuda
+
+    pairs = prepare_blocks(make_graph(48, [(v, v + 1) for v in range(0, 48, 2)], Weights("const", 1.0)))
+    monkeypatch.setattr(worlds_cuda, "RESIDENT", 2)
+    expected = CpuWorlds(pairs, 9).gains(0, 3, [2])
+    for room, resident in ((400, 1), (250, 0)):
+        monkeypatch.setattr(worlds_cuda, "shared_memory", lambda room=room: worlds_cuda.STATIC + room)
+        monkeypatch.setattr(worlds_cuda, "_multiprocessor", lambda: (2 * (worlds_cuda.STATIC + 260), 1 << 16))
+        for work in ("gains", "keep", "reached"):
+            gpu = worlds_cuda.CudaWorlds(pairs, 9)
+            assert gpu._resident == 2 and gpu._fit.slots < 48
+            if work == "keep":
+                assert np.array_equal(gpu.keep(0, 3), CpuWorlds(pairs, 9).gains(0, 3, []))
+                gpu.choose(2)
+            if work == "reached":
+                assert np.array_equal(gpu.reached(0, 3, [2, 47]), CpuWorlds(pairs, 9).reached(0, 3, [2, 47]))
+            else:
+                assert np.array_equal(gpu.gains(0, 3, [2]), expected)
+            assert gpu._resident == resident
+
+
+def test_a_bit_for_each_of_many_vertices(simulator, random_graph):
+    """Bits of vertices that take more room than the rows."""
+    check(random_graph(900, 30, 4, Weights("const", 0.9)), 2, [17, 60], threads=16, blocks=1)
+
+
 @pytest.mark.parametrize(
     "limits", [LIMITS[0], (4, 24, 4, 24, 0, 1, 200), (4, 24, 9, 50, 0, 8, 9), (4, 24, 4, 24, 0, 2, 0)], ids=str
 )
 @pytest.mark.parametrize("p", [0.01, 0.25, 0.9])
 def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, p, limits):
     """No live arc, many small components, and nearly everything in one."""
-    from gpukit.imgpu import search_cuda
+    from gpukit.imgpu import search_cuda, worlds_cuda
 
+    monkeypatch.setattr(worlds_cuda, "RESIDENT", 0)
     for name, value in zip(NAMES, limits, strict=True):
         monkeypatch.setattr(search_cuda, name, value)
     graph = random_graph(90, 300, 4, Weights("const", p))
@@ -155,14 +232,24 @@ def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, p
     check(graph, 2, [17, 60], threads=16, blocks=1)
 
 
+@pytest.mark.parametrize("limits", SHARED_LIMITS, ids=str)
+@pytest.mark.parametrize("p", [0.01, 0.25, 0.9])
+def test_random_worlds_in_shared_memory(simulator, random_graph, monkeypatch, p, limits):
+    limit(monkeypatch, limits)
+    graph = random_graph(90, 300, 4, Weights("const", p))
+    check(graph, 2, threads=16, blocks=1)
+    check(graph, 2, [17, 60], threads=16, blocks=1)
+
+
 @pytest.mark.parametrize("together", [64, 0])
 @pytest.mark.parametrize("p", [0.001, 0.4])
-def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monkeypatch, p, together):
+def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monkeypatch, p, together, place):
     """Without what the seeds reach, and without drawing them, unless other seeds or worlds are asked for."""
     from gpukit.imgpu import search_cuda
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     if together == 0:  # what is large is left to labels
+        limit(monkeypatch, SHARED_LIMITS[-1])
         for name, value in zip(NAMES, (2, 99, 2, 99, 0, 1, together), strict=True):
             monkeypatch.setattr(search_cuda, name, value)
     ready = prepare_blocks(random_graph(25, 60, 5, Weights("const", p)))
@@ -188,14 +275,15 @@ def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monk
 
 
 @pytest.mark.parametrize("seeds", [[], [3]], ids=["", "seeds"])
-def test_searches_that_are_of_no_use_end(simulator, random_graph, monkeypatch, seeds):
+def test_searches_that_are_of_no_use_end(simulator, random_graph, monkeypatch, seeds, place):
     """Most of the first worlds were left: none is searched any more, and each is counted once."""
-    from gpukit.imgpu import count_cuda
+    from gpukit.imgpu import count_cuda, shared_cuda
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     monkeypatch.setattr(count_cuda, "TRIED", 3)
     searched = []
     monkeypatch.setattr(count_cuda, "search_all", lambda *args: searched.append(1) and False)
+    monkeypatch.setattr(shared_cuda, "add_gains", lambda *args: searched.append(1) and False)
     ready = prepare_blocks(random_graph(14, 40, 5, Weights("const", 0.4)))
     cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, blocks=1, threads=2)
     assert np.array_equal(cpu.gains(0, 7, seeds), gpu.gains(0, 7, seeds))
@@ -210,7 +298,7 @@ def test_other_probabilities(simulator, random_graph, scheme):
     check(random_graph(16, 45, 5, scheme), 2, [2])
 
 
-def test_worlds_larger_than_their_place(simulator, random_graph, monkeypatch):
+def test_worlds_larger_than_their_place(simulator, random_graph, monkeypatch, place):
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = prepare_blocks(random_graph(20, 60, 5, Weights("const", 0.5)))

@@ -22,6 +22,16 @@ HOW = [
 ]
 
 
+@pytest.fixture(params=["shared", "global"])
+def place(request, monkeypatch):
+    """Whether searches find worlds in shared memory."""
+    from gpukit.imgpu import worlds_cuda
+
+    if request.param == "global":
+        monkeypatch.setattr(worlds_cuda, "RESIDENT", 0)
+    return request.param
+
+
 def undirected(n, m, p):
     u, v = np.random.default_rng(2).integers(0, n, (2, m))
     return build_graph(u, v, weights=Weights("const", p), undirected=True, ids=False, n=n)
@@ -59,7 +69,7 @@ def test_joins_above_joins(make_graph, gpu, how, p):
 
 
 @pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
-def test_other_probabilities(random_graph, gpu, scheme):
+def test_other_probabilities(random_graph, gpu, scheme, place):
     check(prepare_blocks(random_graph(3000, 30_000, 5, scheme)), 100, [2])
 
 
@@ -82,16 +92,28 @@ def test_worlds_that_outgrow_what_they_are_kept_in(random_graph, gpu):
 
 
 @pytest.mark.parametrize("p", [0.005, 0.05, 0.1, 0.4])
-def test_kept_worlds_are_counted_again_as_they_are(random_graph, gpu, p):
+def test_kept_worlds_are_counted_again_as_they_are(random_graph, gpu, p, place):
     """Below, near and above the threshold of a giant component, without what the seeds reach."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = prepare_blocks(random_graph(2000, 20_000, 3, Weights("const", p)))
     cpu, found = CpuWorlds(ready, 9), CudaWorlds(ready, 9)
+    assert (found._fit is None) == (place == "global")
     assert np.array_equal(cpu.gains(7, 300, []), found.keep(7, 300))
     for seeds in ([1999], [1999, 3]):
         found.choose(seeds[-1])
         assert np.array_equal(cpu.gains(7, 300, seeds), found.gains(7, 300, seeds))
+
+
+@pytest.mark.parametrize("p", [0.01, 0.015])
+def test_worlds_of_thousands_of_arcs(gpu, p, place):
+    """With a core and without one, near what shared memory has room for."""
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
+
+    ends = np.random.default_rng(3).integers(0, 1 << 18, (2, 1_200_000)) ** 3 >> 36
+    ready = prepare_blocks(build_graph(*ends, weights=Weights("const", p), ids=False, n=1 << 18))
+    assert (CudaWorlds(ready, 9)._fit is None) == (place == "global")
+    check(ready, 40, [1, 70_000])
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense", "undirected", "wc"])
