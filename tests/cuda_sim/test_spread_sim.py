@@ -43,6 +43,18 @@ def test_rows_longer_than_a_group(make_graph, model):
     assert values.min() >= 46
 
 
+def test_more_runs_than_a_word_has_bits(make_graph, monkeypatch):
+    """Runs of three words share the rows, and a second launch takes those beyond: other coins, other values."""
+    from gpukit.evaluate import spread_cuda
+
+    graph = make_graph(9, [(v, (v + d) % 9) for v in range(9) for d in (1, 2, 4)], Weights("const", 0.4))
+    plan = Plan(graph, "ic", np.arange(9), *_one_stage([0, 5]), 3)
+    values = spread_cuda.run_on_gpus(plan, 150, [0], threads=8)
+    assert np.array_equal(values, run_on_cpu(plan, 150)) and len(np.unique(values)) > 5
+    monkeypatch.setattr(spread_cuda, "WORDS", 1)
+    assert np.array_equal(spread_cuda.run_on_gpus(plan, 70, [0], threads=8, first=2), values[2:72])
+
+
 def _one_stage(seeds):
     return np.array(seeds, np.int32), np.array([0, len(seeds)], np.int64), np.zeros(1, np.int64)
 
@@ -77,7 +89,8 @@ def test_batches_of_several_gpus_cover_all_runs(random_graph, simulator, monkeyp
     from gpukit.evaluate import spread_cuda
 
     def launch(asked, blocks, threads, *args):
-        assert asked is getattr(spread_cuda, kernel) and blocks == 2
+        # A cooperative kernel has one block in the simulator.
+        assert asked is getattr(spread_cuda, kernel) and blocks == (1 if model == "ic" else 2)
         args[-1][:] = 7
 
     monkeypatch.setattr(spread_cuda, "launch", launch)

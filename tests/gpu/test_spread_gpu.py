@@ -24,7 +24,8 @@ def graph(request, make_graph):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_values_equal_the_cpu(graph, gpu, model):
-    from gpukit.evaluate.spread_cuda import KERNELS, run_on_gpus
+    from gpukit.evaluate import spread_ic_cuda, spread_lt_cuda
+    from gpukit.evaluate.spread_cuda import run_on_gpus
 
     seeds = np.arange(0, 5000, 250, dtype=np.int32)
     plan = Plan(
@@ -33,7 +34,7 @@ def test_values_equal_the_cpu(graph, gpu, model):
     expected = run_on_cpu(plan, 700)
     for grid in ({}, {"blocks": 1, "threads": 32}, {"blocks": 700, "threads": 1024}, {"blocks": 37, "threads": 8}):
         assert np.array_equal(run_on_gpus(plan, 700, gpu.gpus, **grid), expected), grid
-    kernel, types = KERNELS[f"{model}_runs"]
+    kernel, types = (spread_ic_cuda.KERNELS | spread_lt_cuda.KERNELS)[f"{model}_runs"]
     assert list(kernel.overloads) == [types]
 
 
