@@ -1,4 +1,4 @@
-"""Forward Monte Carlo on the CPU (Numba). ``spread_ic_cuda.py`` and ``spread_lt_cuda.py`` hold the same two for GPUs.
+"""Forward Monte Carlo on the CPU (Numba). ``spread_block_cuda.py`` holds the same two functions for GPUs.
 
 A run is a sequence of *stages*: each adds seeds and lets the spread run dry, so one run gives the spread of every
 prefix of a seed list. A stage with a new round number starts on fresh coins with no vertex active; a vertex counts once

@@ -1,25 +1,29 @@
-"""Forward Monte Carlo on GPUs: launches of ``spread_ic_cuda.py`` and ``spread_lt_cuda.py``."""
+"""Forward Monte Carlo on GPUs: launches of ``spread_block_cuda.py`` and ``spread_together_cuda.py``."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, cooperative_grid, for_launch, free_memory, on_gpu
+from gpukit.device.arrays import Buffer, Pinned, cooperative_grid, for_launch, free_memory, on_gpu
 from gpukit.device.launch import launch
 from gpukit.device.placing import place
+from gpukit.device.select import simulated
 from gpukit.device.shape import shape
 from gpukit.evaluate.batches import Progress, share_runs
-from gpukit.evaluate.plan import Plan
-from gpukit.evaluate.spread_ic_cuda import CONTROL, PIECE, WORD, WORDS, Front, OutEdges, ic_runs
-from gpukit.evaluate.spread_lt_cuda import Scratch, lt_runs
+from gpukit.evaluate.plan import IcEdges, LtEdges, Plan
+from gpukit.evaluate.spread_block_cuda import Scratch, ic_runs, lt_runs
+from gpukit.evaluate.spread_together_cuda import CONTROL, PIECE, WORD, WORDS, Front, OutEdges, ic_together
+from gpukit.evaluate.spread_together_cuda import THREADS as MOST_THREADS
 from gpukit.graph.probabilities import head_probabilities
 
 THREADS = 128
 BLOCKS_PER_MULTIPROCESSOR = 8
 RUNS_PER_BLOCK = 16
-"""Threshold cascades of a block in one launch: launches cost little beside them, and Ctrl-C and progress get their
-turn."""
+"""Runs of a block in one launch: launches cost little beside them, and Ctrl-C and progress get their turn."""
+
+LONG = 32
+"""Edges of a row on average above which cascades run side by side, and a whole warp reads a row."""
 
 
 class _State(NamedTuple):
@@ -53,8 +57,8 @@ def run_on_gpus(
         Called with (runs done, runs).
     first : int
     blocks : int or None
-        Most blocks of a launch; by default as many as a GPU runs at once (IC) or 8 for each multiprocessor, each with
-        its scratch, fewer where memory is short (LT).
+        Most blocks of a launch; by default 8 for each multiprocessor, each with its scratch, fewer where memory is
+        short; for cascades side by side as many as a GPU runs at once.
     threads : int
         Threads of a block, a multiple of ``MEMBERS``.
 
@@ -65,7 +69,7 @@ def run_on_gpus(
     Raises
     ------
     DeviceError
-        If the graph and the state of a run (LT), or of the ``WORD`` runs of a word (IC), do not fit into a GPU.
+        If the graph and the state of one run (LT), or of the ``WORD`` runs of a word (IC), do not fit into a GPU.
     """
     values = np.empty((runs, len(plan.stage_rounds)), np.int64)
     made = _ic_state if plan.model == "ic" else _lt_state
@@ -87,16 +91,42 @@ def run_on_gpus(
 
 
 def _ic_state(plan: Plan, runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
-    """Place the graph, and make room for as many cascades side by side as there are, or as fit."""
-    graph, several = plan.graph, plan.stage_rounds[-1] > 0
+    """Place the graph, and choose how cascades run: side by side, or a block for each.
+
+    Side by side they read a row once, where that counts: in host memory, and where rows are long. Else few threads
+    would have something to do at a vertex.
+    """
+    graph = plan.graph
     by_head = graph.probabilities is None
     thresholds = head_probabilities(graph) if graph.probabilities is None else graph.probabilities
-    pieces = graph.n + graph.m // PIECE
-    # A word of ``active``, two of ``fresh``, and one of ``seen`` where there are several rounds.
-    word, rest = 8 * graph.n * (3 + several), 12 * graph.n + 8 * pieces
     arrays = {"indptr": graph.indptr, "indices": graph.indices, "thresholds": thresholds}
     by_edge = ("indices",) if by_head else ("indices", "thresholds")
+    word, rest = _bytes_together(plan)
     placed = place(arrays, by_edge, {f"{WORD} runs": word + rest}, "use --device cpu")
+    far = any(isinstance(one, Pinned) for one in placed.values())
+    if far or graph.m > LONG * graph.n or (by_head and 4 * graph.m > free_memory() // 2):
+        edges = OutEdges(**{name: one.view for name, one in placed.items()}, by_head=by_head)
+        return _together(plan, runs, gpu, edges, blocks, threads)
+    if by_head:
+        placed["thresholds"] = Buffer(placed["thresholds"].array[placed["indices"].array])
+    # A bit for each vertex, whether it is active.
+    scratch = ((graph.n + 31) // 32, np.uint32)
+    return _a_block_each(plan, runs, gpu, (ic_runs, placed, IcEdges, scratch), blocks, threads)
+
+
+def _lt_state(plan: Plan, runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
+    """Place the graph for threshold cascades, a block for each."""
+    # The weight that each vertex received.
+    edges, scratch = plan.edges(), (plan.graph.n, np.int64)
+    run = {"one run": _bytes_of_a_run(plan, scratch)}
+    placed = place(edges._asdict(), ("indices", "weights"), run, "use --device cpu")
+    return _a_block_each(plan, runs, gpu, (lt_runs, placed, LtEdges, scratch), blocks, threads)
+
+
+def _together(plan: Plan, runs: int, gpu: int, edges: OutEdges, blocks: int | None, threads: int) -> _State:
+    """Make room for as many cascades side by side as there are, or as fit."""
+    graph, several = plan.graph, plan.stage_rounds[-1] > 0
+    word, rest = _bytes_together(plan)
     fit = int(0.9 * free_memory() - rest) // word
     words = max(1, min(WORDS, -(-runs // WORD), fit))
     control = Buffer(CONTROL, np.int64)
@@ -106,38 +136,55 @@ def _ic_state(plan: Plan, runs: int, gpu: int, blocks: int | None, threads: int)
         seen=Buffer((graph.n if several else 1, words), np.uint64).view,
         marks=Buffer(graph.n, np.int32).view,
         lists=Buffer((2, graph.n), np.int32).view,
-        pieces=Buffer(pieces, np.int64).view,
+        pieces=Buffer(graph.n + graph.m // PIECE, np.int64).view,
         control=control.view,
     )
-    edges = OutEdges(**{name: one.view for name, one in placed.items()}, by_head=by_head)
     inputs = (edges, for_launch(plan.stages), np.uint64(plan.seed), plan.tag)
+    block = min(threads, MOST_THREADS)
+    team = 1 if simulated() else min(32 if graph.m > LONG * graph.n else 8, block)
 
     def launch_runs(first: int, values: Any) -> None:
         control.array.fill(0)
-        args = (*inputs, first, front, values)
-        grid = cooperative_grid(ic_runs, threads, args)
-        launch(ic_runs, min(blocks or grid, grid), threads, *args)
+        args = (*inputs, first, team, front, values)
+        grid = cooperative_grid(ic_together, block, args)
+        launch(ic_together, min(blocks or grid, grid), block, *args)
 
     return _State(gpu, WORD * words, launch_runs)
 
 
-def _lt_state(plan: Plan, runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
-    """Place the graph, and make room for as many blocks as there may be, or as fit."""
-    n, edges = plan.graph.n, plan.edges()
-    seen = (n + 31) // 32 if plan.stage_rounds[-1] > 0 else 1
-    # A row of the scratch, and the values of a block's runs.
-    each = 12 * n + 4 * seen + 8 * RUNS_PER_BLOCK * len(plan.stage_rounds)
-    placed = place(edges._asdict(), ("indices", "weights"), {"one run": each}, "use --device cpu")
-    fit = shape(lt_runs, int(0.9 * free_memory()) // each, threads, BLOCKS_PER_MULTIPROCESSOR).grid
-    size = min(blocks or fit, runs)
-    scratch = Scratch(
-        received=Buffer((size, n), np.int64).view,
-        seen=Buffer((size, seen), np.uint32).view,
-        queue=Buffer((size, n), np.int32).view,
-    )
-    inputs = (type(edges)(**{name: one.view for name, one in placed.items()}), for_launch(plan.stages))
+def _a_block_each(
+    plan: Plan, runs: int, gpu: int, model: tuple[Any, dict[str, Buffer], Any, tuple[int, type]], blocks: int | None,
+    threads: int,
+) -> _State:  # fmt: skip
+    """Make room for as many blocks as there may be, or as fit, given kernel, edges, their kind and the scratch."""
+    kernel, placed, edges, active = model
+    n = plan.graph.n
+    fit = int(0.9 * free_memory()) // _bytes_of_a_run(plan, active)
+    size = min(blocks or shape(kernel, fit, threads, BLOCKS_PER_MULTIPROCESSOR).grid, runs)
+    widths = (active, _seen(plan), (n, np.int32))
+    scratch = Scratch(*(Buffer((size, width), dtype).view for width, dtype in widths))
+    inputs = (edges(**{name: one.view for name, one in placed.items()}), for_launch(plan.stages))
 
     def launch_runs(first: int, values: Any) -> None:
-        launch(lt_runs, size, threads, *inputs, np.uint64(plan.seed), plan.tag, first, scratch, values)
+        launch(kernel, size, threads, *inputs, np.uint64(plan.seed), plan.tag, first, scratch, values)
 
     return _State(gpu, RUNS_PER_BLOCK * size, launch_runs)
+
+
+def _bytes_together(plan: Plan) -> tuple[int, int]:
+    """Return what a word of runs side by side takes, and what all of them do."""
+    n, pieces = plan.graph.n, plan.graph.n + plan.graph.m // PIECE
+    # ``active``, ``fresh`` twice, and ``seen`` where there are several rounds; marks and lists.
+    return 8 * n * (4 if plan.stage_rounds[-1] > 0 else 3), 12 * n + 8 * pieces
+
+
+def _bytes_of_a_run(plan: Plan, active: tuple[int, type]) -> int:
+    """Return what a block takes: its row of the scratch, and the values of its runs."""
+    widths = (active, _seen(plan), (plan.graph.n, np.int32))
+    row = sum(width * np.dtype(dtype).itemsize for width, dtype in widths)
+    return row + 8 * RUNS_PER_BLOCK * len(plan.stage_rounds)
+
+
+def _seen(plan: Plan) -> tuple[int, type]:
+    """Return width and type of a row of :attr:`Scratch.seen`."""
+    return (plan.graph.n + 31) // 32 if plan.stage_rounds[-1] > 0 else 1, np.uint32

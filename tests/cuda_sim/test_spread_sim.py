@@ -10,6 +10,7 @@ from gpukit.evaluate.spread_cpu import run_on_cpu
 from gpukit.graph.csr import Weights
 
 MODELS = ("ic", "lt")
+KERNELS = ("ic_runs", "ic_together", "lt_runs")
 STAGES = [[3], [7, 1], [3, 2, 38]]
 
 
@@ -19,34 +20,52 @@ def _plan(graph, model, rounds, targets):
     return Plan(graph, model, targets, seeds, starts, np.array(rounds, np.int64), 2**63 + 5)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.fixture
+def model_of(monkeypatch):
+    """Return a function that has a kernel chosen, and returns the model it is for."""
+
+    def choose(kernel):
+        from gpukit.evaluate import spread_cuda
+
+        monkeypatch.setattr(spread_cuda, "LONG", 0 if kernel == "ic_together" else 1000)
+        return kernel[:2]
+
+    return choose
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=4)])
 @pytest.mark.parametrize("rounds", [[0, 0, 1], [0, 1, 2]])
-def test_values_equal_the_cpu(random_graph, model, scheme, rounds):
+def test_values_equal_the_cpu(random_graph, model_of, kernel, scheme, rounds):
     from gpukit.evaluate.spread_cuda import run_on_gpus
 
+    model = model_of(kernel)
     graph = random_graph(40, 130, 6, scheme)
     for targets, blocks, threads in ((np.empty(0, np.int64), 2, 32), (np.arange(40), 1, 8)):
         plan = _plan(graph, model, rounds, targets)
         assert np.array_equal(run_on_gpus(plan, 3, [0], blocks=blocks, threads=threads), run_on_cpu(plan, 3))
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_rows_longer_than_a_group(make_graph, model):
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_longer_than_a_group(make_graph, model_of, monkeypatch, kernel):
     """A hub with 45 out-edges: more than one pass of a group of lanes, and a frontier wider than the groups."""
-    from gpukit.evaluate.spread_cuda import run_on_gpus
+    from gpukit.evaluate import spread_cuda, spread_together_cuda
 
+    model = model_of(kernel)
+    for module in (spread_cuda, spread_together_cuda):
+        monkeypatch.setattr(module, "PIECE", 16)
     graph = make_graph(50, [(0, v) for v in range(1, 46)] + [(v, 46 + v % 4) for v in range(1, 46)])
     plan = Plan(graph, model, np.empty(0, np.int64), *_one_stage([0]), 1)
-    values = run_on_gpus(plan, 2, [0], blocks=2, threads=16)
+    values = spread_cuda.run_on_gpus(plan, 2, [0], blocks=2, threads=16)
     assert np.array_equal(values, run_on_cpu(plan, 2))
     assert values.min() >= 46
 
 
-def test_more_runs_than_a_word_has_bits(make_graph, monkeypatch):
+def test_more_runs_than_a_word_has_bits(make_graph, model_of, monkeypatch):
     """Runs of three words share the rows, and a second launch takes those beyond: other coins, other values."""
     from gpukit.evaluate import spread_cuda
 
+    model_of("ic_together")
     graph = make_graph(9, [(v, (v + d) % 9) for v in range(9) for d in (1, 2, 4)], Weights("const", 0.4))
     plan = Plan(graph, "ic", np.arange(9), *_one_stage([0, 5]), 3)
     values = spread_cuda.run_on_gpus(plan, 150, [0], threads=8)
@@ -84,13 +103,15 @@ def test_graph_that_does_not_fit(make_graph, simulator, monkeypatch):
         forward_spread(make_graph(5, [(0, 1), (1, 2), (3, 2)]), [0], runs=3, device=simulator)
 
 
-@pytest.mark.parametrize(("model", "kernel"), [("ic", "ic_runs"), ("lt", "lt_runs")])
-def test_batches_of_several_gpus_cover_all_runs(random_graph, simulator, monkeypatch, model, kernel):
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_batches_of_several_gpus_cover_all_runs(random_graph, simulator, monkeypatch, model_of, kernel):
     from gpukit.evaluate import spread_cuda
+
+    model = model_of(kernel)
 
     def launch(asked, blocks, threads, *args):
         # A cooperative kernel has one block in the simulator.
-        assert asked is getattr(spread_cuda, kernel) and blocks == (1 if model == "ic" else 2)
+        assert asked is getattr(spread_cuda, kernel) and blocks == (1 if kernel == "ic_together" else 2)
         args[-1][:] = 7
 
     monkeypatch.setattr(spread_cuda, "launch", launch)

@@ -22,11 +22,13 @@ def graph(request, make_graph):
     return make_graph(5000, np.column_stack([tails, heads]).tolist(), request.param)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_values_equal_the_cpu(graph, gpu, model):
-    from gpukit.evaluate import spread_ic_cuda, spread_lt_cuda
+@pytest.mark.parametrize("name", ["ic_runs", "ic_together", "lt_runs"])
+def test_values_equal_the_cpu(graph, gpu, monkeypatch, name):
+    from gpukit.evaluate import spread_block_cuda, spread_cuda, spread_together_cuda
     from gpukit.evaluate.spread_cuda import run_on_gpus
 
+    model = name[:2]
+    monkeypatch.setattr(spread_cuda, "LONG", 0 if name == "ic_together" else 1000)
     seeds = np.arange(0, 5000, 250, dtype=np.int32)
     plan = Plan(
         graph, model, np.arange(5000), seeds, np.array([0, 1, 7, 20]), np.array([0, 0, 1]), 2**64 - 1
@@ -34,7 +36,7 @@ def test_values_equal_the_cpu(graph, gpu, model):
     expected = run_on_cpu(plan, 700)
     for grid in ({}, {"blocks": 1, "threads": 32}, {"blocks": 700, "threads": 1024}, {"blocks": 37, "threads": 8}):
         assert np.array_equal(run_on_gpus(plan, 700, gpu.gpus, **grid), expected), grid
-    kernel, types = (spread_ic_cuda.KERNELS | spread_lt_cuda.KERNELS)[f"{model}_runs"]
+    kernel, types = (spread_block_cuda.KERNELS | spread_together_cuda.KERNELS)[name]
     assert list(kernel.overloads) == [types]
 
 

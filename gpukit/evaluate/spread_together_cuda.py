@@ -1,21 +1,23 @@
-"""Independent cascades on GPUs (Numba CUDA), many side by side: ``ic_runs`` of ``spread_cpu.py``.
+"""Independent cascades on GPUs (Numba CUDA), many side by side: the values of ``ic_runs`` of ``spread_cpu.py``.
 
 A vertex has a bit for each run, so that what is read of a row serves all runs that come to it in the same level of the
-search: the edges may lie in host memory, which is read through the bus.
+search: for long rows, and for edges in host memory, which are read through the bus.
 """
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int64, types, uint64
+from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.compiled import kernel
 from gpukit.device.philox import draw4
+from gpukit.device.select import simulated
 from gpukit.evaluate.plan import Stages
 
-MEMBERS = 8
-"""Threads of a team, which share a piece of a row: its edges in groups of four."""
+THREADS, REGISTERS = 128, 64
+"""Threads of a block at most, and the registers each may take."""
 
-REGISTERS = 64
+STAGE = 4 * THREADS
+"""Edges that a block has in shared memory."""
 
 PIECE = 256
 """Edges of a row, at most, that a team takes at a time."""
@@ -36,8 +38,8 @@ class OutEdges(NamedTuple):
 
     Attributes
     ----------
-    indptr, indices
-        As in :class:`gpukit.evaluate.plan.IcEdges`.
+    indptr : int64 array, shape (n + 1,)
+    indices : int32 array, shape (m,)
     thresholds : uint32 array, shape (n,) or (m,)
         Probability, minus one, of all edges into a vertex, where they are equal, or of each edge.
     by_head : bool
@@ -48,6 +50,30 @@ class OutEdges(NamedTuple):
     indices: Any
     thresholds: Any
     by_head: Any
+
+
+class Team(NamedTuple):
+    """The threads that read a row together: how many, this one among them, its part of the stage, and its warp's."""
+
+    size: Any
+    rank: Any
+    base: Any
+    mask: Any
+
+
+class Stage(NamedTuple):
+    """Heads and thresholds of edges that a block has read, in shared memory."""
+
+    heads: Any
+    thresholds: Any
+
+
+class Coins(NamedTuple):
+    """The key of the draws of a round, and the id of the first run."""
+
+    seed: Any
+    tag: Any
+    first: Any
 
 
 class Front(NamedTuple):
@@ -78,6 +104,20 @@ class Front(NamedTuple):
     lists: Any
     pieces: Any
     control: Any
+
+
+if simulated():
+
+    @cuda.jit(device=True)
+    def team_fence(mask):
+        """Do nothing: a team is one thread."""
+
+else:
+
+    @cuda.jit(device=True)
+    def team_fence(mask):
+        """Let the threads of a team see what each of them wrote."""
+        cuda.syncwarp(mask)
 
 
 @cuda.jit(device=True)
@@ -131,52 +171,64 @@ def _reach(front, level, v, word, live):
 
 
 @cuda.jit(device=True)
-def _draw(front, level, u, call, edges, seed, round_tag, first):
-    """Draw four coins of u, or those that are left, in each run that activated it, and reach the heads of live edges.
+def _read(edges, first, last, team, stage):
+    """Put the edges first … last - 1 on the stage, four for each thread of the team, with the last one repeated.
 
-    The edges are read once for all runs.
+    Neighbouring threads read neighbouring edges.
     """
-    indptr, indices, thresholds, by_head = edges
-    start, last = indptr[u] + 4 * call, indptr[u + 1] - 1
-    e1, e2, e3 = min(start + 1, last), min(start + 2, last), min(start + 3, last)
-    v0, v1, v2, v3 = int64(indices[start]), int64(indices[e1]), int64(indices[e2]), int64(indices[e3])
-    t0, t1 = thresholds[v0 if by_head else start], thresholds[v1 if by_head else e1]
-    t2, t3 = thresholds[v2 if by_head else e2], thresholds[v3 if by_head else e3]
-    width, none = last - start + 1, uint64(0)
+    for k in range(4):
+        own = k * team.size + team.rank
+        edge = min(first + own, last - 1)
+        v = edges.indices[edge]
+        stage.heads[team.base + own] = v
+        stage.thresholds[team.base + own] = edges.thresholds[int64(v) if edges.by_head else edge]
+    team_fence(team.mask)
+
+
+@cuda.jit(device=True)
+def _draw(front, level, u, call, width, place, stage, coins):
+    """Draw the coins of up to four edges of u in each run that activated it, and reach the heads of live ones."""
+    heads, thresholds = stage.heads, stage.thresholds
+    t0, t1, t2, t3 = thresholds[place], thresholds[place + 1], thresholds[place + 2], thresholds[place + 3]
+    none = uint64(0)
     for word in range(front.active.shape[1]):
         fresh = front.fresh[level & 1, u, word]
-        live0, live1, live2, live3 = none, none, none, none
-        while fresh:
-            bit = fresh & (~fresh + uint64(1))
-            run = first + WORD * word + cuda.popc(bit - uint64(1))
-            fresh ^= bit
-            w0, w1, w2, w3 = draw4(seed, round_tag, run, u, call)
-            live0 |= bit if w0 <= t0 else none
-            live1 |= bit if w1 <= t1 else none
-            live2 |= bit if w2 <= t2 else none
-            live3 |= bit if w3 <= t3 else none
-        _reach(front, level, v0, word, live0)
-        _reach(front, level, v1, word, live1 if width > 1 else none)
-        _reach(front, level, v2, word, live2 if width > 2 else none)
-        _reach(front, level, v3, word, live3 if width > 3 else none)
+        if fresh:
+            live0, live1, live2, live3 = none, none, none, none
+            # The threads of a team have the same runs; their edges are read once for all of these.
+            while fresh:
+                bit = fresh & (~fresh + uint64(1))
+                run = coins.first + WORD * word + cuda.popc(bit - uint64(1))
+                fresh ^= bit
+                w0, w1, w2, w3 = draw4(coins.seed, coins.tag, run, u, call)
+                live0 |= bit if w0 <= t0 else none
+                live1 |= bit if w1 <= t1 else none
+                live2 |= bit if w2 <= t2 else none
+                live3 |= bit if w3 <= t3 else none
+            _reach(front, level, int64(heads[place]), word, live0)
+            _reach(front, level, int64(heads[place + 1]), word, live1 if width > 1 else none)
+            _reach(front, level, int64(heads[place + 2]), word, live2 if width > 2 else none)
+            _reach(front, level, int64(heads[place + 3]), word, live3 if width > 3 else none)
 
 
 @kernel(max_registers=REGISTERS)
-def ic_runs(edges, stages, seed, tag, first, front, values):
+def ic_together(edges, stages, seed, tag, first, size, front, values):
     """Run the independent cascades first … first + len(values) - 1, all side by side; cooperative, any grid.
 
     Level by level, for all runs together, so that a row is read once a level whatever the runs in which its vertex was
-    activated. A team of ``MEMBERS`` threads owns a piece of a row; a thread reads four edges, makes a Philox call for
-    each of these runs, and adds the runs in which an edge is live to its head with one atomic operation a word. Then a
-    thread owns a vertex that was activated, counts it in each run, and lists the pieces of its row. Cost: one call for
-    four out-edges of each activated vertex, 4 or 8 bytes read for an edge and level, 8 a vertex and word to clear a
-    round.
+    activated. A team of ``size`` threads owns a piece of a row and reads neighbouring edges side by side; then each
+    thread owns four, makes a Philox call for each of these runs, and adds the runs in which an edge is live to its head
+    with one atomic operation a word. Then a thread owns a vertex that was activated, counts it in each run, and lists
+    the pieces of its row. Cost: one call for four out-edges of each activated vertex, 4 or 8 bytes read for an edge and
+    level, 8 a vertex and word to clear a round.
 
     Parameters
     ----------
     edges : OutEdges
     stages, seed, tag, first
         As on the CPU (:func:`gpukit.evaluate.spread_cpu.ic_runs`).
+    size : int
+        Threads of a team, a power of two up to 32; 1 in the simulator.
     front : Front
     values : int64 array, shape (runs, stages)
         As on the CPU, of at most ``RUNS`` runs; zero at the start.
@@ -184,7 +236,14 @@ def ic_runs(edges, stages, seed, tag, first, front, values):
     grid = cuda.cg.this_grid()
     totals = cuda.shared.array(RUNS, int64)
     rank, members = cuda.grid(1), cuda.gridsize(1)
-    team, teams = rank // MEMBERS, members // MEMBERS
+    lane = cuda.threadIdx.x & 31
+    mask = uint32(0xFFFFFFFF) >> uint32(32 - size) << uint32(lane - lane % size)
+    team = Team(size, rank % size, 4 * (cuda.threadIdx.x - rank % size), mask)
+    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    stage = Stage(
+        cuda.shared.array(STAGE, int32),
+        cuda.shared.array(STAGE, uint32),
+    )
     indptr = edges.indptr
     targets, seeds, stage_starts, stage_rounds = stages
     n, runs, words, control = len(indptr) - 1, len(values), front.active.shape[1], front.control
@@ -196,13 +255,13 @@ def ic_runs(edges, stages, seed, tag, first, front, values):
         for word in range(words if rounds > 1 else 0):
             front.seen[v, word] = 0
     level = 0
-    for stage in range(len(stage_rounds)):
-        if stage == 0 or stage_rounds[stage] != stage_rounds[stage - 1]:
+    for number in range(len(stage_rounds)):
+        if number == 0 or stage_rounds[number] != stage_rounds[number - 1]:
             for j in range(rank, n * words, members):
                 front.active[j // words, j % words] = 0
         grid.sync()
-        round_tag = tag + (stage_rounds[stage] << 8)
-        for j in range(stage_starts[stage] + rank, stage_starts[stage + 1], members):
+        coins = Coins(seed, tag + (stage_rounds[number] << 8), first)
+        for j in range(stage_starts[number] + rank, stage_starts[number + 1], members):
             _seed(front, level, int64(seeds[j]), runs)
         # Level by level until the spreads run dry.
         listed = int64(1)
@@ -219,27 +278,31 @@ def ic_runs(edges, stages, seed, tag, first, front, values):
             for j in range(rank, listed, members):
                 _activate(front, level, int64(front.lists[level & 1, j]), indptr, targets, rounds, totals)
             grid.sync()
-            for j in range(team, control[PIECES + level % 3], teams):
-                u, call = front.pieces[j] & 0xFFFFFFFF, (front.pieces[j] >> 32) * (PIECE // 4)
-                last = min(call + PIECE // 4, (indptr[u + 1] - indptr[u] + 3) >> 2)
-                for i in range(call + rank % MEMBERS, last, MEMBERS):
-                    _draw(front, level, u, i, edges, seed, round_tag, first)
+            for j in range(rank // size, control[PIECES + level % 3], members // size):
+                u, at = front.pieces[j] & 0xFFFFFFFF, (front.pieces[j] >> 32) * PIECE
+                start, degree = indptr[u], indptr[u + 1] - indptr[u]
+                for i in range(at, min(at + PIECE, degree), 4 * size):
+                    _read(edges, start + i, start + degree, team, stage)
+                    own = i + 4 * team.rank
+                    if own < degree:
+                        _draw(front, level, u, own >> 2, degree - own, team.base + 4 * team.rank, stage, coins)
+                    team_fence(team.mask)
             level += 1
         for j in range(cuda.threadIdx.x, runs, cuda.blockDim.x):
             if totals[j] > 0:
-                cuda.atomic.add(values, (j, stage), totals[j])
+                cuda.atomic.add(values, (j, number), totals[j])
 
 
 _i64, _i32, _u32 = types.int64[::1], types.int32[::1], types.uint32[::1]
 _words, _lists = types.uint64[:, ::1], types.int32[:, ::1]
 
 KERNELS = {
-    "ic_runs": (
-        ic_runs,
+    "ic_together": (
+        ic_together,
         (
             types.NamedTuple((_i64, _i32, _u32, types.boolean), OutEdges),
             types.NamedTuple((_i64, _i32, _i64, _i64), Stages),
-            types.uint64, types.int64, types.int64,
+            types.uint64, types.int64, types.int64, types.int64,
             types.NamedTuple((_words, types.uint64[:, :, ::1], _words, _i32, _lists, _i64, _i64), Front),
             types.int64[:, ::1],
         ),

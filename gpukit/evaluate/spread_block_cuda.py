@@ -1,0 +1,229 @@
+"""Forward Monte Carlo on GPUs (Numba CUDA), a block per run: the functions of ``spread_cpu.py``.
+
+A block keeps its run's state in its row of global scratch: which vertices are active (a bit, or the LT weight received)
+and the queue of those activated in this round. Between two levels of the search the block synchronises.
+"""
+
+from typing import Any, NamedTuple
+
+from numba import cuda, int32, int64, types, uint32
+
+from gpukit.device.compiled import kernel
+from gpukit.device.philox import draw4
+from gpukit.evaluate.plan import IcEdges, LtEdges, Stages
+from gpukit.evaluate.rule import lt_quota
+
+MEMBERS = 8
+"""Threads of a team, which share a frontier vertex: its edges in groups of four (IC) or one by one (LT)."""
+
+ACTIVE = 1 << 62
+"""LT weight that a seed receives: above every quota, and far from overflow with all in-edges added."""
+
+
+class Scratch(NamedTuple):
+    """What blocks keep of their runs, a row for each block.
+
+    Attributes
+    ----------
+    active : uint32 array, shape (blocks, words), or int64 array, shape (blocks, n)
+        Of this round: IC a bit for each vertex, whether it is active; LT the weight that each received, at least
+        ``ACTIVE`` for a seed.
+    seen : uint32 array, shape (blocks, words or 1)
+        A bit for each vertex: active in any round of the run.
+    queue : int32 array, shape (blocks, n)
+        Those activated in this round.
+    """
+
+    active: Any
+    seen: Any
+    queue: Any
+
+
+@cuda.jit(device=True)
+def _claim(bits, v):
+    """Set bit v of a bitmap; return whether it was clear, true for one thread only."""
+    mask = uint32(1) << uint32(v & 31)
+    if bits[v >> 5] & mask:
+        return False
+    return (cuda.atomic.or_(bits, v >> 5, mask) & mask) == 0
+
+
+@cuda.jit(device=True)
+def _gain(v, targets, seen, rounds):
+    """Return what the activation of v adds to its run: its target, or 0 if an earlier round activated it."""
+    if rounds > 1 and not _claim(seen, v):
+        return int64(0)
+    return targets[v] if len(targets) else int64(1)
+
+
+@kernel
+def ic_runs(edges, stages, seed, tag, first, scratch, values):
+    """Run the independent cascades first … first + len(values) - 1, one after the other in each block.
+
+    A team of ``MEMBERS`` threads owns a frontier vertex; each of them makes every MEMBERS-th Philox call of its row,
+    reads four thresholds for each call, and claims the heads of live edges with an atomic on the bitmap. Cost: one call
+    for four out-edges of each activated vertex, n / 32 words to clear a round.
+
+    Parameters
+    ----------
+    edges, stages, seed, tag, first, values
+        As on the CPU (:func:`gpukit.evaluate.spread_cpu.ic_runs`).
+    scratch : Scratch
+    """
+    queued = cuda.shared.array(1, int32)
+    total = cuda.shared.array(1, int64)
+    tid, block_size, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
+    rank, team, teams = tid % MEMBERS, tid // MEMBERS, block_size // MEMBERS
+    indptr, indices, thresholds = edges
+    targets, seeds, stage_starts, stage_rounds = stages
+    n = len(indptr) - 1
+    n_stages = len(stage_rounds)
+    rounds = stage_rounds[n_stages - 1] + 1
+    own_active, own_seen, own_queue = scratch.active[block], scratch.seen[block], scratch.queue[block]
+    for i in range(block, len(values), cuda.gridDim.x):
+        head = 0
+        for stage in range(n_stages):
+            if stage == 0 or stage_rounds[stage] != stage_rounds[stage - 1]:
+                for j in range(tid, (n + 31) >> 5, block_size):
+                    own_active[j] = 0
+                    if stage == 0 and rounds > 1:
+                        own_seen[j] = 0
+                if tid == 0:
+                    queued[0] = 0
+                    if stage == 0:
+                        total[0] = 0
+                head = 0
+                cuda.syncthreads()
+            round_tag = tag + (stage_rounds[stage] << 8)
+            gain = int64(0)
+            for j in range(stage_starts[stage] + tid, stage_starts[stage + 1], block_size):
+                v = seeds[j]
+                if _claim(own_active, v):
+                    own_queue[cuda.atomic.add(queued, 0, 1)] = v
+                    gain += _gain(v, targets, own_seen, rounds)
+            cuda.syncthreads()
+            tail = queued[0]
+            # Level by level until the spread runs dry; the claims of a level end before its queue is read.
+            while head < tail:
+                cuda.syncthreads()
+                for j in range(head + team, tail, teams):
+                    u = own_queue[j]
+                    start = indptr[u]
+                    degree = indptr[u + 1] - start
+                    for call in range(rank, (degree + 3) >> 2, MEMBERS):
+                        w0, w1, w2, w3 = draw4(seed, round_tag, first + i, u, call)
+                        for k in range(4):
+                            edge = 4 * call + k
+                            if edge < degree:
+                                word = (w0 if k == 0 else w1) if k < 2 else (w2 if k == 2 else w3)
+                                if word <= thresholds[start + edge]:
+                                    v = indices[start + edge]
+                                    if _claim(own_active, v):
+                                        own_queue[cuda.atomic.add(queued, 0, 1)] = v
+                                        gain += _gain(v, targets, own_seen, rounds)
+                cuda.syncthreads()
+                head = tail
+                tail = queued[0]
+            if gain:
+                cuda.atomic.add(total, 0, gain)
+            cuda.syncthreads()
+            if tid == 0:
+                values[i, stage] = total[0]
+
+
+@cuda.jit(device=True)
+def _receive(received, v, weight, scales, seed, round_tag, run):
+    """Add weight to what v received; return whether it passed v's quota just now, true for one thread only."""
+    before = cuda.atomic.add(received, v, weight)
+    if before >= ACTIVE:
+        return False
+    low, high, _, _ = draw4(seed, round_tag, run, v, 0)
+    quota = lt_quota(low, high, scales[v])
+    return before < quota and before + weight >= quota
+
+
+@kernel
+def lt_runs(edges, stages, seed, tag, first, scratch, values):
+    """Run the threshold cascades first … first + len(values) - 1, one after the other in each block.
+
+    A team of ``MEMBERS`` threads owns a frontier vertex and takes its out-edges in turn; each adds the weight to its
+    head with a 64-bit atomic, and the one addition that passes the head's quota activates it. Cost: one atomic and one
+    Philox call an out-edge of each activated vertex, n words to clear a round.
+
+    Parameters
+    ----------
+    edges, stages, seed, tag, first, values
+        As on the CPU (:func:`gpukit.evaluate.spread_cpu.lt_runs`).
+    scratch : Scratch
+    """
+    queued = cuda.shared.array(1, int32)
+    total = cuda.shared.array(1, int64)
+    tid, block_size, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
+    rank, team, teams = tid % MEMBERS, tid // MEMBERS, block_size // MEMBERS
+    indptr, indices, weights, scales = edges
+    targets, seeds, stage_starts, stage_rounds = stages
+    n = len(indptr) - 1
+    n_stages = len(stage_rounds)
+    rounds = stage_rounds[n_stages - 1] + 1
+    own_received, own_seen, own_queue = scratch.active[block], scratch.seen[block], scratch.queue[block]
+    for i in range(block, len(values), cuda.gridDim.x):
+        head = 0
+        for stage in range(n_stages):
+            if stage == 0 or stage_rounds[stage] != stage_rounds[stage - 1]:
+                for j in range(tid, n, block_size):
+                    own_received[j] = 0
+                if stage == 0 and rounds > 1:
+                    for j in range(tid, (n + 31) >> 5, block_size):
+                        own_seen[j] = 0
+                if tid == 0:
+                    queued[0] = 0
+                    if stage == 0:
+                        total[0] = 0
+                head = 0
+                cuda.syncthreads()
+            round_tag = tag + (stage_rounds[stage] << 8)
+            gain = int64(0)
+            for j in range(stage_starts[stage] + tid, stage_starts[stage + 1], block_size):
+                v = seeds[j]
+                if _receive(own_received, v, int64(ACTIVE), scales, seed, round_tag, first + i):
+                    own_queue[cuda.atomic.add(queued, 0, 1)] = v
+                    gain += _gain(v, targets, own_seen, rounds)
+            cuda.syncthreads()
+            tail = queued[0]
+            # Level by level until the spread runs dry; the claims of a level end before its queue is read.
+            while head < tail:
+                cuda.syncthreads()
+                for j in range(head + team, tail, teams):
+                    u = own_queue[j]
+                    for edge in range(indptr[u] + rank, indptr[u + 1], MEMBERS):
+                        v = indices[edge]
+                        weight = int64(weights[edge]) + 1 if len(weights) else int64(1)
+                        if _receive(own_received, v, weight, scales, seed, round_tag, first + i):
+                            own_queue[cuda.atomic.add(queued, 0, 1)] = v
+                            gain += _gain(v, targets, own_seen, rounds)
+                cuda.syncthreads()
+                head = tail
+                tail = queued[0]
+            if gain:
+                cuda.atomic.add(total, 0, gain)
+            cuda.syncthreads()
+            if tid == 0:
+                values[i, stage] = total[0]
+
+
+_i64, _i32, _u32 = types.int64[::1], types.int32[::1], types.uint32[::1]
+_rows = {one: one[:, ::1] for one in (types.uint32, types.int32, types.int64)}
+_stages = types.NamedTuple((_i64, _i32, _i64, _i64), Stages)
+_key = (types.uint64, types.int64, types.int64)
+
+
+def _signature(edges: Any, active: Any) -> tuple:
+    scratch = types.NamedTuple((_rows[active], _rows[types.uint32], _rows[types.int32]), Scratch)
+    return edges, _stages, *_key, scratch, _rows[types.int64]
+
+
+KERNELS = {
+    "ic_runs": (ic_runs, _signature(types.NamedTuple((_i64, _i32, _u32), IcEdges), types.uint32)),
+    "lt_runs": (lt_runs, _signature(types.NamedTuple((_i64, _i32, _u32, _i64), LtEdges), types.int64)),
+}
+"""Every kernel with the types of the arguments it is launched with."""
