@@ -45,7 +45,8 @@ ROWS_BY_START, ROWS_BY_END = Walks._fields[:3], Walks._fields[3:7]
 """Names of the arrays of an index by start and by end."""
 
 ENTRIES = ("row_ends", "row_freqs", "starts", "frequencies")
-"""Names of those with an element for each entry, or each frequent one."""
+"""Names of those with an element for each entry, or each frequent one; start lists, which are read most, last: arrays
+that are equally large go to host memory in this order."""
 
 COLLECT = {"auto": push_cuda.AUTO, "scan": push_cuda.SCAN, "atomic": push_cuda.ATOMIC}
 
@@ -229,7 +230,7 @@ class CudaPrepared:
                 forward = index.forward or on_host(index).with_forward().forward
                 assert forward is not None
                 rows |= dict(zip(ROWS_BY_START, forward, strict=True))
-                arrays |= place(rows, ENTRIES, {"working space": working}, "use --device cpu")
+                arrays |= place(rows, ENTRIES, {"working space": working}, "use --device cpu", share=1)
             else:
                 held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
                 arrays |= {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}

@@ -91,6 +91,19 @@ def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph,
         assert np.array_equal(getattr(found, name), getattr(expected, name))
 
 
+def test_start_lists_are_the_last_rows_to_go(held_back, random_graph):
+    """They are read most, and beside the rows there is nothing but the working space."""
+    from gpukit.kpar import Params, build_index, prepared_cuda, rank
+
+    graph = random_graph(40, 800, 3)
+    index = build_index(graph, rank(graph).order, Params(), seed=1)
+    always = {"indices", "row_ends", "row_freqs"}
+    for free, expected in ((10_000, always | {"starts"}), (10_200, always)):
+        held_back(free)
+        ready = prepared_cuda.CudaPrepared.of(graph, index)
+        assert {name for name, one in ready.arrays.items() if isinstance(one, arrays.Pinned)} == expected
+
+
 def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch):
     """In-edges, and then out-edges, lie in host memory; walks are drawn in parts, and the index is the same."""
     from gpukit.graph.build import transpose
