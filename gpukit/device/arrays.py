@@ -224,13 +224,18 @@ def free_memory(*, tidied: bool = False) -> int:
     """
     if xp is np:
         return min([1 << 30, *gpu_limit])
-    pool = xp.get_default_memory_pool()
-    if tidied and pool.used_bytes() > free_memory():
+    if tidied and used_memory() > free_memory():
         gc.collect()
+    pool = xp.get_default_memory_pool()
     if gpu_limit:
         pool.free_all_blocks()
     free = int(xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
     return min([free, *(size - pool.total_bytes() for size in gpu_limit)])
+
+
+def used_memory() -> int:
+    """Return the bytes of arrays on the current GPU."""
+    return 0 if xp is np else int(xp.get_default_memory_pool().used_bytes())
 
 
 class Pinned(Buffer):
@@ -247,9 +252,8 @@ class Pinned(Buffer):
             super().__init__(array)
             return
         array = np.ascontiguousarray(array)
-        try:
-            memory: Any = _Locked(array)
-        except xp.cuda.runtime.CUDARuntimeError:
+        memory: Any = _locked(array)
+        if memory is None:
             memory = xp.cuda.PinnedMemory(array.nbytes)
             held = np.frombuffer(xp.cuda.PinnedMemoryPointer(memory, 0), array.dtype, array.size)
             held.reshape(array.shape)[...] = array
@@ -265,6 +269,17 @@ class _Locked:
         self.ptr = array.ctypes.data
         xp.cuda.runtime.hostRegister(self.ptr, array.nbytes, for_all | mapped)
         weakref.finalize(self, _unlock, array, xp.cuda.runtime.getDevice())
+
+
+def _locked(array: np.ndarray) -> _Locked | None:
+    """Lock the pages of an array; None where it cannot be, also after garbage that may hold them was collected."""
+    for attempt in range(2):
+        try:
+            return _Locked(array)
+        except xp.cuda.runtime.CUDARuntimeError:
+            if attempt == 0:
+                gc.collect()
+    return None
 
 
 def _unlock(array: np.ndarray, gpu: int) -> None:

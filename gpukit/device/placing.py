@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, Pinned, free_memory, xp
+from gpukit.device.arrays import Buffer, Pinned, free_memory, used_memory, xp
 from gpukit.device.memory import check_budget, check_host, readable
 
 _log = logging.getLogger("gpukit")
@@ -56,7 +56,7 @@ def place(
     """
     sizes = {name: array.nbytes for name, array in arrays.items() if isinstance(array, np.ndarray)}
     free = free_memory()
-    if sum(sizes.values()) + sum(beside.values()) > share * free:
+    if sum(sizes.values()) + sum(beside.values()) > share * free and used_memory() > free >> 4:
         gc.collect()  # frames that Numba's compiler left behind hold arrays of what was done before
         free = free_memory()
     left = int(share * free) - sum(beside.values())

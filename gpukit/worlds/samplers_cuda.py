@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, resident_blocks, xp
+from gpukit.device.arrays import Buffer, Pinned, resident_blocks, xp
 from gpukit.device.launch import launch
 from gpukit.worlds import room, sample_cuda, walk_cuda
 from gpukit.worlds.graph_cuda import Batch, multiprocessors, release
@@ -14,12 +14,19 @@ SETS, LARGE_SETS, BUSY_PAIRS = 32, 4, 1 << 16
 """Sets of a block; fewer, but so many at least, where they have so many pairs together."""
 
 
+FAR_BLOCKS = 2
+"""Blocks for each multiprocessor at most where the edges lie in host memory: these read as fast as the bus allows, and
+fewer have more room each where memory is short."""
+
+
 def skip(batch: Batch) -> None:
     """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
     rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.work
     block = 32 if xp is np else sample_cuda.BLOCK
     busy = max(1, count // SETS, min(count // LARGE_SETS, batch.pairs // BUSY_PAIRS))
     blocks = 2 if xp is np else min(resident_blocks(block, sample_cuda.REGISTERS), busy)
+    if xp is not np and isinstance(batch.graph.indices, Pinned):
+        blocks = min(blocks, FAR_BLOCKS * multiprocessors())
     least = 4 * block * rounds
     blocks = max(1, min(blocks, batch.pairs // least))
     places = max(batch.pairs // blocks, least)
