@@ -7,6 +7,7 @@ from claims import each_of, one, record, says
 
 LARGE = record("large-graph-h100")
 LIMITED = record("large-graph-limited-h100")
+BEYOND = record("beyond-memory-h100")["runs"]
 SCALING = record("thread-scaling-16")["runs"]
 THREADS = (1, 2, 4, 8, 16)
 PHASES = {teams: one("kpar-phases-h100", k=100, teams=teams, refined=False) for teams in (1, 4, 8)}
@@ -73,6 +74,13 @@ def test_what_threads_bring(name):
     row = "| {} | {:.1f} s |" + " {:.1f} |" * (len(THREADS) - 1)
     shown = (NAMES.get(name, f"`{name}`"), found[1]["work_s"], *(found[one]["times_first"] for one in THREADS[1:]))
     says("docs/performance.md", row, shown)
+
+
+def test_half_of_the_memory_costs_time_and_nothing_else():
+    found = {run["system"]: run for run in BEYOND}
+    assert all(run["same_bytes"] and run["limited_over_whole"] < 4 for run in BEYOND)
+    times = [found[name]["limited_over_whole"] for name in ("kpar query", "gim run", "evaluate spread")]
+    says("docs/command-line.md", "{:.1f}, {:.1f} and {:.1f} times as late for kPAR, gIM and the spread", times)
 
 
 def test_a_limit_is_kept_and_changes_nothing():
