@@ -305,6 +305,12 @@ def side_stream() -> Any:
     return _streams[gpu]
 
 
+def join_side_stream() -> None:
+    """Let what the current GPU is given from now on wait for what its :func:`side_stream` was given."""
+    if xp is not np:
+        xp.cuda.get_current_stream().wait_event(_streams[xp.cuda.runtime.getDevice()].record())
+
+
 _grids: dict[tuple, int] = {}
 
 

@@ -19,8 +19,15 @@ from gpukit.diversity.bounds import COMP, CORE, least_size
 BLOCK, REGISTERS = 512, 64
 """Most threads in a block, and the registers each may take."""
 
-PER_CLASS, CLASS_TABLE = 4, 20
-"""Numbers that :func:`classify` finds out about a class, and about all five."""
+TEAM_CLASSES, SHARED_WORDS = 4, (24, 16, 12, 8, 6, 4, 3, 2, 1)
+"""Classes of ego-networks whose working space is in global memory, and, for those in shared memory
+(:mod:`gpukit.diversity.truss_shared_cuda`), words that a row of the bit matrix has at most."""
+
+NO_CLASS = TEAM_CLASSES + len(SHARED_WORDS)
+"""Class of those that are not worth a look."""
+
+PER_CLASS, CLASS_TABLE = 4, 4 * (NO_CLASS + 1)
+"""Numbers that :func:`classify` finds out about a class, and about all."""
 
 COPIES = 32
 """Copies of these numbers in a block, so that the threads of a warp do not wait for one another."""
@@ -33,13 +40,14 @@ SCORE, LABEL, FULL = 0, 1, 2
 
 
 class Limits(NamedTuple):
-    """Largest sizes of three classes; what is larger is of class 0 (many blocks), 4 is not worth a look."""
+    """Largest sizes of classes; what is larger is of class 0 (many blocks)."""
 
     warp_members: int  # class 3: a warp
     small_edges: int  # class 2: a small block
     small_words: int
     block_edges: int  # class 1: a large block
     block_words: int
+    shared_members: int  # classes from TEAM_CLASSES on, before all others: shared memory, by SHARED_WORDS
 
 
 class Queue(NamedTuple):
@@ -256,8 +264,12 @@ def classify(ranks, count, kept_begin, ego_edges, matrix, least, by_edges, limit
             words = members * (words + ((words + 31) >> 5))
         kind = 0
         if members < least or (by_edges and edges == 0):
-            kind = 4
+            kind = NO_CLASS
             scores[v] = 0
+        elif members <= limits.shared_members:
+            kind = NO_CLASS - 1
+            while members > 32 * SHARED_WORDS[kind - TEAM_CLASSES]:
+                kind -= 1
         elif members <= limits.warp_members:
             kind = 3
         elif edges <= limits.small_edges and words <= limits.small_words:
@@ -289,7 +301,7 @@ _QUEUE = types.NamedTuple((_i32, _i64, _int, _int), Queue)
 _QUERY = types.NamedUniTuple(_int, 3, Query)
 _LISTS = types.NamedTuple((_i64, _i32, _i64, _i32), Lists)
 _SPACE = types.NamedTuple((*4 * (_int,), _u32, _u32, _i32, _i64), Space)
-_LIMITS = types.NamedUniTuple(_int, 5, Limits)
+_LIMITS = types.NamedUniTuple(_int, 6, Limits)
 
 KERNELS = {
     "classify": (classify, (_i32, _int, _i64, _i64, _bool, _int, _bool, _LIMITS, _i64, _i64, _i32)),

@@ -94,6 +94,30 @@ def test_wide_rows_have_a_second_level(simulator, monkeypatch):
     assert np.array_equal(ours.scores, theirs.scores)
 
 
+@pytest.mark.parametrize("shared", [0, 32, 64, 96])
+def test_decompositions_in_shared_and_in_global_memory(simulator, monkeypatch, shared):
+    """Egos of one to three words a row: dense parts and noise, so that there are many levels, and rounds of each."""
+    from gpukit.diversity import scores_cuda
+    from gpukit.diversity.scores_cuda import CudaNetwork
+
+    generator = np.random.default_rng(7)
+    dense = [pair for part in (range(1, 29), range(24, 50)) for pair in clique(*part) if generator.random() < 0.8]
+    edges = [(0, v) for v in range(1, 71)] + dense + generator.integers(0, 71, (150, 2)).tolist()
+    graph = undirected(edges, 71)
+    assert CudaNetwork(graph)._shared_members == 0
+    monkeypatch.setattr(scores_cuda, "SHARED_EDGES", 0)
+    cpu, gpu = build_network(graph), CudaNetwork(graph)
+    assert gpu._shared_members >= 96
+    gpu._shared_members = shared
+    some = np.array([0, 27, 3, 60])
+    for k in (2, 5, 14, 40):
+        ours, theirs = (one.decompose(some, Params("truss", k)) for one in (gpu, cpu))
+        for name in ("offsets", "trussness", "scores"):
+            assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+    assert theirs.trussness.max() - theirs.trussness.min() > 8
+    assert gpu.triangles_of(some, Params()) == 6306
+
+
 @pytest.mark.parametrize("n", [1, 3])
 def test_no_edges(simulator, n):
     from gpukit.diversity.scores_cuda import CudaNetwork

@@ -105,10 +105,13 @@ def random_graph(key):
 
 
 def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
-    """Warp, block and team classes are all forced on small graphs, and rows with and without the second level."""
-    from gpukit.diversity import scores_cuda
-    from gpukit.diversity.contexts_cuda import KERNELS
+    """Warp, block and team classes are all forced on small graphs, and rows with and without the second level.
 
+    Decompositions are in shared memory for all ego-networks, for those of up to 32 or 64 members, or for none.
+    """
+    from gpukit.diversity import contexts_cuda, scores_cuda, truss_shared_cuda
+
+    monkeypatch.setattr(scores_cuda, "SHARED_EDGES", 0)
     for key in range(60):
         graph = random_graph(key)
         cpu, everyone = build_network(graph), np.arange(graph.n)
@@ -116,7 +119,10 @@ def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
         monkeypatch.setattr(scores_cuda, "SMALL_EDGES", 4096 if key % 4 == 1 else 0)
         monkeypatch.setattr(scores_cuda, "BLOCK_EDGES", 1 << 15 if key % 4 == 2 else 0)
         monkeypatch.setattr(scores_cuda, "LARGEST_TEAM", 1 + key % 32)
+        monkeypatch.setattr(scores_cuda, "SIDE_MEMBERS", 32 * (key % 5))
         network = make_network(graph, gpu)
+        assert network._shared_members >= 256
+        network._shared_members = (768, 0, 32, 64)[key % 3 + key % 2]
         for model in MODELS:
             for full in (False, True):
                 network.full = full
@@ -125,8 +131,30 @@ def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
         found, expected = network.decompose(everyone, Params()), cpu.decompose(everyone, Params())
         assert np.array_equal(expected.trussness, found.trussness), key
         same(decompose(graph), decompose(graph, gpu), "coreness", "tails", "heads", "trussness")
-    for kernel, types in KERNELS.values():
+    for kernel, types in (contexts_cuda.KERNELS | truss_shared_cuda.KERNELS).values():
         assert list(kernel.overloads) == [types]
+
+
+@pytest.mark.parametrize("members", [31, 33, 96, 300, 500, 700])
+def test_decompositions_in_shared_memory(gpu, monkeypatch, members):
+    """Two overlapping dense parts and noise about a hub: the trussness of the CPU, of large and of small blocks."""
+    from gpukit.diversity import scores_cuda
+
+    monkeypatch.setattr(scores_cuda, "SHARED_EDGES", 0)
+    generator = np.random.default_rng(members)
+    u, v = np.triu_indices(members, 1)
+    inside = ((u < 0.6 * members) & (v < 0.6 * members)) | ((u > 0.4 * members) & (v > 0.4 * members))
+    drawn = generator.random(len(u)) < np.where(inside, 0.8, 0.1)
+    u, v = np.append(u[drawn], np.full(members, members)), np.append(v[drawn], np.arange(members))
+    graph = undirected(u, v, members + 1)
+    some = np.array([members, 0, members // 2])
+    cpu, network = build_network(graph, 4), make_network(graph, gpu)
+    expected = cpu.decompose(some, Params("truss", 4))
+    same(expected, network.decompose(some, Params("truss", 4)), "offsets", "trussness", "scores")
+    triangles = network.triangles_of(some, Params())
+    network._shared_members = 0
+    same(expected, network.decompose(some, Params("truss", 4)), "offsets", "trussness", "scores")
+    assert network.triangles_of(some, Params()) == triangles
 
 
 def test_large_cliques_and_stars(gpu):

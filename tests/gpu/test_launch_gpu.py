@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numba import cuda
+from numba import cuda, int64
 
 from gpukit.device.compiled import kernel
 
@@ -98,3 +98,24 @@ def test_arrays_of_another_type_go_through_numba(gpu):
         flat = np.arange(10).astype(kind)
         launch(_collect, 1, 32, Buffer(flat).view, Buffer(square).view, *SCALARS, out.view)
         assert np.array_equal(out.host(), _expected(flat, square, *SCALARS))
+
+
+@kernel
+def _turn_round(numbers, out):
+    held = cuda.shared.array(0, int64)
+    for i in range(cuda.threadIdx.x, len(numbers), cuda.blockDim.x):
+        held[i] = numbers[i]
+    cuda.syncthreads()
+    for i in range(cuda.threadIdx.x, len(numbers), cuda.blockDim.x):
+        out[i] = held[len(numbers) - 1 - i]
+
+
+def test_shared_memory_beyond_48_kilobytes(gpu):
+    """The first launch goes through Numba and asks for little, the others for more."""
+    from gpukit.device.arrays import Buffer, shared_memory
+    from gpukit.device.launch import launch
+
+    for n in (100, shared_memory() // 8, 200):
+        numbers, out = np.arange(n), Buffer(n, np.int64, 0)
+        launch(_turn_round, 1, 128, Buffer(numbers).view, out.view, shared=8 * n)
+        assert np.array_equal(out.host(), numbers[::-1])

@@ -18,13 +18,32 @@ def diversity_row(graph):
     """Return the row of a graph in the table of times, three figures where they are large."""
     full = one("diversity-h200", graph=graph, method="full", model="truss")
     floor = one("diversity-h200", graph=graph, method="score", model="truss")["floor_ms"]
-    rate = full["triangles_per_second"]
-    large = f"{rate / 1e9:.1f}·10⁹" if rate > 1e9 else f"{rate / 1e6:.0f}·10⁶"
+    large = rate(full["triangles_per_second"])
     search = diversity(graph, "search")
     return (
         f"| {prepared(graph):.1f} | {diversity(graph):.1f} | {floor:.2f} | {three(full['ms']['median'])} | {large} | "
         f"{diversity(graph, model='core'):.1f} | {diversity(graph, model='comp'):.1f} | {three(search)} |"
     )
+
+
+def rate(value):
+    return f"{value / 1e9:.1f}·10⁹" if value > 1e9 else f"{value / 1e6:.0f}·10⁶"
+
+
+def full_rows():
+    """Return the rows of the table of full decompositions before and since they are made in shared memory."""
+    before, since = (
+        [one(name, graph=graph) for graph in TRUSS] for name in ("diversity-h100-full-before", "diversity-h100-full")
+    )
+    for title, runs in (("in global memory", before), ("in shared memory where they fit", since)):
+        yield f"| {title} | {' | '.join(three(run['ms']['median']) for run in runs)} |"
+    yield f"| ego triangles/s | {' | '.join(rate(run['triangles_per_second']) for run in since)} |"
+
+
+def slowest():
+    """Return the largest ratio of the times since and before."""
+    since, before = ("diversity-h100-full", "diversity-h100-full-before")
+    return max(one(since, graph=graph)["ms"]["median"] / one(before, graph=graph)["ms"]["median"] for graph in TRUSS)
 
 
 def three(value):
@@ -55,7 +74,9 @@ README = [
 
 PAGE = [
     *((diversity_row(graph), ()) for graph in TRUSS),
-    ("Full decomposition of `livejournal-size` takes {:.0f} ms on one H200", (one(ALONE)["ms"]["median"],)),
+    ("full decomposition of `livejournal-size` took {:.0f} ms on one H200", (one(ALONE)["ms"]["median"],)),
+    *((row, ()) for row in full_rows()),
+    ("On small graphs with hubs it takes up to {:.1f} times as long", (slowest(),)),
     (
         "`none` took {:.1f} and `dynamic` {:.1f} ms",
         [on_four(b, "diversity-h200-x4-five") for b in ("none", "dynamic")],
@@ -94,3 +115,13 @@ def test_last_scores_on_real_graphs():
     found = [run for run in record("diversity-h200")["runs"] if run["method"] == "search"]
     last = {run["t_th_score"] for run in found if run["graph"]["name"] != "livejournal-size"}
     assert last == {1, 2, 3}
+
+
+def test_both_versions_decomposed_the_same():
+    """The records of full decompositions in global and in shared memory: same graphs, scores and triangles."""
+    before, since = (record(f"diversity-h100-full{suffix}")["runs"] for suffix in ("-before", ""))
+    for one_run, other in zip(before, since, strict=True):
+        assert one_run["graph"]["digest"] == other["graph"]["digest"]
+        assert [one_run[key] for key in ("scores_sum", "ego_triangles")] == [
+            other[key] for key in ("scores_sum", "ego_triangles")
+        ]

@@ -32,6 +32,7 @@ BARRIERS = {
     "gpukit.diversity.contexts_cuda.classify": (2, 0, 0),
     "gpukit.diversity.contexts_cuda.score_egos": (36, 0, 32),
     "gpukit.diversity.paper.scatter_cuda.aggregate": (2, 0, 0),
+    "gpukit.diversity.truss_shared_cuda.decompose_egos": (13, 0, 0),
     "gpukit.evaluate.spread_block_cuda.ic_runs": (5, 0, 0),
     "gpukit.evaluate.spread_block_cuda.lt_runs": (5, 0, 0),
     "gpukit.gim.paper.per_edge_cuda.sample_per_edge": (6, 0, 0),
