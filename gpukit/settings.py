@@ -47,7 +47,7 @@ ON_CPU = "--bounds printed and --depth walks run on the CPU; use --device cpu"
 # merit.Params
 Update = Literal["coupled", "paper", "regenerate"]
 Ids = Literal["kept", "fresh"]
-Storage = Literal["segments", "global"]
+Storage = Literal["tables", "segments", "global"]
 Certificate = Literal["fresh", "paper"]
 Residual = Literal["renormalised", "raw"]
 MERIT_EPSILON = 0.5

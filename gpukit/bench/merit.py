@@ -97,7 +97,7 @@ def run(
     timer = PhaseTimer(synchroniser(device))
     with timer.phase("diffuse"):
         world = SimulatedWorld(graph, params.model, params.seed, number)
-    used = tables if params.model == "ic" and params.storage == "segments" else None
+    used = tables if params.model == "ic" and params.storage != "global" else None
     result = simulate(graph, params, world, device, groups=groups, tables=used, timer=timer)
     return result, timer.seconds()
 

@@ -31,16 +31,19 @@ def merit(
         ),
     ] = "merit,segmented",
     certificates: Annotated[str, option("--certificates", "Of fresh, paper; with commas.")] = "fresh",
-    groups: Annotated[str, option("--groups", "β of the update, with commas between them.")] = "1",
+    groups: Annotated[
+        str | None, option("--groups", "β of the update of sets in segments, with commas; without, they are in tables.")
+    ] = None,
     worlds: Annotated[int, option("--worlds", "Hidden worlds, a campaign each.", min=1)] = 3,
     kept: options.Kept,
 ) -> None:
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
     run.params = {"batch": settings.MERIT_BATCH if batch is None else batch, "worlds": worlds}
     targets = None if etas is None else [number(word, "--eta", int) for word in etas.split(",")]
-    betas = [number(word, "--groups", int) for word in groups.split(",")]
+    betas = [1] if groups is None else [number(word, "--groups", int) for word in groups.split(",")]
     for beta in betas:
         check_groups(beta)
+    storage = "tables" if groups is None else "segments"
     where = run.use_device()
     from gpukit.bench.merit import measure
     from gpukit.merit import Params
@@ -52,7 +55,7 @@ def merit(
         for model, eta, certificate, method, beta in product(
             models.split(","), aims, certificates.split(","), methods.split(","), betas
         ):
-            params = Params(eta, fitting, model, certificate=certificate, seed=run.seed)
+            params = Params(eta, fitting, model, certificate=certificate, storage=storage, seed=run.seed)
             found = measure(
                 graph, params, method, where, tables=tables, worlds=worlds, groups=beta, bandwidth=record.bandwidth
             )

@@ -159,7 +159,9 @@ BatchOption = Annotated[
 CostsOption = Annotated[
     str, option("--costs degree|uniform|FILE", "0.01 + 0.01 · d_out, 1, or lines `id cost`; 1 if not named.")
 ]
-GroupsOption = Annotated[int, ablation("--groups β", "Groups by load in the update on a GPU: 1, 2, 4, 8 or 16.")]
+GroupsOption = Annotated[
+    int, ablation("--groups β", "Groups by load in the update on a GPU: 1, or of segments 2, 4, 8 or 16.")
+]
 
 
 @dataclass(frozen=True)

@@ -125,13 +125,13 @@ def discover(dead, filter_of, living, eta, seed, root_tag, first, segments, low,
 
 
 @kernel
-def mark_dead(vertices, count, dead, filter_of, visited):
-    """Mark the first vertices as dead, in the filter and every bitmap too; any grid.
+def mark_dead(deaths, before, died, dead, filter_of, visited):
+    """Mark the vertices ``deaths[before:died]`` as dead, in the filter and every bitmap too; any grid.
 
     A thread owns a pair of vertex and bitmap; that of the first bitmap marks the vertex elsewhere.
     """
-    for i in range(cuda.grid(1), count * visited.shape[0], cuda.gridsize(1)):
-        v, row = int64(vertices[i // visited.shape[0]]), i % visited.shape[0]
+    for i in range(cuda.grid(1), (died - before) * visited.shape[0], cuda.gridsize(1)):
+        v, row = int64(deaths[before + i // visited.shape[0]]), i % visited.shape[0]
         if row == 0:
             dead[v] = 1
             bit = hashed(v, FILTER_BITS)
@@ -148,6 +148,6 @@ KERNELS = {
         (_u8, _u32, _int, _int, numba.uint64, *(_int,) * 5)
         + (_group((_i32,) * 4, Lists), _group((_u8, _i32, _i32, _i64), Changes)),
     ),
-    "mark_dead": (mark_dead, (_i32, _int, _u8, _u32, numba.uint32[:, ::1])),
+    "mark_dead": (mark_dead, (_i32, _int, _int, _u8, _u32, numba.uint32[:, ::1])),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

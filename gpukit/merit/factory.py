@@ -59,13 +59,17 @@ def make_cpu_sets(
 def make_cuda_sets(
     reverse: Reverse, residual: Residual, params: Params, groups: int, share_graph_with: "CudaSets | None"
 ) -> "CudaSets":
-    """Return an empty collection on the current GPU."""
-    from gpukit.merit.sets_cuda import CudaSets, DeviceState, OwningSets
+    """Return an empty collection on the current GPU: in hash tables, or where rings are asked for, in these."""
+    from gpukit.merit.hashed_sets_cuda import OwningTableSets, TableSets
+    from gpukit.merit.sets_cuda import CudaSets, OwningSets
+    from gpukit.merit.state_cuda import DeviceState
 
     to_choose_from = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
-    raw = params.lt_residual == "raw"
+    raw, tables = params.lt_residual == "raw", params.storage == "tables" and groups == 1
     if share_graph_with is None:
-        state, share = DeviceState(reverse, residual), to_choose_from
-        return OwningSets(state, reverse, residual, params.seed, raw=raw, groups=groups, share=share)
+        state, share = DeviceState(reverse, residual, tables=tables), to_choose_from
+        owner = OwningTableSets if tables else OwningSets
+        return owner(state, reverse, residual, params.seed, raw=raw, groups=groups, share=share)
     state, share = share_graph_with.state, 1 - to_choose_from
-    return CudaSets(state, reverse, residual, params.seed, raw=raw, groups=groups, share=share)
+    one = TableSets if tables else CudaSets
+    return one(state, reverse, residual, params.seed, raw=raw, groups=groups, share=share)

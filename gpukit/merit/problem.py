@@ -98,7 +98,8 @@ class Params:
     costs : Costs or None
         What seeds cost; None: 0.01 + 0.01 · d_out.
     storage : str
-        ``segments``, or ``global`` with ``regenerate``: GAMCSS, which draws as gIM does and keeps sets in one array.
+        Of the sets on a GPU: ``tables`` (hash tables, where they fit), ``segments`` (rings, as in the paper), or
+        ``global`` with ``regenerate``: GAMCSS, which draws as gIM does and keeps sets in one array.
     seed : int
         The user's seed, in [0, 2**64).
     """

@@ -1,20 +1,20 @@
 """A collection of mRR sets on a GPU: the sets and seeds of the CPU collection."""
 
-from weakref import WeakSet
+from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, cooperative_grid, free_memory, resident_blocks, xp
+from gpukit.device.arrays import Buffer, cooperative_grid, xp
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream
 from gpukit.merit import cover_cuda, discover_cuda
 from gpukit.merit import update_cuda as kernels
 from gpukit.merit.residual import Residual
-from gpukit.merit.rule import InEdges, Key, Remaining, Sets, Span
+from gpukit.merit.rule import Key, Remaining, Sets, Span
 from gpukit.merit.sets import Selection, packed, top_by_ratio
+from gpukit.merit.state_cuda import MIN_SEGMENTS, DeviceState, total_bytes
 from gpukit.worlds.collection import check_ids
-from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
 MAX_BLOCK = kernels.AT_ONCE
@@ -29,14 +29,6 @@ REACH = 8.0
 HEADROOM = 2
 """By how much more than what is expected a ring is made larger."""
 
-SHARE, BITMAP_SHARE = 0.7, 0.08
-"""Shares of the free memory that the rings of all collections, and the bitmaps, may take."""
-
-MIN_SEGMENTS = 32
-
-PER_BLOCK = 4
-"""Segments for each block that the GPU holds at once: blocks that end early make room for others."""
-
 WIDE = 1000
 """Members of a set, on average, from which on a block has two warps, not one."""
 
@@ -46,85 +38,9 @@ CROWDED = 4
 FEW_MEMBERS = 1 << 26
 """Members of all sets below which a selection does with half as many blocks: each goes through all candidates."""
 
-INVERTED = 1 << 22
-"""Occurrences of candidates that the index of a selection has room for."""
-
 FEW, SET_BYTES = 64, 25
 """Sets that the arrays have room for at first, and device memory for a set beside its record; the arrays may be twice
 as long as there are sets."""
-
-
-class DeviceState:
-    """What the two collections of a campaign share on a GPU: graph, residual graph, bitmaps, working space.
-
-    Parameters
-    ----------
-    reverse : Reverse
-    residual : Residual
-    """
-
-    def __init__(self, reverse: Reverse, residual: Residual) -> None:
-        n = reverse.n
-        self.block = 32 if xp is np else kernels.BLOCK
-        self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
-        words, free = (n + 31) // 32, free_memory(tidied=True)
-        self.segments = PER_BLOCK * self.blocks
-        while self.segments > MIN_SEGMENTS and 4 * words * self.segments > BITMAP_SHARE * free:
-            self.segments //= 2
-        needs = {"graph": _graph_bytes(reverse), "bitmaps": 4 * words * self.segments, "vertices": 22 * n}
-        needs |= {"selection": 4 * INVERTED, "filter": 4 * discover_cuda.FILTER_WORDS}
-        check_budget(needs, free, "the GPU", "use --device cpu")
-        self.planned = sum(needs.values())
-        self.ring_memory = int(SHARE * (free - sum(needs.values())))
-        self.graph = g = DeviceGraph(reverse)
-        self.visited = Buffer((self.segments, words), np.uint32, 0)
-        self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
-        self.filter = Buffer(discover_cuda.FILTER_WORDS, np.uint32, 0)
-        self.counts, self.work = Buffer(n, np.int32), Buffer(n, np.int32)
-        self.dying = Buffer(64, np.int32)
-        self.marks, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
-        self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
-        self.histogram = Buffer(cover_cuda.EPOCHS * cover_cuda.BUCKETS, np.int32)
-        candidates = cover_cuda.MAX_CANDIDATES
-        self.candidates, self.list_fill = Buffer(candidates, np.int32), Buffer(candidates, np.int32)
-        self.list_start, self.taken = Buffer(candidates, np.int64), Buffer((4, candidates), np.int32)
-        self.costs = Buffer(n, np.int32)
-        self.costs_of: np.ndarray | None = None
-        self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
-        self.no_order = Buffer(np.empty(0, np.int32))
-        self.edges = InEdges(
-            g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, reverse.lt_kind,
-            np.uint64(reverse.lt_constant), g.lt_prefix.view,
-        )  # fmt: skip
-        # Weak: a collection holds its state, and both give their memory back when nobody uses them.
-        self.collections: WeakSet[CudaSets] = WeakSet()
-
-    def mark_dead(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
-        """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
-        pairs = len(vertices) * self.visited.array.shape[0]
-        grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
-        threads = 32 if xp is np else 128
-        self.dying.load(vertices)
-        views = (self.dead.view, self.filter.view, self.visited.view)
-        launch(discover_cuda.mark_dead, grid, threads, self.dying.view, len(vertices), *views)
-        if len(weakened):
-            self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
-
-    def space(self) -> cover_cuda.Space:
-        """Return the working space of a selection for its kernel."""
-        return cover_cuda.Space(
-            self.work.view, self.slot.view, self.covered.view, self.marks.view, self.champions.view,
-            self.histogram.view, self.candidates.view, self.list_start.view, self.list_fill.view, self.inverted.view,
-            self.taken.view,
-        )  # fmt: skip
-
-    def bytes(self) -> int:
-        """Return the device memory taken."""
-        g = self.graph
-        return _bytes(
-            g.rows, g.indptr, g.indices, g.accept, g.thresholds, g.lt_prefix, self.visited, self.dead, self.living_in,
-            self.filter, self.counts, self.work, self.marks, self.covered, self.costs, self.slot, self.inverted,
-        )  # fmt: skip
 
 
 class CudaSets:
@@ -175,9 +91,12 @@ class CudaSets:
 
     def memory(self) -> int:
         """Return the most bytes of device memory taken so far, without what collections share."""
-        own = _bytes(self._starts, self._sizes, self._roots, self._cursors, self._flags, self._ring)
-        self._most_bytes = max(self._most_bytes, own)
+        self._most_bytes = max(self._most_bytes, self._bytes())
         return self._most_bytes
+
+    def _bytes(self) -> int:
+        """Return the bytes of device memory taken now, without what collections share."""
+        return total_bytes(self._starts, self._sizes, self._roots, self._cursors, self._flags, self._ring)
 
     def planned(self) -> int:
         """Return the bytes of device memory that the budget planned for when it made the rings, at most."""
@@ -304,7 +223,12 @@ class CudaSets:
             self._longer_rings(high)
 
     @property
-    def views(self) -> cover_cuda.Lists:
+    def select_kernel(self) -> Any:
+        """The kernel of a selection."""
+        return cover_cuda.select
+
+    @property
+    def views(self) -> Any:
         """Starts, sizes and rings for kernels, and the number of segments."""
         return cover_cuda.Lists(self._starts.view, self._sizes.view, self._ring.view, self.segments)
 
@@ -405,21 +329,26 @@ class CudaSets:
         state, other = self.state, judge or self
         block = 32 if xp is np else cover_cuda.BLOCK
         state.result.array.fill(0)
-        if self._counted == 0:
-            state.counts.array.fill(0)
+        counted, counts = self._begin_count()
         for _ in range(2):
             args = (
-                self.views, self._counted, self._valid, self._control.view,
+                self.views, counted, self._valid, self._control.view,
                 other.views, 0 if judge is None else judge._valid, other._control.view,
-                state.costs.view, b, state.counts.view, state.space(), state.result.view,
+                state.costs.view, b, counts, state.space(), state.result.view,
             )  # fmt: skip
-            grid = cooperative_grid(cover_cuda.select, block, args)
+            grid = cooperative_grid(self.select_kernel, block, args)
             grid = max(1, grid // 2) if self._members < FEW_MEMBERS else grid
             if state.champions.array.shape[1] >= grid:
                 break
             state.champions = Buffer((3, grid), np.int64)
-        launch(cover_cuda.select, grid, block, *args)
+        launch(self.select_kernel, grid, block, *args)
         return state.result.host()
+
+    def _begin_count(self) -> tuple[int, Any]:
+        """Return which sets are counted, and the counts, for the kernel of a selection."""
+        if self._counted == 0:
+            self.state.counts.array.fill(0)
+        return self._counted, self.state.counts.view
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
@@ -449,12 +378,3 @@ class OwningSets(CudaSets):
     def planned(self) -> int:
         """Return the bytes of device memory that the budget planned for, with what collections share."""
         return super().planned() + self.state.planned
-
-
-def _graph_bytes(reverse: Reverse) -> int:
-    arrays = (reverse.rows, reverse.indptr, reverse.indices, reverse.accept, reverse.thresholds, reverse.lt_prefix)
-    return sum(array.nbytes for array in arrays)
-
-
-def _bytes(*buffers: Buffer) -> int:
-    return sum(int(one.array.nbytes) for one in buffers)

@@ -19,20 +19,21 @@ from gpukit.worlds.reverse import prepare
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    from gpukit.merit import best_cuda, cover_cuda, sets_cuda
+    from gpukit.merit import best_cuda, cover_cuda, sets_cuda, state_cuda
 
     monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
     for name, value in (("BLOCK", 32), ("MAX_CANDIDATES", 32), ("WANTED", 2), ("EPOCHS", 2)):
         monkeypatch.setattr(cover_cuda, name, value)
     monkeypatch.setattr(best_cuda, "BLOCK", 32)
-    monkeypatch.setattr(sets_cuda, "INVERTED", 200)
+    monkeypatch.setattr(state_cuda, "INVERTED", 200)
 
 
-def pair(graph, model, eta, simulator, **options):
+def pair(graph, model, eta, simulator, groups=2, **options):
+    """Return a collection of the CPU and one of the GPU, in rings with more than one group."""
     residual = Residual(graph, eta, model)
     params = Params(eta, 1, model, seed=5, **options)
     reverse = prepare(graph, model)
-    gpu = make_sets(reverse, residual, params, simulator, 2)
+    gpu = make_sets(reverse, residual, params, simulator, groups)
     return CpuSets(reverse, residual, 5, raw=params.lt_residual == "raw"), gpu, residual
 
 
@@ -266,3 +267,118 @@ def test_members_that_32_bits_do_not_number_are_refused(random_graph, simulator,
     gpu.extend(2)
     with pytest.raises(DeviceError, match="GAMCSS numbers 20 at most"):
         gpu.extend(60)
+
+
+def follow(cpu, gpu, residual, sizes, deaths, costs=None):
+    """Let two collections follow the same deaths, and compare their sets and seeds in each round."""
+    generator = np.random.default_rng(3)
+    for size in sizes:
+        for one in (cpu, gpu):
+            one.update(size)
+            one.extend(size)
+        if costs is not None:
+            check_same_selection(cpu.select(3, costs, None), gpu.select(3, costs, None))
+        check_equal(cpu, gpu)
+        dead = generator.choice(np.flatnonzero(residual.dead == 0), deaths, replace=False).astype(np.int32)
+        weakened = residual.kill(dead)
+        for one in (cpu, gpu):
+            one.kill(dead, weakened)
+
+
+@pytest.mark.parametrize(
+    ("model", "weights", "options"),
+    [
+        ("ic", Weights(), {}),
+        ("ic", Weights("const", 0.2), {}),
+        ("lt", Weights(), {}),
+        ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
+    ],
+)
+@pytest.mark.parametrize(("stage", "stack", "few"), [(1024, 2048, 32), (2, 5, 0), (40, 42, 0)])
+def test_tables_through_a_history(random_graph, simulator, model, weights, options, stage, stack, few, monkeypatch):
+    """What finds no room in a block is followed at once; a thread draws the roots that a set lacks, or a block."""
+    from gpukit.merit import hashed_cuda, search_cuda
+
+    monkeypatch.setattr(hashed_cuda, "FEW_ROOTS", few)
+    for name, value in (("STAGE", stage), ("STACK", stack)):
+        monkeypatch.setattr(search_cuda, name, value)
+    graph = random_graph(30, 90, 6, weights)
+    cpu, gpu, residual = pair(graph, model, 14, simulator, 1, **options)
+    follow(cpu, gpu, residual, (5, 11, 5, 11, 4), 2, np.random.default_rng(1).integers(1, 5, 30))
+    assert gpu.state.tables
+
+
+def test_tables_that_were_too_short_become_longer(random_graph, simulator, monkeypatch):
+    """Tables made for sets of one member."""
+    from gpukit.merit import hashed_sets_cuda
+
+    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    gpu._reach = 0.1
+    tables = set()
+    for size in (6, 40, 12):
+        follow(cpu, gpu, residual, (size,), 2, np.ones(30, np.int64))
+        tables.add(gpu.table)
+    assert gpu.state.tables and tables != {gpu.table}
+
+
+def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
+    """The sets of each trial are counted once, however trials go up and down."""
+    from gpukit.merit import hashed_cuda
+
+    monkeypatch.setattr(hashed_cuda, "PARTS", 3)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    follow(cpu, gpu, residual, (12, 20, 16, 12, 14, 4, 24, 20), 1, np.ones(30, np.int64))
+    ends = [end for end, _ in gpu._parts]
+    assert gpu.state.tables and ends == sorted(ends) and 20 in ends and len(ends) == 3
+    gpu.update(20)
+    mask, parts = gpu._begin_count()
+    counted = sum(parts[part] for part in range(3) if mask >> part & 1)
+    assert np.array_equal(counted, np.bincount(gpu.export()[1], minlength=30))
+
+
+def test_queues_that_are_too_short_take_fewer_sets(random_graph, simulator):
+    """They hold the members of any one set."""
+    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    gpu.state.waiting, gpu._reach = type(gpu.state.waiting)((2, 30), np.int64), 0.1
+    follow(cpu, gpu, residual, (40, 12), 2, np.ones(30, np.int64))
+    assert gpu.state.tables and gpu._at_once < 1
+
+
+def test_sets_of_very_different_sizes_move_to_rings(make_graph, simulator):
+    """One vertex is reached by all others: tables as long as the few sets with it need do not fit, but rings do."""
+    cpu, gpu, residual = pair(
+        make_graph(30, [(v, 0) for v in range(1, 29)], Weights("const", 1.0)), "ic", 14, simulator, 1
+    )
+    gpu.state.ring_memory, gpu._reach = 4 * 2100, 1.0
+    follow(cpu, gpu, residual, (100,), 2, np.ones(30, np.int64))
+    assert not gpu.state.tables
+
+
+def test_tables_that_do_not_fit_give_way_to_rings(random_graph, simulator, monkeypatch):
+    """The sets of this round are drawn again in rings, those that were made, too; the campaign goes on in these."""
+    from gpukit.merit import hashed_sets_cuda
+
+    monkeypatch.setattr(hashed_sets_cuda, "FEW", 1)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    judges = CpuSets(gpu.reverse, residual, 5)
+    judge = make_sets(gpu.reverse, residual, Params(14, 1, seed=5), simulator, 1, share_graph_with=gpu)
+    for one in (judges, judge):
+        one.restart(1 << 47)
+    probes, costs = gpu.probes, np.ones(30, np.int64)
+    for sizes in ((6, 6), (6, 20), (20, 20)):
+        for size, pair_ in zip(sizes, ((cpu, gpu), (judges, judge)), strict=True):
+            for one in pair_:
+                one.update(size)
+                one.extend(size)
+        check_same_selection(cpu.select(3, costs, judges), gpu.select(3, costs, judge))
+        check_equal(cpu, gpu)
+        check_equal(judges, judge)
+        assert gpu.state.tables == (sizes == (6, 6)) and gpu.probes > probes
+        probes = gpu.probes
+        dead = np.flatnonzero(residual.dead == 0)[:2].astype(np.int32)
+        weakened = residual.kill(dead)
+        for one in (cpu, gpu, judges, judge):
+            one.kill(dead, weakened)
+        monkeypatch.setattr(hashed_sets_cuda, "FULL", 0.0)
+    assert len(gpu._pool) == len(judge._pool) == 0

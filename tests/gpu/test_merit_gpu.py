@@ -95,8 +95,33 @@ def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headro
             one._reach = reach
             one.state.blocks, one.state.segments = 7, segments
 
-    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200, 40, 200) * 4, 1, {}, tune=tune)
+    graph, options = random_graph(3000, 20_000, 6), {"storage": "segments"}
+    cuda = follow(graph, "ic", gpu, 300, (200, 40, 200) * 4, 1, options, tune=tune)
     assert cuda[0].length > 64
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_short_tables_become_longer_or_give_way_to_rings(random_graph, gpu, monkeypatch, tight):
+    """Tables for sets that turn out to be a hundred times as large; and in the third round no room for longer ones."""
+    from gpukit.merit import hashed_sets_cuda
+
+    real, lengths = hashed_sets_cuda.TableSets._make_tables, set()
+
+    def make_tables(self, size, **options):
+        if tight and size == 900:
+            monkeypatch.setattr(hashed_sets_cuda, "FULL", 0.0)
+        gone = real(self, size, **options)
+        lengths.add(self.table)
+        return gone
+
+    def tune(cuda):
+        for one in cuda:
+            one._reach = 0.01
+
+    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
+    monkeypatch.setattr(hashed_sets_cuda.TableSets, "_make_tables", make_tables)
+    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200, 400, 900, 300), 1, {}, tune=tune)
+    assert cuda[0].state.tables != tight and len(lengths) > 1
 
 
 def test_little_memory_means_fewer_rings(random_graph, gpu):

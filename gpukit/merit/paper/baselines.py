@@ -39,7 +39,7 @@ METHODS: dict[str, Method] = {
         "update (biased) and certificate as printed", {"update": "paper", "certificate": "paper"}, "threads"
     ),
     "redrawn": Method("MERIT's sets, each drawn again every round: the same campaign", {"update": "regenerate"}),
-    "segmented": Method("MERIT's storage, other sets every round", _ANEW),
+    "segmented": Method("MERIT's storage, other sets every round", {**_ANEW, "storage": "segments"}),
     "gamcss": Method("a GPU draws all sets anew, as gIM does, into one array", {**_ANEW, "storage": "global"}, "cuda"),
     "pasti": Method("CPU threads draw all sets anew", _ANEW, "threads"),
     "pasti-4": Method("four CPU threads draw all sets anew", _ANEW, "threads", 4),

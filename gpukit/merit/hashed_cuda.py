@@ -1,0 +1,271 @@
+"""mRR sets in hash tables on a GPU: what a round did to them, which vertices they hold, and how often.
+
+Each set is a table of open addressing in global memory; all are equally long. So whether a vertex is in a set is one
+read, mostly: a round looks for the vertices that died, not through the members; and a set that gains members stays
+where it is (``search_cuda.py``).
+"""
+
+from collections import namedtuple
+
+import numba
+from numba import cuda, int32, int64, types, uint32, uint64
+
+from gpukit.device.compiled import kernel
+from gpukit.merit import rule
+from gpukit.merit.table_cuda import AHEAD
+
+BATCH = 64
+"""Sets that a block of :func:`discover` looks through together."""
+
+READ_FIRST = True
+"""Whether a place is read before a vertex is put there."""
+
+FARTHEST = 512
+"""Places from its first one on where a vertex is looked for."""
+
+FEW_ROOTS = 32
+"""Roots that one thread draws for a set."""
+
+PARTS, UNCOUNTED = 8, 255
+"""Parts of a collection that are counted for themselves, and the number that stands for none."""
+
+EMPTY, HOLE = -1, -1
+"""A free place of a table, and of a queue."""
+
+OVERFLOW, PROBES, FEW, MANY, QUEUED, TAKEN, CONTROL = 0, 1, 2, 3, 4, 7, 10
+"""Places in ``control``: what was too short (1: tables, 2: queues), vertices whose in-edges were drawn; sets in the
+lists ``few`` and ``many``; how much waits in the queue of this turn, the next and the one after, and how much of it
+blocks took; its length."""
+
+TABLES, QUEUES = 1, 2
+
+_SPREAD, _SHIFT = 0x9E3779B9, 0x85EBCA6B
+"""Multipliers that spread ids, and shift the places of all vertices from set to set."""
+
+
+class Tables(namedtuple("Tables", "entries length sizes roots cursors seen")):
+    """The sets.
+
+    Attributes
+    ----------
+    entries : int32 array, shape (>= sets * length,)
+        Members of set r at r * length and after: ``EMPTY``, v, or -2 - v for a root.
+    length : int
+        Places of a table.
+    sizes, roots : int32 arrays
+        Members and roots of each set.
+    cursors : int64 array
+        Words of its root sequence that each set has used.
+    seen : int32 array
+        How many of the deaths each set knows of; never more for a set than for those before it.
+    """
+
+
+class Tally(namedtuple("Tally", "counts part_of control")):
+    """What is counted beside.
+
+    Attributes
+    ----------
+    counts : int32 array, shape (PARTS, n)
+        Occurrences of each vertex in the sets of each part; they follow what happens to these.
+    part_of : uint8 array
+        The part of each set, or ``UNCOUNTED``.
+    control : int64 array, shape (CONTROL,)
+        See ``OVERFLOW``. If that is set, no set is of use.
+    """
+
+
+class Queues(namedtuple("Queues", "few many waiting")):
+    """What is to be done.
+
+    Attributes
+    ----------
+    few, many : int32 arrays
+        Sets that lack few roots; and others: r, or -1 - r for one that is drawn from the start.
+    waiting : int64 array, shape (2, capacity)
+        Members to search from, set << 32 | vertex, in this turn and the next; or ``HOLE``.
+    """
+
+
+@cuda.jit(device=True)
+def _first_place(v, r, length):
+    spread = (uint64(v) * uint64(_SPREAD) + uint64(r) * uint64(_SHIFT)) & uint64(0xFFFFFFFF)
+    return int64((spread * uint64(length)) >> uint64(32))
+
+
+@cuda.jit(device=True)
+def holds(entries, length, r, v):
+    """Return whether a set holds a vertex."""
+    base, place = int64(r) * length, _first_place(v, r, length)
+    for _ in range(min(length, FARTHEST)):
+        found = int64(entries[base + place])
+        if found == v or found == -2 - v:
+            return True
+        if found == EMPTY:
+            return False
+        place = place + 1 if place + 1 < length else int64(0)
+    return False
+
+
+@cuda.jit(device=True)
+def insert(tables, r, v):
+    """Make a vertex a member of a set; return 1 if it was none before, 0 if it was, -1 if there is no room."""
+    base, place = int64(r) * tables.length, _first_place(v, r, tables.length)
+    for _ in range(min(tables.length, FARTHEST)):
+        found = int64(EMPTY)
+        if READ_FIRST:
+            found = int64(tables.entries[base + place])
+        if found == EMPTY:
+            found = int64(cuda.atomic.cas(tables.entries, base + place, int32(EMPTY), int32(v)))
+            if found == EMPTY:
+                return 1
+        if found == v or found == -2 - v:
+            return 0
+        place = place + 1 if place + 1 < tables.length else int64(0)
+    return -1
+
+
+@cuda.jit(device=True)
+def insert_root(tables, r, v):
+    """Make a vertex a root of a set; return 2 if it was no member, 1 if no root, 0 if it was, -1 without room."""
+    base, place = int64(r) * tables.length, _first_place(v, r, tables.length)
+    for _ in range(min(tables.length, FARTHEST)):
+        found = int64(tables.entries[base + place])
+        if found == EMPTY:
+            found = int64(cuda.atomic.cas(tables.entries, base + place, int32(EMPTY), int32(-2 - v)))
+            if found == EMPTY:
+                return 2
+        if found == v:
+            return 1 if cuda.atomic.cas(tables.entries, base + place, int32(v), int32(-2 - v)) == v else 0
+        if found == -2 - v:
+            return 0
+        place = place + 1 if place + 1 < tables.length else int64(0)
+    return -1
+
+
+@cuda.jit(device=True)
+def note(r, v, change, tally):
+    """Take note that a set gains or loses a member."""
+    part = int(tally.part_of[r])
+    if part < PARTS:
+        cuda.atomic.add(tally.counts, (part, v), int32(change))
+
+
+@cuda.jit(device=True)
+def wanted_roots(r, remaining, key, first):
+    """Return how many roots a set of this round has."""
+    return rule.root_count(remaining.living, remaining.eta, key.seed, key.root_tag, int64(first) + r)
+
+
+@kernel
+def discover(deaths, died, remaining, key, first, low, high, tables, queues, control):
+    """List those of the sets low … high - 1 that the deaths changed; any grid.
+
+    Algorithm 3, lines 7 to 13. A thread looks for one vertex in one set: a sector, anywhere.
+    """
+    tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
+    found = cuda.shared.array(BATCH, int32)
+    numbers = cuda.shared.array(2, int32)
+    bases = cuda.shared.array(2, int64)
+    place = int64(low) + cuda.blockIdx.x * BATCH
+    while place < high:
+        count = min(int64(BATCH), int64(high) - place)
+        q = tid
+        while q < BATCH:
+            found[q] = 0
+            q += block_size
+        if tid < 2:
+            numbers[tid] = 0
+        cuda.syncthreads()
+        begin = int64(tables.seen[place + count - 1])
+        new = int64(died) - begin
+        pair = tid
+        while pair < count * new:
+            q = pair // new
+            if found[q] == 0 and holds(tables.entries, tables.length, place + q, int64(deaths[begin + pair % new])):
+                found[q] = 1
+            pair += block_size
+        cuda.syncthreads()
+        mine, kind, r = int64(0), 0, place + tid
+        if tid < count:
+            tables.seen[r] = died
+            missing = wanted_roots(r, remaining, key, first) - tables.roots[r]
+            if found[tid] != 0:
+                kind = 2
+            elif missing > FEW_ROOTS:
+                kind = 3
+            elif missing != 0:
+                kind = 1
+            if kind != 0:
+                mine = int64(cuda.atomic.add(numbers, 0 if kind == 1 else 1, 1))
+        cuda.syncthreads()
+        if tid < 2:
+            bases[tid] = cuda.atomic.add(control, FEW + tid, int64(numbers[tid]))
+        cuda.syncthreads()
+        if kind == 1:
+            queues.few[bases[0] + mine] = r
+        elif kind != 0:
+            queues.many[bases[1] + mine] = r if kind == 3 else -1 - r
+        place += cuda.gridDim.x * BATCH
+
+
+@kernel
+def count_sets(tables, low, high, part, change, tally):
+    """Let the sets low … high - 1 belong to a part, and change its counts by ``change`` for each member; any grid.
+
+    With ``change`` below 0 these leave the part, and belong to none. A warp owns a set.
+    """
+    got = cuda.local.array(AHEAD, int32)
+    warps = (cuda.blockDim.x + 31) // 32
+    r = int64(low) + cuda.blockIdx.x * warps + cuda.threadIdx.x // 32
+    while r < high:
+        entries = tables.entries[r * tables.length :]
+        last, i = uint32(tables.length - 1), uint32(cuda.threadIdx.x % 32)
+        while i <= last:
+            some = int32(EMPTY)
+            for j in range(AHEAD):
+                got[j] = entries[min(uint32(i + j * 32), last)]
+                some &= got[j]
+            if some != EMPTY:
+                for j in range(AHEAD):
+                    v = int64(got[j])
+                    if v != EMPTY and i + j * 32 <= last:
+                        cuda.atomic.add(tally.counts, (part, v if v >= 0 else -2 - v), int32(change))
+            i = uint32(i + AHEAD * 32)
+        if cuda.threadIdx.x % 32 == 0:
+            tally.part_of[r] = part if change > 0 else UNCOUNTED
+        r += cuda.gridDim.x * warps
+
+
+@kernel
+def move_sets(old, old_length, count, tables, control):
+    """Enter the members of the first sets in longer tables, which are empty; any grid, a block owns a set."""
+    r = int64(cuda.blockIdx.x)
+    while r < count:
+        i = r * old_length + cuda.threadIdx.x
+        while i < (r + 1) * old_length:
+            held = int64(old[i])
+            if held != EMPTY:
+                got = insert_root(tables, r, -2 - held) if held < 0 else insert(tables, r, held)
+                if got < 0:
+                    cuda.atomic.or_(control, OVERFLOW, int64(TABLES))
+            i += cuda.blockDim.x
+        r += cuda.gridDim.x
+
+
+_u8, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.int32, numba.int64))
+_int, _group = numba.int64, types.BaseTuple.from_types
+
+REMAINING = _group((_u8, _int, _int, _i32, numba.boolean), rule.Remaining)
+KEY = _group((numba.uint64, _int, _int), rule.Key)
+TABLES_TYPE = _group((_i32, _int, _i32, _i32, _i64, _i32), Tables)
+QUEUES_TYPE = _group((_i32, _i32, numba.int64[:, ::1]), Queues)
+TALLY = _group((numba.int32[:, ::1], _u8, _i64), Tally)
+"""Types of what kernels take."""
+
+KERNELS = {
+    "discover": (discover, (_i32, _int, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, _i64)),
+    "count_sets": (count_sets, (TABLES_TYPE, _int, _int, _int, _int, TALLY)),
+    "move_sets": (move_sets, (_i32, _int, _int, TABLES_TYPE, _i64)),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -1,0 +1,309 @@
+"""A collection of mRR sets on a GPU in hash tables of equal length: the sets and seeds of the CPU collection."""
+
+from bisect import bisect_left
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, cooperative_grid, resident_blocks, xp
+from gpukit.device.launch import launch
+from gpukit.merit import cover_cuda, cover_hashed_cuda, search_cuda
+from gpukit.merit import hashed_cuda as kernels
+from gpukit.merit.residual import Residual
+from gpukit.merit.rule import Remaining
+from gpukit.merit.sets import packed
+from gpukit.merit.sets_cuda import FEW, CudaSets, OwningSets
+from gpukit.merit.state_cuda import DeviceState, total_bytes
+from gpukit.worlds.collection import check_ids
+from gpukit.worlds.reverse import Reverse
+
+LARGEST = 2.0
+"""How many times as large as sets are on average the largest is expected to be, before any were counted."""
+
+LENGTH, PLACES = 2.0, 64
+"""Places of a new table for each member of the largest set that is expected, and beside."""
+
+SPREAD = 1.2
+"""How many times as large as the largest was relative to the mean it may become."""
+
+FULL = 0.75
+"""Share of its places that a table may be expected to need."""
+
+SET_BYTES = 33
+"""Device memory for a set beside its table and what a ring needs, too."""
+
+ADD_BLOCK = 128
+"""Threads of a block that draws the roots of a set."""
+
+
+class TableSets(CudaSets):
+    """A collection on the current GPU whose sets lie in hash tables, while there is room for these; then in rings.
+
+    Set r is table r. Tables are equally long: three times as long as what sets are expected to have when they are made.
+    When sets grow beyond that, longer ones are made, and the members are moved if there is room for both.
+    """
+
+    def __init__(
+        self, state: DeviceState, reverse: Reverse, residual: Residual, seed: int, *, raw: bool, groups: int,
+        share: float,
+    ) -> None:  # fmt: skip
+        self._pool, self.table = Buffer(0, np.int32), 0
+        self._seen, self._few, self._many = (Buffer(FEW, np.int32) for _ in range(3))
+        self._part_of = Buffer(FEW, np.uint8)
+        self._parts: list[tuple[int, int]] = []
+        self._largest, self._at_once = LARGEST, 1.0
+        super().__init__(state, reverse, residual, seed, raw=raw, groups=groups, share=share)
+        self._control = Buffer(kernels.CONTROL, np.int64, 0)
+
+    @property
+    def select_kernel(self) -> Any:
+        """The kernel of a selection."""
+        return cover_hashed_cuda.select if self.state.tables else cover_cuda.select
+
+    @property
+    def views(self) -> Any:
+        """The sets for a selection."""
+        if not self.state.tables:
+            return super().views
+        return cover_hashed_cuda.Lists(self._pool.view, self.table, self._sizes.view)
+
+    def _bytes(self) -> int:
+        """Return the bytes of device memory taken now, without what collections share."""
+        return super()._bytes() + total_bytes(self._seen, self._few, self._many, self._part_of, self._pool)
+
+    def restart(self, first: int) -> None:
+        """Forget all sets; the next ones have ids from ``first`` on."""
+        super().restart(first)
+        self._drop_parts(0)
+        if not self.state.tables:
+            self._pool, self.table = Buffer(0, np.int32), 0
+            self._take_probes()
+
+    def update(self, size: int) -> None:
+        """Make the sets below ``size`` that exist sets of the current round."""
+        low, high = self._valid, min(size, self.size)
+        if high <= low:
+            return
+        gone = self.state.tables and self._make_tables(size)
+        if not self.state.tables:
+            super().update(size)
+            return
+        if gone:
+            self._draw(0, high)
+            self.size = high
+        else:
+            self._update_tables(low, high)
+        self._valid = high
+
+    def extend(self, size: int) -> None:
+        """Draw sets until there are ``size``; the others must be up to date."""
+        if size <= self.size:
+            return
+        check_ids(self.first, size)
+        assert self._valid == self.size
+        gone = self.state.tables and self._make_tables(size)
+        if not self.state.tables:
+            super().extend(size)
+            return
+        self._draw(0 if gone else self.size, size)
+        self.size = self._valid = size
+
+    def redraw(self) -> None:
+        """Draw the valid sets again after they found no room; the others are gone."""
+        if not self.state.tables:
+            super().redraw()
+            return
+        over = self._take_probes()
+        if over & kernels.TABLES:
+            self._largest *= 2
+        if over & kernels.QUEUES:
+            self._at_once /= 2
+        self.size = self._valid
+        self._make_tables(self._valid, again=True, too_short=over & kernels.TABLES != 0)
+        if self.state.tables:
+            self._draw(0, self._valid)
+
+    def _take_probes(self) -> int:
+        """Begin with a clean ``control``; return what was too short."""
+        control = self._control.host()
+        self._probes += int(control[kernels.PROBES])
+        self._control.array.fill(0)
+        return int(control[kernels.OVERFLOW])
+
+    def _make_tables(self, size: int, *, again: bool = False, too_short: bool = False) -> bool:
+        """Make longer tables or more for ``size`` sets of this round if need be; return whether all sets are gone.
+
+        ``again``: make them in any case, and keep no set; ``too_short``: those that there are were. Where there is no
+        room for them, the sets of all collections move to rings.
+        """
+        room = self._room()
+        expected = min(self._largest * self._mean(), self.residual.living)
+        if not again and expected <= FULL * self.table and size * self.table <= len(self._pool):
+            return False
+        length = int(LENGTH * expected) + PLACES
+        places = min(size + size // 4 + FEW, room // length)
+        if places < size:
+            places, length = size, room // size
+        if FULL * length < expected or (too_short and length <= self.table):
+            self.state.use_rings()
+            return True
+        for array in (self._sizes, self._roots, self._cursors, self._seen, self._few, self._many):
+            array.reserve(places, self.size)
+        self._part_of.reserve(places, self.size)
+        kept = 0 if again or length < self.table else min(size, self.size)
+        if len(self._pool) + places * length > room:
+            kept = 0
+        old, old_length = (self._pool, self.table) if kept else (Buffer(0, np.int32), 0)
+        taken = 4 * (len(old) + places * length)
+        self._planned = max(self._planned, taken + SET_BYTES * (2 * places + 2 * FEW) + self._plan(0))
+        self._pool = old
+        self._pool, self.table = Buffer(places * length, np.int32, kernels.EMPTY), length
+        self._drop_parts(kept)
+        self._most_bytes = max(self._most_bytes, self._bytes() + 4 * len(old))
+        if kept:
+            launch(kernels.move_sets, self._grid(kept), self._threads(256),
+                old.view, old_length, kept, self._tables, self._control.view,
+            )  # fmt: skip
+            self.size = kept
+        return kept == 0
+
+    @property
+    def _tables(self) -> kernels.Tables:
+        return kernels.Tables(
+            self._pool.view, self.table, self._sizes.view, self._roots.view, self._cursors.view, self._seen.view
+        )
+
+    @property
+    def _queues(self) -> kernels.Queues:
+        return kernels.Queues(self._few.view, self._many.view, self.state.waiting.view)
+
+    def _grid(self, work: int) -> int:
+        """Return how many blocks share so many pieces of work."""
+        return 1 if xp is np else min(work, resident_blocks(search_cuda.BLOCK, 32))
+
+    def _threads(self, block: int) -> int:
+        return kernels.BATCH if xp is np else block
+
+    @property
+    def _remaining(self) -> Remaining:
+        state, rest = self.state, self.residual
+        return Remaining(state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw)
+
+    @property
+    def _tally(self) -> kernels.Tally:
+        return kernels.Tally(self.state.parts.view, self._part_of.view, self._control.view)
+
+    def _update_tables(self, low: int, high: int) -> None:
+        """Look which of the sets low … high - 1 changed, and make them sets of this round."""
+        state = self.state
+        self._control.array[kernels.FEW : kernels.QUEUED] = 0
+        launch(kernels.discover, self._grid(-(-(high - low) // kernels.BATCH)), self._threads(256),
+            state.deaths.view, state.died, self._remaining, self.key, self.first, low, high,
+            self._tables, self._queues, self._control.view,
+        )  # fmt: skip
+        few, many = self._control.host()[kernels.FEW : kernels.QUEUED].tolist()
+        if few:
+            launch(search_cuda.add_few_roots, self._grid(-(-few // 256)), self._threads(256),
+                self._remaining, self.key, self.first, few, self._tables, self._queues, self._tally,
+            )  # fmt: skip
+        self._search(many, few > 0)
+
+    def _draw(self, low: int, high: int) -> None:
+        """Draw the sets low … high - 1."""
+        self._many.array[: high - low] = -1 - xp.arange(low, high, dtype=np.int32)
+        self._seen.array[low:high] = self.state.died
+        self._search(high - low, False)
+
+    def _search(self, many: int, waiting: bool) -> None:
+        """Add what is missing to the sets listed in ``many``, as many at a time as there is room for what waits."""
+        room = self.state.waiting.array.shape[1]
+        at_once = max(1, int(self._at_once * room / (1 + self._mean())))
+        for begin in range(0, max(many, int(waiting)), at_once):
+            end = min(many, begin + at_once)
+            if end > begin:
+                launch(search_cuda.add_roots, self._grid(end - begin), self._threads(ADD_BLOCK),
+                    self._remaining, self.key, self.first, begin, end, self._tables, self._queues, self._tally,
+                )  # fmt: skip
+            block = self._threads(search_cuda.BLOCK)
+            args = (
+                self.state.edges, self._remaining, self.key, self.first, self._tables, self._queues, self._tally
+            )  # fmt: skip
+            launch(search_cuda.search, cooperative_grid(search_cuda.search, block, args), block, *args)
+
+    def _begin_count(self) -> tuple[int, Any]:
+        """Return which parts are the valid sets, and the counts of all."""
+        if not self.state.tables:
+            return super()._begin_count()
+        if self._valid not in [end for end, _ in self._parts]:
+            self._cut_parts(self._valid)
+        return sum(1 << part for end, part in self._parts if end <= self._valid), self.state.parts.view
+
+    def _cut_parts(self, size: int) -> None:
+        """Let a part end at a set: the one that it is in is cut in two, of which the smaller is counted anew."""
+        if len(self._parts) == kernels.PARTS:
+            self._join_parts(size)
+        free = min(set(range(kernels.PARTS)) - {part for _, part in self._parts})
+        self.state.parts.array[free].fill(0)
+        place = bisect_left(self._parts, (size, 0))
+        low = self._parts[place - 1][0] if place > 0 else 0
+        if place == len(self._parts):
+            self._count_sets(low, size, free, 1)
+            self._parts.append((size, free))
+            return
+        end, part = self._parts[place]
+        if size - low <= end - size:
+            begin, stop, pieces = low, size, [(size, free), (end, part)]
+        else:
+            begin, stop, pieces = size, end, [(size, part), (end, free)]
+        self._count_sets(begin, stop, part, -1)
+        self._count_sets(begin, stop, free, 1)
+        self._parts[place : place + 1] = pieces
+
+    def _join_parts(self, size: int) -> None:
+        """Make one part of the first two or the last two: those whose border is farther from a set."""
+        last = len(self._parts) - 2
+        place = 0 if abs(self._parts[0][0] - size) > abs(self._parts[last][0] - size) else last
+        (end, part), (_, other) = self._parts[place : place + 2]
+        counts = self.state.parts.array
+        counts[other] += counts[part]
+        self._part_of.array[self._parts[place - 1][0] if place > 0 else 0 : end] = other
+        del self._parts[place]
+
+    def _count_sets(self, low: int, high: int, part: int, change: int) -> None:
+        launch(kernels.count_sets, self._grid(-(-(high - low) // 8)), self._threads(256),
+            self._tables, low, high, part, change, self._tally,
+        )  # fmt: skip
+
+    def _drop_parts(self, kept: int) -> None:
+        """Let the sets from number ``kept`` on be counted no more, nor others of the part that this lies in."""
+        self._parts = [(end, part) for end, part in self._parts if end <= kept]
+        self._part_of.array[self._parts[-1][0] if self._parts else 0 :] = kernels.UNCOUNTED
+
+    def _launch_select(self, b: int, judge: CudaSets | None) -> np.ndarray:
+        if self.state.tables:
+            self.state.inverted.reserve(self._valid, 0)
+        host = super()._launch_select(b, judge)
+        if self.state.tables and host[cover_cuda.OVER] == 0:
+            largest = SPREAD * host[cover_hashed_cuda.LARGEST] * self._valid / host[cover_cuda.HELD]
+            for one in (self, judge):
+                if isinstance(one, TableSets):
+                    one._largest = largest
+            if host[cover_cuda.FOUND] < 2 * b:
+                self.state.counts.array[:] = sum(
+                    self.state.parts.array[p] for end, p in self._parts if end <= self._valid
+                )
+        return host
+
+    def export(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
+        if not self.state.tables:
+            return super().export()
+        pool, sets = self._pool.host(self._valid * self.table).reshape(self._valid, self.table), []
+        for held in pool:
+            found = held[held != kernels.EMPTY]
+            sets.append(np.where(found < 0, -2 - found, found))
+        return packed(sets)
+
+
+class OwningTableSets(OwningSets, TableSets):
+    """The collection of a campaign that tells the shared state who died."""

@@ -1,0 +1,385 @@
+"""mRR sets in hash tables on a GPU, drawn and brought to date: the sets of ``update_cpu.py``, to the bit.
+
+Roots are drawn first; then one search goes on from all that are new, of all sets at once.
+"""
+
+from collections import namedtuple
+
+import numba
+from numba import cuda, int32, int64, types, uint32
+
+from gpukit.device.compiled import kernel
+from gpukit.device.philox import draw4
+from gpukit.device.select import for_kernels, simulated
+from gpukit.merit import rule
+from gpukit.merit.clocks import first_clock
+from gpukit.merit.grow_cuda import root_of
+from gpukit.merit.hashed_cuda import (
+    EMPTY,
+    HOLE,
+    KEY,
+    OVERFLOW,
+    PROBES,
+    QUEUED,
+    QUEUES,
+    QUEUES_TYPE,
+    REMAINING,
+    TABLES,
+    TABLES_TYPE,
+    TAKEN,
+    TALLY,
+    insert,
+    insert_root,
+    note,
+    wanted_roots,
+)  # fmt: skip
+from gpukit.merit.table_cuda import AHEAD
+from gpukit.worlds.rule import CALLS_PER_ROW
+from gpukit.worlds.rule import live_edges as _live_edges
+from gpukit.worlds.rule import lt_choice as _lt_choice
+
+BLOCK = 256
+"""Threads of a block of :func:`search`."""
+
+STAGE = 1024
+"""Live edges that a block holds at a time; what finds no room is followed at once."""
+
+STACK = 2 * STAGE
+"""Members that wait in a block at most; half of them wait for other blocks before that are more."""
+
+live_edges = for_kernels(_live_edges)
+living_choice = rule.living_choice
+if simulated():
+    living_choice = rule.make_living_choice(_lt_choice.py_func, first_clock.py_func)
+
+
+class Block(namedtuple("Block", "tid size numbers base stage sets stack")):
+    """A thread's place in its block, and what the block holds in shared memory.
+
+    Attributes
+    ----------
+    tid, size : int
+        The thread, and how many the block has.
+    numbers : int32 array, shape (4,)
+        Live edges found, and new members; those of the next step.
+    base : int64 array, shape (1,)
+        Where in a queue the block takes members, or puts them.
+    stage : uint32 array, sets : int32 array, shape (STAGE,)
+        Live edges and their sets.
+    stack : int64 array, shape (STACK,)
+        Members that wait, set << 32 | vertex.
+    """
+
+
+@kernel
+def add_few_roots(remaining, key, first, count, tables, queues, tally):
+    """Draw the roots that the first sets of the list ``few`` lack; blocks of ``BLOCK`` threads, any grid.
+
+    Algorithm 5, lines 9 to 18. A thread owns a set.
+    """
+    total = cuda.shared.array(1, int32)
+    base = cuda.shared.array(1, int64)
+    tid = cuda.threadIdx.x
+    capacity = int64(queues.waiting.shape[1])
+    probes = int64(0)
+    turn = int64(cuda.blockIdx.x) * cuda.blockDim.x
+    while turn < count:
+        if tid == 0:
+            total[0] = 0
+        cuda.syncthreads()
+        r, missing, place = int64(0), int64(0), int64(0)
+        if turn + tid < count:
+            r = int64(queues.few[turn + tid])
+            missing = wanted_roots(r, remaining, key, first) - tables.roots[r]
+            place = int64(cuda.atomic.add(total, 0, int32(missing)))
+        cuda.syncthreads()
+        if tid == 0:
+            base[0] = cuda.atomic.add(tally.control, QUEUED, int64(total[0]))
+        cuda.syncthreads()
+        place += base[0]
+        if missing > 0:
+            end = place + missing
+            tables.roots[r] += missing
+            cursor, fresh = tables.cursors[r], int64(0)
+            while missing > 0:
+                v = root_of(cursor, int64(len(remaining.dead)), key, first + r)
+                cursor += 1
+                if v >= 0 and remaining.dead[v] == 0:
+                    got = insert_root(tables, r, v)
+                    if got < 0:
+                        break
+                    if got > 0:
+                        missing -= 1
+                    if got == 2:
+                        note(r, v, 1, tally)
+                        if place < capacity:
+                            queues.waiting[0, place] = r << 32 | v
+                        place += 1
+                        fresh += 1
+            tables.cursors[r] = cursor
+            tables.sizes[r] += fresh
+            probes += fresh
+            if missing > 0:
+                cuda.atomic.or_(tally.control, OVERFLOW, int64(TABLES))
+            if end > capacity:
+                cuda.atomic.or_(tally.control, OVERFLOW, int64(QUEUES))
+            while place < min(end, capacity):
+                queues.waiting[0, place] = HOLE
+                place += 1
+        cuda.syncthreads()
+        turn += cuda.gridDim.x * cuda.blockDim.x
+    if probes > 0:
+        cuda.atomic.add(tally.control, PROBES, probes)
+
+
+@cuda.jit(device=True)
+def _empty(r, tables, tally):
+    """Take all members out of a set; one block."""
+    got = cuda.local.array(AHEAD, int32)
+    entries = tables.entries[r * tables.length :]
+    last, i, stride = uint32(tables.length - 1), uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+    while i <= last:
+        some = int32(EMPTY)
+        for j in range(AHEAD):
+            got[j] = entries[min(uint32(i + j * stride), last)]
+            some &= got[j]
+        if some != EMPTY:
+            for j in range(AHEAD):
+                v = int64(got[j])
+                if v != EMPTY and i + j * stride <= last:
+                    entries[i + j * stride] = EMPTY
+                    note(r, v if v >= 0 else -2 - v, -1, tally)
+        i = uint32(i + AHEAD * stride)
+
+
+@kernel
+def add_roots(remaining, key, first, begin, end, tables, queues, tally):
+    """Draw the roots that the sets begin … end - 1 of the list ``many`` lack; blocks of ``BLOCK`` threads, any grid.
+
+    Algorithm 5, lines 9 to 25, and algorithm 2, lines 6 to 9. A block owns a set; first it empties a polluted one.
+    """
+    got_roots = cuda.shared.array(1, int32)
+    fresh = cuda.shared.array(1, int32)
+    base = cuda.shared.array(1, int64)
+    out = cuda.shared.array(BLOCK, int32)
+    tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
+    capacity = int64(queues.waiting.shape[1])
+    probes = int64(0)
+    item = int64(begin) + cuda.blockIdx.x
+    while item < end:
+        r, afresh = int64(queues.many[item]), False
+        if r < 0:
+            r, afresh = -1 - r, True
+        roots, cursor, size = int64(0), int64(0), int64(0)
+        if afresh:
+            _empty(r, tables, tally)
+            cuda.syncthreads()
+        else:
+            roots, cursor, size = int64(tables.roots[r]), tables.cursors[r], int64(tables.sizes[r])
+        wanted = wanted_roots(r, remaining, key, first)
+        missing, full = wanted - roots, 0
+        while missing > 0 and full == 0:
+            if tid == 0:
+                got_roots[0] = 0
+                fresh[0] = 0
+            full = int32(0)
+            cuda.syncthreads()
+            # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
+            chunk = min(missing, block_size)
+            if tid < chunk:
+                v = root_of(cursor + tid, int64(len(remaining.dead)), key, first + r)
+                if v >= 0 and remaining.dead[v] == 0:
+                    got = insert_root(tables, r, v)
+                    if got > 0:
+                        cuda.atomic.add(got_roots, 0, 1)
+                    if got == 2:
+                        out[cuda.atomic.add(fresh, 0, 1)] = v
+                        note(r, v, 1, tally)
+                    if got < 0:
+                        full = int32(1)
+            cursor += chunk
+            full = cuda.syncthreads_or(full)
+            missing -= int64(got_roots[0])
+            new = int64(fresh[0])
+            if tid == 0:
+                base[0] = cuda.atomic.add(tally.control, QUEUED, new)
+            cuda.syncthreads()
+            if tid < new:
+                if base[0] + tid < capacity:
+                    queues.waiting[0, base[0] + tid] = r << 32 | int64(out[tid])
+                else:
+                    cuda.atomic.or_(tally.control, OVERFLOW, int64(QUEUES))
+            size += new
+            probes += new
+            cuda.syncthreads()
+        if tid == 0:
+            tables.roots[r], tables.cursors[r], tables.sizes[r] = wanted, cursor, size
+            if missing > 0:
+                cuda.atomic.or_(tally.control, OVERFLOW, int64(TABLES))
+        cuda.syncthreads()
+        item += cuda.gridDim.x
+    if tid == 0 and probes > 0:
+        cuda.atomic.add(tally.control, PROBES, probes)
+
+
+@cuda.jit(device=True)
+def _is_new(u, r, dead, tables, tally):
+    """Make a vertex that reaches a set a member of it; return whether it is to be searched from."""
+    if dead[u] != 0:
+        return False
+    got = insert(tables, r, u)
+    if got > 0:
+        note(r, u, 1, tally)
+        cuda.atomic.add(tables.sizes, r, 1)
+    if got < 0:
+        cuda.atomic.or_(tally.control, OVERFLOW, int64(TABLES))
+    return got > 0
+
+
+@cuda.jit(device=True)
+def _push(r, v, queue, queues, tally):
+    """Let a member wait for the next turn; a thread alone."""
+    place = cuda.atomic.add(tally.control, QUEUED + (queue + 1) % 3, int64(1))
+    if place < queues.waiting.shape[1]:
+        queues.waiting[(queue + 1) & 1, place] = r << 32 | v
+    else:
+        cuda.atomic.or_(tally.control, OVERFLOW, int64(QUEUES))
+
+
+@cuda.jit(device=True)
+def _stage_live_edges(r, v, turn, half, edges, remaining, key, sample, tables, queues, tally, block, live):
+    """Draw the live in-edges of a member of a set, and note them; follow at once, and alone, what finds no room.
+
+    Returns how many members that made.
+    """
+    row, draw, made = v, 0, 0
+    while True:
+        start, degree = edges.rows[row, 0], edges.rows[row, 1]
+        hits = 0
+        if edges.lt_kind >= 0:
+            chosen = living_choice(edges, remaining, int64(degree), int64(start), key, sample, v)
+            if chosen >= 0:
+                live[0] = uint32(chosen)
+                hits = 1
+        elif degree > 0:
+            words = draw4(key.seed, key.tag, sample, v, draw)
+            hits = live_edges(
+                degree, edges.rows[row, 2], start, draw, edges.accept, edges.thresholds,
+                key.seed, key.tag, sample, v, words, live,
+            )  # fmt: skip
+        if hits > 0:
+            place = int64(cuda.atomic.add(block.numbers, half, int32(hits)))
+            for j in range(hits):
+                edge = int64(start) + int64(live[j])
+                if place + j < STAGE:
+                    block.stage[place + j] = edge
+                    block.sets[place + j] = r
+                else:
+                    u = int64(edges.indices[edge])
+                    if _is_new(u, r, remaining.dead, tables, tally):
+                        made += 1
+                        _push(r, u, turn, queues, tally)
+        row = int64(edges.rows[row, 3])
+        if row == 0 or edges.lt_kind >= 0:
+            return made
+        draw += CALLS_PER_ROW
+
+
+@cuda.jit(device=True)
+def _spill(low, high, turn, queues, tally, block):
+    """Let the members low … high - 1 of a block's stack wait for the next turn instead; one block."""
+    capacity = int64(queues.waiting.shape[1])
+    if block.tid == 0:
+        block.base[0] = cuda.atomic.add(tally.control, QUEUED + (turn + 1) % 3, high - low)
+        if block.base[0] + high - low > capacity:
+            cuda.atomic.or_(tally.control, OVERFLOW, int64(QUEUES))
+    cuda.syncthreads()
+    i = low + block.tid
+    while i < high:
+        place = block.base[0] + i - low
+        if place < capacity:
+            queues.waiting[(turn + 1) & 1, place] = block.stack[i]
+        i += block.size
+    cuda.syncthreads()
+
+
+@kernel(max_registers=64)
+def search(edges, remaining, key, first, tables, queues, tally):
+    """Add to the sets all that reaches the members that wait (procedure Probe); cooperative, any block.
+
+    A block searches from the members that it took, of any sets, and from all that it finds; when these are less than
+    it has threads it takes more. In a step a thread reads the row of its member and draws live edges, then takes a live
+    edge, reads its tail (a sector) and enters that in the set (another). What a block has no room for waits for the
+    next turn.
+    """
+    grid = cuda.cg.this_grid()
+    tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
+    numbers = cuda.shared.array(4, int32)
+    base = cuda.shared.array(1, int64)
+    stage = cuda.shared.array(STAGE, uint32)
+    sets = cuda.shared.array(STAGE, int32)
+    stack = cuda.shared.array(STACK, int64)
+    block = Block(tid, block_size, numbers, base, stage, sets, stack)
+    live = cuda.local.array(64, uint32)
+    control, turn, probes = tally.control, 0, int64(0)
+    while True:
+        waiting = min(int64(control[QUEUED + turn % 3]), int64(queues.waiting.shape[1]))
+        if cuda.grid(1) == 0:
+            control[QUEUED + (turn + 2) % 3] = 0
+            control[TAKEN + (turn + 2) % 3] = 0
+        if waiting == 0:
+            break
+        if tid < 4:
+            numbers[tid] = 0
+        held, taken, half = int64(0), int64(0), 0
+        while held > 0 or taken < waiting:
+            # Up to a member for each thread: the last ones of the stack, and others that wait.
+            from_stack = min(held, block_size)
+            if held < block_size and taken < waiting:
+                if tid == 0:
+                    base[0] = cuda.atomic.add(control, TAKEN + turn % 3, block_size - held)
+                cuda.syncthreads()
+                taken = base[0]
+            entry = int64(HOLE)
+            if tid < from_stack:
+                entry = stack[held - 1 - tid]
+            elif held < block_size and taken + tid - held < waiting:
+                entry = queues.waiting[turn & 1, taken + tid - held]
+            held -= from_stack
+            if entry != HOLE:
+                r, v = entry >> 32, entry & 0xFFFFFFFF
+                probes += _stage_live_edges(
+                    r, v, turn, half, edges, remaining, key, int64(first) + r, tables, queues, tally, block, live
+                )
+            cuda.syncthreads()
+            if tid < 2:
+                numbers[2 - half + tid] = 0
+            kids = min(int64(numbers[half]), int64(STAGE))
+            j = tid
+            while j < kids:
+                u, r = int64(edges.indices[stage[j]]), int64(sets[j])
+                if _is_new(u, r, remaining.dead, tables, tally):
+                    stack[held + cuda.atomic.add(numbers, half + 1, 1)] = r << 32 | u
+                    probes += 1
+                j += block_size
+            cuda.syncthreads()
+            held += int64(numbers[half + 1])
+            if held > STACK - STAGE:
+                _spill((STACK - STAGE) // 2, held, turn, queues, tally, block)
+                held = int64((STACK - STAGE) // 2)
+            half = 2 - half
+        grid.sync()
+        turn += 1
+    if probes > 0:
+        cuda.atomic.add(control, PROBES, probes)
+
+
+_u32, _u64, _i32, _int = numba.uint32[::1], numba.uint64[::1], numba.int32[::1], numba.int64
+_edges = types.BaseTuple.from_types((numba.uint32[:, ::1], _i32, _u32, _u64, _int, numba.uint64, _u32), rule.InEdges)
+
+KERNELS = {
+    "add_few_roots": (add_few_roots, (REMAINING, KEY, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
+    "add_roots": (add_roots, (REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
+    "search": (search, (_edges, REMAINING, KEY, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
