@@ -40,26 +40,29 @@ class Lists(namedtuple("Lists", "entries length sizes")):
 
 
 @cuda.jit(device=True)
-def _take_set(sets, r, turn, space):
-    """Take the members of a set out of the counts (turn < 0: of all vertices, whatever candidates are); one block."""
-    got = cuda.local.array(AHEAD, int32)
-    entries = sets.entries[int64(r) * sets.length :]
-    last, i, stride = uint32(sets.length - 1), uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-    while i <= last:
-        some = int32(EMPTY)
+def _take_piece(sets, r, first, turn, space):
+    """Take ``AHEAD`` members for each thread out of the counts (turn < 0: of all vertices, as if none were candidates).
+
+    A block; the set's places from ``first`` on. All that a thread reads it reads before it writes.
+    """
+    got, places = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, int32)
+    base, first = int64(r) * sets.length, int64(first) + cuda.threadIdx.x
+    some = int32(EMPTY)
+    for j in range(AHEAD):
+        got[j] = sets.entries[base + min(first + j * cuda.blockDim.x, sets.length - 1)]
+        some &= got[j]
+    if some != EMPTY:
         for j in range(AHEAD):
-            got[j] = entries[min(uint32(i + j * stride), last)]
-            some &= got[j]
-        if some != EMPTY:
-            for j in range(AHEAD):
-                v = int64(got[j])
-                if v != EMPTY and i + j * stride <= last:
-                    v = v if v >= 0 else -2 - v
-                    if turn < 0:
-                        cuda.atomic.add(space.work, v, -1)
-                    else:
-                        cover._take(v, turn, space)
-        i = uint32(i + AHEAD * stride)
+            v = got[j] if got[j] >= EMPTY else int32(-2 - got[j])
+            got[j] = v if first + j * cuda.blockDim.x < sets.length else int32(EMPTY)
+            places[j] = space.slot[max(v, int32(0))]
+        for j in range(AHEAD):
+            v = int64(got[j])
+            if v != EMPTY:
+                if turn >= 0 and places[j] >= 0:
+                    cuda.atomic.add(space.taken, (turn, int64(places[j])), 1)
+                else:
+                    cuda.atomic.add(space.work, v, -1)
 
 
 @step
@@ -103,8 +106,10 @@ def _cover(grid, seed, chosen, turn, high, sets, space, result):
     grid.sync()
     if cuda.grid(1) == 0:
         result[COVERED + (1 - chosen & 1)] = 0
-    for i in range(cuda.blockIdx.x, result[COVERED + (chosen & 1)], cuda.gridDim.x):
-        _take_set(sets, space.inverted[i], turn, space)
+    size = int64(AHEAD) * cuda.blockDim.x
+    pieces = (sets.length + size - 1) // size
+    for i in range(cuda.blockIdx.x, pieces * result[COVERED + (chosen & 1)], cuda.gridDim.x):
+        _take_piece(sets, space.inverted[i // pieces], i % pieces * size, turn, space)
 
 
 @step

@@ -17,9 +17,6 @@ from gpukit.merit.table_cuda import AHEAD
 BATCH = 64
 """Sets that a block of :func:`discover` looks through together."""
 
-READ_FIRST = True
-"""Whether a place is read before a vertex is put there."""
-
 FARTHEST = 512
 """Places from its first one on where a vertex is looked for."""
 
@@ -32,10 +29,10 @@ PARTS, UNCOUNTED = 8, 255
 EMPTY, HOLE = -1, -1
 """A free place of a table, and of a queue."""
 
-OVERFLOW, PROBES, FEW, MANY, QUEUED, TAKEN, CONTROL = 0, 1, 2, 3, 4, 7, 10
+OVERFLOW, PROBES, FEW, MANY, ROOTS, QUEUED, TAKEN, CONTROL = 0, 1, 2, 3, 4, 5, 8, 11
 """Places in ``control``: what was too short (1: tables, 2: queues), vertices whose in-edges were drawn; sets in the
-lists ``few`` and ``many``; how much waits in the queue of this turn, the next and the one after, and how much of it
-blocks took; its length."""
+lists ``few`` and ``many``, and roots that these lack together; how much waits in the queue of this turn, the next and
+the one after, and how much of it blocks took; its length."""
 
 TABLES, QUEUES = 1, 2
 
@@ -112,9 +109,7 @@ def insert(tables, r, v):
     """Make a vertex a member of a set; return 1 if it was none before, 0 if it was, -1 if there is no room."""
     base, place = int64(r) * tables.length, _first_place(v, r, tables.length)
     for _ in range(min(tables.length, FARTHEST)):
-        found = int64(EMPTY)
-        if READ_FIRST:
-            found = int64(tables.entries[base + place])
+        found = int64(tables.entries[base + place])
         if found == EMPTY:
             found = int64(cuda.atomic.cas(tables.entries, base + place, int32(EMPTY), int32(v)))
             if found == EMPTY:
@@ -165,8 +160,8 @@ def discover(deaths, died, remaining, key, first, low, high, tables, queues, con
     """
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     found = cuda.shared.array(BATCH, int32)
-    numbers = cuda.shared.array(2, int32)
-    bases = cuda.shared.array(2, int64)
+    numbers = cuda.shared.array(3, int64)
+    bases = cuda.shared.array(3, int64)
     place = int64(low) + cuda.blockIdx.x * BATCH
     while place < high:
         count = min(int64(BATCH), int64(high) - place)
@@ -174,7 +169,7 @@ def discover(deaths, died, remaining, key, first, low, high, tables, queues, con
         while q < BATCH:
             found[q] = 0
             q += block_size
-        if tid < 2:
+        if tid < 3:
             numbers[tid] = 0
         cuda.syncthreads()
         begin = int64(tables.seen[place + count - 1])
@@ -189,18 +184,18 @@ def discover(deaths, died, remaining, key, first, low, high, tables, queues, con
         mine, kind, r = int64(0), 0, place + tid
         if tid < count:
             tables.seen[r] = died
-            missing = wanted_roots(r, remaining, key, first) - tables.roots[r]
+            missing = wanted_roots(r, remaining, key, first)
             if found[tid] != 0:
                 kind = 2
-            elif missing > FEW_ROOTS:
-                kind = 3
-            elif missing != 0:
-                kind = 1
+            else:
+                missing -= tables.roots[r]
+                kind = 3 if missing > FEW_ROOTS else min(missing, 1)
             if kind != 0:
-                mine = int64(cuda.atomic.add(numbers, 0 if kind == 1 else 1, 1))
+                mine = cuda.atomic.add(numbers, 0 if kind == 1 else 1, int64(1))
+                cuda.atomic.add(numbers, 2, missing)
         cuda.syncthreads()
-        if tid < 2:
-            bases[tid] = cuda.atomic.add(control, FEW + tid, int64(numbers[tid]))
+        if tid < 3:
+            bases[tid] = cuda.atomic.add(control, FEW + tid, numbers[tid])
         cuda.syncthreads()
         if kind == 1:
             queues.few[bases[0] + mine] = r

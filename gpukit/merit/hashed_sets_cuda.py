@@ -118,10 +118,10 @@ class TableSets(CudaSets):
             self._largest *= 2
         if over & kernels.QUEUES:
             self._at_once /= 2
-        self.size = self._valid
         self._make_tables(self._valid, again=True, too_short=over & kernels.TABLES != 0)
         if self.state.tables:
             self._draw(0, self._valid)
+            self.size = self._valid
 
     def _take_probes(self) -> int:
         """Begin with a clean ``control``; return what was too short."""
@@ -140,8 +140,9 @@ class TableSets(CudaSets):
         expected = min(self._largest * self._mean(), self.residual.living)
         if not again and expected <= FULL * self.table and size * self.table <= len(self._pool):
             return False
-        length = int(LENGTH * expected) + PLACES
-        places = min(size + size // 4 + FEW, room // length)
+        enough = expected <= FULL * self.table and not again
+        length = self.table if enough else int(LENGTH * expected) + PLACES
+        places = min(2 * size + FEW, room // length)
         if places < size:
             places, length = size, room // size
         if FULL * length < expected or (too_short and length <= self.table):
@@ -150,21 +151,25 @@ class TableSets(CudaSets):
         for array in (self._sizes, self._roots, self._cursors, self._seen, self._few, self._many):
             array.reserve(places, self.size)
         self._part_of.reserve(places, self.size)
-        kept = 0 if again or length < self.table else min(size, self.size)
-        if len(self._pool) + places * length > room:
-            kept = 0
+        spare = (room - len(self._pool)) // length
+        kept = 0 if again or length < self.table or spare < size else min(size, self.size)
+        places = min(places, spare) if kept else places
         old, old_length = (self._pool, self.table) if kept else (Buffer(0, np.int32), 0)
         taken = 4 * (len(old) + places * length)
         self._planned = max(self._planned, taken + SET_BYTES * (2 * places + 2 * FEW) + self._plan(0))
         self._pool = old
-        self._pool, self.table = Buffer(places * length, np.int32, kernels.EMPTY), length
-        self._drop_parts(kept)
+        self._pool, self.table = Buffer(places * length, np.int32), length
         self._most_bytes = max(self._most_bytes, self._bytes() + 4 * len(old))
-        if kept:
+        self._drop_parts(kept)
+        self.size = kept
+        moved = self._pool.array[: kept * length]
+        if length == old_length:
+            moved[:] = old.array[: kept * length]
+        elif kept:
+            moved.fill(kernels.EMPTY)
             launch(kernels.move_sets, self._grid(kept), self._threads(256),
                 old.view, old_length, kept, self._tables, self._control.view,
             )  # fmt: skip
-            self.size = kept
         return kept == 0
 
     @property
@@ -201,24 +206,27 @@ class TableSets(CudaSets):
             state.deaths.view, state.died, self._remaining, self.key, self.first, low, high,
             self._tables, self._queues, self._control.view,
         )  # fmt: skip
-        few, many = self._control.host()[kernels.FEW : kernels.QUEUED].tolist()
+        few, many, roots = self._control.host()[kernels.FEW : kernels.QUEUED].tolist()
         if few:
             launch(search_cuda.add_few_roots, self._grid(-(-few // 256)), self._threads(256),
                 self._remaining, self.key, self.first, few, self._tables, self._queues, self._tally,
             )  # fmt: skip
-        self._search(many, few > 0)
+        self._search(many, roots)
 
     def _draw(self, low: int, high: int) -> None:
         """Draw the sets low … high - 1."""
         self._many.array[: high - low] = -1 - xp.arange(low, high, dtype=np.int32)
         self._seen.array[low:high] = self.state.died
-        self._search(high - low, False)
+        self._search(high - low, (high - low) * (1 + self.residual.living // self.residual.eta))
 
-    def _search(self, many: int, waiting: bool) -> None:
-        """Add what is missing to the sets listed in ``many``, as many at a time as there is room for what waits."""
-        room = self.state.waiting.array.shape[1]
-        at_once = max(1, int(self._at_once * room / (1 + self._mean())))
-        for begin in range(0, max(many, int(waiting)), at_once):
+    def _search(self, many: int, roots: int) -> None:
+        """Add so many roots and what reaches them, to sets listed in ``many`` and others whose roots wait already.
+
+        Those listed are taken in turns, such that the roots of one fill half of the queue: other members seldom wait.
+        """
+        turns = -(-2 * roots // self.state.waiting.array.shape[1])
+        at_once = max(1, int(self._at_once * many / max(1, turns)))
+        for begin in range(0, max(many, min(roots, 1)), at_once):
             end = min(many, begin + at_once)
             if end > begin:
                 launch(search_cuda.add_roots, self._grid(end - begin), self._threads(ADD_BLOCK),

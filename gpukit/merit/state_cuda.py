@@ -26,8 +26,8 @@ PER_BLOCK = 4
 INVERTED = 1 << 22
 """Occurrences of candidates that the index of a selection has room for."""
 
-WAITING = 1 << 26
-"""Members that may wait for a step of a search in tables at most."""
+WAITING, WAITING_EACH = 1 << 25, 64
+"""Members of sets in tables that may wait for a search at most, and for each vertex."""
 
 
 class DeviceState:
@@ -55,12 +55,10 @@ class DeviceState:
         while self.segments > MIN_SEGMENTS and 4 * words * self.segments > SEARCH_SHARE * free:
             self.segments //= 2
         # All that waits may be members of one set.
-        waiting = 4 * n if xp is np else min(WAITING, int(SEARCH_SHARE * free) // 16)
+        waiting = 4 * n if xp is np else min(WAITING, WAITING_EACH * n, int(SEARCH_SHARE * free) // 16)
         self.tables = tables and waiting >= n
-        searches = (
-            {"queues": 16 * waiting, "others": 4 * words + (8 + 4 * hashed_cuda.PARTS) * n} if self.tables else {}
-        )
-        needs = {"graph": _graph_bytes(reverse), "vertices": 22 * n}
+        searches = {"queues": 16 * waiting, "others": 4 * words + 4 * hashed_cuda.PARTS * n} if self.tables else {}
+        needs = {"graph": _graph_bytes(reverse), "vertices": 30 * n}
         needs |= searches or {"bitmaps": 4 * words * self.segments}
         needs |= {"selection": 4 * INVERTED, "filter": 4 * discover_cuda.FILTER_WORDS}
         check_budget(needs, free, "the GPU", "use --device cpu")

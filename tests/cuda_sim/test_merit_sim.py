@@ -337,10 +337,14 @@ def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
     assert np.array_equal(counted, np.bincount(gpu.export()[1], minlength=30))
 
 
-def test_queues_that_are_too_short_take_fewer_sets(random_graph, simulator):
-    """They hold the members of any one set."""
-    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
-    gpu.state.waiting, gpu._reach = type(gpu.state.waiting)((2, 30), np.int64), 0.1
+def test_queues_that_are_too_short_take_fewer_sets(random_graph, simulator, monkeypatch):
+    """They hold the members of any one set, and a block holds next to none."""
+    from gpukit.merit import search_cuda
+
+    monkeypatch.setattr(search_cuda, "STAGE", 1)
+    monkeypatch.setattr(search_cuda, "STACK", 2)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2, Weights("const", 0.9)), "ic", 14, simulator, 1)
+    gpu.state.waiting = type(gpu.state.waiting)((2, 30), np.int64)
     follow(cpu, gpu, residual, (40, 12), 2, np.ones(30, np.int64))
     assert gpu.state.tables and gpu._at_once < 1
 
