@@ -1,6 +1,7 @@
 """A collection of mRR sets on a GPU in hash tables of equal length: the sets and seeds of the CPU collection."""
 
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -200,41 +201,50 @@ class TableSets(CudaSets):
 
     def _update_tables(self, low: int, high: int) -> None:
         """Look which of the sets low … high - 1 changed, and make them sets of this round."""
-        state = self.state
-        self._control.array[kernels.FEW : kernels.QUEUED] = 0
-        launch(kernels.discover, self._grid(-(-(high - low) // kernels.BATCH)), self._threads(256),
+        state, sets = self.state, high - low
+        launch(kernels.discover, self._grid(-(-sets // kernels.BATCH)), self._threads(256),
             state.deaths.view, state.died, self._remaining, self.key, self.first, low, high,
             self._tables, self._queues, self._control.view,
         )  # fmt: skip
-        few, many, roots = self._control.host()[kernels.FEW : kernels.QUEUED].tolist()
-        if few:
-            launch(search_cuda.add_few_roots, self._grid(-(-few // 256)), self._threads(256),
-                self._remaining, self.key, self.first, few, self._tables, self._queues, self._tally,
-            )  # fmt: skip
+        many, roots = -1, self._roots_of(sets)
+        if self._turns(roots) > 1:
+            # Not all roots may find room at a time: the host has to know how many there are.
+            many, roots = self._control.host()[kernels.MANY : kernels.QUEUED].tolist()
+        launch(search_cuda.add_few_roots, self._grid(-(-sets // search_cuda.BLOCK)), self._threads(search_cuda.BLOCK),
+            self._remaining, self.key, self.first, self._tables, self._queues, self._tally,
+        )  # fmt: skip
         self._search(many, roots)
 
     def _draw(self, low: int, high: int) -> None:
         """Draw the sets low … high - 1."""
         self._many.array[: high - low] = -1 - xp.arange(low, high, dtype=np.int32)
         self._seen.array[low:high] = self.state.died
-        self._search(high - low, (high - low) * (1 + self.residual.living // self.residual.eta))
+        self._search(high - low, self._roots_of(high - low))
+
+    def _roots_of(self, sets: int) -> int:
+        """Return how many roots so many sets have at most."""
+        return sets * (1 + self.residual.living // self.residual.eta)
+
+    def _turns(self, roots: int) -> int:
+        """Return in how many turns so many roots are drawn: half of the queue is for those of one.
+
+        Other members seldom wait there. More turns after they did.
+        """
+        return max(1, int(-(-2 * roots // self.state.waiting.array.shape[1]) / self._at_once))
 
     def _search(self, many: int, roots: int) -> None:
-        """Add so many roots and what reaches them, to sets listed in ``many`` and others whose roots wait already.
-
-        Those listed are taken in turns, such that the roots of one fill half of the queue: other members seldom wait.
-        """
-        turns = -(-2 * roots // self.state.waiting.array.shape[1])
-        at_once = max(1, int(self._at_once * many / max(1, turns)))
-        for begin in range(0, max(many, min(roots, 1)), at_once):
-            end = min(many, begin + at_once)
-            if end > begin:
-                launch(search_cuda.add_roots, self._grid(end - begin), self._threads(ADD_BLOCK),
-                    self._remaining, self.key, self.first, begin, end, self._tables, self._queues, self._tally,
-                )  # fmt: skip
+        """Add so many roots at most to the sets listed in ``many`` (-1: all), and what reaches all that waits."""
+        turns = min(self._turns(roots), max(1, many))
+        borders = [many * turn // turns for turn in range(turns)] + [many]
+        for begin, end in pairwise(borders):
+            sets = self.size if many < 0 else end - begin
+            launch(search_cuda.add_roots, self._grid(max(1, sets)), self._threads(ADD_BLOCK),
+                self._remaining, self.key, self.first, begin, end, self._tables, self._queues, self._tally,
+            )  # fmt: skip
             block = self._threads(search_cuda.BLOCK)
             args = (
-                self.state.edges, self._remaining, self.key, self.first, self._tables, self._queues, self._tally
+                self.state.edges, self._remaining, self.key, self.first, end == many, self._tables, self._queues,
+                self._tally,
             )  # fmt: skip
             launch(search_cuda.search, cooperative_grid(search_cuda.search, block, args), block, *args)
 

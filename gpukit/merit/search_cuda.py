@@ -16,8 +16,10 @@ from gpukit.merit.clocks import first_clock
 from gpukit.merit.grow_cuda import root_of
 from gpukit.merit.hashed_cuda import (
     EMPTY,
+    FEW,
     HOLE,
     KEY,
+    MANY,
     OVERFLOW,
     PROBES,
     QUEUED,
@@ -72,8 +74,8 @@ class Block(namedtuple("Block", "tid size numbers base stage sets stack")):
 
 
 @kernel
-def add_few_roots(remaining, key, first, count, tables, queues, tally):
-    """Draw the roots that the first sets of the list ``few`` lack; blocks of ``BLOCK`` threads, any grid.
+def add_few_roots(remaining, key, first, tables, queues, tally):
+    """Draw the roots that the sets of the list ``few`` lack; blocks of ``BLOCK`` threads, any grid.
 
     Algorithm 5, lines 9 to 18. A thread owns a set.
     """
@@ -82,7 +84,7 @@ def add_few_roots(remaining, key, first, count, tables, queues, tally):
     tid = cuda.threadIdx.x
     capacity = int64(queues.waiting.shape[1])
     probes = int64(0)
-    turn = int64(cuda.blockIdx.x) * cuda.blockDim.x
+    count, turn = int64(tally.control[FEW]), int64(cuda.blockIdx.x) * cuda.blockDim.x
     while turn < count:
         if tid == 0:
             total[0] = 0
@@ -156,6 +158,8 @@ def _empty(r, tables, tally):
 def add_roots(remaining, key, first, begin, end, tables, queues, tally):
     """Draw the roots that the sets begin … end - 1 of the list ``many`` lack; blocks of ``BLOCK`` threads, any grid.
 
+    With ``end`` below 0 all from ``begin`` on.
+
     Algorithm 5, lines 9 to 25, and algorithm 2, lines 6 to 9. A block owns a set; first it empties a polluted one.
     """
     got_roots = cuda.shared.array(1, int32)
@@ -165,8 +169,8 @@ def add_roots(remaining, key, first, begin, end, tables, queues, tally):
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     capacity = int64(queues.waiting.shape[1])
     probes = int64(0)
-    item = int64(begin) + cuda.blockIdx.x
-    while item < end:
+    item, stop = int64(begin) + cuda.blockIdx.x, int64(end) if end >= 0 else int64(tally.control[MANY])
+    while item < stop:
         r, afresh = int64(queues.many[item]), False
         if r < 0:
             r, afresh = -1 - r, True
@@ -304,13 +308,13 @@ def _spill(low, high, turn, queues, tally, block):
 
 
 @kernel(max_registers=64)
-def search(edges, remaining, key, first, tables, queues, tally):
+def search(edges, remaining, key, first, last, tables, queues, tally):
     """Add to the sets all that reaches the members that wait (procedure Probe); cooperative, any block.
 
     A block searches from the members that it took, of any sets, and from all that it finds; when these are less than
     it has threads it takes more. In a step a thread reads the row of its member and draws live edges, then takes a live
     edge, reads its tail (a sector) and enters that in the set (another). What a block has no room for waits for the
-    next turn.
+    next turn. With ``last`` the lists of sets are empty afterwards.
     """
     grid = cuda.cg.this_grid()
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
@@ -328,6 +332,10 @@ def search(edges, remaining, key, first, tables, queues, tally):
             control[QUEUED + (turn + 2) % 3] = 0
             control[TAKEN + (turn + 2) % 3] = 0
         if waiting == 0:
+            # Nobody reads these before another round counts them again.
+            if cuda.grid(1) == 0 and last:
+                for place in range(FEW, QUEUED):
+                    control[place] = 0
             break
         if tid < 4:
             numbers[tid] = 0
@@ -378,8 +386,8 @@ _u32, _u64, _i32, _int = numba.uint32[::1], numba.uint64[::1], numba.int32[::1],
 _edges = types.BaseTuple.from_types((numba.uint32[:, ::1], _i32, _u32, _u64, _int, numba.uint64, _u32), rule.InEdges)
 
 KERNELS = {
-    "add_few_roots": (add_few_roots, (REMAINING, KEY, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
+    "add_few_roots": (add_few_roots, (REMAINING, KEY, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
     "add_roots": (add_roots, (REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
-    "search": (search, (_edges, REMAINING, KEY, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
+    "search": (search, (_edges, REMAINING, KEY, _int, numba.boolean, TABLES_TYPE, QUEUES_TYPE, TALLY)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
