@@ -66,7 +66,7 @@ def _take_piece(sets, r, first, turn, space):
 
 
 @step
-def _begin(high, parts, sets, counts, space, result):
+def _begin(high, parts, sets, counts, space, block, result):
     """Add up the counts of the parts that count; no set is covered."""
     for v in range(cuda.grid(1), len(space.work), cuda.gridsize(1)):
         total = int32(0)
@@ -74,14 +74,21 @@ def _begin(high, parts, sets, counts, space, result):
             if parts >> part & 1 != 0:
                 total += counts[part, v]
         space.work[v] = total
-    held, largest = int64(0), int64(0)
+    shared, held, largest = block.shared, int64(0), int64(0)
+    if cuda.threadIdx.x < 2:
+        shared[cuda.threadIdx.x] = 0
+    cuda.syncthreads()
     for r in range(cuda.grid(1), high, cuda.gridsize(1)):
         space.covered[r] = 0
         held += int64(sets.sizes[r])
         largest = max(largest, int64(sets.sizes[r]))
     if held > 0:
-        cuda.atomic.add(result, HELD, held)
-        cuda.atomic.max(result, LARGEST, largest)
+        cuda.atomic.add(shared, 0, held)
+        cuda.atomic.max(shared, 1, largest)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0 and shared[0] > 0:
+        cuda.atomic.add(result, HELD, shared[0])
+        cuda.atomic.max(result, LARGEST, shared[1])
     for c in range(cuda.grid(1), EPOCHS * BUCKETS, cuda.gridsize(1)):
         space.histogram[c] = 0
 
@@ -154,7 +161,7 @@ def select(sets, parts, high, control, judge, judge_high, judge_control, costs, 
         if thread == 0:
             result[OVER] = over
         return
-    _begin(high, parts, sets, counts, space, result)
+    _begin(high, parts, sets, counts, space, block, result)
     grid.sync()
     chosen, epoch, seed = 0, 0, int64(0)
     while chosen < b and seed >= 0 and epoch < EPOCHS:

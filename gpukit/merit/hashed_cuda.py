@@ -85,7 +85,8 @@ class Queues(namedtuple("Queues", "few many waiting")):
 
 
 @cuda.jit(device=True)
-def _first_place(v, r, length):
+def first_place(v, r, length):
+    """Return the place of a set's table from which on a vertex is looked for."""
     spread = (uint64(v) * uint64(_SPREAD) + uint64(r) * uint64(_SHIFT)) & uint64(0xFFFFFFFF)
     return int64((spread * uint64(length)) >> uint64(32))
 
@@ -93,7 +94,7 @@ def _first_place(v, r, length):
 @cuda.jit(device=True)
 def holds(entries, length, r, v):
     """Return whether a set holds a vertex."""
-    base, place = int64(r) * length, _first_place(v, r, length)
+    base, place = int64(r) * length, first_place(v, r, length)
     for _ in range(min(length, FARTHEST)):
         found = int64(entries[base + place])
         if found == v or found == -2 - v:
@@ -107,7 +108,7 @@ def holds(entries, length, r, v):
 @cuda.jit(device=True)
 def insert(tables, r, v):
     """Make a vertex a member of a set; return 1 if it was none before, 0 if it was, -1 if there is no room."""
-    base, place = int64(r) * tables.length, _first_place(v, r, tables.length)
+    base, place = int64(r) * tables.length, first_place(v, r, tables.length)
     for _ in range(min(tables.length, FARTHEST)):
         found = int64(tables.entries[base + place])
         if found == EMPTY:
@@ -123,7 +124,7 @@ def insert(tables, r, v):
 @cuda.jit(device=True)
 def insert_root(tables, r, v):
     """Make a vertex a root of a set; return 2 if it was no member, 1 if no root, 0 if it was, -1 without room."""
-    base, place = int64(r) * tables.length, _first_place(v, r, tables.length)
+    base, place = int64(r) * tables.length, first_place(v, r, tables.length)
     for _ in range(min(tables.length, FARTHEST)):
         found = int64(tables.entries[base + place])
         if found == EMPTY:

@@ -30,6 +30,7 @@ from gpukit.merit.hashed_cuda import (
     TABLES_TYPE,
     TAKEN,
     TALLY,
+    first_place,
     insert,
     insert_root,
     note,
@@ -73,6 +74,19 @@ class Block(namedtuple("Block", "tid size numbers base stage sets stack")):
     """
 
 
+@cuda.jit(device=True)
+def _add_probes(probes, found, tally):
+    """Add up what the threads of a block found: an atomic on one address for each of them would take too long."""
+    if cuda.threadIdx.x == 0:
+        found[0] = 0
+    cuda.syncthreads()
+    if probes > 0:
+        cuda.atomic.add(found, 0, probes)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0 and found[0] > 0:
+        cuda.atomic.add(tally.control, PROBES, found[0])
+
+
 @kernel
 def add_few_roots(remaining, key, first, tables, queues, tally):
     """Draw the roots that the sets of the list ``few`` lack; blocks of ``BLOCK`` threads, any grid.
@@ -81,6 +95,7 @@ def add_few_roots(remaining, key, first, tables, queues, tally):
     """
     total = cuda.shared.array(1, int32)
     base = cuda.shared.array(1, int64)
+    found = cuda.shared.array(1, int64)
     tid = cuda.threadIdx.x
     capacity = int64(queues.waiting.shape[1])
     probes = int64(0)
@@ -130,8 +145,7 @@ def add_few_roots(remaining, key, first, tables, queues, tally):
                 place += 1
         cuda.syncthreads()
         turn += cuda.gridDim.x * cuda.blockDim.x
-    if probes > 0:
-        cuda.atomic.add(tally.control, PROBES, probes)
+    _add_probes(probes, found, tally)
 
 
 @cuda.jit(device=True)
@@ -229,7 +243,9 @@ def add_roots(remaining, key, first, begin, end, tables, queues, tally):
 @cuda.jit(device=True)
 def _is_new(u, r, dead, tables, tally):
     """Make a vertex that reaches a set a member of it; return whether it is to be searched from."""
-    if dead[u] != 0:
+    # Both are read before either is asked for.
+    held = int64(tables.entries[int64(r) * tables.length + first_place(u, r, tables.length)])
+    if (dead[u] != 0) | (held == u) | (held == -2 - u):
         return False
     got = insert(tables, r, u)
     if got > 0:
@@ -378,8 +394,7 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
             half = 2 - half
         grid.sync()
         turn += 1
-    if probes > 0:
-        cuda.atomic.add(control, PROBES, probes)
+    _add_probes(probes, base, tally)
 
 
 _u32, _u64, _i32, _int = numba.uint32[::1], numba.uint64[::1], numba.int32[::1], numba.int64
