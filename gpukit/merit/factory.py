@@ -14,6 +14,9 @@ from gpukit.worlds.reverse import Reverse
 if TYPE_CHECKING:
     from gpukit.merit.sets_cuda import CudaSets
 
+TABLES_FROM = 1 << 20
+"""Vertices from which on a GPU keeps sets in hash tables; of smaller graphs sets in rings were measured alone."""
+
 MakeSets = Callable[..., MrrSets]
 """A way to make the collections of a campaign, called as :func:`make_sets` is."""
 
@@ -59,13 +62,14 @@ def make_cpu_sets(
 def make_cuda_sets(
     reverse: Reverse, residual: Residual, params: Params, groups: int, share_graph_with: "CudaSets | None"
 ) -> "CudaSets":
-    """Return an empty collection on the current GPU: in hash tables, or where rings are asked for, in these."""
+    """Return an empty collection on the current GPU: of a large graph in hash tables, unless rings are asked for."""
     from gpukit.merit.hashed_sets_cuda import OwningTableSets, TableSets
     from gpukit.merit.sets_cuda import CudaSets, OwningSets
     from gpukit.merit.state_cuda import DeviceState
 
     to_choose_from = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
     raw, tables = params.lt_residual == "raw", params.storage == "tables" and groups == 1
+    tables = tables and reverse.n >= TABLES_FROM
     if share_graph_with is None:
         state, share = DeviceState(reverse, residual, tables=tables), to_choose_from
         owner = OwningTableSets if tables else OwningSets

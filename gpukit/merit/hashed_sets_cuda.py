@@ -143,6 +143,7 @@ class TableSets(CudaSets):
             return False
         enough = expected <= FULL * self.table and not again
         length = self.table if enough else int(LENGTH * expected) + PLACES
+        length = max(length, 2 * self.table) if too_short else length
         places = min(2 * size + FEW, room // length)
         if places < size:
             places, length = size, room // size

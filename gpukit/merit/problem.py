@@ -98,7 +98,7 @@ class Params:
     costs : Costs or None
         What seeds cost; None: 0.01 + 0.01 · d_out.
     storage : str
-        Of the sets on a GPU: ``tables`` (hash tables, where they fit), ``segments`` (rings, as in the paper), or
+        Of the sets on a GPU: ``tables`` (hash tables, of large graphs, where they fit), ``segments`` (rings), or
         ``global`` with ``regenerate``: GAMCSS, which draws as gIM does and keeps sets in one array.
     seed : int
         The user's seed, in [0, 2**64).

@@ -19,8 +19,9 @@ from gpukit.worlds.reverse import prepare
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    from gpukit.merit import best_cuda, cover_cuda, sets_cuda, state_cuda
+    from gpukit.merit import best_cuda, cover_cuda, factory, sets_cuda, state_cuda
 
+    monkeypatch.setattr(factory, "TABLES_FROM", 0)
     monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
     for name, value in (("BLOCK", 32), ("MAX_CANDIDATES", 32), ("WANTED", 2), ("EPOCHS", 2)):
         monkeypatch.setattr(cover_cuda, name, value)
@@ -335,6 +336,25 @@ def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
     mask, parts = gpu._begin_count()
     counted = sum(parts[part] for part in range(3) if mask >> part & 1)
     assert np.array_equal(counted, np.bincount(gpu.export()[1], minlength=30))
+
+
+def test_tables_for_sets_of_next_to_no_members_become_longer(random_graph, simulator, monkeypatch):
+    """Twice as long each time, whatever is expected of the sets."""
+    from gpukit.merit import hashed_sets_cuda
+
+    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    gpu._reach = 0.001
+    follow(cpu, gpu, residual, (12,), 2, np.ones(30, np.int64))
+    assert gpu.state.tables and gpu.table >= 16
+
+
+def test_small_graphs_have_rings(random_graph, simulator, monkeypatch):
+    from gpukit.merit import factory
+
+    monkeypatch.setattr(factory, "TABLES_FROM", 31)
+    _, gpu, _ = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    assert not gpu.state.tables
 
 
 def test_queues_that_are_too_short_take_fewer_sets(random_graph, simulator, monkeypatch):
