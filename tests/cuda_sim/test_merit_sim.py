@@ -201,12 +201,13 @@ def test_rings_that_were_too_short_become_twice_as_long(random_graph, simulator)
     assert gpu.length == 2 * before
 
 
-def test_memory_was_planned_for(random_graph, simulator, monkeypatch):
-    """Longer rings for fewer sets than there were: the arrays of these are still there."""
+@pytest.mark.parametrize("groups", [1, 2])
+def test_memory_was_planned_for(random_graph, simulator, monkeypatch, groups):
+    """Longer rings, or tables, for fewer sets than there were: the arrays of these are still there."""
     from gpukit.merit import sets_cuda
 
     monkeypatch.setattr(sets_cuda, "FEW", 1)
-    _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator)
+    _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator, groups)
     gpu.extend(16)
     gpu.restart(0)
     gpu.extend(5)
@@ -214,10 +215,14 @@ def test_memory_was_planned_for(random_graph, simulator, monkeypatch):
     assert sets_cuda.CudaSets.memory(gpu) <= sets_cuda.CudaSets.planned(gpu)
 
 
-def test_memory_is_given_back_at_once(random_graph, simulator):
+@pytest.mark.parametrize("groups", [1, 2])
+def test_memory_is_given_back_at_once(random_graph, simulator, groups):
     """The next campaign plans with what is free then: nothing may wait for a garbage collection."""
-    _, gpu, residual = pair(random_graph(12, 30, 1), "ic", 8, simulator)
-    judge = make_sets(gpu.reverse, residual, Params(8, 1), simulator, 1, share_graph_with=gpu)
+    _, gpu, residual = pair(random_graph(12, 30, 1), "ic", 8, simulator, groups)
+    judge = make_sets(gpu.reverse, residual, Params(8, 1), simulator, groups, share_graph_with=gpu)
+    gpu.extend(5)
+    judge.extend(5)
+    gpu.select(2, np.ones(12, np.int64), judge)
     states = [weakref.ref(one) for one in (gpu, judge, gpu.state)]
     gc.disable()
     try:
@@ -236,8 +241,8 @@ def test_memory_is_given_back_at_once(random_graph, simulator):
     ],
     ids=["ic", "lt", "end"],
 )
-@pytest.mark.parametrize("update", ["coupled", "gamcss"])
-def test_campaigns(make_graph, simulator, params, update, monkeypatch):
+@pytest.mark.parametrize(("update", "groups"), [("coupled", 1), ("coupled", 2), ("gamcss", 2)])
+def test_campaigns(make_graph, simulator, params, update, groups, monkeypatch):
     from gpukit.merit import policy
 
     def fewer(*args):
@@ -251,7 +256,7 @@ def test_campaigns(make_graph, simulator, params, update, monkeypatch):
     )
     params = replace(params, **options, costs=Costs.degree(graph))
     cpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4))
-    gpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4), simulator, groups=2)
+    gpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4), simulator, groups=groups)
     for one, other in zip(cpu.rounds, gpu.rounds, strict=True):
         assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()
         assert (one.sets, one.covered, one.hits, one.kind) == (other.sets, other.covered, other.hits, other.kind)
