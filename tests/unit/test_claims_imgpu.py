@@ -139,11 +139,11 @@ PAGE = [
     ),
     ("The first runs took {:.0f} and {:.0f} s", [OTHERS["cold_ms"][version] / 1e3 for version in ("old", "new")]),
     (
-        "What differs is selection, {:.0f} and {:.0f} ms,",
+        "took {:.0f} ms on the H100 and {:.0f} on the H200.",
         (one(SHARED, version="new")["phases_ms"]["selection"], OTHERS["earlier"]["selection_ms"]["new"]),
     ),
     (
-        "The Twitter-sized graph took {:,.0f} ms. In a call that waits for the GPU around each step, {:.0f} of {:,.0f} ms",
+        "The Twitter-sized graph took {:,.0f} ms on the H200. In a call that waits for the GPU around each step, {:.0f} of {:,.0f} ms",
         (
             OTHERS["twitter"]["algorithm_ms"]["old"],
             OTHERS["twitter"]["by_falling_gain_ms"],
