@@ -47,7 +47,7 @@ LARGEST_TEAM = 32
 
 SHARED_EDGES = 1 << 26
 """Edges of all ego-networks from which on decompositions are in shared memory: with 531 M of them that is four times
-as fast on an H100, and with 5 M, few of them large, a quarter slower than teams, which share the large ones."""
+as fast on an H100 as in global memory, and with 5 M a quarter slower. Graphs between these were not timed."""
 
 SIDE_MEMBERS = 256
 """Ego-networks of more possible members, if they fit in shared memory, are decomposed on a stream of their own: they

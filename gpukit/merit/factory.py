@@ -68,8 +68,8 @@ def make_cuda_sets(
     from gpukit.merit.state_cuda import DeviceState
 
     to_choose_from = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
-    raw, tables = params.lt_residual == "raw", params.storage == "tables" and groups == 1
-    tables = tables and reverse.n >= TABLES_FROM
+    raw = params.lt_residual == "raw"
+    tables = params.storage == "tables" and groups == 1 and reverse.n >= TABLES_FROM
     if share_graph_with is None:
         state, share = DeviceState(reverse, residual, tables=tables), to_choose_from
         owner = OwningTableSets if tables else OwningSets

@@ -9,10 +9,7 @@ import numba
 from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.compiled import kernel
-from gpukit.device.philox import draw4
-from gpukit.device.select import for_kernels, simulated
 from gpukit.merit import rule
-from gpukit.merit.clocks import first_clock
 from gpukit.merit.grow_cuda import root_of
 from gpukit.merit.hashed_cuda import (
     EMPTY,
@@ -37,9 +34,8 @@ from gpukit.merit.hashed_cuda import (
     wanted_roots,
 )  # fmt: skip
 from gpukit.merit.table_cuda import AHEAD
+from gpukit.merit.update_cuda import draw_row
 from gpukit.worlds.rule import CALLS_PER_ROW
-from gpukit.worlds.rule import live_edges as _live_edges
-from gpukit.worlds.rule import lt_choice as _lt_choice
 
 BLOCK = 256
 """Threads of a block of :func:`search`."""
@@ -49,11 +45,6 @@ STAGE = 1024
 
 STACK = 2 * STAGE
 """Members that wait in a block at most; half of them wait for other blocks before that are more."""
-
-live_edges = for_kernels(_live_edges)
-living_choice = rule.living_choice
-if simulated():
-    living_choice = rule.make_living_choice(_lt_choice.py_func, first_clock.py_func)
 
 
 class Block(namedtuple("Block", "tid size numbers base stage sets stack")):
@@ -274,19 +265,8 @@ def _stage_live_edges(r, v, turn, half, edges, remaining, key, sample, tables, q
     """
     row, draw, made = v, 0, 0
     while True:
-        start, degree = edges.rows[row, 0], edges.rows[row, 1]
-        hits = 0
-        if edges.lt_kind >= 0:
-            chosen = living_choice(edges, remaining, int64(degree), int64(start), key, sample, v)
-            if chosen >= 0:
-                live[0] = uint32(chosen)
-                hits = 1
-        elif degree > 0:
-            words = draw4(key.seed, key.tag, sample, v, draw)
-            hits = live_edges(
-                degree, edges.rows[row, 2], start, draw, edges.accept, edges.thresholds,
-                key.seed, key.tag, sample, v, words, live,
-            )  # fmt: skip
+        start = edges.rows[row, 0]
+        hits = draw_row(v, row, draw, edges, remaining, key, sample, live)
         if hits > 0:
             place = int64(cuda.atomic.add(block.numbers, half, int32(hits)))
             for j in range(hits):

@@ -246,23 +246,31 @@ def _write_roots(adding, task, cursor, r, sets, dead, key, bitmap, record, block
 
 
 @cuda.jit(device=True)
+def draw_row(v, row, draw, edges, remaining, key, sample, live):
+    """Put the live in-edges of one row of a vertex into ``live``, counted from the row's start; return how many."""
+    start, degree = edges.rows[row, 0], edges.rows[row, 1]
+    hits = 0
+    if edges.lt_kind >= 0:
+        chosen = living_choice(edges, remaining, int64(degree), int64(start), key, sample, v)
+        if chosen >= 0:
+            live[0] = uint32(chosen)
+            hits = 1
+    elif degree > 0:
+        words = draw4(key.seed, key.tag, sample, v, draw)
+        hits = live_edges(
+            degree, edges.rows[row, 2], start, draw, edges.accept, edges.thresholds,
+            key.seed, key.tag, sample, v, words, live,
+        )  # fmt: skip
+    return hits
+
+
+@cuda.jit(device=True)
 def _stage_live_edges(v, step, skipped, edges, remaining, key, sample, block, live):
     """Draw the live in-edges of a member, and note those from number ``skipped`` of the step on, if there is room."""
     row, draw = v, 0
     while True:
-        start, degree = edges.rows[row, 0], edges.rows[row, 1]
-        hits = 0
-        if edges.lt_kind >= 0:
-            chosen = living_choice(edges, remaining, int64(degree), int64(start), key, sample, v)
-            if chosen >= 0:
-                live[0] = uint32(chosen)
-                hits = 1
-        elif degree > 0:
-            words = draw4(key.seed, key.tag, sample, v, draw)
-            hits = live_edges(
-                degree, edges.rows[row, 2], start, draw, edges.accept, edges.thresholds,
-                key.seed, key.tag, sample, v, words, live,
-            )  # fmt: skip
+        start = edges.rows[row, 0]
+        hits = draw_row(v, row, draw, edges, remaining, key, sample, live)
         if hits > 0:
             place = int64(cuda.atomic.add(block.counters, KIDS + step, int32(hits))) - skipped
             for j in range(hits):
