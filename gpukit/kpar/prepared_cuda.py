@@ -28,8 +28,12 @@ BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS
 """Room that each slot of a team takes for a vertex; with TOGETHER slots it takes 8 bytes more for its unit."""
 
-AT_WORK = 20_000_000
-"""Vertices that the teams at work have room for, all together: with more they push each other out of the cache."""
+AT_WORK, AT_WORK_TOGETHER = 20_000_000, 34_000_000
+"""Vertices that the teams at work have room for, all together, and where the queries of a team read start lists
+together: with more they push each other out of the cache, with fewer they wait for each other."""
+
+LARGE = 2_000_000
+"""Vertices above which queries read start lists together, if there are enough of them: their units leave the cache."""
 
 EDGES_A_BLOCK, FEWEST_BLOCKS = 100_000, 8
 """Edges of the graph for each block that answers a query with others, and blocks at least: more only wait longer."""
@@ -101,9 +105,8 @@ class Space:
         if kernel not in self._resident:
             self._resident[kernel] = cooperative_grid(kernel, BLOCK, args(1, 1, self.arrays(1, 1, k)))
         resident = self._resident[kernel]
-        teams = min(self._teams(shape), queries, resident)
-        # Where teams would push each other out of the cache, the queries of one still share what it reads.
-        together = shape.together or (TOGETHER if self.n > AT_WORK // 2 and queries > 1 else 1)
+        teams, together = self._teams(queries, shape)
+        teams = min(teams, queries, resident)
         if self._lacking(teams, together) > 0:
             # Only here, because asking for the free memory goes to the driver.
             free = int(0.9 * free_memory())
@@ -116,13 +119,19 @@ class Space:
         )
         return (teams * blocks, BLOCK), args(blocks, together, self.arrays(teams, together, k))
 
-    def _teams(self, shape: Shape) -> int:
-        """Return how many teams there should be, whatever the GPU holds and the queries are."""
-        return shape.teams or min(max(1, AT_WORK // max(1, self.n)), team_cuda.MAX_BLOCKS)
+    def _teams(self, queries: int, shape: Shape) -> tuple[int, int]:
+        """Return how many teams there should be for so many queries, and the slots of each, whatever the GPU holds."""
+        alone, sharing = (max(1, room // max(1, self.n)) for room in (AT_WORK, AT_WORK_TOGETHER))
+        teams, together = alone, 1
+        if self.n > LARGE and queries >= TOGETHER * sharing:
+            teams, together = sharing, TOGETHER
+        elif alone == 1 and queries > 1:
+            together = TOGETHER
+        return shape.teams or min(teams, team_cuda.MAX_BLOCKS), shape.together or together
 
     def launches(self, queries: int, width: int, shape: Shape) -> Iterator[tuple[int, int]]:
         """Return the first query of each launch and the one after its last, for answers of so many words."""
-        size = max(1, min(AHEAD // width, A_LAUNCH * self._teams(shape)))
+        size = max(1, min(AHEAD // width, A_LAUNCH * self._teams(queries, shape)[0]))
         return ((first, min(first + size, queries)) for first in range(0, queries, size))
 
     def _lacking(self, teams: int, together: int) -> int:
