@@ -70,7 +70,7 @@ def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, th
     at = counters(team, phase)
     if forward:
         sweeps.sweep(
-            kind, sweeps.Work(items, size, whole), sweeps.Targets(sweeps.UNLISTED, slot.touched, slot.upcoming), edges,
+            kind, sweeps.Work(items, size, whole), sweeps.Targets(sweeps.UNLISTED, slot.upcoming), edges,
             chances, sweeps.Drawn(walks.counts, walks.seed, walks.tag),
             sweeps.Rows(begin, walks.row_ends, walks.row_freqs), slot, threshold, tiled, team, phase,
         )  # fmt: skip

@@ -25,8 +25,8 @@ from gpukit.kpar.together_cuda import Space as TeamSpace
 from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, edge_chances
 
 BLOCK = 4 if simulated() else 512
-BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS
-"""Room that each slot of a team takes for a vertex; with TOGETHER slots it takes 8 bytes more for its unit."""
+BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS + 1
+"""Room that each slot of a team takes for a vertex and its mark; with TOGETHER slots 8 bytes more for its unit."""
 
 AT_WORK, AT_WORK_TOGETHER = 20_000_000, 34_000_000
 """Vertices that the teams at work have room for, all together, and where the queries of a team read start lists
@@ -148,8 +148,9 @@ class Space:
             long = Buffer((slots, team_cuda.LONG_ROWS, self.n), np.int64, 0)
             short = Buffer((slots, team_cuda.SHORT_ROWS, self.n), np.int32)
             control = Buffer(1 + slots * team_cuda.CONTROL, np.int64)
-            self._work["rows"] = (slots, long, short, control)
-        held, long, short, control = self._work["rows"]
+            marks = Buffer((slots, (self.n + 31) // 32), np.uint32, 0)
+            self._work["rows"] = (slots, long, short, control, marks)
+        held, long, short, control, marks = self._work["rows"]
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
@@ -159,7 +160,7 @@ class Space:
             self._work["quads"] = Buffer((teams, together * self.n), np.int64)
         control.array.fill(0)
         top, quads = self._work["top"], self._work["quads"]
-        return TeamSpace(long.view, short.view, top.view, control.view, quads.view)
+        return TeamSpace(long.view, short.view, top.view, control.view, quads.view, marks.view)
 
     def sources(self, sources: Sources, first: int, last: int) -> Any:
         """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""

@@ -22,7 +22,7 @@ class Ways(NamedTuple):
 
 
 @cuda.jit(device=True)
-def push(frontier, upcoming, size, met, listed, ways, edges, chances, walks, slot, threshold, team, phase):
+def push(frontier, upcoming, size, listed, ways, edges, chances, walks, slot, threshold, team, phase):
     """Push from the ``size`` vertices of the frontier, and those that this lifts over their thresholds (algorithm 2).
 
     A round takes two phases: take residues, push. ``frontier``, ``upcoming``, ``scores`` and ``limits`` of the slot are
@@ -30,12 +30,11 @@ def push(frontier, upcoming, size, met, listed, ways, edges, chances, walks, slo
 
     Returns
     -------
-    met, listed
-        Vertices met so far, and whether ``touched`` lists them all.
+    listed
+        Whether all vertices met so far have a mark.
     rounds, pushed, edges, phase
         What it took, and the new phase.
     """
-    touched = slot.touched
     # A push reads the edges; only other kinds of sweeps read frequencies.
     rows = sweeps.Rows(edges.indptr, edges.indices, walks.row_freqs)
     drawn = sweeps.Drawn(walks.counts, walks.seed, walks.tag)
@@ -53,18 +52,17 @@ def push(frontier, upcoming, size, met, listed, ways, edges, chances, walks, slo
         pushed_along += whole
         scanning = ways.collect == SCAN or (ways.collect == AUTO and whole > n >> 1)
         listed = listed and not scanning
-        collected = sweeps.UNLISTED if scanning else sweeps.LIFTED_ONLY + int64(listed)
+        collected = sweeps.UNLISTED if scanning else sweeps.MARKED if listed else sweeps.LIFTED_ONLY
         at = counters(team, phase)
         sweeps.sweep(
-            sweeps.PUSH, sweeps.Work(frontier, size, whole), sweeps.Targets(collected, touched[met:], upcoming), edges,
+            sweeps.PUSH, sweeps.Work(frontier, size, whole), sweeps.Targets(collected, upcoming), edges,
             chances, drawn, rows, slot, threshold, ways.tiled_push, team, phase,
         )  # fmt: skip
         phase = team_barrier(team, phase)
-        met += team.control[at + sweeps.NEWLY_MET]
         if scanning:
             at = counters(team, phase)
             collect_frontier(Met(n, True), slot, walks.counts, threshold, upcoming, team, phase)
             phase = team_barrier(team, phase)
         size = team.control[at + sweeps.LIFTED]
         frontier, upcoming = upcoming, frontier
-    return met, listed, rounds, pushed, pushed_along, phase
+    return listed, rounds, pushed, pushed_along, phase

@@ -6,7 +6,7 @@ are *sweeps* over the rows of a list of vertices, split into tiles of equal leng
 """
 
 import numba
-from numba import cuda, int32, int64, types
+from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.arrays import Absent
 from gpukit.device.compiled import kernel
@@ -43,7 +43,7 @@ def begin(q, sources, queries, slot, team):
     while i < size:
         v = sources[first_vertex + i]
         slot.residue[v] = sources[first_mass + i]
-        slot.touched[i] = v
+        cuda.atomic.or_(slot.marks, v >> 5, uint32(1) << uint32(v & 31))
         slot.frontier[i] = v
         i += members
     return size
@@ -59,6 +59,7 @@ def leave_clean(span, dense, slot, team):
         slot.residue[v] = 0
         slot.reserve[v] = 0
         slot.unit[v] = 0
+        slot.marks[v >> 5] = 0
         j += members
 
 
@@ -86,18 +87,18 @@ def answer(among, edges, chances, walks, into, sources, queries, blocks, togethe
     space : Space
         ``long``, int64 (teams * together, LONG_ROWS, n), is zero at the start and at the end in its first four rows;
         ``short`` is int32 (teams * together, SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or
-        k + CONTENDERS / 2 with ``into``);
-        ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries taken; ``quads``
-        int64 (teams, n * together), not read where ``together`` is 1.
+        k + CONTENDERS / 2 with ``into``); ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place
+        counts queries taken; ``quads`` int64 (teams, n * together), not read where ``together`` is 1; ``marks`` uint32
+        (teams * together, ⌈n / 32⌉), zero at the start and at the end.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k), or 3 k with ``into``
         Receives length, number of steps, the trace, scores, vertices and which are certain of each answer.
 
     Notes
     -----
-    A round takes two phases (take residues, push), a step about ten more. An edge pushed costs 4 bytes read (20 along
-    weighted edges, 8 of them read a moment before) and an 8-byte atomic add; an entry of the index 4 bytes and an
+    A round takes two phases (take residues, push), a step about eleven more. An edge pushed costs 4 bytes read (20
+    along weighted edges, 8 of them read a moment before) and an 8-byte atomic add; an entry of the index 4 bytes and an
     8-byte read, forward 8 bytes and an atomic add. Passes over vertices read the list of those met, or all where more
-    than an eighth was met.
+    than a quarter was met.
 
     With several slots a query that needs start lists is suspended at its first test, once its candidates are known.
     When it is resumed, with their scores, it goes on alone.
@@ -136,8 +137,9 @@ def answer(among, edges, chances, walks, into, sources, queries, blocks, togethe
         touched, candidates = short[own, teams.TOUCHED], short[own, teams.CANDIDATES]
         frontier, upcoming = short[own, teams.FRONTIER], short[own, teams.UPCOMING]
         slot = teams.Slot(
-            residue, reserve, unit, walked, scores, limits, spare, room, touched, candidates, frontier, upcoming
-        )
+            residue, reserve, unit, walked, scores, limits, spare, room, touched, candidates, frontier, upcoming,
+            space.marks[own],
+        )  # fmt: skip
         if fresh:
             # Lines 2 to 5 of algorithm 3: the sources have all mass, and are the first frontier.
             phase = teams.team_barrier(team, phase)
@@ -149,16 +151,16 @@ def answer(among, edges, chances, walks, into, sources, queries, blocks, togethe
             if q >= queries:
                 over = True
                 continue
-            count_met = size = begin(q, sources, queries, slot, team)
+            size = begin(q, sources, queries, slot, team)
             phase = teams.team_barrier(team, phase)
-            listed, dense, span = True, False, count_met
+            count_met, listed, dense, span = int64(0), True, False, int64(0)
             count, least_reserve, step, worked, exact = int64(0), int64(0), int64(0), int64(0), False
         else:
             if resumed == 0:
                 phase = gather_together(space, number, waiting, edges.one_minus_alpha, walks, team, phase)
             resumed += 1
             q, count_met, listed, count, least_reserve, step, worked, exact = resume(team, place)
-            dense = not listed or count_met > n >> 3
+            dense = not listed or count_met > n >> 2
             span = n if dense else count_met
         scored, waits, refused, forward, reached = not fresh, False, int64(-1), False, int64(0)
         while refused != 0:
@@ -175,11 +177,15 @@ def answer(among, edges, chances, walks, into, sources, queries, blocks, togethe
                     phase = teams.team_barrier(team, phase)
                     size = control[at + lists.LIFTED]
                 # Line 7: no residue is above its threshold afterwards.
-                count_met, listed, rounds, pushed, pushed_along, phase = push(
-                    frontier, upcoming, size, count_met, listed, ways, edges, chances, walks, slot, threshold, team,
-                    phase,
-                )  # fmt: skip
-                dense = not listed or count_met > n >> 3
+                listed, rounds, pushed, pushed_along, phase = push(
+                    frontier, upcoming, size, listed, ways, edges, chances, walks, slot, threshold, team, phase
+                )
+                if listed:
+                    at = teams.counters(team, phase)
+                    lists.list_met(slot, team, phase)
+                    phase = teams.team_barrier(team, phase)
+                    count_met = control[at + lists.IN_ALL]
+                dense = not listed or count_met > n >> 2
                 span = n if dense else count_met
                 at = teams.counters(team, phase)
                 lists.value_walks(teams.Met(span, dense), slot, walks, max(least_reserve, int64(1)), among, team, phase)
@@ -258,7 +264,7 @@ _ARGUMENTS = (
     _i64, _int, _int, _int,
     types.NamedTuple((_int, _i64, numba.float64[:, ::1], _i64, _float, _float), Asked),
     types.NamedTuple((_int, _flag, _flag), Ways),
-    types.NamedTuple((_long, numba.int32[:, :, ::1], _long, _i64, numba.int64[:, ::1]), Space),
+    types.NamedTuple((_long, numba.int32[:, :, ::1], _long, _i64, numba.int64[:, ::1], numba.uint32[:, ::1]), Space),
     numba.int64[:, ::1],
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ The tiles of the paper's section 4 (algorithms 5 and 6). A sweep has two steps w
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int64, uint64
+from numba import cuda, int64, uint32, uint64
 
 from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
@@ -18,11 +18,11 @@ PUSH, FORWARD, DRAW, INVERTED, CARRY = 0, 1, 2, 3, 4
 """Kinds of sweeps. ``CARRY`` is that of FORA+: rows of walks in the order drawn, as many as the residue asks for. Start
 lists (``INVERTED``) have a second step of their own (``starts_cuda.py``)."""
 
-NEWLY_MET, LIFTED, ENDS = 0, 1, 1
-"""Counters: vertices met for the first time and lifted over their thresholds by a push; ends of walks."""
+LIFTED, ENDS = 1, 1
+"""Counters: vertices that a push lifts over their thresholds; ends of walks."""
 
-UNLISTED, LIFTED_ONLY, ALL_LISTED = 0, 1, 2
-"""What a push lists: nothing, vertices lifted over their thresholds, and those met for the first time too."""
+UNLISTED, LIFTED_ONLY, MARKED = 0, 1, 2
+"""What a push leaves: nothing, a list of vertices lifted over their thresholds, and marks of those met as well."""
 
 RANGES = 512
 """Where the ranges of a sweep begin in the pool, after the blocks' prefix sums: four arrays of MAX_BLOCK_SIZE."""
@@ -65,10 +65,9 @@ class Work(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """Where a sweep lists what it meets: UNLISTED, LIFTED_ONLY or ALL_LISTED, and the two lists."""
+    """What a sweep leaves of the vertices it meets: UNLISTED, LIFTED_ONLY or MARKED, and where it lists them."""
 
     listed: Any
-    touched: Any
     upcoming: Any
 
 
@@ -135,7 +134,6 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, til
     rho, walks_max = threshold.rho, threshold.walks_max
     shift = teams.doublings(block_size)
     at = teams.counters(team, phase)
-    newly_met = teams.Staged(team.memory.stage, team.memory.small, 0, targets.touched, team.control, at, NEWLY_MET)
     lifted = teams.Staged(team.memory.other_stage, team.memory.small, 1, targets.upcoming, team.control, at, LIFTED)
     part = (work.size + team.blocks - 1) // team.blocks
     tile = block_size * max(int64(1), min(int64(TILE), work.whole // (team.blocks * block_size * TILE)))
@@ -205,8 +203,8 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, til
                             cuda.atomic.add(slot.residue, u, value)
                         elif takes:
                             old = cuda.atomic.add(slot.residue, u, value)
-                            if old == 0 and targets.listed == ALL_LISTED and slot.reserve[u] == 0:
-                                fullest = max(fullest, teams.put(newly_met, u))
+                            if old == 0 and targets.listed == MARKED:
+                                cuda.atomic.or_(slot.marks, u >> 5, uint32(1) << uint32(u & 31))
                             # Most heads stay below ρ, and ω is not read for them.
                             if old + value > rho:
                                 w = int64(drawn.counts[u])
@@ -230,8 +228,6 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, til
                 low = until
                 item = following
                 if teams.block_any(fullest >= teams.STAGE >> 1, team.memory.small):
-                    teams.flush(newly_met)
                     teams.flush(lifted)
         t += team.blocks
-    teams.flush(newly_met)
     teams.flush(lifted)

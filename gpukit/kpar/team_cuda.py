@@ -84,7 +84,7 @@ class Slot(NamedTuple):
 
     ``residue``, ``reserve``, ``unit`` (what a walk carries), ``walked`` (what walks brought), ``scores``, ``limits``
     (offsets, upper bounds), ``spare`` and ``room`` are int64; ``touched`` (vertices met), ``candidates``, ``frontier``
-    and ``upcoming`` are int32.
+    and ``upcoming`` are int32; ``marks`` (uint32, a bit for each vertex) has those met in it.
     """
 
     residue: Any
@@ -99,6 +99,7 @@ class Slot(NamedTuple):
     candidates: Any
     frontier: Any
     upcoming: Any
+    marks: Any
 
 
 class Met(NamedTuple):

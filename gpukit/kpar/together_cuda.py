@@ -47,6 +47,7 @@ class Space(NamedTuple):
     top: Any
     control: Any
     quads: Any
+    marks: Any
 
 
 @cuda.jit(device=True)

@@ -198,7 +198,8 @@ def test_start_lists_read_together_equal_the_cpu(
         suspended = [row[8] for row in tested if row[7] == 0]
         assert 4 < len(suspended) < queries and max(suspended) > 0 and graph.indptr[7] == graph.indptr[6]
     check_equal(gpu.query(Sources.single(np.arange(queries)), k, shape=Shape(teams, blocks, together=4)), expected)
-    _, long, _, _ = gpu.space._work["rows"]
+    _, long, _, _, marks = gpu.space._work["rows"]
+    assert not marks.array.any()
     assert not long.array[:, :4].any()
     check_equal(gpu.query(Sources.single([5]), k), query(cpu, Sources.single([5]), k))
 

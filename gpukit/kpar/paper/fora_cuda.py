@@ -117,8 +117,9 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
     candidates = short[number, teams.CANDIDATES]
     # Arrays that only other kinds of sweeps read are any of their type.
     slot = teams.Slot(
-        residue, reserve, walks, scores, scores, limits, spare, spare, candidates, candidates, frontier, upcoming
-    )
+        residue, reserve, walks, scores, scores, limits, spare, spare, candidates, candidates, frontier, upcoming,
+        index.degrees,
+    )  # fmt: skip
     keys, ids = top[number, KEYS], top[number, IDS]
     degrees, n = index.degrees, len(index.degrees)
     threshold = Threshold(index.limit, int64(ONE) // index.limit)
@@ -156,7 +157,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
             at = teams.counters(team, phase)
             sweeps.sweep(
                 sweeps.PUSH, sweeps.Work(frontier, size, whole),
-                sweeps.Targets(sweeps.LIFTED_ONLY, candidates, upcoming), edges, chances, drawn,
+                sweeps.Targets(sweeps.LIFTED_ONLY, upcoming), edges, chances, drawn,
                 sweeps.Rows(edges.indptr, index.ends, index.frequencies), slot, threshold, True, team, phase,
             )  # fmt: skip
             phase = teams.team_barrier(team, phase)
@@ -179,7 +180,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
         phase = teams.team_barrier(team, phase)
         whole = teams.prefix_over_blocks(team, team.memory.pool, team.memory.sums)
         sweeps.sweep(
-            sweeps.CARRY, sweeps.Work(frontier, size, whole), sweeps.Targets(sweeps.UNLISTED, candidates, upcoming),
+            sweeps.CARRY, sweeps.Work(frontier, size, whole), sweeps.Targets(sweeps.UNLISTED, upcoming),
             edges, None, drawn, sweeps.Rows(index.places, index.ends, index.frequencies), slot, threshold, True, team,
             phase,
         )  # fmt: skip
