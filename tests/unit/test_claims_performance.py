@@ -10,8 +10,13 @@ LIMITED = record("large-graph-limited-h100")
 BEYOND = record("beyond-memory-h100")["runs"]
 SCALING = record("thread-scaling-16")["runs"]
 THREADS = (1, 2, 4, 8, 16)
-PHASES = {teams: one("kpar-phases-h100", k=100, teams=teams, refined=False) for teams in (1, 4, 8)}
-QUERY, ANY = record("kpar-phases-h100")["mean_of_a_query"]["100"], record("kpar-phases-h100")["any_vertex"]
+PHASES, FLOORS = record("kpar-phases-h100"), {run["k"]: run for run in record("kpar-floor-h100")["runs"]}
+QUERY, PUSH = PHASES["mean_of_a_query"]["100"], PHASES["parts_of_a_push"]["us_of_a_team"]
+SHARED, TRIED = PHASES["shared_by_queries"]["100"], PHASES["tried_ms_per_query_at_k_100"]
+BATCHES, ANY = (
+    {run["k"]: run["queries_per_s"] for run in record("kpar-batches-h100")["runs"]},
+    record("kpar-batches-h100")["any_vertex"],
+)
 NAMES = {"import": "`graph import` (text)", "gim run": "`gim run` (IMM)"}
 
 
@@ -23,22 +28,35 @@ def large(name, *phases, record=LARGE):
     return found["seconds"], *seconds, found["host_peak_bytes"] / 1e9, found["gpu_peak_bytes"] / 1e9
 
 
-def share(phase):
-    """Return which part of a query's time a phase takes, in hundredths."""
-    spent = PHASES[4]["us_of_a_team"]
-    return 100 * spent[phase] / sum(spent.values())
+def share(*parts):
+    """Return which part of a push some steps take, in hundredths."""
+    return 100 * sum(PUSH[part] for part in parts) / sum(PUSH.values())
 
 
 @each_of(
     performance=[
-        ("a query pushes along {:.1f} M edges, meets {:.2f} M vertices, and reads {:.0f} M entries of the index for {:,} candidates, in {:.2f} ms", (QUERY["edges_pushed"] / 1e6, QUERY["vertices_met"] / 1e6, QUERY["entries"] / 1e6, QUERY["candidates"], PHASES[4]["ms_per_query"])),
-        ("pushing takes {:.0f} % of it, start lists {:.0f} %.", (share("push"), share("estimate"))),
-        ("waits for barriers and for reads that depend on each other ({:.2f} ms); eight at once take the cache from each other ({:.2f} ms).", (PHASES[1]["ms_per_query"], PHASES[8]["ms_per_query"])),
+        ("a query pushes along {:.1f} M edges, meets {:.2f} M vertices, and reads {:.0f} M entries of the index for {:,} candidates", (QUERY["edges_pushed"] / 1e6, QUERY["vertices_met"] / 1e6, QUERY["entries"] / 1e6, QUERY["candidates"])),
+        ("of an earlier version that took {:.2f} ms", (one("kpar-phases-h100", k=100, teams=4, refined=False)["ms_per_query"],)),
+        ("an H100 gives at most {:,.0f} answers a second for k = 100", (1e6 / FLOORS[100]["floor_arrays"],)),
+        ("over the vertices takes {:.1f} times as long", (FLOORS[100]["value_arrays"] / FLOORS[100]["value_arrays_in_order"],)),
+        ("together {:.0f} % of the entries", (100 * SHARED["4"]["entries"],)),
+        ("the edges that four queries push along in a round are {:.0f} % of their sum, with eight {:.0f} % (counted", (100 * SHARED["4"]["edges_pushed"], 100 * SHARED["8"]["edges_pushed"])),
+        ("adds take {:.0f} % of one, finding the rows of a tile and loading them {:.0f} %", (share("edges"), share("find_tile", "load_rows"))),
         ("come at {:,} a second, or {:,} with the second look.", (ANY["queries_per_s"], ANY["refined_queries_per_s"])),
+        ("vertices numbered by degree, {:.0f} % faster", (100 * (1 - TRIED["vertices_numbered_by_degree"] / TRIED["as_it_is"]),)),
+        ("four edges a thread at a time in a push, {:.0f} % slower; start lists of eight queries at once, {:.0f} %.", (100 * (TRIED["four_edges_at_a_time"] / TRIED["as_it_is_later"] - 1), 100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]))),
     ]
 )  # fmt: skip
 def test_what_bounds_kpar(document, sentence, values):
     says(document, sentence, values)
+
+
+@pytest.mark.parametrize("k", FLOORS)
+def test_floors_of_kpar(k):
+    run = FLOORS[k]
+    kinds = ("push_arrays", "lists_together", "value_arrays_in_order", "clean_arrays_in_order", "floor_arrays")
+    values = (k, *(run[kind] for kind in kinds), 1e6 / BATCHES[k]["auto"])
+    says("docs/performance.md", "| {} | {:.0f} | {:.0f} | {:.0f}, {:.0f} | {:.0f} | {:.0f} |", values)
 
 
 @pytest.mark.parametrize("mib", [16, 32, 64, 128, 256])
