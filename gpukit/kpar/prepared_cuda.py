@@ -108,11 +108,13 @@ class Space:
         teams, together = self._teams(queries, shape)
         teams = min(teams, queries, resident)
         if self._lacking(teams, together) > 0:
-            # Only here, because asking for the free memory goes to the driver.
+            # Only here, because asking for the free memory goes to the driver. Slots that are only quicker leave half
+            # of it to what is made later, such as in-edges.
             free = int(0.9 * free_memory())
-            if self._lacking(1, together) > free:
+            if self._lacking(1, together) > free // 2:
                 together = 1
-            while teams > 1 and self._lacking(teams, together) > free:
+            limit = free // 2 if together > 1 else free
+            while teams > 1 and self._lacking(teams, together) > limit:
                 teams -= 1
         blocks = min(
             shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK), resident // teams, team_cuda.MAX_BLOCKS
