@@ -218,16 +218,17 @@ def _tidied(size: int) -> Any:
 def free_memory(*, tidied: bool = False) -> int:
     """Return the bytes that can still be allocated on the current GPU, CuPy's own pool included.
 
-    Within a limit, the gaps that the pool keeps in blocks of which a part is used are none of them. ``tidied``: garbage
-    is collected first where more is taken than is free, which costs a tenth of a second: frames that Numba's compiler
-    left behind hold arrays of what was done before.
+    Within a limit, the gaps that the pool keeps in blocks of which a part is used are none of them. ``tidied``: blocks
+    that it only keeps are given back, so that small arrays take no part of one that a large array needs; and garbage is
+    collected first where more is taken than is free, which costs a tenth of a second: frames that Numba's compiler left
+    behind hold arrays of what was done before.
     """
     if xp is np:
         return min([1 << 30, *gpu_limit])
     if tidied and used_memory() > free_memory():
         gc.collect()
     pool = xp.get_default_memory_pool()
-    if gpu_limit:
+    if gpu_limit or tidied:
         pool.free_all_blocks()
     free = int(xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
     return min([free, *(size - pool.total_bytes() for size in gpu_limit)])

@@ -20,6 +20,9 @@ BATCH = 64
 FARTHEST = 512
 """Places from its first one on where a vertex is looked for."""
 
+PIECE = 2048
+"""Places of a table that a block of :func:`move_sets` takes at a time."""
+
 FEW_ROOTS = 32
 """Roots that one thread draws for a set."""
 
@@ -234,19 +237,27 @@ def count_sets(tables, low, high, part, change, tally):
 
 
 @kernel
-def move_sets(old, old_length, count, tables, control):
-    """Enter the members of the first sets in longer tables, which are empty; any grid, a block owns a set."""
-    r = int64(cuda.blockIdx.x)
-    while r < count:
-        i = r * old_length + cuda.threadIdx.x
-        while i < (r + 1) * old_length:
-            held = int64(old[i])
+def move_sets(old, old_length, low, high, tables, control):
+    """Enter the members of the sets low … high - 1 in longer tables, which are empty; any grid.
+
+    A block owns ``PIECE`` places of an old table. Where ``old`` is empty the old tables lie in the memory of the longer
+    ones, and those of these sets do not overlap.
+    """
+    source = old if len(old) > 0 else tables.entries
+    pieces = (int64(old_length) + PIECE - 1) // PIECE
+    item = int64(low) * pieces + cuda.blockIdx.x
+    while item < high * pieces:
+        r = item // pieces
+        i = item % pieces * PIECE + cuda.threadIdx.x
+        end = min(i - cuda.threadIdx.x + PIECE, int64(old_length))
+        while i < end:
+            held = int64(source[r * old_length + i])
             if held != EMPTY:
                 got = insert_root(tables, r, -2 - held) if held < 0 else insert(tables, r, held)
                 if got < 0:
                     cuda.atomic.or_(control, OVERFLOW, int64(TABLES))
             i += cuda.blockDim.x
-        r += cuda.gridDim.x
+        item += cuda.gridDim.x
 
 
 _u8, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.int32, numba.int64))
@@ -262,6 +273,6 @@ TALLY = _group((numba.int32[:, ::1], _u8, _i64), Tally)
 KERNELS = {
     "discover": (discover, (_i32, _int, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, _i64)),
     "count_sets": (count_sets, (TABLES_TYPE, _int, _int, _int, _int, TALLY)),
-    "move_sets": (move_sets, (_i32, _int, _int, TABLES_TYPE, _i64)),
+    "move_sets": (move_sets, (_i32, _int, _int, _int, TABLES_TYPE, _i64)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

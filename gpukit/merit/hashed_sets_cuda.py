@@ -30,6 +30,15 @@ SPREAD = 1.2
 FULL = 0.75
 """Share of its places that a table may be expected to need."""
 
+LENGTHEN = 1.25
+"""How many times as long as before tables become at least when they stay in the same memory."""
+
+LONGEST = 2
+"""How many times as long as new ones they may become then."""
+
+ASIDE = 1 << 22
+"""Places of tables that are copied to be moved at once, at most, unless a few tables have more."""
+
 SET_BYTES = 33
 """Device memory for a set beside its table and what a ring needs, too."""
 
@@ -40,8 +49,9 @@ ADD_BLOCK = 128
 class TableSets(CudaSets):
     """A collection on the current GPU whose sets lie in hash tables, while there is room for these; then in rings.
 
-    Set r is table r. Tables are equally long: three times as long as what sets are expected to have when they are made.
-    When sets grow beyond that, longer ones are made, and the members are moved if there is room for both.
+    Set r is table r. Tables are equally long: twice as long as the largest set is expected to be when they are made.
+    When sets grow beyond that they become longer in the same memory, as there are fewer sets the larger these are; or
+    others are made, and the members move if there is room for both.
     """
 
     def __init__(
@@ -137,42 +147,79 @@ class TableSets(CudaSets):
         ``again``: make them in any case, and keep no set; ``too_short``: those that there are were. Where there is no
         room for them, the sets of all collections move to rings.
         """
-        room = self._room()
+        more = size > len(self._part_of)
+        for array in (self._sizes, self._roots, self._cursors, self._seen, self._few, self._many, self._part_of):
+            array.reserve(size, self.size)
+        if more:
+            self._drop_parts(self.size)
+        room, held = self._room(), len(self._pool)
         expected = min(self._largest * self._mean(), self.residual.living)
-        if not again and expected <= FULL * self.table and size * self.table <= len(self._pool):
-            return False
         enough = expected <= FULL * self.table and not again
+        if enough and size * self.table <= held:
+            return False
         length = self.table if enough else int(LENGTH * expected) + PLACES
-        length = max(length, 2 * self.table) if too_short else length
-        places = min(2 * size + FEW, room // length)
-        if places < size:
-            places, length = size, room // size
+        length = min(max(length, 2 * self.table) if too_short else length, room // size)
         if FULL * length < expected or (too_short and length <= self.table):
             self.state.use_rings()
             return True
-        for array in (self._sizes, self._roots, self._cursors, self._seen, self._few, self._many):
-            array.reserve(places, self.size)
-        self._part_of.reserve(places, self.size)
-        spare = (room - len(self._pool)) // length
-        kept = 0 if again or length < self.table or spare < size else min(size, self.size)
-        places = min(places, spare) if kept else places
-        old, old_length = (self._pool, self.table) if kept else (Buffer(0, np.int32), 0)
-        taken = 4 * (len(old) + places * length)
-        self._planned = max(self._planned, taken + SET_BYTES * (2 * places + 2 * FEW) + self._plan(0))
-        self._pool = old
-        self._pool, self.table = Buffer(places * length, np.int32), length
-        self._most_bytes = max(self._most_bytes, self._bytes() + 4 * len(old))
+        kept = 0 if again or length < self.table else min(size, self.size)
+        here = held // size
+        if kept and LENGTHEN * self.table <= here and expected <= FULL * here:
+            # Longer still, while there is room for a few more sets: so they are moved less often.
+            length = max(min(length, here), min(LONGEST * length, held // (size + size // 4)))
+            self._lengthen(kept, length)
+        else:
+            kept = kept if size * length <= room - held else 0
+            self._replace(kept, length, size)
         self._drop_parts(kept)
         self.size = kept
-        moved = self._pool.array[: kept * length]
-        if length == old_length:
-            moved[:] = old.array[: kept * length]
-        elif kept:
-            moved.fill(kernels.EMPTY)
-            launch(kernels.move_sets, self._grid(kept), self._threads(256),
-                old.view, old_length, kept, self._tables, self._control.view,
-            )  # fmt: skip
         return kept == 0
+
+    def _lengthen(self, kept: int, length: int) -> None:
+        """Move the first sets to longer tables in the same memory, the last ones first.
+
+        Those go together whose new tables begin where the old ones of all of them end; the first few from a copy.
+        """
+        old, entries = self.table, self._pool.array
+        aside = min(kept * old, max(ASIDE, int(LENGTHEN / (LENGTHEN - 1)) * old))
+        self._plan_tables(len(self._pool) + aside)
+        self._most_bytes = max(self._most_bytes, self._bytes() + 4 * aside)
+        self.table = length
+        while kept > 0:
+            source, first = Buffer(0, np.int32), -(-kept * old // length)
+            if kept * old <= aside:
+                source, first = Buffer(entries[: kept * old].copy()), 0
+            self._move(source, old, first, kept)
+            kept = first
+
+    def _replace(self, kept: int, length: int, size: int) -> None:
+        """Make other tables of this length for so many sets and more, and move the first sets there.
+
+        They take all the room that there is if it is not twice as much as they should take.
+        """
+        room, old, old_length = self._room(), self._pool, self.table
+        if kept == 0:
+            old = self._pool = Buffer(0, np.int32)
+        places, spare = (2 * size + FEW) * length, room - len(old)
+        places = spare if len(old) + places > room // 2 else places
+        self._plan_tables(len(old) + places)
+        self._pool, self.table = Buffer(places, np.int32), length
+        self._most_bytes = max(self._most_bytes, self._bytes() + 4 * len(old))
+        if length == old_length:
+            self._pool.array[: kept * length] = old.array[: kept * length]
+        elif kept:
+            self._move(old, old_length, 0, kept)
+
+    def _plan_tables(self, places: int) -> None:
+        """Take note that tables with so many places are to be made."""
+        self._planned = max(self._planned, 4 * places + SET_BYTES * len(self._seen) + self._plan(0))
+
+    def _move(self, source: Buffer, old_length: int, low: int, high: int) -> None:
+        """Enter the members of the sets low … high - 1 of older tables in the present ones (:func:`move_sets`)."""
+        self._pool.array[low * self.table : high * self.table].fill(kernels.EMPTY)
+        launch(kernels.move_sets, self._grid((high - low) * -(-old_length // kernels.PIECE)), self._threads(256),
+            source.view, old_length, low, high, self._tables, self._control.view,
+        )  # fmt: skip
 
     @property
     def _tables(self) -> kernels.Tables:

@@ -328,6 +328,26 @@ def test_tables_that_were_too_short_become_longer(random_graph, simulator, monke
     assert gpu.state.tables and tables != {gpu.table}
 
 
+@pytest.mark.parametrize(("aside", "longest"), [(1, 2), (200, 1)])
+def test_tables_become_longer_in_the_same_memory(random_graph, simulator, monkeypatch, aside, longest):
+    """Sets that grow move in the memory that there is, the last ones first, and none is drawn again."""
+    from gpukit.merit import hashed_sets_cuda
+
+    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
+    monkeypatch.setattr(hashed_sets_cuda, "ASIDE", aside)
+    monkeypatch.setattr(hashed_sets_cuda, "LONGEST", longest)
+    cpu, gpu, residual = pair(random_graph(60, 120, 2), "ic", 20, simulator, 1)
+    gpu.state.ring_memory, gpu._reach = 4 * 6000, 1.5
+    drawn, tables, draw = [], [], gpu._draw
+    monkeypatch.setattr(gpu, "_draw", lambda low, high: (drawn.append((low, high)), draw(low, high)))
+    for size in (40, 40, 38, 40, 36, 36):
+        follow(cpu, gpu, residual, (size,), 3, np.ones(60, np.int64))
+        tables.append(gpu.table)
+    assert gpu.state.tables and len(set(tables)) > 1 and tables == sorted(tables), tables
+    assert drawn == [(0, 40)], drawn
+    assert gpu.memory() <= gpu.planned()
+
+
 def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
     """The sets of each trial are counted once, however trials go up and down."""
     from gpukit.merit import hashed_cuda

@@ -130,6 +130,27 @@ def test_short_tables_become_longer_or_give_way_to_rings(random_graph, gpu, monk
     assert cuda[0].state.tables != tight and len(lengths) > 1
 
 
+def test_tables_become_longer_in_the_same_memory(random_graph, gpu, monkeypatch):
+    """Where there is no room for other tables sets move within theirs, the last ones first, and are not drawn again."""
+    from gpukit.merit import hashed_sets_cuda
+
+    tables, lengthened, lengthen = hashed_sets_cuda.TableSets, [], hashed_sets_cuda.TableSets._lengthen
+
+    def note(self, kept, length):
+        lengthened.append(kept)
+        lengthen(self, kept, length)
+
+    def tune(cuda):
+        cuda[0].state.ring_memory = 1 << 22
+        for one in cuda:
+            one.share = 0.5
+
+    monkeypatch.setattr(hashed_sets_cuda, "ASIDE", 1)
+    monkeypatch.setattr(tables, "_lengthen", note)
+    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (400,) * 9, 1, {}, tune=tune)
+    assert cuda[0].state.tables and lengthened and set(lengthened) == {400}
+
+
 def test_little_memory_means_fewer_rings(random_graph, gpu):
     def tune(cuda):
         cuda[0].state.ring_memory = 1 << 23
