@@ -13,6 +13,9 @@ from gpukit.graph.probabilities import check_lt
 
 MAX_COST = 2**31 - 1
 
+CHUNK = 1 << 16
+"""Costs that are looked at together for what all differ by, which with many of them is soon known."""
+
 _CHOICES = {
     "model": settings.choices(settings.Model),
     "update": settings.choices(settings.Update),
@@ -67,7 +70,11 @@ class Costs:
     def _range(self) -> int:
         """The largest cost less the least, in multiples of what all differ by; the same in every round."""
         low, high = int(self.values.min()), int(self.values.max())
-        step = int(np.gcd.reduce(self.values - low))
+        step = 0
+        for first in range(0, len(self.values), CHUNK):
+            step = int(np.gcd.reduce(self.values[first : first + CHUNK] - low, initial=step))
+            if step == 1:
+                break
         return 0 if step == 0 else (high - low) // step
 
 
