@@ -43,7 +43,7 @@ SET_BYTES = 33
 """Device memory for a set beside its table and what a ring needs, too."""
 
 ADD_BLOCK = 128
-"""Threads of a block that draws the roots of a set."""
+"""Threads of a block that draws the roots of a set; more where there are few sets."""
 
 
 class TableSets(CudaSets):
@@ -285,8 +285,8 @@ class TableSets(CudaSets):
         turns = min(self._turns(roots), max(1, many))
         borders = [many * turn // turns for turn in range(turns)] + [many]
         for begin, end in pairwise(borders):
-            sets = self.size if many < 0 else end - begin
-            launch(search_cuda.add_roots, self._grid(max(1, sets)), self._threads(ADD_BLOCK),
+            sets = max(1, self.size if many < 0 else end - begin)
+            launch(search_cuda.add_roots, self._grid(sets), self._threads(_threads_for(sets)),
                 self._remaining, self.key, self.first, begin, end, self._tables, self._queues, self._tally,
             )  # fmt: skip
             block = self._threads(search_cuda.BLOCK)
@@ -369,6 +369,14 @@ class TableSets(CudaSets):
             found = held[held != kernels.EMPTY]
             sets.append(np.where(found < 0, -2 - found, found))
         return packed(sets)
+
+
+def _threads_for(sets: int) -> int:
+    """Return how many threads a block that draws the roots of a set has, so that few sets keep the GPU busy, too."""
+    threads, resident = ADD_BLOCK, 0 if xp is np else search_cuda.BLOCK * resident_blocks(search_cuda.BLOCK, 64)
+    while threads < search_cuda.MAX_BLOCK and 2 * threads * sets <= resident:
+        threads *= 2
+    return threads
 
 
 class OwningTableSets(OwningSets, TableSets):

@@ -38,7 +38,10 @@ from gpukit.merit.update_cuda import draw_row
 from gpukit.worlds.rule import CALLS_PER_ROW
 
 BLOCK = 256
-"""Threads of a block of :func:`search`."""
+"""Threads of a block of :func:`search` and :func:`add_few_roots`."""
+
+MAX_BLOCK = 1024
+"""Threads of a block of :func:`add_roots` at most."""
 
 STAGE = 1024
 """Live edges that a block holds at a time; what finds no room is followed at once."""
@@ -159,9 +162,9 @@ def _empty(r, tables, tally):
         i = uint32(i + AHEAD * stride)
 
 
-@kernel
+@kernel(max_registers=64)
 def add_roots(remaining, key, first, begin, end, tables, queues, tally):
-    """Draw the roots that the sets begin … end - 1 of the list ``many`` lack; blocks of ``BLOCK`` threads, any grid.
+    """Draw the roots that the sets begin … end - 1 of the list ``many`` lack; any grid, ``MAX_BLOCK`` threads at most.
 
     With ``end`` below 0 all from ``begin`` on.
 
@@ -170,7 +173,7 @@ def add_roots(remaining, key, first, begin, end, tables, queues, tally):
     got_roots = cuda.shared.array(1, int32)
     fresh = cuda.shared.array(1, int32)
     base = cuda.shared.array(1, int64)
-    out = cuda.shared.array(BLOCK, int32)
+    out = cuda.shared.array(MAX_BLOCK, int32)
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     capacity = int64(queues.waiting.shape[1])
     probes = int64(0)

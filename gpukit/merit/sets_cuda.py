@@ -365,7 +365,7 @@ class OwningSets(CudaSets):
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
         """Take note that vertices died: all sets must be looked at again."""
-        if all(one._valid == one.size for one in self.state.collections):
+        if not self.state.tables and all(one._valid == one.size for one in self.state.collections):
             # No set holds one that died before: the fewer the filter does, the fewer members are suspected.
             self.state.filter.array.fill(0)
         super().kill(vertices, weakened)
