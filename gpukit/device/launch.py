@@ -157,7 +157,7 @@ def _pack(signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, l
     addresses, keep = array("Q"), []
     for (kind, scalar), arg in zip(signature, _flat(args), strict=True):
         if scalar is not None:
-            if type(arg) not in HOST or HOST[type(arg)] is not scalar:
+            if HOST.get(type(arg)) is not scalar:
                 return None
             value = scalar(arg)
             keep.append(value)
@@ -172,7 +172,7 @@ def _pack(signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, l
     return addresses, keep
 
 
-def _words(kind: Any, view: Any) -> tuple[Any, array, range] | None:
+def _words(kind: Any, view: Any) -> tuple[Any, array, array] | None:
     """Lay out an array as Numba's kernels take it, and keep that with its view; None if it is of another type."""
     if not isinstance(view, View):
         return None
@@ -182,6 +182,6 @@ def _words(kind: Any, view: Any) -> tuple[Any, array, range] | None:
         return None
     words = array("Q", (0, 0, given.size, given.itemsize, given.data.ptr, *given.shape, *given.strides))
     first = words.buffer_info()[0]
-    known = (kind, words, range(first, first + 8 * len(words), 8))
+    known = (kind, words, array("Q", range(first, first + 8 * len(words), 8)))
     view.words = known
     return known

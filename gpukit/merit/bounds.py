@@ -115,6 +115,15 @@ def _ln(value: int) -> Decimal:
     return CONTEXT.ln(Decimal(value))
 
 
+@cache
+def _steps(first: int) -> tuple[int, ...]:
+    """Return the sizes of trials from the first on, beyond any that can be needed; rounds seldom differ in them."""
+    sizes = [first]
+    while sizes[-1] < 1 << 64:
+        sizes.append(sizes[-1] + -(-sizes[-1] // STEP))
+    return tuple(sizes)
+
+
 def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> Plan:
     """Return sizes and thresholds of a round.
 
@@ -141,12 +150,11 @@ def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> 
         batches = log_choose(n, b)
         root = six.sqrt() + ((batches + six) / ratio).sqrt()
         start = 2 * root * root
-        sizes, cap = [ceiling(start)], ceiling(start * max(Decimal(1), n / (accuracy * accuracy * b)))
-        while sizes[-1] < cap:
-            sizes.append(min(cap, sizes[-1] + -(-sizes[-1] // STEP)))
+        steps, cap = _steps(ceiling(start)), ceiling(start * max(Decimal(1), n / (accuracy * accuracy * b)))
+        sizes = (*steps[: bisect_left(steps, cap)], cap)
         failure = six + _ln(len(sizes)) - _ln(2)
         return Plan(
-            sizes=tuple(sizes),
+            sizes=sizes,
             fresh=certificate == "fresh",
             lower=failure + (batches if certificate == "paper" else _ln(SERVES)),
             upper=failure + min(batches, _ln(batch_costs)),
