@@ -157,7 +157,7 @@ def _pack(signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, l
     addresses, keep = array("Q"), []
     for (kind, scalar), arg in zip(signature, _flat(args), strict=True):
         if scalar is not None:
-            if HOST.get(type(arg)) is not scalar:
+            if type(arg) not in HOST or HOST[type(arg)] is not scalar:
                 return None
             value = scalar(arg)
             keep.append(value)

@@ -75,6 +75,23 @@ class Tally(namedtuple("Tally", "counts part_of control")):
     """
 
 
+class Deaths(namedtuple("Deaths", "vertices died others covered known")):
+    """Who died.
+
+    Attributes
+    ----------
+    vertices : int32 array
+        All that died, in order; of those of this round the seeds come last.
+    died, others : int
+        How many they are, and how many come before this round's seeds.
+    covered : int32 array, shape (>= known,)
+        Not 0 for each of the first sets that a seed covers, as the selection found; these know of the deaths of all
+        rounds but this one.
+    known : int
+        How many sets these are; 0 where the seeds were not selected from the sets.
+    """
+
+
 class Queues(namedtuple("Queues", "few many waiting")):
     """What is to be done.
 
@@ -157,10 +174,11 @@ def wanted_roots(r, remaining, key, first):
 
 
 @kernel
-def discover(deaths, died, remaining, key, first, low, high, tables, queues, control):
+def discover(deaths, remaining, key, first, low, high, tables, queues, control):
     """List those of the sets low … high - 1 that the deaths changed; any grid.
 
-    Algorithm 3, lines 7 to 13. A thread looks for one vertex in one set: a sector, anywhere.
+    Algorithm 3, lines 7 to 13. A thread looks for one vertex in one set: a sector, anywhere. Seeds are not looked for
+    again where their selection looked.
     """
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     found = cuda.shared.array(BATCH, int32)
@@ -169,25 +187,28 @@ def discover(deaths, died, remaining, key, first, low, high, tables, queues, con
     place = int64(low) + cuda.blockIdx.x * BATCH
     while place < high:
         count = min(int64(BATCH), int64(high) - place)
+        looked = place + count <= deaths.known
         q = tid
         while q < BATCH:
-            found[q] = 0
+            found[q] = 1 if looked and q < count and deaths.covered[place + q] != 0 else 0
             q += block_size
         if tid < 3:
             numbers[tid] = 0
         cuda.syncthreads()
         begin = int64(tables.seen[place + count - 1])
-        new = int64(died) - begin
+        new = int64(deaths.others if looked else deaths.died) - begin
         pair = tid
         while pair < count * new:
             q = pair // new
-            if found[q] == 0 and holds(tables.entries, tables.length, place + q, int64(deaths[begin + pair % new])):
+            if found[q] == 0 and holds(
+                tables.entries, tables.length, place + q, int64(deaths.vertices[begin + pair % new])
+            ):
                 found[q] = 1
             pair += block_size
         cuda.syncthreads()
         mine, kind, r = int64(0), 0, place + tid
         if tid < count:
-            tables.seen[r] = died
+            tables.seen[r] = deaths.died
             missing = wanted_roots(r, remaining, key, first)
             if found[tid] != 0:
                 kind = 2
@@ -265,13 +286,14 @@ _int, _group = numba.int64, types.BaseTuple.from_types
 
 REMAINING = _group((_u8, _int, _int, _i32, numba.boolean), rule.Remaining)
 KEY = _group((numba.uint64, _int, _int), rule.Key)
+DEATHS = _group((_i32, _int, _int, _i32, _int), Deaths)
 TABLES_TYPE = _group((_i32, _int, _i32, _i32, _i64, _i32), Tables)
 QUEUES_TYPE = _group((_i32, _i32, numba.int64[:, ::1]), Queues)
 TALLY = _group((numba.int32[:, ::1], _u8, _i64), Tally)
 """Types of what kernels take."""
 
 KERNELS = {
-    "discover": (discover, (_i32, _int, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, _i64)),
+    "discover": (discover, (DEATHS, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, _i64)),
     "count_sets": (count_sets, (TABLES_TYPE, _int, _int, _int, _int, TALLY)),
     "move_sets": (move_sets, (_i32, _int, _int, _int, TABLES_TYPE, _i64)),
 }

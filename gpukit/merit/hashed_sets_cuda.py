@@ -63,6 +63,8 @@ class TableSets(CudaSets):
         self._part_of = Buffer(FEW, np.uint8)
         self._parts: list[tuple[int, int]] = []
         self._largest, self._at_once = LARGEST, 1.0
+        self._seeds: set[int] = set()
+        self._selected = self._known = 0
         super().__init__(state, reverse, residual, seed, raw=raw, groups=groups, share=share)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
 
@@ -85,6 +87,7 @@ class TableSets(CudaSets):
     def restart(self, first: int) -> None:
         """Forget all sets; the next ones have ids from ``first`` on."""
         super().restart(first)
+        self._selected = self._known = 0
         self._drop_parts(0)
         if not self.state.tables:
             self._pool, self.table = Buffer(0, np.int32), 0
@@ -104,7 +107,7 @@ class TableSets(CudaSets):
             self.size = high
         else:
             self._update_tables(low, high)
-        self._valid = high
+        self._valid, self._known = high, 0
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; the others must be up to date."""
@@ -251,8 +254,10 @@ class TableSets(CudaSets):
         """Look which of the sets low … high - 1 changed, and make them sets of this round."""
         state, sets = self.state, high - low
         launch(kernels.discover, self._grid(-(-sets // kernels.BATCH)), self._threads(256),
-            state.deaths.view, state.died, self._remaining, self.key, self.first, low, high,
-            self._tables, self._queues, self._control.view,
+            kernels.Deaths(
+                state.deaths.view, state.died, state.died - len(self._seeds), state.covered.view, self._known
+            ),
+            self._remaining, self.key, self.first, low, high, self._tables, self._queues, self._control.view,
         )  # fmt: skip
         many, roots = -1, self._roots_of(sets)
         if self._turns(roots) > 1:
@@ -350,6 +355,8 @@ class TableSets(CudaSets):
             self.state.inverted.reserve(self._valid, 0)
         host = super()._launch_select(b, judge)
         if self.state.tables and host[cover_cuda.OVER] == 0:
+            seeds = host[cover_cuda.RESULT : cover_cuda.RESULT + int(host[cover_cuda.CHOSEN])]
+            self._seeds, self._selected = set(seeds.tolist()), self._valid
             largest = SPREAD * host[cover_hashed_cuda.LARGEST] * self._valid / host[cover_cuda.HELD]
             for one in (self, judge):
                 if isinstance(one, TableSets):
@@ -381,3 +388,13 @@ def _threads_for(sets: int) -> int:
 
 class OwningTableSets(OwningSets, TableSets):
     """The collection of a campaign that tells the shared state who died."""
+
+    def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
+        """Take note that vertices died: all sets must be looked at again, but for the seeds of the last selection."""
+        others = [vertex for vertex in vertices.tolist() if vertex not in self._seeds]
+        if len(others) + len(self._seeds) == len(vertices):
+            self._known, vertices = self._selected, np.array([*others, *self._seeds], np.int32)
+        else:
+            self._known = 0
+        self._selected = 0
+        super().kill(vertices, weakened)
