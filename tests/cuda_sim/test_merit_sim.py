@@ -348,6 +348,26 @@ def test_tables_become_longer_in_the_same_memory(random_graph, simulator, monkey
     assert gpu.memory() <= gpu.planned()
 
 
+def test_seeds_that_a_selection_looked_for_are_not_looked_for_again(random_graph, simulator):
+    """More sets than the selection had, and fewer; and deaths without all of its seeds."""
+    cpu, gpu, residual = pair(random_graph(40, 120, 2), "ic", 30, simulator, 1)
+    costs, known = np.ones(40, np.int64), []
+    for size, all_seeds in ((20, True), (12, True), (26, False), (20, True), (16, True)):
+        for one in (cpu, gpu):
+            one.update(size)
+            one.extend(size)
+        check_equal(cpu, gpu)
+        seeds = cpu.select(3, costs, None).seeds
+        assert np.array_equal(seeds, gpu.select(3, costs, None).seeds)
+        other = np.setdiff1d(np.flatnonzero(residual.dead == 0), seeds)[:1]
+        dead = np.union1d(seeds if all_seeds else seeds[1:], other).astype(np.int32)
+        weakened = residual.kill(dead)
+        for one in (cpu, gpu):
+            one.kill(dead, weakened)
+        known.append(gpu._known)
+    assert gpu.state.tables and known == [20, 12, 0, 20, 16]
+
+
 def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
     """The sets of each trial are counted once, however trials go up and down."""
     from gpukit.merit import hashed_cuda

@@ -137,6 +137,15 @@ def check_bound(sets, costs, budget, most):
             assert sum(bool(one & chosen) for one in sets) <= most
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_leaders_are_the_first_of_all_by_ratio_and_id(seed):
+    generator = np.random.default_rng(seed)
+    size, share = int(generator.integers(1, 60)), int(generator.integers(1, 20))
+    counts, costs = generator.integers(0, 4, size), generator.integers(1, 5, size)
+    by_ratio = sorted(range(size), key=lambda v: (-counts[v] / costs[v], v))[: 2 * share]
+    assert top_by_ratio(counts, costs, share) == [(counts[v], costs[v]) for v in by_ratio if counts[v] > 0]
+
+
 def test_leaders_are_a_fractional_knapsack():
     leaders = [(9, 3), (10, 4), (8, 4), (1, 2)]
     for costs, expected in (([3], 9), ([5], 14), ([2], 6), ([7, 4], 27), ([14], 29)):
