@@ -1,4 +1,4 @@
-"""The figures of docs/performance.md: what bounds kPAR, a graph of 1.6 billion edges, and more CPU threads."""
+"""The figures of docs/performance.md: what bounds MERIT and kPAR, a graph of 1.6 billion edges, and more CPU threads."""
 
 # ruff: noqa: E501
 
@@ -17,6 +17,8 @@ BATCHES, ANY = (
     {run["k"]: run["queries_per_s"] for run in record("kpar-batches-h100")["runs"]},
     record("kpar-batches-h100")["any_vertex"],
 )
+MERIT = record("merit-h100-kernels")
+CAMPAIGN = one("merit-h100-livejournal-size")
 NAMES = {"import": "`graph import` (text)", "gim run": "`gim run` (IMM)"}
 
 
@@ -31,6 +33,32 @@ def large(name, *phases, record=LARGE):
 def share(*parts):
     """Return which part of a push some steps take, in hundredths."""
     return 100 * sum(PUSH[part] for part in parts) / sum(PUSH.values())
+
+
+def kernels(*names):
+    """Return the seconds of kernels in a campaign of MERIT, those for new sets, too."""
+    return sum(one["ms"] for name, one in MERIT["kernels"].items() if name.split(" ")[0] in names) / 1e3
+
+
+def search(tried):
+    """Return the seconds of MERIT's searches as they were tried, and what they are in place of."""
+    found = MERIT["tried"][tried]
+    return found["search_ms"] / 1e3, found["in_place_of"] / 1e3
+
+
+@each_of(
+    performance=[
+        ("the same campaign takes {:.1f} s on one H100 (`merit-h100-livejournal-size.json`): {:.1f} in updates and new sets, {:.1f} in selections", (CAMPAIGN["time_s"]["mean"], CAMPAIGN["phases_s"]["update"] + CAMPAIGN["phases_s"]["generate"], CAMPAIGN["phases_s"]["select"])),
+        ("searches {:.1f} s for {:.1f} G probes, selections {:.1f}, roots {:.1f}, moves to longer tables {:.1f}, counts of parts {:.1f}, looking for the dead {:.1f}; the rest of {:.1f} s", (kernels("search"), MERIT["probes"] / 1e9, kernels("select"), kernels("add_roots", "add_few_roots"), kernels("move_sets"), kernels("count_sets"), kernels("discover"), MERIT["campaign_s"]["with events"])),
+        ("Of the first 250 rounds {} have over 20 M probes each, {:.1f} G together", (MERIT["rounds_with_over_20_million_probes_below_250"]["rounds"], MERIT["rounds_with_over_20_million_probes_below_250"]["probes"] / 1e9)),
+        ("the last 126 rounds, of few large sets, have {:.1f} G.", (sum(MERIT["probes_of_125_rounds_each"][8:]) / 1e9,)),
+        ("{:.1f} s for roots became {:.1f} with up to 1,024.", (MERIT["tried"][2]["add_roots_ms"] / 1e3, MERIT["tried"][2]["in_place_of"] / 1e3)),
+        ("without reading its place first (searches {:.1f} s in place of {:.1f})", search(0)),
+        ("in the step that finds it ({:.1f}).", search(1)[:1]),
+    ]
+)  # fmt: skip
+def test_what_bounds_merit(document, sentence, values):
+    says(document, sentence, values)
 
 
 @each_of(
