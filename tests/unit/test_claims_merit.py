@@ -62,14 +62,16 @@ def paired(method):
 
 CELLS = [(graph, eta) for graph in ("soc-Epinions1", "soc-Slashdot0902") for eta in (1000, 5000)]
 LIVE = ("merit-h200-livejournal-size", "livejournal-size", 25_000, "merit")
+TABLES = ("merit-h100-livejournal-size", "lj", 25_000, "merit")
+YOUTUBE = ("merit-h100-youtube-size", "merit-h100-youtube-size-segments")
 FASTER = [*times_merit("pasti"), *times_merit("gamcss")]
 TIMES = sorted(seconds("merit-h200", *cell, "merit") for cell in CELLS)
 
 README = [
     (
         "in {:.2f} to {:.2f} s, {:.0f} to {:.0f} times as fast as PASTI on 16 threads and {:.0f} to {:.0f} times as fast "
-        "as GAMCSS on the GPU, and for 25,000 of a graph of LiveJournal's size in {:.0f} s",
-        (TIMES[0], TIMES[-1], *FASTER, seconds(*LIVE)),
+        "as GAMCSS on the GPU, and on one H100 for 25,000 of a graph of LiveJournal's size in {:.0f} s",
+        (TIMES[0], TIMES[-1], *FASTER, seconds(*TABLES)),
     ),
 ]
 
@@ -116,6 +118,18 @@ PAGE = [
     (
         "takes MERIT {:.3f} s for η = 1,000 and GAMCSS {:.3f}, for η = 3,000 {:.3f} and {:.3f}",
         [seconds("merit-h200-lt", "soc-Epinions1", eta, m) for eta in (1000, 3000) for m in ("merit", "gamcss")],
+    ),
+    (
+        "in tables that campaign takes {:.1f} s on one H100 (`merit-h100-livejournal-size.json`), with {:.0f} GB",
+        (seconds(*TABLES), one("merit-h100-livejournal-size")["memory"] / 1e9),
+    ),
+    (
+        "took {:.2f} s in tables, with {:.0f} GB, and {:.2f} in segments, with {:.0f}",
+        [
+            value
+            for name in YOUTUBE
+            for value in (seconds(name, "youtube-size", 1000, "merit"), one(name)["memory"] / 1e9)
+        ],
     ),
     (
         "LiveJournal's campaign takes {:,} rounds, {:,.0f},000 sets per round, {:.1f} G members at most, and {:.0f} GB",
