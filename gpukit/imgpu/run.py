@@ -29,6 +29,10 @@ REFRESH = 1024
 """Gains worked out one by one for a choice before those of all vertices are: where one seed takes most of what many
 vertices reach, as in worlds with a giant component, nearly all bounds are of no use."""
 
+TRIED, AHEAD = 32, 256
+"""They are worked out at once if so many have shown that gains fell, and so many vertices have bounds of more than
+twice the highest of these: one by one, all of them would be tried. The second is no less than what all cost."""
+
 RUN, FIRST_RUNS = 256, 64
 """Gains that are passed over together where none of them is high; runs of which one gain each is wanted at first."""
 
@@ -198,26 +202,46 @@ def streamed_greedy(
     return seeds, gains
 
 
-def by_falling_gain(gains: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Give (-gain, vertex) of all vertices but seeds, whose gain is -1; ties by lower id.
+class FallingGains:
+    """(-gain, vertex) of all vertices but seeds, whose gain is -1, by falling gain; ties by lower id.
 
     Few of millions of vertices are asked for, and nearly all may have about the highest gain that is left. So they are
     sorted when they are asked for, in turns: the i-th highest of what is highest in runs of RUN gains is reached by i
     gains at least, and by few more. Cost: a pass over ``gains``, then for each turn, of FIRST_RUNS runs and each time
     of four times as many, what lies in these, and what sorting it costs.
+
+    Parameters
+    ----------
+    gains : int64 array, shape (n,)
+
+    Attributes
+    ----------
+    given : int
+        Vertices that were asked for so far.
     """
-    starts = np.arange(0, len(gains), RUN)
-    highest = np.maximum.reduceat(gains, starts)
-    falling = -np.sort(-highest)
-    high, turn = int(falling[0]) + 1, FIRST_RUNS
-    while high > 0:
-        low = max(0, int(falling[turn - 1])) if turn <= len(falling) else 0
-        near = (starts[highest >= low][:, None] + np.arange(RUN)).ravel()
-        near = near[: np.searchsorted(near, len(gains))]  # the last run may be shorter
-        found = near[(gains[near] >= low) & (gains[near] < high)]
-        for v in found[np.argsort(-gains[found], kind="stable")]:
-            yield -int(gains[v]), int(v)
-        high, turn = low, 4 * turn
+
+    def __init__(self, gains: np.ndarray) -> None:
+        self._gains, self.given = gains, 0
+        self._highest = np.maximum.reduceat(gains, np.arange(0, len(gains), RUN))
+        self._falling = np.sort(-self._highest)
+
+    def above(self, gain: int) -> int:
+        """Return a number of vertices not asked for with a higher gain: so many at least, one for each run."""
+        return int(np.searchsorted(self._falling, -gain)) - self.given
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        gains, highest, falling = self._gains, self._highest, -self._falling
+        starts = np.arange(0, len(gains), RUN)
+        high, turn = int(falling[0]) + 1, FIRST_RUNS
+        while high > 0:
+            low = max(0, int(falling[turn - 1])) if turn <= len(falling) else 0
+            near = (starts[highest >= low][:, None] + np.arange(RUN)).ravel()
+            near = near[: np.searchsorted(near, len(gains))]  # the last run may be shorter
+            found = near[(gains[near] >= low) & (gains[near] < high)]
+            for v in found[np.argsort(-gains[found], kind="stable")]:
+                self.given += 1
+                yield -int(gains[v]), int(v)
+            high, turn = low, 4 * turn
 
 
 def lazy_greedy(
@@ -254,17 +278,19 @@ def lazy_greedy(
     -------
     seeds : list of int, gains : list of int, evaluations : int
     """
-    upcoming = by_falling_gain(gains)
+    bounds = FallingGains(gains)
+    upcoming = iter(bounds)
     untouched = next(upcoming, None)
     heap: list[tuple[int, int, int]] = []
     seeds: list[int] = []
     chosen_gains: list[int] = []
-    evaluations = current = tried = 0
+    evaluations = current = tried = highest = 0
     while len(seeds) < k:
-        if tried >= refresh:
+        if tried >= refresh or (tried >= TRIED and bounds.above(2 * highest) >= AHEAD):
             gains = worlds.gains(first, count, seeds)
             gains[seeds] = -1
-            upcoming = by_falling_gain(gains)
+            bounds = FallingGains(gains)
+            upcoming = iter(bounds)
             untouched = next(upcoming, None)
             heap, tried, current = [], 0, len(seeds)
         stale: list[int] = []
@@ -288,7 +314,7 @@ def lazy_greedy(
             seeds.append(best[1])
             chosen_gains.append(-best[0])
             worlds.choose(best[1])
-            tried = 0
+            tried = highest = 0
             if timer is not None:
                 timer.lap()
             if progress is not None:
@@ -296,6 +322,7 @@ def lazy_greedy(
             continue
         for v, gain in zip(stale, worlds.evaluate(stale), strict=True):
             heapq.heappush(heap, (-gain, v, len(seeds)))
+            highest = max(highest, gain)
         evaluations += len(stale)
         tried += len(stale)
     return seeds, chosen_gains, evaluations

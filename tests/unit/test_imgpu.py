@@ -153,8 +153,38 @@ def test_vertices_come_by_falling_gain(monkeypatch, runs):
     for gains in (np.random.default_rng(1).integers(0, 50, 300) ** 3, np.repeat([9, 7, 7, 8], 75)):
         gains[[7, 40]] = -1
         order = np.argsort(-gains, kind="stable")[:-2]
-        assert list(run.by_falling_gain(gains)) == [(-gains[v], v) for v in order]
-    assert list(run.by_falling_gain(np.full(3, -1))) == []
+        assert list(run.FallingGains(gains)) == [(-gains[v], v) for v in order]
+        falling = run.FallingGains(gains)
+        given = [v for (_, v), _ in zip(falling, range(20), strict=False)]
+        left = np.delete(gains, given)
+        for gain in (-1, *gains[::17], gains.max()):
+            runs_above = sum(gains[i : i + runs[0]].max() > gain for i in range(0, 300, runs[0]))
+            assert falling.above(gain) == runs_above - falling.given <= np.sum(left > gain)
+    assert list(run.FallingGains(np.full(3, -1))) == []
+
+
+@pytest.mark.parametrize(("runs", "fallen", "evaluations"), [(300, 49, 64), (300, 50, 1056), (250, 49, 1056)])
+def test_gains_that_fell_together_are_not_worked_out_one_by_one(runs, fallen, evaluations):
+    """More than half of what others have goes with the first seed, or no more, or they are few: 32 tries, or 1,024."""
+    n, asked = runs * run.RUN, []
+
+    class Together:
+        batch = 32
+
+        def gains(self, first, count, seeds):
+            asked.append(list(seeds))
+            return np.full(n, fallen)
+
+        def evaluate(self, vertices):
+            return [fallen] * len(vertices)
+
+        def choose(self, vertex):
+            pass
+
+    gains = np.full(n, 100)
+    gains[5] = 200
+    assert run.lazy_greedy(Together(), gains, 3, 0, 1) == ([5, 0, 1], [200, fallen, fallen], evaluations)
+    assert asked == [[5]]
 
 
 def test_all_vertices_and_prefixes(random_graph):
