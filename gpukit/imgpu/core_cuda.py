@@ -14,11 +14,14 @@ from numba import cuda, int32, int64, uint8, uint16, uint32
 
 from gpukit.imgpu.world_cuda import PLACED, REACH, SEARCHED, SEARCHES, SUM, at
 
-GONE, BELOW, ABOVE, INNER, DONE = 1, 2, 4, 8, 16
-"""Bits of a slot: reached by seeds, in F, in A, has arcs in and out, counted."""
+GONE, BELOW, ABOVE, INNER, DONE, ONCE, LEAF = 1, 2, 4, 8, 16, 32, 64
+"""Bits of a slot: reached by seeds, in F, in A, has arcs in and out, counted; has one arc in at most, none out."""
 
 ALONE, LOOKED = 128, 512
-"""Slots that a thread finds at most, and arcs that it looks at."""
+"""Slots that a thread lists at most, and arcs that it looks at."""
+
+STEP = 2
+"""Arcs that a thread looks at before it looks whether it is done with a slot: threads of a warp wait for each other."""
 
 CORE, LARGE = 16, 64
 """In-arcs times out-arcs from which on a slot may be in a core, and slots that F has at least."""
@@ -44,16 +47,14 @@ def add_half(own, i, what):
 
 
 @cuda.jit(device=True)
-def _search_together(own, s, counters):
-    """Make BELOW what slot s reaches of what is not GONE, list it in ``aux``, and return how much; a whole block."""
+def search_listed(own, bit, counters):
+    """Set a bit of what the slots in ``aux`` reach of what is not GONE, list it there, and return how much is listed.
+
+    By a whole block. ``counters[PLACED]`` slots are listed before, and have the bit; a barrier must come before.
+    """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    if tid == 0:
-        own.halves[own.aux] = uint16(s)
-        own.bytes[own.mark + s] |= uint8(BELOW)
-        counters[PLACED] = 1
     head = int32(0)
     while True:
-        cuda.syncthreads()
         tail = counters[PLACED]
         cuda.syncthreads()
         if head == tail:
@@ -66,22 +67,35 @@ def _search_together(own, s, counters):
             e = half(own, own.row + u) + tid % share
             while e < half(own, own.row + u + 1):
                 v = half(own, own.child + e)
-                if own.bytes[own.mark + v] & (GONE | BELOW) == 0:
+                if own.bytes[own.mark + v] & (GONE | bit) == 0:
                     place = own.mark + v
-                    bit = uint32(BELOW) << uint32(8 * (place & 3))
-                    if cuda.atomic.or_(own.words, place >> 2, bit) & bit == 0:
+                    shifted = uint32(bit) << uint32(8 * (place & 3))
+                    if cuda.atomic.or_(own.words, place >> 2, shifted) & shifted == 0:
                         own.halves[own.aux + cuda.atomic.add(counters, PLACED, int32(1))] = uint16(v)
                 e += share
             j += block_size // share
         head = tail
+        cuda.syncthreads()
     return tail
+
+
+@cuda.jit(device=True)
+def _search_together(own, s, counters):
+    """Make BELOW what slot s reaches of what is not GONE, and return how much; a whole block."""
+    if cuda.threadIdx.x == 0:
+        own.halves[own.aux] = uint16(s)
+        own.bytes[own.mark + s] |= uint8(BELOW)
+        counters[PLACED] = 1
+    cuda.syncthreads()
+    return search_listed(own, BELOW, counters)
 
 
 @cuda.jit(device=True)
 def _find_core(own, slots, arcs, counters, highest):
     """Make BELOW and ABOVE what a core reaches and what reaches it; return how much the first is, 0 if there is none.
 
-    A core is looked for among what is neither GONE nor DONE. INNER, BELOW and ABOVE are clear before.
+    A core is looked for among what is neither GONE nor DONE. The other bits are clear before; INNER, ONCE and LEAF are
+    set then.
     """
     tid, block_size, halves = cuda.threadIdx.x, cuda.blockDim.x, own.halves
     for s in range(tid, (slots + 1) >> 1, block_size):
@@ -98,8 +112,8 @@ def _find_core(own, slots, arcs, counters, highest):
         if own.bytes[own.mark + s] & (GONE | DONE) == 0:
             into, out = half(own, own.aux + s), half(own, own.row + s + 1) - half(own, own.row + s)
             best = max(best, int64(into) * int64(out) << 32 | int64(s))
-            if into > 0 and out > 0:
-                own.bytes[own.mark + s] = uint8(INNER)
+            inner, once, leaf = INNER if into > 0 and out > 0 else 0, ONCE if into < 2 else 0, LEAF if out == 0 else 0
+            own.bytes[own.mark + s] = uint8(inner | once | leaf)
     if best >= int64(CORE) << 32:
         cuda.atomic.max(highest, 0, best)
     cuda.syncthreads()
@@ -142,53 +156,86 @@ def _find_core(own, slots, arcs, counters, highest):
 
 
 @cuda.jit(device=True)
-def _search_alone(own, space, slots, weight):
-    """Count the slots of A where there is a core (``weight`` > 0), else all that are not DONE; a thread each.
+def _list_searches(own, space, slots, weight):
+    """List in ``aux`` what must be searched from and return how much: slots of A, or all but DONE and LEAF.
 
-    REACH gets the sums. Those that find too much get 1 and go to SEARCHED, ``counters[SEARCHES]`` of them.
+    A thread has four slots at a time, whose marks are a word. REACH of the core becomes ``weight``.
+    """
+    tid, block_size, counters = cuda.threadIdx.x, cuda.blockDim.x, space.counters
+    passed = uint32(GONE | BELOW | DONE | LEAF) if weight > 0 else uint32(GONE | DONE | LEAF)
+    wanted = uint32(ABOVE) if weight > 0 else uint32(0)
+    if tid == 0:
+        counters[PLACED] = 0
+    cuda.syncthreads()
+    for quarter in range(tid, (slots + 3) >> 2, block_size):
+        marks = own.words[(own.mark >> 2) + quarter]
+        left = int32(0)
+        for j in range(4):
+            mark = (marks >> uint32(8 * j)) & uint32(0xFF)
+            if 4 * quarter + j < slots and mark & wanted == wanted:
+                if mark & passed == uint32(0):
+                    left |= int32(1) << int32(j)
+                elif weight > 0 and mark & uint32(BELOW) != uint32(0):
+                    space.work[at(space, REACH) + 4 * quarter + j] = weight
+        if left != 0:
+            place = cuda.atomic.add(counters, PLACED, int32(cuda.popc(left)))
+            for j in range(4):
+                if (left >> int32(j)) & 1:
+                    own.halves[own.aux + place] = uint16(4 * quarter + j)
+                    place += int32(1)
+    cuda.syncthreads()
+    return counters[PLACED]
+
+
+@cuda.jit(device=True)
+def _search_alone(own, space, count, weight):
+    """Count from each of the ``count`` slots in ``aux``, a thread each: ``weight`` and what is beside F.
+
+    REACH gets the sums. Those that find too much get 1 and go to SEARCHED, ``counters[SEARCHES]`` of them. A slot with
+    one arc into it is found once, so that only others are looked up among those found; a leaf that is found once is not
+    even listed. The threads of a warp wait for each other at every turn of the loop: each takes the next slot, the next
+    row and some arcs in one.
     """
     tid, block_size, work, reach = cuda.threadIdx.x, cuda.blockDim.x, space.work, at(space, REACH)
     found = cuda.local.array(ALONE, uint16)
-    i = int32(tid) - int32(block_size)
-    s, done, listed, looked, low, high = int32(-1), int32(0), int32(0), int32(0), int32(0), int32(0)
     closed = uint8(GONE | BELOW) if weight > 0 else uint8(GONE)
-    wanted, base = (uint8(ABOVE), weight) if weight > 0 else (uint8(0), int32(0))
+    i, s = int32(tid) - int32(block_size), int32(-1)
+    done, listed, leaves, looked, low, high = int32(0), int32(0), int32(0), int32(0), int32(0), int32(0)
     while True:
-        too_many = False
-        if low < high:
-            v = own.halves[own.child + low]
-            low += int32(1)
-            if own.bytes[own.mark + v] & closed == 0:
-                known = False
-                for k in range(listed):
-                    known = known | (found[k] == v)
-                if not known:
-                    if listed == ALONE:
-                        too_many = True
-                    else:
-                        found[listed] = v
-                        listed += int32(1)
-        elif done < listed:
+        if low >= high:
+            if done == listed:
+                if s >= 0:
+                    work[reach + s] = weight + listed + leaves
+                i += int32(block_size)
+                if i >= count:
+                    break
+                s = half(own, own.aux + i)
+                found[0] = uint16(s)
+                done, listed, leaves, looked = int32(0), int32(1), int32(0), int32(0)
             u = int32(found[done])
             low, high = half(own, own.row + u), half(own, own.row + u + 1)
             done += int32(1)
             looked += high - low
-            too_many = looked > LOOKED
-        else:
-            if s >= 0:
-                work[reach + s] = base + listed
-            i += int32(block_size)
-            if i >= slots:
-                break
-            s, done, listed, looked = int32(-1), int32(0), int32(0), int32(0)
-            mark = own.bytes[own.mark + i]
-            if mark & (GONE | DONE) == 0 and mark & wanted == wanted:
-                if mark & wanted & ABOVE != 0 and mark & BELOW != 0:
-                    work[reach + i] = weight
-                else:
-                    s = i
-                    found[0] = uint16(s)
-                    listed = int32(1)
+        too_many = looked > LOOKED
+        for _ in range(STEP):
+            if low < high and not too_many:
+                v = own.halves[own.child + low]
+                low += int32(1)
+                mark = own.bytes[own.mark + v]
+                if mark & closed == 0:
+                    known = int32(v) == s
+                    if mark & (ONCE | LEAF) == ONCE | LEAF:
+                        leaves += int32(1)
+                        known = True
+                    elif mark & ONCE == 0:
+                        for k in range(listed):
+                            known = known | (found[k] == v)
+                    if not known:
+                        if listed == ALONE:
+                            too_many = True
+                        else:
+                            found[listed] = v
+                            listed += int32(1)
         if too_many:
             place = cuda.atomic.add(space.counters, SEARCHES, int32(1))
             work[at(space, SEARCHED) + place] = s
@@ -198,7 +245,7 @@ def _search_alone(own, space, slots, weight):
 
 @cuda.jit(device=True)
 def _count_world(own, space, slots, arcs, highest):
-    """Fill REACH of every slot that is not GONE, with 1 for those in SEARCHED; return how many these are."""
+    """Fill REACH of every slot that is not GONE nor a LEAF, with 1 for those in SEARCHED; return how many these are."""
     tid, block_size, counters = cuda.threadIdx.x, cuda.blockDim.x, space.counters
     if tid == 0:
         counters[SEARCHES] = 0
@@ -208,7 +255,7 @@ def _count_world(own, space, slots, arcs, highest):
         if cores < CORES:
             weight = _find_core(own, slots, arcs, counters, highest)
         cuda.syncthreads()
-        _search_alone(own, space, slots, weight)
+        _search_alone(own, space, _list_searches(own, space, slots, weight), weight)
         cuda.syncthreads()
         if weight == 0:
             break
@@ -234,9 +281,11 @@ def add_gains(own, space, slots, arcs, vertices, first, highest, gains):
     if left > TOGETHER:
         return False
     for s in range(tid, slots, block_size):
-        gain = space.work[at(space, REACH) + s] - int32(1) if own.bytes[own.mark + s] & GONE == 0 else int32(-1)
-        if gain != 0:
-            cuda.atomic.add(gains, vertices[first + s], int64(gain))
+        mark = own.bytes[own.mark + s]
+        if mark & LEAF == 0:
+            gain = space.work[at(space, REACH) + s] - int32(1) if mark & GONE == 0 else int32(-1)
+            if gain != 0:
+                cuda.atomic.add(gains, vertices[first + s], int64(gain))
     for i in range(left):
         for s in range(tid, slots, block_size):
             own.bytes[own.mark + s] &= uint8(GONE)

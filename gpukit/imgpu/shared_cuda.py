@@ -12,13 +12,14 @@ from numba import cuda, int32, int64, types, uint8, uint16, uint32
 from gpukit.device.compiled import kernel
 from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.imgpu import world_cuda as world
-from gpukit.imgpu.core_cuda import GONE, add_gains, add_half, half
+from gpukit.imgpu.core_cuda import GONE, add_gains, add_half, half, search_listed
 from gpukit.imgpu.count_cuda import KEPT, LEFT, OVERFLOW, WIDEST, _arcs, _kept, _memory, _take_world
 from gpukit.imgpu.world_cuda import (
     AT_ONCE,
     COUNTERS,
     ENDS,
     MAX_THREADS,
+    PLACED,
     ROWS,
     SUM,
     TAIL,
@@ -177,22 +178,18 @@ def _number(own, fit, space, live, seeds, partial):
 
 
 @cuda.jit(device=True)
-def _remove_reached(own, slots, seeds):
-    """Make GONE what the seeds reach. Cost: a pass over the slots for each step of the longest search at most."""
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+def _remove_reached(own, slots, seeds, counters):
+    """Make GONE what the seeds reach, and return how many slots that is."""
     if len(seeds) == 0:
-        return
-    while True:
-        changed = 0
-        for s in range(tid, slots, block_size):
-            if own.bytes[own.mark + s] & GONE:
-                for e in range(half(own, own.row + s), half(own, own.row + s + 1)):
-                    v = half(own, own.child + e)
-                    if own.bytes[own.mark + v] & GONE == 0:
-                        own.bytes[own.mark + v] = uint8(GONE)
-                        changed = 1
-        if cuda.syncthreads_or(changed) == 0:
-            break
+        return int32(0)
+    if cuda.threadIdx.x == 0:
+        counters[PLACED] = 0
+    cuda.syncthreads()
+    for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
+        if own.bytes[own.mark + s] & GONE:
+            own.halves[own.aux + cuda.atomic.add(counters, PLACED, int32(1))] = uint16(s)
+    cuda.syncthreads()
+    return search_listed(own, GONE, counters)
 
 
 @cuda.jit(device=True)
@@ -252,7 +249,7 @@ def sum_gains(arcs, seed, first, count, seeds, fit, memory, gains, kept, left, c
             break
         if len(kept.vertices) > 0:
             _keep_world(own, kept, space, ticket, live, slots, highest, control)
-        _remove_reached(own, slots, seeds)
+        _remove_reached(own, slots, seeds, counters)
         counted = False
         if not useless:
             counted = add_gains(own, space, slots, live, space.work, at(space, VERTEX), highest, gains)
@@ -298,7 +295,7 @@ def sum_gains_kept(kept, state, fit, memory, gains, left, control):
 @kernel(max_registers=REGISTERS)
 def count_reached(arcs, seed, first, seeds, fit, memory, values, control):
     """Do what :func:`gpukit.imgpu.count_cuda.count_reached` does, in shared memory; not for paired graphs."""
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    tid = cuda.threadIdx.x
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
     halves = cuda.shared.array(0, uint16)
@@ -319,14 +316,9 @@ def count_reached(arcs, seed, first, seeds, fit, memory, values, control):
                 control[OVERFLOW] = 1
                 cuda.atomic.max(control, WIDEST, int64(slots))
             break
-        _remove_reached(own, slots, seeds)
-        reached = int32(0)
-        for s in range(tid, slots, block_size):
-            reached += int32(own.bytes[own.mark + s] & GONE)
-        cuda.atomic.add(counters, SUM, reached)
-        cuda.syncthreads()
+        reached = _remove_reached(own, slots, seeds, counters)
         if tid == 0:
-            values[i] = counters[SUM]
+            values[i] = counters[SUM] + reached
         cuda.syncthreads()
 
 
