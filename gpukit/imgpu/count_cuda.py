@@ -21,12 +21,10 @@ from gpukit.imgpu.world_cuda import (
     GONE,
     MAX_THREADS,
     REACH,
-    ROWS,
     SUM,
     TICKET,
     VERTEX,
     Memory,
-    Space,
     at,
 )
 
@@ -184,8 +182,7 @@ def sum_gains(arcs, seed, first, count, seeds, search, memory, gains, kept, left
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
     heaviest = cuda.shared.array(2, int64)
-    block = int64(cuda.blockIdx.x)
-    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * arcs.n, counters)
+    space = world.space_of(memory, arcs.n, counters)
     while True:
         ticket, useless = _take_world(counters, control, count)
         if ticket >= count:
@@ -236,8 +233,7 @@ def sum_gains_kept(kept, state, memory, n, gains, left, control):
     tid = cuda.threadIdx.x
     counters = cuda.shared.array(COUNTERS, int32)
     heaviest = cuda.shared.array(2, int64)
-    block = int64(cuda.blockIdx.x)
-    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * n, counters)
+    space = world.space_of(memory, n, counters)
     while True:
         ticket, useless = _take_world(counters, control, len(kept.worlds))
         if ticket >= len(kept.worlds):
@@ -273,8 +269,7 @@ def sum_gains_by_labels(arcs, seed, first, which, seeds, how, memory, gains, con
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
     heaviest = cuda.shared.array(2, int64)
-    block = int64(cuda.blockIdx.x)
-    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * arcs.n, counters)
+    space = world.space_of(memory, arcs.n, counters)
     while True:
         ticket, _ = _take_world(counters, control, len(which))
         if ticket >= len(which):
@@ -304,8 +299,7 @@ def count_reached(arcs, seed, first, seeds, memory, values, control):
     """
     tid = cuda.threadIdx.x
     counters = cuda.shared.array(COUNTERS, int32)
-    block = int64(cuda.blockIdx.x)
-    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * arcs.n, counters)
+    space = world.space_of(memory, arcs.n, counters)
     for i in range(cuda.blockIdx.x, len(values), cuda.gridDim.x):
         live = world.draw(arcs, seed, first + i, space)
         if live > memory.cap // 2:

@@ -20,11 +20,9 @@ from gpukit.imgpu.world_cuda import (
     ENDS,
     MAX_THREADS,
     PLACED,
-    ROWS,
     SUM,
     TAIL,
     VERTEX,
-    Space,
     at,
 )
 
@@ -72,8 +70,10 @@ def bytes_of(fit: Fit) -> int:
 
 
 @cuda.jit(device=True)
-def _inside(halves, words, bytes_, fit):
+def _inside(fit):
     """Return where everything lies."""
+    halves, words = cuda.shared.array(0, uint16), cuda.shared.array(0, uint32)
+    bytes_ = cuda.shared.array(0, uint8)
     mark = 2 * max(2 * fit.slots + 4 + fit.arcs, fit.slots + 3 * fit.words + (fit.words & 1))
     return Inside(
         halves, words, bytes_, int64(0), fit.slots, 2 * fit.slots + 4, fit.slots + 2 * fit.words, fit.slots >> 1, mark
@@ -226,12 +226,7 @@ def sum_gains(arcs, seed, first, count, seeds, fit, memory, gains, kept, left, c
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
     highest = cuda.shared.array(2, int64)
-    halves = cuda.shared.array(0, uint16)
-    words = cuda.shared.array(0, uint32)
-    marks = cuda.shared.array(0, uint8)
-    own = _inside(halves, words, marks, fit)
-    block = int64(cuda.blockIdx.x)
-    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, int64(0), counters)
+    own, space = _inside(fit), world.space_of(memory, 0, counters)
     while True:
         ticket, useless = _take_world(counters, control, count)
         if ticket >= count:
@@ -264,12 +259,7 @@ def sum_gains_kept(kept, state, fit, memory, gains, left, control):
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     counters = cuda.shared.array(COUNTERS, int32)
     highest = cuda.shared.array(2, int64)
-    halves = cuda.shared.array(0, uint16)
-    words = cuda.shared.array(0, uint32)
-    marks = cuda.shared.array(0, uint8)
-    own = _inside(halves, words, marks, fit)
-    block = int64(cuda.blockIdx.x)
-    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, int64(0), counters)
+    own, space = _inside(fit), world.space_of(memory, 0, counters)
     while True:
         ticket, useless = _take_world(counters, control, len(kept.worlds))
         if ticket >= len(kept.worlds):
@@ -298,12 +288,7 @@ def count_reached(arcs, seed, first, seeds, fit, memory, values, control):
     tid = cuda.threadIdx.x
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
-    halves = cuda.shared.array(0, uint16)
-    words = cuda.shared.array(0, uint32)
-    marks = cuda.shared.array(0, uint8)
-    own = _inside(halves, words, marks, fit)
-    block = int64(cuda.blockIdx.x)
-    space = Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, int64(0), counters)
+    own, space = _inside(fit), world.space_of(memory, 0, counters)
     for i in range(cuda.blockIdx.x, len(values), cuda.gridDim.x):
         live = world.draw(arcs, seed, first + i, space)
         if live > memory.cap // 2:

@@ -72,6 +72,13 @@ class Space(NamedTuple):
 
 
 @cuda.jit(device=True)
+def space_of(memory, n, counters):
+    """Return the working space of this block, with ``n`` places in ``slot_of``."""
+    block = int64(cuda.blockIdx.x)
+    return Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * n, counters)
+
+
+@cuda.jit(device=True)
 def at(space, row):
     """Return where a row of the block starts in ``work``."""
     return space.base + row * space.cap

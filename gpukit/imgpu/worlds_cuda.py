@@ -133,6 +133,18 @@ class CudaWorlds:
         grid, threads = shape(kernel, min(self._blocks or self.grid, self.grid, worlds), threads, self._resident)
         launch(kernel, grid, threads, *arguments, shared=bytes_of(self._fit))
 
+    def _launch_either(self, name: str, worlds: int, before: tuple, otherwise: tuple, after: tuple) -> None:
+        """Launch the kernel of this name that has worlds in shared memory, or the other one if they do not fit there.
+
+        Between the arguments ``before`` and ``after``, the first takes the room of a world and the working space, the
+        other one what ``otherwise`` says.
+        """
+        if self._fit is not None:
+            kernel = getattr(shared_cuda, name)
+            self._launch_shared(kernel, worlds, *before, self._fit, self._memory, *after)
+        else:
+            self._launch(getattr(count_cuda, name), worlds, *before, *otherwise, *after)
+
     def _launch(self, kernel: Any, worlds: int, *arguments: Any) -> None:
         """Launch a kernel whose blocks take so many worlds in turns, with as many blocks as have working space."""
         grid, threads = fullest(kernel, min(self.grid, worlds), self._threads)
@@ -144,18 +156,12 @@ class CudaWorlds:
             return self._count_by_labels(first, Buffer(np.arange(count, dtype=np.int32)), seeds, gains)
         control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
-        if self._fit is not None:
-            self._launch_shared(
-                shared_cuda.sum_gains, count,
-                self._arcs, self.seed, first, count, chosen.view, self._fit, self._memory, gains.view, kept,
-                left.view, control.view,
-            )  # fmt: skip
-        else:
-            self._launch(
-                count_cuda.sum_gains, count,
-                self._arcs, self.seed, first, count, chosen.view, self.how.search, self._memory, gains.view, kept,
-                left.view, control.view,
-            )  # fmt: skip
+        self._launch_either(
+            "sum_gains", count,
+            before=(self._arcs, self.seed, first, count, chosen.view),
+            otherwise=(self.how.search, self._memory),
+            after=(gains.view, kept, left.view, control.view),
+        )  # fmt: skip
         return self._count_left(first, left, control.host(), seeds, gains)
 
     def _count_left(
@@ -208,16 +214,12 @@ class CudaWorlds:
         chosen, values = Buffer(np.array(seeds, np.int32)), Buffer(count, np.int64)
         while True:
             control = Buffer(count_cuda.CONTROL, np.int64, 0)
-            if self._fit is not None:
-                self._launch_shared(
-                    shared_cuda.count_reached, count,
-                    self._arcs, self.seed, first, chosen.view, self._fit, self._memory, values.view, control.view,
-                )  # fmt: skip
-            else:
-                self._launch(
-                    count_cuda.count_reached, count,
-                    self._arcs, self.seed, first, chosen.view, self._memory, values.view, control.view,
-                )  # fmt: skip
+            self._launch_either(
+                "count_reached", count,
+                before=(self._arcs, self.seed, first, chosen.view),
+                otherwise=(self._memory,),
+                after=(values.view, control.view),
+            )  # fmt: skip
             found = control.host()
             if not found[OVERFLOW]:
                 break
@@ -238,16 +240,12 @@ class CudaWorlds:
         """Count the worlds that are kept without what the seeds chosen so far reach."""
         first, count = self._range
         control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
-        if self._fit is not None:
-            self._launch_shared(
-                shared_cuda.sum_gains_kept, count,
-                kept, state, self._fit, self._memory, gains.view, left.view, control.view,
-            )  # fmt: skip
-        else:
-            self._launch(
-                count_cuda.sum_gains_kept, count,
-                kept, state, self._memory, self.ready.n, gains.view, left.view, control.view,
-            )  # fmt: skip
+        self._launch_either(
+            "sum_gains_kept", count,
+            before=(kept, state),
+            otherwise=(self._memory, self.ready.n),
+            after=(gains.view, left.view, control.view),
+        )  # fmt: skip
         self._count_left(first, left, control.host(), self._chosen, gains)
 
     def _drop(self) -> None:
