@@ -29,6 +29,10 @@ REFRESH = 1024
 """Gains worked out one by one for a choice before those of all vertices are: where one seed takes most of what many
 vertices reach, as in worlds with a giant component, nearly all bounds are of no use."""
 
+FIRST_TRIED = 16
+"""Gains to work out at first for a choice, where the device does so many at a time, unless the one before took more;
+then as many again as were tried."""
+
 TRIED, AHEAD = 32, 256
 """They are worked out at once if so many have shown that gains fell, and so many vertices have bounds of more than
 twice the highest of these: one by one, all of them would be tried. The second is no less than what all cost."""
@@ -284,7 +288,7 @@ def lazy_greedy(
     heap: list[tuple[int, int, int]] = []
     seeds: list[int] = []
     chosen_gains: list[int] = []
-    evaluations = current = tried = highest = 0
+    evaluations = current = tried = tried_before = highest = 0
     while len(seeds) < k:
         if tried >= refresh or (tried >= TRIED and bounds.above(2 * highest) >= AHEAD):
             gains = worlds.gains(first, count, seeds)
@@ -295,7 +299,7 @@ def lazy_greedy(
             heap, tried, current = [], 0, len(seeds)
         stale: list[int] = []
         best: tuple[int, int] | None = None
-        while len(stale) < worlds.batch:
+        while len(stale) < min(worlds.batch, max(FIRST_TRIED, tried, tried_before)):
             if heap and (untouched is None or heap[0][:2] < untouched):
                 if heap[0][2] == len(seeds):
                     best = heap[0][:2] if not stale else None
@@ -314,7 +318,7 @@ def lazy_greedy(
             seeds.append(best[1])
             chosen_gains.append(-best[0])
             worlds.choose(best[1])
-            tried = highest = 0
+            tried_before, tried, highest = tried, 0, 0
             if timer is not None:
                 timer.lap()
             if progress is not None:
