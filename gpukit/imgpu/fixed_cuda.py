@@ -70,6 +70,16 @@ class Room(NamedTuple):
 
 
 @kernel
+def count_slots(vertices, counts):
+    """Add the number of slots of each vertex to ``counts`` (int32); a thread owns every so many-th slot.
+
+    ``bincount`` counts in 64 bits and goes through the slots three times.
+    """
+    for s in range(cuda.grid(1), len(vertices), cuda.gridsize(1)):
+        cuda.atomic.add(counts, vertices[s], int32(1))
+
+
+@kernel
 def index_slots(vertices, ends, of_vertex):
     """Write the slots of each vertex, in no particular order, to ``of_vertex``; a thread owns every so many-th slot.
 
@@ -245,6 +255,7 @@ _slots = types.NamedTuple((_i64, _i32, _i32, _i64, _i32, _i32), Slots)
 _room = types.NamedTuple((types.uint32[:, ::1], types.int32[:, ::1]), Room)
 
 KERNELS = {
+    "count_slots": (count_slots, (_i32, _i32)),
     "index_slots": (index_slots, (_i32, _i32, _i32)),
     "evaluate": (evaluate, (_i32, _i64, _slots, _i64, _i64)),
     "evaluate_long": (evaluate_long, (_slots, _room, _i64, _i64)),

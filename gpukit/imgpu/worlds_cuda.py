@@ -289,11 +289,13 @@ class CudaWorlds:
     def _index(self, kept: Sequence[Any], used: int, placed: int, widest: int, memory: int) -> None:
         """Make the worlds that are kept, of up to ``widest`` slots each, ready to be searched."""
         vertices, homes, rows, heads, worlds = kept
+        counts, owners = Buffer(self.ready.n, np.int32, 0), Buffer(vertices[:used])
+        grid, threads = shape(fixed_cuda.count_slots, -(-used // 256), block_size(256))
+        launch(fixed_cuda.count_slots, grid, threads, owners.view, counts.view)
         starts = xp.zeros(self.ready.n + 1, np.int64)
-        xp.cumsum(xp.bincount(vertices[:used], minlength=self.ready.n), out=starts[1:])
+        xp.cumsum(counts.array, out=starts[1:])
         index, ends = Buffer(used, np.int32), Buffer(starts[1:].astype(np.int32))
-        grid, threads = shape(fixed_cuda.index_slots, -(-used // 256), block_size(256))
-        launch(fixed_cuda.index_slots, grid, threads, Buffer(vertices[:used]).view, ends.view, index.view)
+        launch(fixed_cuda.index_slots, grid, threads, owners.view, ends.view, index.view)
         row = rows[: used + 1]
         row[used] = placed
         state = xp.zeros(max(used, 1), np.int32)
