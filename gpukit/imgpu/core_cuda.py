@@ -10,9 +10,9 @@ that reach it need not find out that they reach too much:
 Source of 1 and 2: the forward-backward search for strong components (Barnat and others, as in ``condense_cuda.py``).
 """
 
-from numba import cuda, int32, int64, uint8, uint16, uint32
+from numba import cuda, int32, int64, uint8, uint16, uint32, uint64
 
-from gpukit.imgpu.world_cuda import PLACED, REACH, SEARCHED, SEARCHES, SUM, at
+from gpukit.imgpu.world_cuda import AT_ONCE, PLACED, REACH, SEARCHED, SEARCHES, SUM, at
 
 GONE, BELOW, ABOVE, INNER, DONE, ONCE, LEAF = 1, 2, 4, 8, 16, 32, 64
 """Bits of a slot: reached by seeds, in F, in A, has arcs in and out, counted; has one arc in at most, none out."""
@@ -59,12 +59,16 @@ def search_listed(own, bit, counters):
         cuda.syncthreads()
         if head == tail:
             break
-        # Threads share the arcs of a slot where the frontier is small: that of a hub is the hub alone.
-        share = max(1, block_size // (tail - head))
-        j = head + tid // share
+        # Threads share the arcs of a slot where the frontier is small: that of a hub is the hub alone. So many that no
+        # number must be divided, which takes longer than most steps.
+        shift = int32(0)
+        while (tail - head) << (shift + 1) <= block_size:
+            shift += int32(1)
+        share = int32(1) << shift
+        j = head + (tid >> shift)
         while j < tail:
             u = half(own, own.aux + j)
-            e = half(own, own.row + u) + tid % share
+            e = half(own, own.row + u) + (tid & (share - 1))
             while e < half(own, own.row + u + 1):
                 v = half(own, own.child + e)
                 if own.bytes[own.mark + v] & (GONE | bit) == 0:
@@ -73,7 +77,7 @@ def search_listed(own, bit, counters):
                     if cuda.atomic.or_(own.words, place >> 2, shifted) & shifted == 0:
                         own.halves[own.aux + cuda.atomic.add(counters, PLACED, int32(1))] = uint16(v)
                 e += share
-            j += block_size // share
+            j += block_size >> shift
         head = tail
         cuda.syncthreads()
     return tail
@@ -192,15 +196,16 @@ def _search_alone(own, space, count, weight):
     """Count from each of the ``count`` slots in ``aux``, a thread each: ``weight`` and what is beside F.
 
     REACH gets the sums. Those that find too much get 1 and go to SEARCHED, ``counters[SEARCHES]`` of them. A slot with
-    one arc into it is found once, so that only others are looked up among those found; a leaf that is found once is not
-    even listed. The threads of a warp wait for each other at every turn of the loop: each takes the next slot, the next
-    row and some arcs in one.
+    one arc into it is found once, so that only others, *joins*, are looked up among those found, where a word with a
+    bit for each 64th slot does not say that they are new; a leaf that is found once is not even listed. The threads of
+    a warp wait for each other at every turn of the loop: each takes the next slot, the next row and some arcs in one.
     """
     tid, block_size, work, reach = cuda.threadIdx.x, cuda.blockDim.x, space.work, at(space, REACH)
     found = cuda.local.array(ALONE, uint16)
     closed = uint8(GONE | BELOW) if weight > 0 else uint8(GONE)
     i, s = int32(tid) - int32(block_size), int32(-1)
     done, listed, leaves, looked, low, high = int32(0), int32(0), int32(0), int32(0), int32(0), int32(0)
+    joins = uint64(0)
     while True:
         if low >= high:
             if done == listed:
@@ -211,7 +216,7 @@ def _search_alone(own, space, count, weight):
                     break
                 s = half(own, own.aux + i)
                 found[0] = uint16(s)
-                done, listed, leaves, looked = int32(0), int32(1), int32(0), int32(0)
+                done, listed, leaves, looked, joins = int32(0), int32(1), int32(0), int32(0), uint64(0)
             u = int32(found[done])
             low, high = half(own, own.row + u), half(own, own.row + u + 1)
             done += int32(1)
@@ -228,8 +233,11 @@ def _search_alone(own, space, count, weight):
                         leaves += int32(1)
                         known = True
                     elif mark & ONCE == 0:
-                        for k in range(listed):
-                            known = known | (found[k] == v)
+                        bit = uint64(1) << uint64(v & 63)
+                        if joins & bit != uint64(0):
+                            for k in range(listed):
+                                known = known | (found[k] == v)
+                        joins |= bit
                     if not known:
                         if listed == ALONE:
                             too_many = True
@@ -280,12 +288,19 @@ def add_gains(own, space, slots, arcs, vertices, first, highest, gains):
     left = _count_world(own, space, slots, arcs, highest)
     if left > TOGETHER:
         return False
-    for s in range(tid, slots, block_size):
-        mark = own.bytes[own.mark + s]
-        if mark & LEAF == 0:
-            gain = space.work[at(space, REACH) + s] - int32(1) if mark & GONE == 0 else int32(-1)
-            if gain != 0:
-                cuda.atomic.add(gains, vertices[first + s], int64(gain))
+    reaches, owners = cuda.local.array(AT_ONCE, int32), cuda.local.array(AT_ONCE, int32)
+    for low in range(tid, slots, AT_ONCE * block_size):
+        for j in range(AT_ONCE):
+            s = min(low + j * block_size, slots - 1)
+            reaches[j], owners[j] = space.work[at(space, REACH) + s], vertices[first + s]
+        for j in range(AT_ONCE):
+            s = low + j * block_size
+            if s < slots:
+                mark = own.bytes[own.mark + s]
+                if mark & LEAF == 0:
+                    gain = reaches[j] - int32(1) if mark & GONE == 0 else int32(-1)
+                    if gain != 0:
+                        cuda.atomic.add(gains, owners[j], int64(gain))
     for i in range(left):
         for s in range(tid, slots, block_size):
             own.bytes[own.mark + s] &= uint8(GONE)

@@ -89,6 +89,38 @@ def _slot_of(own, v):
 
 
 @cuda.jit(device=True)
+def _make_rows(own, space, live, slots, partial):
+    """Sort the arcs, in TAIL as tail << 16 | head, by tail; ``aux`` has how many each slot has. The bits are lost."""
+    tid, block_size, work, tail = cuda.threadIdx.x, cuda.blockDim.x, space.work, at(space, TAIL)
+    ends = cuda.local.array(AT_ONCE, int32)
+    chunk = (slots + block_size - 1) // block_size
+    low, high = min(tid * chunk, slots), min((tid + 1) * chunk, slots)
+    sum_ = int32(0)
+    for s in range(low, high):
+        sum_ += half(own, own.aux + s)
+    partial[tid] = sum_
+    add_up(partial)
+    sum_ = int32(partial[tid]) - sum_
+    for s in range(low, high):
+        size = half(own, own.aux + s)
+        own.halves[own.row + s] = uint16(sum_)
+        own.halves[own.aux + s] = uint16(sum_)
+        sum_ += size
+    if tid == 0:
+        own.halves[own.row + slots] = uint16(live)
+    cuda.syncthreads()
+    for first in range(tid, live, AT_ONCE * block_size):
+        for j in range(AT_ONCE):
+            e = first + j * block_size
+            ends[j] = work[tail + e] if e < live else int32(0)
+        for j in range(AT_ONCE):
+            if first + j * block_size < live:
+                a, b = (ends[j] >> 16) & 0xFFFF, ends[j] & 0xFFFF
+                own.halves[own.child + add_half(own, own.aux + a, 1)] = uint16(b)
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
 def _number(own, fit, space, live, seeds, partial):
     """Give slots to the vertices of the arcs, and rows to the slots; return the slots, more than fit where too many.
 
@@ -128,7 +160,11 @@ def _number(own, fit, space, live, seeds, partial):
         return slots
     for w in range(low, high):
         own.halves[own.rank + w] = uint16(slot)
-        left = own.words[own.bits + w]
+        slot += int32(cuda.popc(own.words[own.bits + w]))
+    cuda.syncthreads()
+    # Not each its own run: most of the vertices may be those of a few words.
+    for w in range(tid, fit.words, block_size):
+        slot, left = half(own, own.rank + w), own.words[own.bits + w]
         while left != uint32(0):
             work[at(space, VERTEX) + slot] = int32(32 * w) + int32(cuda.ffs(left)) - int32(1)
             left &= left - uint32(1)
@@ -148,32 +184,7 @@ def _number(own, fit, space, live, seeds, partial):
         else:
             cuda.atomic.add(space.counters, SUM, int32(1))
     cuda.syncthreads()
-    # The bits are done with; rows lie there.
-    chunk = (slots + block_size - 1) // block_size
-    low, high = min(tid * chunk, slots), min((tid + 1) * chunk, slots)
-    sum_ = int32(0)
-    for s in range(low, high):
-        sum_ += half(own, own.aux + s)
-    partial[tid] = sum_
-    add_up(partial)
-    sum_ = int32(partial[tid]) - sum_
-    for s in range(low, high):
-        size = half(own, own.aux + s)
-        own.halves[own.row + s] = uint16(sum_)
-        own.halves[own.aux + s] = uint16(sum_)
-        sum_ += size
-    if tid == 0:
-        own.halves[own.row + slots] = uint16(live)
-    cuda.syncthreads()
-    for first in range(tid, live, AT_ONCE * block_size):
-        for j in range(AT_ONCE):
-            e = first + j * block_size
-            ends[j] = work[tail + e] if e < live else int32(0)
-        for j in range(AT_ONCE):
-            if first + j * block_size < live:
-                a, b = (ends[j] >> 16) & 0xFFFF, ends[j] & 0xFFFF
-                own.halves[own.child + add_half(own, own.aux + a, 1)] = uint16(b)
-    cuda.syncthreads()
+    _make_rows(own, space, live, slots, partial)
     return slots
 
 
