@@ -20,9 +20,6 @@ GONE, BELOW, ABOVE, INNER, DONE, ONCE, LEAF = 1, 2, 4, 8, 16, 32, 64
 ALONE, LOOKED = 128, 512
 """Slots that a thread lists at most, and arcs that it looks at."""
 
-STEP = 2
-"""Arcs that a thread looks at before it looks whether it is done with a slot: threads of a warp wait for each other."""
-
 CORE, LARGE = 16, 64
 """In-arcs times out-arcs from which on a slot may be in a core, and slots that F has at least."""
 
@@ -198,7 +195,7 @@ def _search_alone(own, space, count, weight):
     REACH gets the sums. Those that find too much get 1 and go to SEARCHED, ``counters[SEARCHES]`` of them. A slot with
     one arc into it is found once, so that only others, *joins*, are looked up among those found, where a word with a
     bit for each 64th slot does not say that they are new; a leaf that is found once is not even listed. The threads of
-    a warp wait for each other at every turn of the loop: each takes the next slot, the next row and some arcs in one.
+    a warp wait for each other at every turn of the loop: each takes the next slot, the next row and an arc in one.
     """
     tid, block_size, work, reach = cuda.threadIdx.x, cuda.blockDim.x, space.work, at(space, REACH)
     found = cuda.local.array(ALONE, uint16)
@@ -222,28 +219,27 @@ def _search_alone(own, space, count, weight):
             done += int32(1)
             looked += high - low
         too_many = looked > LOOKED
-        for _ in range(STEP):
-            if low < high and not too_many:
-                v = own.halves[own.child + low]
-                low += int32(1)
-                mark = own.bytes[own.mark + v]
-                if mark & closed == 0:
-                    known = int32(v) == s
-                    if mark & (ONCE | LEAF) == ONCE | LEAF:
-                        leaves += int32(1)
-                        known = True
-                    elif mark & ONCE == 0:
-                        bit = uint64(1) << uint64(v & 63)
-                        if joins & bit != uint64(0):
-                            for k in range(listed):
-                                known = known | (found[k] == v)
-                        joins |= bit
-                    if not known:
-                        if listed == ALONE:
-                            too_many = True
-                        else:
-                            found[listed] = v
-                            listed += int32(1)
+        if low < high and not too_many:
+            v = own.halves[own.child + low]
+            low += int32(1)
+            mark = own.bytes[own.mark + v]
+            if mark & closed == 0:
+                known = int32(v) == s
+                if mark & (ONCE | LEAF) == ONCE | LEAF:
+                    leaves += int32(1)
+                    known = True
+                elif mark & ONCE == 0:
+                    bit = uint64(1) << uint64(v & 63)
+                    if joins & bit != uint64(0):
+                        for k in range(listed):
+                            known = known | (found[k] == v)
+                    joins |= bit
+                if not known:
+                    if listed == ALONE:
+                        too_many = True
+                    else:
+                        found[listed] = v
+                        listed += int32(1)
         if too_many:
             place = cuda.atomic.add(space.counters, SEARCHES, int32(1))
             work[at(space, SEARCHED) + place] = s
