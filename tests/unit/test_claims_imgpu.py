@@ -56,6 +56,14 @@ def method(version, name):
     return one(SHARED, version=version)["methods"][name]["ms"]
 
 
+LISTED = "imgpu-h100-listed"
+LATER = record(LISTED)["others"]
+
+
+def listed(version, graph="amazon-size"):
+    return one(LISTED, graph=graph, version=version)
+
+
 README = [
     (
         "50 seeds of NetHEPT over 20,000 worlds in {:.0f} ms, with fresh worlds for every seed, as in the paper, in "
@@ -130,7 +138,7 @@ PAGE = [
         ),
     ),
     (
-        "on one H100 a run took {:.0f} ms before and takes {:.0f} ms, with {:.1f} and {:.1f} GB of memory.",
+        "on one H100 a run took {:.0f} ms before and {:.0f} ms afterwards, with {:.1f} and {:.1f} GB of memory.",
         (turn("old"), turn("new"), *(one(SHARED, version=v)["peak_memory"] / 1e9 for v in ("old", "new"))),
     ),
     (
@@ -148,6 +156,23 @@ PAGE = [
             OTHERS["twitter"]["algorithm_ms"]["old"],
             OTHERS["twitter"]["by_falling_gain_ms"],
             OTHERS["twitter"]["algorithm_ms"]["draft"],
+        ),
+    ),
+    (
+        "in turn on one H100 a run took {:.0f} ms before and takes {:.0f} ms ({:.0f} to {:.0f} in five runs; "
+        "`imgpu-h100-listed.json`; the answers are the same), with {:.1f} and {:.1f} GB of memory.",
+        (
+            listed("old")["algorithm_ms"]["median"],
+            *(listed("new")["algorithm_ms"][which] for which in ("median", "min", "max")),
+            *(listed(version)["peak_memory"] / 1e9 for version in ("old", "new")),
+        ),
+    ),
+    (
+        "Now it takes {:.0f} ms on an H100, with {:.0f} GB, after {:.1f} s of copying the graph.",
+        (
+            listed("new", "twitter-size")["algorithm_ms"]["median"],
+            listed("new", "twitter-size")["peak_memory"] / 1e9,
+            listed("new", "twitter-size")["phases_ms"]["transfer"] / 1e3,
         ),
     ),
     (
@@ -203,6 +228,52 @@ PERFORMANCE = [
             EARLIER["refresh"]["1024"] - EARLIER["refresh"]["64"],
             EARLIER["refresh"]["1024"],
             EARLIER["refresh"]["32"] / 1e3,
+        ),
+    ),
+    (
+        "Then {:,.0f} of {:,.0f} thousand cycles of a block for a world were searches",
+        [LATER["kilocycles"]["old"][what] for what in ("search", "all")],
+    ),
+    (
+        "does not say that they are new: {:,.0f} of {:,.0f}.",
+        [LATER["kilocycles"]["new"][what] for what in ("search", "all")],
+    ),
+    (
+        "drawn, counted and kept in {:.0f} in place of {:.0f} ms, and counted again in {:.0f} in place of {:.0f}. CuPy's",
+        [LATER["kernels_ms"][name][which] for name in ("sum_gains", "sum_gains_kept") for which in ("new", "old")],
+    ),
+    (
+        "CuPy's `bincount` took {:.0f} ms of their index and a count by 32-bit atomics takes {:.0f}.",
+        [LATER["index_ms"][what] for what in ("bincount", "count")],
+    ),
+    (
+        "Choices work out {:,} gains in {} calls in place of {:,} in {}.",
+        [
+            number
+            for version in ("new", "old")
+            for number in (listed(version)["evaluations"], listed(version)["methods"]["evaluate"]["calls"])
+        ],
+    ),
+    (
+        "Of {:.0f} ms drawing, counting and keeping is {:.0f}, the index {:.0f}, evaluations {:.0f}, counting again {:.0f} and "
+        "choosing {:.0f} (in a call that waits around each), {:.0f} of it",
+        (
+            listed("new")["algorithm_ms"]["median"],
+            *(listed("new")["methods"][name]["ms"] for name in ("_count", "_index", "evaluate", "gains", "choose")),
+            LATER["first_choice_ms"]["4224 x 64"],
+        ),
+    ),
+    (
+        "other launch shapes take {:.0f} to {:.0f}.",
+        [pick(ms for shape, ms in LATER["first_choice_ms"].items() if shape != "4224 x 64") for pick in (min, max)],
+    ),
+    (
+        "Drawing takes {:.0f} thousand cycles of a world, finding its core {:.0f} and its rows {:.0f}. At Twitter's size "
+        "{:.0f} of {:.0f} ms draw and count worlds.",
+        (
+            *(LATER["kilocycles"]["new"][what] for what in ("draw", "core", "number")),
+            listed("new", "twitter-size")["methods"]["_count"]["ms"],
+            listed("new", "twitter-size")["algorithm_ms"]["median"],
         ),
     ),
 ]
