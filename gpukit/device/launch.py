@@ -1,6 +1,6 @@
 """Launches of kernels that cost the host less than Numba's, which looks at the type of every argument anew."""
 
-import ctypes
+import struct
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -14,35 +14,58 @@ from gpukit.device.context import loading
 from gpukit.errors import DeviceError
 
 SCALARS = {
-    types.boolean: ctypes.c_bool,
-    types.int32: ctypes.c_int32,
-    types.int64: ctypes.c_int64,
-    types.uint32: ctypes.c_uint32,
-    types.uint64: ctypes.c_uint64,
-    types.float64: ctypes.c_double,
+    types.boolean: "?7x",
+    types.int32: "i4x",
+    types.int64: "q",
+    types.uint32: "I4x",
+    types.uint64: "Q",
+    types.float64: "d",
 }
-"""The C type of each type of scalar that kernels take."""
+"""How each type of scalar that kernels take lies in eight bytes, for :mod:`struct`."""
 
 HOST: dict[type, Any] = {
-    bool: ctypes.c_bool,
-    int: ctypes.c_int64,
-    float: ctypes.c_double,
-    np.bool_: ctypes.c_bool,
-    np.int32: ctypes.c_int32,
-    np.int64: ctypes.c_int64,
-    np.uint32: ctypes.c_uint32,
-    np.uint64: ctypes.c_uint64,
-    np.float64: ctypes.c_double,
+    bool: types.boolean,
+    int: types.int64,
+    float: types.float64,
+    np.bool_: types.boolean,
+    np.int32: types.int32,
+    np.int64: types.int64,
+    np.uint32: types.uint32,
+    np.uint64: types.uint64,
+    np.float64: types.float64,
 }
-"""The C type that Numba gives a scalar of the host."""
+"""The type that Numba gives a scalar of the host."""
+
+DTYPES: dict[Any, Any] = {}
+"""The type that Numba gives the elements of arrays, by their dtype, where one was laid out."""
+
+
+class _Form(NamedTuple):
+    """How the arguments of a kernel lie in memory: eight bytes for a scalar, some more for an array.
+
+    Attributes
+    ----------
+    kinds : tuple
+        Numba's type of each argument, those in tuples one by one.
+    layout : struct.Struct
+    fitting : set of tuples
+        Python's types of arguments that were found to fit.
+    spare : list
+        Pairs of arrays (uint64): room for the arguments, and the address of each of its words; a launch borrows one.
+    """
+
+    kinds: tuple[Any, ...]
+    layout: struct.Struct
+    fitting: set[tuple[type, ...]]
+    spare: list[tuple[array, array]]
 
 
 class _Compiled(NamedTuple):
-    """A kernel on a GPU: its handle, whether it is cooperative, and each argument's type, and C type if scalar."""
+    """A kernel on a GPU: its handle, whether it is cooperative, and the form of its arguments."""
 
     handle: Any
     cooperative: bool
-    types: tuple[tuple[Any, Any], ...]
+    form: _Form
 
 
 _compiled: dict[tuple[Any, int, tuple[bool, ...]], _Compiled] = {}
@@ -77,9 +100,9 @@ def launch(kernel: Any, grid: int, block: int, *args: Any, shared: int = 0) -> N
     if xp is np:
         kernel[grid, block, 0, shared](*args)
         return
-    key = (kernel, cuda.current_context().device.id, tuple([arg is None for arg in args]))
+    key = (kernel, xp.cuda.runtime.getDevice(), tuple([arg is None for arg in args]))
     compiled = _compiled.get(key)
-    held = None if compiled is None else _pack(compiled.types, args)
+    held = None if compiled is None else _pack(compiled.form, args)
     stream = xp.cuda.get_current_stream().ptr
     if compiled is None or held is None:
         with loading:
@@ -87,10 +110,10 @@ def launch(kernel: Any, grid: int, block: int, *args: Any, shared: int = 0) -> N
         return
     from cuda.bindings import driver
 
-    addresses, _keep = held
     start = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
-    shape = (grid, 1, 1, block, 1, 1, shared, stream, addresses.buffer_info()[0])
+    shape = (grid, 1, 1, block, 1, 1, shared, stream, held[1].buffer_info()[0])
     (status,) = start(compiled.handle, *shape) if compiled.cooperative else start(compiled.handle, *shape, 0)
+    compiled.form.spare.append(held)
     if status != driver.CUresult.CUDA_SUCCESS:
         raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
 
@@ -110,10 +133,19 @@ def _launch_slowly(key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int, int
     ]
     if len(made) == 1:
         ((signature, overload),) = made
-        kinds = tuple((one, SCALARS.get(one)) for one in _flat_types(signature))
-        if all(scalar is not None or isinstance(one, types.Array) for one, scalar in kinds):
+        form = _form(signature)
+        if form is not None:
             handle = overload._codelibrary.get_cufunc().handle
-            _compiled[key] = _Compiled(handle, overload.cooperative, kinds)
+            _compiled[key] = _Compiled(handle, overload.cooperative, form)
+
+
+def _form(signature: Iterable[Any]) -> _Form | None:
+    """Return how the arguments of a kernel lie in memory, or None where one is neither a scalar nor an array."""
+    kinds = tuple(_flat_types(signature))
+    if not all(kind in SCALARS or isinstance(kind, types.Array) for kind in kinds):
+        return None
+    layout = "".join(SCALARS[kind] if kind in SCALARS else "Q" * (5 + 2 * kind.ndim) for kind in kinds)
+    return _Form(kinds, struct.Struct("=" + layout), set(), [])
 
 
 def _allow_shared(kernel: Any, args: list) -> None:
@@ -152,36 +184,48 @@ def _flat(args: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _pack(signature: tuple[tuple[Any, Any], ...], args: tuple) -> tuple[array, list] | None:
-    """Return where each value that the kernel takes lies, and what keeps it there; None if a type is another one."""
-    addresses, keep = array("Q"), []
-    for (kind, scalar), arg in zip(signature, _flat(args), strict=True):
-        if scalar is not None:
-            if type(arg) not in HOST or HOST[type(arg)] is not scalar:
-                return None
-            value = scalar(arg)
-            keep.append(value)
-            addresses.append(ctypes.addressof(value))
-            continue
-        known = arg.words if isinstance(arg, View) else None
-        if known is None or known[0] is not kind:
-            known = _words(kind, arg)
-            if known is None:
-                return None
-        addresses.extend(known[2])
-    return addresses, keep
+def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
+    """Return arguments as they lie in memory, and where each of the words does; None if a type is another one."""
+    flat = _flat(args)
+    kinds = tuple(map(type, flat))
+    if kinds not in form.fitting:
+        if not all(
+            issubclass(one, View) if isinstance(kind, types.Array) else HOST.get(one) is kind
+            for one, kind in zip(kinds, form.kinds, strict=True)
+        ):
+            return None
+        form.fitting.add(kinds)
+    values: list[Any] = []
+    for arg, kind in zip(flat, form.kinds, strict=True):
+        if type(arg) is View:
+            known = arg.words
+            if known is None or known[0] is not kind:
+                known = _words(kind, arg)
+                if known is None:
+                    return None
+            values += known[1]
+        else:
+            values.append(arg)
+    held = form.spare.pop() if form.spare else _room(form.layout.size // 8)
+    form.layout.pack_into(held[0], 0, *values)
+    return held
 
 
-def _words(kind: Any, view: Any) -> tuple[Any, array, array] | None:
+def _room(words: int) -> tuple[array, array]:
+    """Return room for so many words, and the address of each."""
+    room = array("Q", bytes(8 * words))
+    first = room.buffer_info()[0]
+    return room, array("Q", range(first, first + 8 * words, 8))
+
+
+def _words(kind: Any, view: View) -> tuple[Any, tuple[int, ...]] | None:
     """Lay out an array as Numba's kernels take it, and keep that with its view; None if it is of another type."""
-    if not isinstance(view, View):
-        return None
     given = view.array
-    fits = (kind.dtype, kind.ndim, kind.layout) == (from_dtype(given.dtype), given.ndim, "C")
+    dtype = given.dtype
+    if dtype not in DTYPES:
+        DTYPES[dtype] = from_dtype(dtype)
+    fits = DTYPES[dtype] == kind.dtype and given.ndim == kind.ndim and kind.layout == "C"
     if not fits or not given.flags.c_contiguous:
         return None
-    words = array("Q", (0, 0, given.size, given.itemsize, given.data.ptr, *given.shape, *given.strides))
-    first = words.buffer_info()[0]
-    known = (kind, words, array("Q", range(first, first + 8 * len(words), 8)))
-    view.words = known
-    return known
+    view.words = (kind, (0, 0, given.size, given.itemsize, given.data.ptr, *given.shape, *given.strides))
+    return view.words

@@ -13,9 +13,11 @@ VALUES = (-7, np.uint64(2**64 - 5), 2.5, True, np.int32(-3))
 
 
 def packed(simulator, kinds, values):
-    from gpukit.device.launch import SCALARS, _flat_types, _pack
+    """Return the address of each word of arguments and what keeps it there; None if Numba is to launch."""
+    from gpukit.device.launch import _form, _pack
 
-    return _pack(tuple((kind, SCALARS.get(kind)) for kind in _flat_types(kinds)), values)
+    held = _pack(_form(kinds), values)
+    return None if held is None else held[::-1]
 
 
 def on_device(array):
@@ -49,6 +51,19 @@ def test_arrays_are_laid_out_as_kernels_take_them(simulator):
         addresses, _keep = packed(simulator, (types.int32[::1], types.int64[:, ::1]), views)
         found = [ctypes.c_int64.from_address(address).value for address in addresses]
         assert found == [0, 0, 6, 4, flat.ctypes.data, 6, 4, 0, 0, 6, 8, square.ctypes.data, 2, 3, 24, 8]
+
+
+def test_two_launches_at_a_time_do_not_share_room(simulator):
+    """What a launch gave back serves the next one, which finds none of its arguments."""
+    from gpukit.device.launch import _form, _pack
+
+    form = _form((types.int64, types.boolean))
+    first, second = _pack(form, (1, True)), _pack(form, (2, False))
+    assert (first[0].tolist(), second[0].tolist()) == ([1, 1], [2, 0])
+    form.spare.append(first)
+    again = _pack(form, (-1, False))
+    assert again is first and again[0].tolist() == [2**64 - 1, 0]
+    assert _form((types.int64, types.unicode_type)) is None
 
 
 def test_none_is_passed_over(simulator):
@@ -137,9 +152,9 @@ def test_one_thread_at_a_time_loads_a_kernel(simulator, monkeypatch):
     from gpukit.device.context import loading
 
     locked = []
-    stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=0))
+    runtime = SimpleNamespace(getDevice=lambda: 0)
+    stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=0), runtime=runtime)
     monkeypatch.setattr(module, "xp", SimpleNamespace(cuda=stream))
-    monkeypatch.setattr(module.cuda, "current_context", lambda: SimpleNamespace(device=SimpleNamespace(id=0)))
     monkeypatch.setattr(module, "_launch_slowly", lambda *_: locked.append(loading.locked()))
     module.launch("a kernel that nobody launched yet", 1, 32, 5)
     assert locked == [True] and not loading.locked()
