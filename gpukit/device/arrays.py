@@ -98,9 +98,12 @@ class Buffer:
 
     def __init__(self, source: Any, dtype: Any = None, fill: int | None = None) -> None:
         if hasattr(source, "dtype"):
-            self._set(xp.asarray(source))
+            # There is nothing to copy, and a copy of nothing costs as much as one of a page.
+            self._set(xp.asarray(source) if source.size else xp.empty(source.shape, source.dtype))
         elif fill is None:
             self._set(xp.empty(source, dtype))
+        elif fill == 0:
+            self._set(xp.zeros(source, dtype))  # without a kernel
         else:
             self._set(xp.full(source, fill, dtype))
 
@@ -128,7 +131,8 @@ class Buffer:
             if keep == 0:
                 self._set(xp.empty(0, self.array.dtype))
             larger = xp.empty(max(length, size), self.array.dtype)
-            larger[:keep] = self.array[:keep]
+            if keep:
+                larger[:keep] = self.array[:keep]
             self._set(larger)
 
     def load(self, values: np.ndarray) -> None:
