@@ -8,7 +8,7 @@ greedy selection, C the number of seed sets that may come out. docs/gim.md has t
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
-from gpukit.worlds.bounds import CONTEXT, LN2, ceiling, doublings, hit_lower, hit_upper
+from gpukit.worlds.bounds import CONTEXT, LN2, ceiling, doublings, hit_lower, hit_upper, log
 
 GRID = Decimal("1.01")
 """Base of the grid of levels, the lower bounds on the optimum that IMM tries to prove."""
@@ -106,7 +106,7 @@ def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
             cap=cap,
             largest=2 * cap,
             steps=steps,
-            a=Decimal(family.n).ln() + Decimal(3 * steps).ln(),
+            a=log(family.n) + log(3 * steps),
             target=family.ratio - eps,
         )
 
@@ -136,14 +136,14 @@ def twofold_plan(family: Family, epsilon: float, first: int, largest: int) -> Op
         largest = max(largest, first)
         steps = doublings(Decimal(largest) / first) + 1
         events = 3 * steps + 2 * JUDGED
-        a = Decimal(family.n).ln() + (Decimal(3 * events) / 2).ln()
+        a = log(family.n) + (Decimal(3 * events) / 2).ln()
         return OpimPlan(first, cap, largest, steps, a, family.ratio - Decimal(repr(epsilon)))
 
 
 def _ends(family: Family, epsilon: float, tails: int) -> tuple[int, int]:
     """Return θ₀ and θ_max of OPIM-C, where each of two tails of θ_max has probability δ over ``tails``."""
     eps, ratio, share = Decimal(repr(epsilon)), family.ratio, family.gamma / family.least
-    log_tail = Decimal(family.n).ln() + Decimal(tails).ln()
+    log_tail = log(family.n) + log(tails)
     root = ratio * log_tail.sqrt() + (ratio * (family.log_sets + log_tail)).sqrt()
     start = 2 * root * root
     return ceiling(start), ceiling(start * share / (eps * eps))

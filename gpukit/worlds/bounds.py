@@ -2,6 +2,7 @@
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from functools import lru_cache
 
 CONTEXT = Context(prec=40)
 """Of all arithmetic of sample sizes and certificates, and of what is done with its results."""
@@ -14,6 +15,12 @@ _EXACT_CHOICES = 1000
 _BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
 
 
+@lru_cache(256)
+def log(number: int) -> Decimal:
+    """Return ln of a whole number: 20 µs, and plans ask for those of few numbers again and again."""
+    return CONTEXT.ln(Decimal(number))
+
+
 def ceiling(value: Decimal) -> int:
     """Return ⌈value⌉."""
     return int(value.to_integral_value(ROUND_CEILING))
@@ -24,6 +31,7 @@ def doublings(factor: Decimal) -> int:
     return (ceiling(factor) - 1).bit_length()
 
 
+@lru_cache(256)
 def log_choose(n: int, k: int) -> Decimal:
     """Return ln C(n, k): of the leading bits of the exact integer, by Stirling's series where k and n - k are large.
 
@@ -51,16 +59,21 @@ def _log_factorial(n: int) -> Decimal:
     return (x + Decimal("0.5")) * x.ln() - x + _HALF_LN_2PI + series
 
 
+@lru_cache(16)
+def _root_of_half(a: Decimal) -> Decimal:
+    return CONTEXT.sqrt(CONTEXT.divide(a, Decimal(2)))
+
+
 def hit_lower(hits: Decimal, a: Decimal) -> Decimal:
     """Return a lower bound on the expected number of sets hit, of which ``hits`` were; it fails with chance exp(-a).
 
     Source: Tang, Tang, Xiao, Yuan, "Online processing algorithms for influence maximization", SIGMOD 2018, lemma 4.2.
     """
-    root = (hits + 2 * a / 9).sqrt() - (a / 2).sqrt()
+    root = (hits + 2 * a / 9).sqrt() - _root_of_half(a)
     return root * root - a / 18
 
 
 def hit_upper(hits: Decimal, a: Decimal) -> Decimal:
     """Return an upper bound on the expected number of sets hit, of which at most ``hits`` were; fails alike."""
-    root = (hits + a / 2).sqrt() + (a / 2).sqrt()
+    root = (hits + a / 2).sqrt() + _root_of_half(a)
     return root * root
