@@ -69,7 +69,7 @@ def find(problem: Problem, another: Another) -> int | None:
     if not asked or not usual or len(problem.forced) or problem.k_max < 2 or problem.unique or n <= LARGE[0]:
         return None
     limit = min(max(n // 64, LARGE[0]), LARGE[1])
-    large = _ended(another, Ending(np.zeros(n, np.uint8), 1, -1, limit))
+    large = _ended(another, Ending(np.zeros(1, np.uint8), 1, -1, limit))
     if large < LARGE_SETS:
         return None
     barred = np.zeros(n, np.bool_) if problem.blocked is None else problem.blocked[:n]

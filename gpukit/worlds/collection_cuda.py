@@ -276,7 +276,7 @@ class CudaCollection:
         self._sizes.reserve(base + count, base, target)
         self._entries.reserve(self._used + pairs, self._used, places)
         self._control.array.fill(0)
-        before = self._counts.array.copy()
+        before = self._counts.array.copy() if self.drawn else None  # nothing was counted yet
         out = sample_cuda.Output(
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view
         )
@@ -288,7 +288,7 @@ class CudaCollection:
         walks = self._sampler is samplers_cuda.walk
         short |= walks and control[sample_cuda.TICKET] < count
         if control[sample_cuda.OVERFLOW] or short:
-            self._counts.array[:] = before
+            self._counts.array[:] = 0 if before is None else before
             release(self._samplers, "visited", "found")  # bits of elements that found no place are still set
             if control[sample_cuda.OVERFLOW] == walk_cuda.DEEP and walks:
                 self._sampler = samplers_cuda.skip

@@ -37,7 +37,7 @@ def make_early(sets, group):
 @njit
 def meet(samples, vertex, owner, pair, link, early):
     """Note that a set has a vertex, and whether that ends it; the pair waits to be expanded."""
-    mark = samples.marks[vertex]
+    mark = samples.marks[min(vertex, len(samples.marks) - 1)]
     early.met[owner] |= mark
     early.sizes[owner] += 1
     if early.met[owner] & samples.all_marks == samples.all_marks or early.sizes[owner] > samples.limit:

@@ -60,7 +60,7 @@ class Ending(NamedTuple):
 
     Attributes
     ----------
-    marks : uint8 array, shape (n,)
+    marks : uint8 array, shape (n,), or (1,) where those of all vertices are the same
         Of each vertex: bits of ``all_marks``, and from ``ORDER_BIT`` on how soon such a member is to be expanded where
         the sampler can choose, the largest first.
     all_marks : int

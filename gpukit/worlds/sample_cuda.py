@@ -146,7 +146,7 @@ def _is_over(samples, space, owner):
 def _meet(samples, space, owner, vertex, size):
     """Note the marks of a member of a set, which now has so many, and end the set if that is enough."""
     if len(samples.marks) > 0:
-        mark = int32(samples.marks[vertex])
+        mark = int32(samples.marks[min(vertex, len(samples.marks) - 1)])
         met = (cuda.atomic.or_(space.met, owner, mark) if mark else int32(0)) | mark
         if met & 255 == samples.all_marks or size > samples.limit:
             cuda.atomic.or_(space.met, owner, int32(OVER))

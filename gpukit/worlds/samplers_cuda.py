@@ -23,7 +23,9 @@ def skip(batch: Batch) -> None:
     """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
     rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.work
     block = 32 if xp is np else sample_cuda.BLOCK
-    busy = max(1, count // SETS, min(count // LARGE_SETS, batch.pairs // BUSY_PAIRS))
+    # Sets that end at a limit find room alone: a search is a chain of waits, and those of a block wait for one another.
+    fewest = 1 if 0 < batch.samples.limit < batch.graph.tables.n else LARGE_SETS
+    busy = max(1, count // SETS, min(count // fewest, batch.pairs // BUSY_PAIRS))
     blocks = 2 if xp is np else min(resident_blocks(block, sample_cuda.REGISTERS), busy)
     if xp is not np and isinstance(batch.graph.indices, Pinned):
         blocks = min(blocks, FAR_BLOCKS * multiprocessors())
@@ -36,7 +38,7 @@ def skip(batch: Batch) -> None:
         work["table"] = Buffer(blocks << (2 * places - 1).bit_length(), np.uint64)
     met = Buffer(count if batch.samples.all_marks else 1, np.int32, 0)
     space = sample_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view, met.view)
-    group = max(1, min(max(8, count // (8 * blocks)), 2 * block // rounds, count // (LARGE_SETS * blocks)))
+    group = max(1, min(max(8, count // (8 * blocks)), 2 * block // rounds, count // (fewest * blocks)))
     launch(sample_cuda.sample, blocks, block, batch.graph.tables, batch.samples, group, space, batch.out, batch.control)
 
 

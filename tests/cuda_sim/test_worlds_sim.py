@@ -106,7 +106,7 @@ def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, stand)
     marks[[3, 5, 6]], marks[[3, 8, 9]] = 1, 2
     marks[3] = 3
     marks[::7] |= 2 << ORDER_BIT
-    for ending in (Ending(marks, 3, stand, 40), Ending(marks, 4, stand, 9)):
+    for ending in (Ending(marks, 3, stand, 40), Ending(marks, 4, stand, 9), Ending(marks[:1], 3, stand, 9)):
         cpu, gpu = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
         for size in (8, 30):
             cpu.extend(size)

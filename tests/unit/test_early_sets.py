@@ -19,7 +19,7 @@ def cut(sets, ending):
     """Return sets as the rule says, whatever order their members were found in."""
     found = []
     for one in sets:
-        met = int(np.bitwise_or.reduce(ending.marks[one]))
+        met = int(np.bitwise_or.reduce(ending.marks if len(ending.marks) == 1 else ending.marks[one]))
         over = met & ending.all_marks == ending.all_marks or len(one) > ending.limit
         found.append(([ending.stand] if ending.stand >= 0 else []) if over else one)
     return found
@@ -33,6 +33,8 @@ def ending_of(name, n):
         return Ending(marks, 1, 7, n)
     if name == "limit":
         return Ending(marks, 1, -1, 12)
+    if name == "alike":
+        return Ending(np.zeros(1, np.uint8), 1, -1, 12)
     marks[[3, 8]] |= 1
     marks[[8, 9, 11]] |= 2
     marks[20:30] |= 4
@@ -40,7 +42,7 @@ def ending_of(name, n):
 
 
 @pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("name", ["sentinel", "limit", "several"])
+@pytest.mark.parametrize("name", ["sentinel", "limit", "alike", "several"])
 @pytest.mark.parametrize(
     ("model", "weights"), [("ic", Weights("const", 0.3)), ("ic", Weights("trivalency", seed=1)), ("lt", Weights())]
 )
