@@ -34,13 +34,14 @@ OVERFLOW, TICKET, MEMBER_TAIL, VISITED, CONTROL = 0, 1, 2, 3, 4
 OVER = 256
 """The bit of ``met``, above those of marks, that says that a set has ended early."""
 
-USED, STAGED, GOT, FULL, OFFSET, BASE, LEFT, LONG, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Places in a block's shared counters: pairs, live edges, the first of a group of sets, whether a table is full; where
-the next set of the block is packed, counted from the base of them all; members that are packed where sets end early;
-pairs whose rows are left, and which thread has the last row of one."""
+USED, STAGED, FULL, OFFSET, LEFT, LONG, LAST, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7
+"""Places in a block's shared counters: pairs, live edges, whether a table is full; where the next set of the block is
+packed, counted from the base of them all; members that are packed where sets end early; pairs whose rows are left, and
+which thread has the last row of one; how many these are. Of 32 bits, since a multiprocessor adds 64 bits to its shared
+memory by trying until no other thread came between."""
 
-COUNTERS = 9
-"""How many these are."""
+GOT, BASE = 0, 1
+"""Places of what is larger: the first of a group of sets, and the base."""
 
 draw_root, is_kept, live_edges, lt_choice = (
     for_kernels(f) for f in (rule.draw_root, rule.is_kept, rule.live_edges, rule.lt_choice)
@@ -198,7 +199,7 @@ def _take(tables, samples, space, block, head, used, shared):
         if block.tid < used - head:
             key, rows = space.queue[block.queue_base + head + block.tid], int64(ROWS_ALONE)
     else:
-        place = block.queue_base + block.capacity - 2 * shared[LONG]
+        place = block.queue_base + block.capacity - 2 * int64(shared[LONG])
         key, begin = space.queue[place], int64(space.queue[place + 1])
         over = _is_over(samples, space, int64(key >> uint64(32)))
         if block.tid == 0:
@@ -208,13 +209,13 @@ def _take(tables, samples, space, block, head, used, shared):
         v = (int64(key & uint64(0xFFFFFFFF)) - 1) % tables.n
         row = int64(tables.rows[v, 3]) + first - 1
         if row < len(tables.rows) and tables.rows[row, 3] == 0:
-            cuda.atomic.min(shared, LAST, block.tid)
+            cuda.atomic.min(shared, LAST, int32(block.tid))
         cuda.syncthreads()
         last = shared[LAST]
         rows = int64(block.tid <= last and not over)
         if block.tid == 0:
             space.queue[place + 1] = uint64(begin + block.block_size)
-            shared[LONG] -= int64(over or last < block.block_size)
+            shared[LONG] -= int32(over or last < block.block_size)
     return key, first, rows
 
 
@@ -251,7 +252,7 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
                 samples.seed, round_tag, sample_id, v, words, live,
             )  # fmt: skip
         if found > 0:
-            place = cuda.atomic.add(shared, STAGED, found)
+            place = cuda.atomic.add(shared, STAGED, int32(found))
             for j in range(found):
                 edge = int64(start) + int64(live[j])
                 if place + j < STAGE:
@@ -289,24 +290,24 @@ def _drop(samples, space, out, block, used, control, shared):
         elif space.ranks[cuda.blockIdx.x, i] == 0:
             out.sizes[out.set_base + owner] = stands
             left += stands
-    cuda.atomic.add(shared, LEFT, left)
+    cuda.atomic.add(shared, LEFT, int32(left))
     cuda.syncthreads()
 
 
 # Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
 @step
-def _pack(samples, space, out, block, used, control, shared):
+def _pack(samples, space, out, block, used, control, shared, wide):
     if len(samples.marks) > 0:
         _drop(samples, space, out, block, used, control, shared)
     if block.tid == 0:
         shared[OFFSET] = 0
-        members = shared[LEFT] if len(samples.marks) > 0 else used
-        shared[BASE] = int64(out.entry_base) + cuda.atomic.add(control, MEMBER_TAIL, members)
+        members = int64(shared[LEFT]) if len(samples.marks) > 0 else used
+        wide[BASE] = int64(out.entry_base) + cuda.atomic.add(control, MEMBER_TAIL, members)
     cuda.syncthreads()
     for i in range(block.tid, used, block.block_size):
         if space.ranks[cuda.blockIdx.x, i] == 0:
             s = out.set_base + int64(space.queue[block.queue_base + i] >> uint64(32))
-            out.starts[s] = shared[BASE] + cuda.atomic.add(shared, OFFSET, int64(out.sizes[s]))
+            out.starts[s] = wide[BASE] + cuda.atomic.add(shared, OFFSET, out.sizes[s])
     cuda.syncthreads()
     for i in range(block.tid, used, block.block_size):
         key = space.queue[block.queue_base + i]
@@ -353,8 +354,9 @@ def sample(tables, samples, group, space, out, control):
     slots = len(space.table) // cuda.gridDim.x
     table_base = int64(cuda.blockIdx.x) * slots
     block = Block(tid, block_size, queue_base, capacity, table_base, uint64(slots - 1))
-    shared = cuda.shared.array(COUNTERS, int64)
     # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    shared = cuda.shared.array(COUNTERS, int32)
+    wide = cuda.shared.array(2, int64)
     stage = Stage(
         cuda.shared.array(STAGE, uint32),
         cuda.shared.array(STAGE, int32),
@@ -371,9 +373,9 @@ def sample(tables, samples, group, space, out, control):
     while True:
         if not exhausted and long == 0 and used - head < block_size:
             if tid == 0:
-                shared[GOT] = cuda.atomic.add(control, TICKET, group)
+                wide[GOT] = cuda.atomic.add(control, TICKET, group)
             cuda.syncthreads()
-            ticket = shared[GOT]
+            ticket = wide[GOT]
             got = min(int64(group), int64(samples.size) - ticket)
             exhausted = got < group
             _start_sets(tables, samples, space, out, block, ticket, got, used, shared)
@@ -398,10 +400,10 @@ def sample(tables, samples, group, space, out, control):
         cuda.syncthreads()
         head = min(head + block_size, used)
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
-        used, long, full = shared[USED], shared[LONG], shared[FULL] > 0
+        used, long, full = int64(shared[USED]), int64(shared[LONG]), shared[FULL] > 0
         cuda.syncthreads()
     cuda.syncthreads()
-    _pack(samples, space, out, block, used, control, shared)
+    _pack(samples, space, out, block, used, control, shared, wide)
 
 
 _int, _u64, _u32, _i32, _i64 = types.int64, types.uint64, types.uint32[::1], types.int32[::1], types.int64[::1]
