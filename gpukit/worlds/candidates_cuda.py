@@ -13,6 +13,9 @@ from gpukit.worlds.sample_cuda import step
 AT_ONCE = 4
 """Members that a thread asks for before it looks at the first."""
 
+ELEMENTS_AT_ONCE = 8
+"""Elements of a word whose counts a thread asks for before it looks at the first."""
+
 PACKED = 40
 """Bits of a sum of occurrences; a number of candidates lies above it."""
 
@@ -45,16 +48,28 @@ def value_of(counts, own, unit, e):
 
 @cuda.jit(device=True)
 def bits_of(work, query, limit, word):
-    """Return the bits of the candidates among 32 elements, and 1 << PACKED for each plus all their occurrences."""
-    bits, sums = int64(0), int64(0)
-    for i in range(32):
-        e = 32 * word + i
-        if e < len(work):
-            free = query.state[e] == FREE and value_of(work, query.own, query.unit, e) >= limit
-            if free or query.state[e] == FORCED:
-                bits |= int64(1) << i
-                sums += (int64(1) << PACKED) + work[e]
-    return bits, sums
+    """Return the bits of the candidates among 32 elements; some are asked for before the first is looked at."""
+    bits = int64(0)
+    counts, states = cuda.local.array(ELEMENTS_AT_ONCE, int32), cuda.local.array(ELEMENTS_AT_ONCE, int32)
+    for first in range(32 * word, min(32 * word + 32, len(work)), ELEMENTS_AT_ONCE):
+        for i in range(ELEMENTS_AT_ONCE):
+            e = min(first + i, len(work) - 1)
+            counts[i], states[i] = value_of(work, query.own, query.unit, e), query.state[e]
+        for i in range(ELEMENTS_AT_ONCE):
+            chosen = (states[i] == FREE and counts[i] >= limit) or states[i] == FORCED
+            if chosen and first + i < len(work):
+                bits |= int64(1) << (first + i & 31)
+    return bits
+
+
+@cuda.jit(device=True)
+def sums_of_bits(work, word, bits):
+    """Return 1 << PACKED for each of the candidates that have a bit among 32 elements, plus all their occurrences."""
+    sums = int64(0)
+    while bits > 0:
+        sums += (int64(1) << PACKED) + work[32 * word + cuda.ffs(int32(bits)) - 1]
+        bits &= bits - 1
+    return sums
 
 
 @cuda.jit(device=True)
@@ -188,10 +203,11 @@ def _mark_candidates(me, query, work, limit, sums_of):
     part = block
     while part * block_size < words:
         word = part * block_size + tid
-        bits, sums = int64(0), int64(0)
+        sums = int64(0)
         if word < words:
-            bits, sums = bits_of(work.remaining, query, limit, word)
+            bits = bits_of(work.remaining, query, limit, word)
             work.marks[word] = bits
+            sums = sums_of_bits(work.remaining, word, bits)
         sums_of[tid] = sums
         add_up(sums_of)
         if tid == block_size - 1:
@@ -203,25 +219,24 @@ def _mark_candidates(me, query, work, limit, sums_of):
 # Second half. Afterwards, and after a grid barrier, candidates are numbered in the order of their ids, their lists have
 # their places, and ``control`` has their number.
 @step
-def _number_candidates(me, query, work, limit, sums_of, few, control, place):
+def _number_candidates(me, work, sums_of, control, place):
     tid, block_size, block, blocks, _, _ = me
     words = len(work.marks)
     part = block
     while part * block_size < words:
         word = part * block_size + tid
-        if tid == 0:
-            few[0] = 0
-        cuda.syncthreads()
         before = int64(0)
         for other in range(tid, part, block_size):
             before += work.parts[other]
-        cuda.atomic.add(few, 0, before)
-        bits, sums = int64(0), int64(0)
-        if word < words and work.marks[word] > 0:
-            bits, sums = bits_of(work.remaining, query, limit, word)
+        sums_of[tid] = before
+        add_up(sums_of)
+        before = sums_of[block_size - 1]
+        cuda.syncthreads()
+        bits = work.marks[word] if word < words else int64(0)
+        sums = sums_of_bits(work.remaining, word, bits)
         sums_of[tid] = sums
         add_up(sums_of)
-        before = few[0] + sums_of[tid] - sums
+        before += sums_of[tid] - sums
         c, start = before >> PACKED, before & ((1 << PACKED) - 1)
         if bits > 0:
             work.marks[word] = bits | c << 32
@@ -275,11 +290,11 @@ def index_candidates(me, grid, sets, query, work, block, seeds, pick, control, e
     Afterwards all blocks have the candidates' counts, ``inverted`` their sets, and no seed has taken anything yet.
     """
     candidates_at = CONTROL_EPOCH + epoch
-    _mark_candidates(me, query, work, limit, block.best)
+    _mark_candidates(me, query, work, limit, block.sums)
     for c in range(me.thread, 4 * MAX_CANDIDATES, me.threads):
         work.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
     grid.sync()
-    _number_candidates(me, query, work, limit, block.best, block.few, control, candidates_at)
+    _number_candidates(me, work, block.sums, control, candidates_at)
     grid.sync()
     total = int(control[candidates_at])
     for c in range(me.tid, total, me.block_size):

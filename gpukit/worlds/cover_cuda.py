@@ -11,6 +11,7 @@ from collections import namedtuple
 from numba import cuda, int32, int64, types
 
 from gpukit.device.compiled import kernel
+from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.worlds.candidates_cuda import (
     BUCKETS,
     CHOSEN,
@@ -35,8 +36,14 @@ STATUS, CONTROL = 0, CONTROL_EPOCH + EPOCHS
 
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
 
-WARP_SETS, BLOCK_SETS, BEGIN, END = 0, 1, 2, 3
-"""Places in shared memory: how many new sets warps take, how many the block takes, and the bounds of a list."""
+WARP_SETS, BLOCK_SETS = 0, 1
+"""Places in ``todo``: new sets that warps take, and that the block takes."""
+
+VALUE, FIRST = 0, 1
+"""Places in ``best``."""
+
+BEGIN, END = 0, 1
+"""Places of the bounds of a list in ``few``."""
 
 LARGE_SET = 256
 """Members above which a whole block takes a set instead of a warp."""
@@ -114,7 +121,7 @@ class Thread(namedtuple("Thread", "tid block_size block blocks thread threads"))
     """Where a thread stands: in its block of so many threads, its block in the grid, and in the whole grid."""
 
 
-class Shared(namedtuple("Shared", "current local quota best todo_start todo_size few")):
+class Shared(namedtuple("Shared", "current local quota best sums todo_start todo_size todo few")):
     """Shared memory of a block.
 
     Attributes
@@ -125,30 +132,49 @@ class Shared(namedtuple("Shared", "current local quota best todo_start todo_size
         Histograms; candidates of each round that reach the limit.
     quota : int32 array, shape (BUCKETS,)
         Seeds that each round may still get.
-    best : int64 array, shape (BLOCK,)
-        count << 32 | ~candidate of each thread; sums.
+    best : int32 array, shape (2,)
+        The highest value, and the first candidate that has it.
+    sums : int64 array, shape (BLOCK,)
     todo_start, todo_size : int64 and int32 arrays, shape (BLOCK,)
         New sets: those of warps from the front, those of the block from the back.
-    few : int64 array, shape (4,)
+    todo : int32 array, shape (2,)
+        How many these are. Of 32 bits, as all that threads add to at the same time (:mod:`sample_cuda`).
+    few : int64 array, shape (3,)
     """
 
 
 # OPIM-C, section 5: the terms of the bound. Afterwards ``largest`` is the sum of a prefix's k largest marginal counts.
 @cuda.jit(device=True)
-def _largest(snapshot, row, candidates, total, n, round_, k, histogram, few):
+def _largest(snapshot, row, candidates, total, n, rounds, round_, k, block):
     """Return the sum of the k largest values of a snapshot row in a round, or of all if there are fewer; one block.
 
-    Radix selection finds the k-th largest value 8 bits at a time, then one pass adds up the larger ones.
+    Radix selection finds the k-th largest value 8 bits at a time, then one pass adds up the larger ones. What the block
+    holds of candidates and threads is overwritten.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    values, histogram, few = block.current, block.local, block.few
+    if tid == 0:
+        histogram[0] = 0
+    cuda.syncthreads()
+    highest = int32(0)
+    for c in range(tid, total, block_size):
+        mine = rounds == 1 or candidates[c] // n == round_
+        values[c] = snapshot[row, c] if mine else int32(-1)
+        highest = max(highest, values[c])
+    cuda.atomic.max(histogram, 0, highest)
+    cuda.syncthreads()
+    highest = histogram[0]
     prefix, rest = int64(0), int64(k)
     for shift in (24, 16, 8, 0):
+        if shift > 0 and highest >> shift == 0:
+            continue
+        cuda.syncthreads()
         for b in range(tid, 256, block_size):
             histogram[b] = 0
         cuda.syncthreads()
         for c in range(tid, total, block_size):
-            value = int64(snapshot[row, c])
-            if candidates[c] // n == round_ and value >> (shift + 8) == prefix >> (shift + 8):
+            value = int64(values[c])
+            if value >> (shift + 8) == prefix >> (shift + 8):
                 cuda.atomic.add(histogram, (value >> shift) & 255, 1)
         cuda.syncthreads()
         if tid == 0:
@@ -163,21 +189,16 @@ def _largest(snapshot, row, candidates, total, n, round_, k, histogram, few):
         prefix += few[0] << shift
         short = few[2] < rest
         rest = few[1]
-        cuda.syncthreads()
         if short:
             prefix = int64(-1)
             break
-    if tid == 0:
-        few[0] = 0
-    cuda.syncthreads()
-    part, more = int64(0), int64(0)
+    part = int64(0)
     for c in range(tid, total, block_size):
-        if candidates[c] // n == round_ and int64(snapshot[row, c]) > prefix:
-            part += int64(snapshot[row, c])
-            more += 1
-    cuda.atomic.add(few, 0, part)
-    cuda.syncthreads()
-    result = few[0]
+        if int64(values[c]) > prefix:
+            part += int64(values[c])
+    block.sums[tid] = part
+    add_up(block.sums)
+    result = block.sums[block_size - 1]
     if prefix > 0:
         result += prefix * rest
     cuda.syncthreads()
@@ -199,62 +220,72 @@ def _clear(me, sets, query, work, quota):
         quota[b] = query.k
 
 
-# Algorithm 7, line 14. Afterwards the block's counts are those of the sets that the seeds so far do not cover. A thread
-# asks for several losses before it looks at one: else each subtraction waits for memory.
+# Algorithm 7, line 14, and algorithm 1, line 7. Afterwards the block's counts are those of the sets that the seeds so
+# far do not cover, and, after a barrier, ``local`` counts the candidates of each round that reach the limit. Returns
+# the highest value of a thread's candidates, and the first that has it. A thread asks for several losses before it
+# looks at one: else each subtraction waits for memory. Block 0 clears the row of losses of the seed after next.
 @step
-def _subtract_losses(me, current, row, total, unit):
-    tid, block_size = me.tid, me.block_size
-    losses = cuda.local.array(LOSSES, int32)
+def _best_of_thread(me, query, work, block, pick, limit, total):
+    tid, block_size, unit = me.tid, me.block_size, int32(query.unit)
+    row, losses = work.taken[(pick - 1) & 3], cuda.local.array(LOSSES, int32)
+    highest, first, reaching = int32(0), int32(0), int32(0)
     base = tid
     while base < total:
         for i in range(LOSSES):
             losses[i] = row[min(base + i * block_size, total - 1)]
         for i in range(LOSSES):
-            if base + i * block_size < total:
-                current[base + i * block_size] -= int32(unit) * losses[i]
+            c = base + i * block_size
+            if c < total:
+                value, free = block.current[c] - unit * losses[i], True
+                block.current[c] = value
+                if me.block == 0:
+                    work.taken[(pick + 2) & 3, c] = 0
+                    if query.bounds and pick >= len(query.forced):
+                        work.snapshot[pick, c] = value
+                if query.rounds > 1:
+                    round_ = work.candidates[c] // query.n
+                    free = block.quota[round_] > 0
+                    if value >= limit:
+                        cuda.atomic.add(block.local, round_, 1)
+                reaching += int32(value >= limit)
+                if free and value > highest:
+                    highest, first = value, int32(c)
         base += LOSSES * block_size
-
-
-# Algorithm 1, line 7. Returns the best of a thread's candidates; afterwards, and after a barrier, ``local`` counts the
-# candidates of each round that reach the limit. Block 0 clears the row of losses of the seed after next.
-@step
-def _best_of_thread(me, query, work, block, pick, limit, total):
-    tid, block_size = me.tid, me.block_size
-    mine, reaching = int64(0), 0
-    c = tid
-    while c < total:
-        count, free = block.current[c], True
-        if me.block == 0:
-            work.taken[(pick + 2) & 3, c] = 0
-            if query.bounds and pick >= len(query.forced):
-                work.snapshot[pick, c] = count
-        if query.rounds > 1:
-            round_ = work.candidates[c] // query.n
-            free = block.quota[round_] > 0
-            if count >= limit:
-                cuda.atomic.add(block.local, round_, 1)
-        reaching += count >= limit
-        if free:
-            mine = max(mine, int64(count) << 32 | (0xFFFFFFFF - c))
-        c += block_size
-    block.best[tid] = mine
-    if query.rounds == 1 and reaching > 0:
+    if query.rounds == 1:
         cuda.atomic.add(block.local, 0, reaching)
-    return mine
+    return highest, first
 
 
-# Afterwards, and after a barrier, ``best[0]`` is the largest: the lower candidate, hence the lower id, among equals.
+# Algorithm 1, line 7. Returns the next seed, and whether it is one for certain: no other element can be chosen, or be
+# among the k largest of a round. Afterwards ``few`` has the bounds of its list, which is on its way for each thread's
+# best while the block finds out whose is the best of all: the lower candidate, hence the lower id, among equals.
 @step
-def _best_of_block(me, best):
-    tid = me.tid
-    left = me.block_size
-    while left > 1:
-        quarter = (left + 3) // 4
-        for i in range(1, 4):
-            if tid < quarter and tid + i * quarter < left:
-                best[tid] = max(best[tid], best[tid + i * quarter])
-        cuda.syncthreads()
-        left = quarter
+def _next_choice(me, query, work, block, pick, limit, total):
+    forced, few, best = query.forced, block.few, block.best
+    highest, first = _best_of_thread(me, query, work, block, pick, limit, total)
+    begin, end = int64(0), int64(0)
+    if highest > 0:
+        begin, end = work.list_start[first], work.list_end[first]
+    cuda.atomic.max(best, VALUE, highest)
+    cuda.syncthreads()
+    value = best[VALUE]
+    if highest == value:
+        cuda.atomic.min(best, FIRST, first)
+    cuda.syncthreads()
+    c = int64(best[FIRST])
+    enough = pick == query.k * query.rounds or value >= limit
+    if query.bounds and limit > 1:
+        for t in range(query.rounds):
+            enough = enough and block.local[t] >= query.k
+    if pick < len(forced):
+        c = int64(number_of(work.marks[forced[pick] >> 5], forced[pick] & 31))
+        enough = True
+        if me.tid == 0:
+            few[BEGIN], few[END] = work.list_start[c], work.list_end[c]
+    elif highest == value and first == c:
+        few[BEGIN], few[END] = begin, end
+    cuda.syncthreads()
+    return c, enough
 
 
 # Algorithm 1, lines 8 and 9. Afterwards, and after a barrier, a candidate is a seed, and will not be one again.
@@ -274,12 +305,12 @@ def _note_choice(me, query, work, block, answer, pick, c):
 @step
 def _cover(me, sets, work, block, pick):
     tid, block_size = me.tid, me.block_size
-    few = block.few
-    base, end = few[BEGIN], few[END]
+    todo = block.todo
+    base, end = block.few[BEGIN], block.few[END]
     while base < end:
         if tid == 0:
-            few[WARP_SETS] = 0
-            few[BLOCK_SETS] = 0
+            todo[WARP_SETS] = 0
+            todo[BLOCK_SETS] = 0
         cuda.syncthreads()
         i = base + int64(tid) * me.blocks + me.block
         if i < end:
@@ -288,18 +319,18 @@ def _cover(me, sets, work, block, pick):
             if before == 0:
                 work.covered[s] = 1
                 if size <= LARGE_SET:
-                    place = cuda.atomic.add(few, WARP_SETS, 1)
+                    place = cuda.atomic.add(todo, WARP_SETS, 1)
                 else:
-                    place = block_size - 1 - cuda.atomic.add(few, BLOCK_SETS, 1)
+                    place = block_size - 1 - cuda.atomic.add(todo, BLOCK_SETS, 1)
                 block.todo_start[place] = start
                 block.todo_size[place] = size
         cuda.syncthreads()
         q = tid // WARP
-        while q < few[WARP_SETS]:
+        while q < todo[WARP_SETS]:
             taken, start = work.taken[pick & 3], block.todo_start[q]
             count_candidates(sets.entries, start, start + block.todo_size[q], tid % WARP, WARP, work.marks, taken)
             q += (block_size + WARP - 1) // WARP
-        q = block_size - few[BLOCK_SETS]
+        q = block_size - todo[BLOCK_SETS]
         while q < block_size:
             taken, start = work.taken[pick & 3], block.todo_start[q]
             count_candidates(sets.entries, start, start + block.todo_size[q], tid, block_size, work.marks, taken)
@@ -314,7 +345,7 @@ def _sum_largest(query, work, block, first_row, last_row, total, largest):
     for row in range(first_row + cuda.blockIdx.x, last_row, cuda.gridDim.x):
         sum_ = int64(0)
         for t in range(query.rounds):
-            sum_ += _largest(work.snapshot, row, work.candidates, total, query.n, t, query.k, block.local, block.few)
+            sum_ += _largest(work.snapshot, row, work.candidates, total, query.n, query.rounds, t, query.k, block)
         if cuda.threadIdx.x == 0:
             largest[row] = sum_
 
@@ -349,10 +380,12 @@ def greedy(sets, query, work, answer, control):
         cuda.shared.array(MAX_CANDIDATES, int32),
         cuda.shared.array(BUCKETS, int32),
         cuda.shared.array(BUCKETS, int32),
+        cuda.shared.array(2, int32),
         cuda.shared.array(BLOCK, int64),
         cuda.shared.array(BLOCK, int64),
         cuda.shared.array(BLOCK, int32),
-        cuda.shared.array(4, int64),
+        cuda.shared.array(2, int32),
+        cuda.shared.array(3, int64),
     )
     forced, few = query.forced, block.few
     _clear(me, sets, query, work, block.quota)
@@ -369,34 +402,12 @@ def greedy(sets, query, work, answer, control):
         total = index_candidates(me, grid, sets, query, work, block, answer.seeds, pick, control, epoch, limit)
         epoch_first = pick
         while True:
-            b = tid
-            while b < query.rounds:
+            for b in range(tid, query.rounds, block_size):
                 block.local[b] = 0
-                b += block_size
+            if tid == 0:
+                block.best[VALUE], block.best[FIRST] = 0, 0x7FFFFFFF
             cuda.syncthreads()
-            _subtract_losses(me, block.current, work.taken[(pick - 1) & 3], total, query.unit)
-            mine = _best_of_thread(me, query, work, block, pick, limit, total)
-            # The list of a thread's own best is on its way while the block finds out whose is the best of all.
-            begin, end = int64(0), int64(0)
-            if mine > 0:
-                c = 0xFFFFFFFF - (mine & 0xFFFFFFFF)
-                begin, end = work.list_start[c], work.list_end[c]
-            cuda.syncthreads()
-            _best_of_block(me, block.best)
-            c = 0xFFFFFFFF - (block.best[0] & 0xFFFFFFFF)
-            # No other element can matter: none can be chosen, or be among the k largest of a round.
-            enough = pick == picks or block.best[0] >> 32 >= limit
-            if query.bounds and limit > 1:
-                for t in range(query.rounds):
-                    enough = enough and block.local[t] >= query.k
-            if pick < len(forced):
-                c = int64(number_of(work.marks[forced[pick] >> 5], forced[pick] & 31))
-                enough = True
-                if tid == 0:
-                    few[BEGIN], few[END] = work.list_start[c], work.list_end[c]
-            elif mine == block.best[0]:
-                few[BEGIN], few[END] = begin, end
-            cuda.syncthreads()
+            c, enough = _next_choice(me, query, work, block, pick, limit, total)
             if not enough:
                 break
             if pick == picks:
