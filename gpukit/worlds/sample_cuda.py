@@ -25,6 +25,12 @@ BLOCK, REGISTERS = 128, 64
 STAGE = 4 * BLOCK
 """Live edges a block holds in shared memory between finding and following them."""
 
+RECENT = 4 * BLOCK
+"""Pairs of the queue that a block has in shared memory, too: the last ones; a power of two."""
+
+UNRANKED = -1
+"""The rank of an element until its set is packed, where sets do not end early."""
+
 ROWS_ALONE = 8
 """Rows of a vertex that a thread draws by itself; the block draws the others of a hub together, and later."""
 
@@ -88,8 +94,8 @@ class Block(namedtuple("Block", "tid block_size queue_base capacity table_base m
     """A thread's place in its block, and the block's part of the working space."""
 
 
-class Stage(namedtuple("Stage", "edge owner shift")):
-    """Live edges that wait to be followed, in shared memory: the edge, its set, and round * n."""
+class Stage(namedtuple("Stage", "edge owner shift recent")):
+    """In shared memory: live edges that wait to be followed (edge, set, round * n), and the last RECENT pairs."""
 
 
 @cuda.jit(device=True)
@@ -154,7 +160,7 @@ def _meet(samples, space, owner, vertex, size):
 
 
 @cuda.jit(device=True)
-def _follow(tables, samples, space, out, block, edge, owner, shift, shared):
+def _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared):
     """Add the tail of a live edge to its set and the queue, unless the set has it or has ended."""
     if _is_over(samples, space, owner):
         return
@@ -162,8 +168,11 @@ def _follow(tables, samples, space, out, block, edge, owner, shift, shared):
     key = uint64(owner) << uint64(32) | uint64(u + 1)
     absent = _insert(space.table, block.table_base, block.mask, key)
     if absent > 0:
-        rank = cuda.atomic.add(out.sizes, out.set_base + owner, 1)
+        rank = int32(UNRANKED)
+        if len(samples.marks) > 0:
+            rank = cuda.atomic.add(out.sizes, out.set_base + owner, 1)
         place = cuda.atomic.add(shared, USED, 1)
+        stage.recent[place & (RECENT - 1)] = key
         if place < space.ranks.shape[1]:
             space.queue[block.queue_base + place] = key
             space.ranks[cuda.blockIdx.x, place] = rank
@@ -174,7 +183,7 @@ def _follow(tables, samples, space, out, block, edge, owner, shift, shared):
 
 # Algorithm 3, lines 1 to 7, for a group of sets. Afterwards their roots, once for each round, are in the queue.
 @step
-def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
+def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, shared):
     for i in range(block.tid, got, block.block_size):
         root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, id_of(samples, ticket + i)))
         out.sizes[out.set_base + ticket + i] = tables.rounds
@@ -182,6 +191,7 @@ def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
         for t in range(tables.rounds):
             place = used + int64(i) * tables.rounds + t
             key = uint64(ticket + i) << uint64(32) | uint64(root + int64(t) * tables.n + 1)
+            stage.recent[place & (RECENT - 1)] = key
             if place < block.capacity:
                 space.queue[block.queue_base + place] = key
                 space.ranks[cuda.blockIdx.x, place] = t
@@ -189,15 +199,18 @@ def _start_sets(tables, samples, space, out, block, ticket, got, used, shared):
                 shared[FULL] = 1
 
 
-# Afterwards a thread has a pair, the number of the first row that it is to draw of that, and how many: the first ones
+# ``recent`` is the thread's pair if no more than RECENT wait; it was read before any is added. Afterwards a thread has
+# a pair, the number of the first row that it is to draw of that, and how many: the first ones
 # of a pair of the queue, or, where that is empty, one of the pair that was put back last, which is gone if these were
 # all or if its set has ended. Rows of a vertex but the first lie end to end.
 @step
-def _take(tables, samples, space, block, head, used, shared):
+def _take(tables, samples, space, block, recent, head, used, shared):
     key, first, rows = uint64(0), int64(0), int64(0)
     if head < used:
         if block.tid < used - head:
-            key, rows = space.queue[block.queue_base + head + block.tid], int64(ROWS_ALONE)
+            key, rows = recent, int64(ROWS_ALONE)
+            if used - head > RECENT:
+                key = space.queue[block.queue_base + head + block.tid]
     else:
         place = block.queue_base + block.capacity - 2 * int64(shared[LONG])
         key, begin = space.queue[place], int64(space.queue[place + 1])
@@ -235,7 +248,9 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
     draw, round_tag = first * CALLS_PER_ROW, samples.tag + (t << 8)
     sample_id = id_of(samples, owner)
     while True:
-        start, length = tables.rows[row, 0], tables.rows[row, 1]
+        start, length, meta, following = (
+            tables.rows[row, 0], tables.rows[row, 1], tables.rows[row, 2], int64(tables.rows[row, 3])
+        )  # fmt: skip
         found = 0
         if tables.lt_kind >= 0:
             chosen = lt_choice(
@@ -245,12 +260,13 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
             if chosen >= 0:
                 live[0] = uint32(chosen)
                 found = 1
-        elif length > 0:
-            words = draw4(samples.seed, round_tag, sample_id, v, draw)
-            found = live_edges(
-                length, tables.rows[row, 2], start, draw, tables.accept, tables.thresholds,
-                samples.seed, round_tag, sample_id, v, words, live,
-            )  # fmt: skip
+        else:
+            words = draw4(samples.seed, round_tag, sample_id, v, draw)  # while the row is on its way
+            if length > 0:
+                found = live_edges(
+                    length, meta, start, draw, tables.accept, tables.thresholds,
+                    samples.seed, round_tag, sample_id, v, words, live,
+                )  # fmt: skip
         if found > 0:
             place = cuda.atomic.add(shared, STAGED, int32(found))
             for j in range(found):
@@ -260,8 +276,8 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
                     stage.owner[place + j] = owner
                     stage.shift[place + j] = shift
                 else:
-                    _follow(tables, samples, space, out, block, edge, owner, shift, shared)
-        row = int64(tables.rows[row, 3])
+                    _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared)
+        row = following
         draw += CALLS_PER_ROW
         rows -= 1
         if row == 0 or rows == 0:
@@ -294,11 +310,23 @@ def _drop(samples, space, out, block, used, control, shared):
     cuda.syncthreads()
 
 
+# Afterwards, and after a barrier, each member has its rank and each set its size. To count them as they are found would
+# add a wait to each step of a search.
+@step
+def _rank(space, out, block, used):
+    for i in range(block.tid, used, block.block_size):
+        if space.ranks[cuda.blockIdx.x, i] == UNRANKED:
+            s = out.set_base + int64(space.queue[block.queue_base + i] >> uint64(32))
+            space.ranks[cuda.blockIdx.x, i] = cuda.atomic.add(out.sizes, s, 1)
+
+
 # Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
 @step
 def _pack(samples, space, out, block, used, control, shared, wide):
     if len(samples.marks) > 0:
         _drop(samples, space, out, block, used, control, shared)
+    else:
+        _rank(space, out, block, used)
     if block.tid == 0:
         shared[OFFSET] = 0
         members = int64(shared[LEFT]) if len(samples.marks) > 0 else used
@@ -361,6 +389,7 @@ def sample(tables, samples, group, space, out, control):
         cuda.shared.array(STAGE, uint32),
         cuda.shared.array(STAGE, int32),
         cuda.shared.array(STAGE, int32),
+        cuda.shared.array(RECENT, uint64),
     )
     live = cuda.local.array(MAX_LIVE, uint32)
     for i in range(tid, slots, block_size):
@@ -378,8 +407,10 @@ def sample(tables, samples, group, space, out, control):
             ticket = wide[GOT]
             got = min(int64(group), int64(samples.size) - ticket)
             exhausted = got < group
-            _start_sets(tables, samples, space, out, block, ticket, got, used, shared)
+            _start_sets(tables, samples, space, out, block, stage, ticket, got, used, shared)
             used += max(got, 0) * tables.rounds
+            cuda.syncthreads()
+        recent = stage.recent[head + tid & (RECENT - 1)] if tid < used - head else uint64(0)
         if tid == 0:
             shared[USED] = used
             shared[STAGED] = 0
@@ -390,13 +421,13 @@ def sample(tables, samples, group, space, out, control):
             return
         if exhausted and head == used and long == 0:
             break
-        key, first, rows = _take(tables, samples, space, block, head, used, shared)
+        key, first, rows = _take(tables, samples, space, block, recent, head, used, shared)
         if rows > 0:
             _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared)
         cuda.syncthreads()
         for j in range(tid, min(shared[STAGED], STAGE), block_size):
             edge, owner, shift = int64(stage.edge[j]), int64(stage.owner[j]), int64(stage.shift[j])
-            _follow(tables, samples, space, out, block, edge, owner, shift, shared)
+            _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared)
         cuda.syncthreads()
         head = min(head + block_size, used)
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
