@@ -35,7 +35,8 @@ def skip(batch: Batch) -> None:
     if not _fits(work, "ranks", blocks, places):
         release(work, "queue", "ranks", "table")
         work["queue"], work["ranks"] = Buffer(blocks * places, np.uint64), Buffer((blocks, places), np.int32)
-        work["table"] = Buffer(blocks << (2 * places - 1).bit_length(), np.uint64)
+        # At most two thirds of a table are taken; to clear it takes as long as to draw small sets.
+        work["table"] = Buffer(blocks << (3 * places // 2 - 1).bit_length(), np.uint64)
     met = Buffer(count if batch.samples.all_marks else 1, np.int32, 0)
     space = sample_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view, met.view)
     group = max(1, min(max(8, count // (8 * blocks)), 2 * block // rounds, count // (fewest * blocks)))
