@@ -186,9 +186,8 @@ class CudaCollection:
         low, count = 0, samples.size
         batch, limit = count, MAX_PAIRS
         while count > 0:
-            batch = min(batch, count)
+            batch, each = min(batch, count), self._pairs_of_a_set()
             pairs_max = min(self._room(count), limit)
-            each = self.graph.slack * self._mean * self.reverse.rounds
             spare = min(SPARE_PAIRS, pairs_max // 4)
             expected = int(each * batch) + spare
             if expected > pairs_max and batch > 1:
@@ -238,8 +237,13 @@ class CudaCollection:
             sufficed = (pairs - spare) / max(1, self._found - before)
             self.graph.slack = max(SLACK, min(self.graph.slack, sufficed))
 
+    def _pairs_of_a_set(self) -> float:
+        """Return for how many members of a set there is to be room."""
+        return self.graph.slack * self._mean * self.reverse.rounds
+
     def _room(self, count: int) -> int:
         """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
+        self._give_back_index(int(self._pairs_of_a_set() * count) + SPARE_PAIRS, max(self._target(count), count))
         pairs = self._most_pairs(count)
         if self._used and self._host is None and pairs * room.PAIR < self._memory() // SPILL_SHARE:
             self._spill()
@@ -260,9 +264,22 @@ class CudaCollection:
         """Return how many sets there is to be room for when so many are to come; on the host, they leave by batches."""
         return 0 if self._host is not None else 9 * (self.drawn + count) // 8
 
+    def _give_back_index(self, pairs: int, sets: int) -> None:
+        """Give back what seeds were chosen by where so many pairs and sets find no room, or others were chosen from."""
+        entries, places, used = self._held()
+        chooser = self.graph.chooser
+        larger = chooser.index_bytes() > room.INDEXED * used + room.COVERED * places
+        if used + pairs > entries or sets > places or larger:
+            chooser.forget_index()
+
     def _most_pairs(self, count: int, pair: int = room.PAIR) -> int:
         """Return the most pairs of a batch when so many sets are to come."""
-        return room.most_pairs(self._memory(), self._held(), self._target(count), pair)
+        memory, held, sets = self._memory(), self._held(), self._target(count)
+        pairs = room.most_pairs(memory, held, sets, pair)
+        if self._host is not None:  # the sets of a batch, which are no more than these
+            sets = min(count, int(max(0, pairs) / self._pairs_of_a_set()))
+            pairs = room.most_pairs(memory, held, sets, pair)
+        return pairs
 
     def _drawing(self, samples: Samples, pairs: int, target: int = 0) -> Generator[None, None, int | None]:
         """Draw sets after those there are, stop after each launch; return their members, or None if they do not fit.
@@ -272,7 +289,7 @@ class CudaCollection:
         base, count = 0 if self._host is not None else self.drawn, samples.size
         # What is replaced may belong to another stream, which would use it again before this one has copied it.
         replaced = [one.array for one in (self._starts, self._sizes, self._entries)]
-        places = room.most_entries(self._memory(), self._held(), target, pairs)
+        places = room.most_entries(self._memory(), self._held(), max(target, base + count), pairs)
         self._starts.reserve(base + count, base, target)
         self._sizes.reserve(base + count, base, target)
         self._entries.reserve(self._used + pairs, self._used, places)
@@ -397,6 +414,7 @@ class CudaCollection:
 
     def _make_room(self, count: int, members: int) -> bool:
         """Make room for more sets if there is any; return whether there is."""
+        self._give_back_index(members, self._target(count))
         if self._most_pairs(count, 0) < members:
             return False
         places = room.most_entries(self._memory(), self._held(), self._target(count), 0)

@@ -66,9 +66,15 @@ class Chooser:
         self.work = self.work._replace(snapshot=Buffer((0, candidates_cuda.MAX_CANDIDATES), np.int32))
         self.all = Buffer(0, np.int64)
 
+    def index_bytes(self) -> int:
+        """Return the bytes that grow with the number of members and of sets, and stay for the next selection."""
+        return sum(int(one.array.nbytes) for one in (self.work.inverted, self.work.covered, self.earliest))
+
     def forget_index(self) -> None:
-        """Give back what grows with the number of members."""
-        self.work = self.work._replace(inverted=Buffer(1, np.int32))
+        """Give these back, where there are any."""
+        if self.index_bytes() > 3 * self.earliest.array.itemsize:
+            self.work = self.work._replace(inverted=Buffer(1, np.int32), covered=Buffer(1, np.int32))
+            self.earliest = Buffer(1, np.int32)
 
     def choose(self, sets: Sets, drawn: int, query: Query) -> _Results:
         """Start a selection (:func:`gpukit.worlds.cover_cpu.greedy`); ``drawn``: for how many sets to make room."""

@@ -119,6 +119,29 @@ def test_two_collections_stay_within_the_budget(simulator, make_graph, pool, bud
     check(two)
 
 
+def test_what_seeds_were_chosen_by_is_given_back_before_sets_grow(simulator, make_graph, pool):
+    one, two = collections(make_graph, 100 << 20)
+    chooser = one.graph.chooser
+    one.extend(20_000)
+    one._select_on_device(Query(1), None)
+    assert chooser.index_bytes() > 4 * one._used
+    one._give_back_index(len(one._entries) - one._used, one.drawn)
+    assert chooser.index_bytes() > 4 * one._used
+    two.extend(10)
+    assert chooser.index_bytes() < 100
+
+
+def test_sets_on_the_way_to_the_host_find_room_beside_their_members(simulator, make_graph, pool):
+    one, _ = collections(make_graph, 24 << 20)
+    one.extend(40_000)
+    one._spill()
+    one._mean = 1.0
+    pairs, (entries, sets, _) = one._most_pairs(1 << 24), one._held()
+    more = int(pairs / one._pairs_of_a_set())
+    assert more > sets and 8 * (entries + pairs) + 12 * (sets + more) + 44 * pairs <= one._memory()
+    assert pairs > 100_000
+
+
 @pytest.mark.parametrize("spare", [2000, 1 << 22])
 def test_memory_that_is_not_there_after_all(simulator, make_graph, pool, monkeypatch, spare):
     """Half of what was free is taken by somebody else: they spill, or draw less at a time, but not set by set."""
