@@ -28,6 +28,12 @@ STAGE = 4 * BLOCK
 RECENT = 4 * BLOCK
 """Pairs of the queue that a block has in shared memory, too: the last ones; a power of two."""
 
+SLOTS = 16 * BLOCK
+"""Slots of a block's table that it begins with: most blocks need no more, and to clear all takes as long as to draw."""
+
+MARGIN = STAGE + 2 * BLOCK
+"""Pairs that a turn may add: new sets, and the live edges that find room in shared memory; it seldom adds more."""
+
 UNRANKED = -1
 """The rank of an element until its set is packed, where sets do not end early."""
 
@@ -40,7 +46,7 @@ OVERFLOW, TICKET, MEMBER_TAIL, VISITED, CONTROL = 0, 1, 2, 3, 4
 OVER = 256
 """The bit of ``met``, above those of marks, that says that a set has ended early."""
 
-USED, STAGED, FULL, OFFSET, LEFT, LONG, LAST, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7
+USED, STAGED, FULL, OFFSET, LEFT, LONG, LAST, SIZE, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Places in a block's shared counters: pairs, live edges, whether a table is full; where the next set of the block is
 packed, counted from the base of them all; members that are packed where sets end early; pairs whose rows are left, and
 which thread has the last row of one; how many these are. Of 32 bits, since a multiprocessor adds 64 bits to its shared
@@ -63,7 +69,7 @@ class Space(namedtuple("Space", "table queue ranks met")):
     Attributes
     ----------
     table : uint64 array, shape (blocks * slots,), slots a power of two
-        Hash tables of pairs; cleared by the kernel.
+        Hash tables of pairs; a block clears what it uses, ``SLOTS`` of them at first.
     queue : uint64 array, shape (blocks * c,)
         All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is what is left of them.
         From the end of the block's part backwards, two words each: a pair that has rows left, and the first of these.
@@ -90,7 +96,7 @@ class Output(namedtuple("Output", "sizes starts set_base entries entry_base coun
     """
 
 
-class Block(namedtuple("Block", "tid block_size queue_base capacity table_base mask")):
+class Block(namedtuple("Block", "tid block_size queue_base capacity table_base")):
     """A thread's place in its block, and the block's part of the working space."""
 
 
@@ -129,11 +135,12 @@ def keep(tables, samples, flags):
 
 
 @cuda.jit(device=True)
-def _insert(table, base, mask, key):
+def _insert(table, base, size, key):
     """Insert a nonzero key into a block's table; return 1 if it was absent, 0 if present, -1 if the table is full."""
+    mask = uint64(size - 1)
     slot = (key * uint64(0x9E3779B97F4A7C15)) >> uint64(32) & mask
-    for _ in range(4096):
-        found = cuda.atomic.cas(table, base + int64(slot), uint64(0), key)
+    for _ in range(min(4096, size)):
+        found = cuda.atomic.cas(table, uint64(base) + slot, uint64(0), key)
         if found == uint64(0):
             return 1
         if found == key:
@@ -164,21 +171,31 @@ def _follow(tables, samples, space, out, block, stage, edge, owner, shift, share
     """Add the tail of a live edge to its set and the queue, unless the set has it or has ended."""
     if _is_over(samples, space, owner):
         return
-    u = int64(tables.indices[edge]) + shift
+    u = int64(tables.indices[uint64(edge)]) + shift
     key = uint64(owner) << uint64(32) | uint64(u + 1)
-    absent = _insert(space.table, block.table_base, block.mask, key)
+    absent = _insert(space.table, block.table_base, shared[SIZE], key)
     if absent > 0:
         rank = int32(UNRANKED)
         if len(samples.marks) > 0:
             rank = cuda.atomic.add(out.sizes, out.set_base + owner, 1)
         place = cuda.atomic.add(shared, USED, 1)
-        stage.recent[place & (RECENT - 1)] = key
-        if place < space.ranks.shape[1]:
-            space.queue[block.queue_base + place] = key
-            space.ranks[cuda.blockIdx.x, place] = rank
+        stage.recent[uint32(place & (RECENT - 1))] = key
+        if place < block.capacity:
+            space.queue[uint64(block.queue_base + place)] = key
+            space.ranks[uint32(cuda.blockIdx.x), uint32(place)] = rank
         _meet(samples, space, owner, u, rank + 1)
     elif absent < 0:
         shared[FULL] = 1
+
+
+# Afterwards, and after a barrier, the table has so many slots, and all pairs that the block found.
+@step
+def _rebuild(space, block, used, size):
+    for i in range(block.tid, size, block.block_size):
+        space.table[block.table_base + i] = uint64(0)
+    cuda.syncthreads()
+    for i in range(block.tid, used, block.block_size):
+        _insert(space.table, block.table_base, size, space.queue[block.queue_base + i])
 
 
 # Algorithm 3, lines 1 to 7, for a group of sets. Afterwards their roots, once for each round, are in the queue.
@@ -195,7 +212,7 @@ def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, sh
             if place < block.capacity:
                 space.queue[block.queue_base + place] = key
                 space.ranks[cuda.blockIdx.x, place] = t
-            if _insert(space.table, block.table_base, block.mask, key) < 0:
+            if _insert(space.table, block.table_base, shared[SIZE], key) < 0:
                 shared[FULL] = 1
 
 
@@ -210,7 +227,7 @@ def _take(tables, samples, space, block, recent, head, used, shared):
         if block.tid < used - head:
             key, rows = recent, int64(ROWS_ALONE)
             if used - head > RECENT:
-                key = space.queue[block.queue_base + head + block.tid]
+                key = space.queue[uint64(block.queue_base + head + block.tid)]
     else:
         place = block.queue_base + block.capacity - 2 * int64(shared[LONG])
         key, begin = space.queue[place], int64(space.queue[place + 1])
@@ -249,7 +266,8 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
     sample_id = id_of(samples, owner)
     while True:
         start, length, meta, following = (
-            tables.rows[row, 0], tables.rows[row, 1], tables.rows[row, 2], int64(tables.rows[row, 3])
+            tables.rows[uint64(row), 0], tables.rows[uint64(row), 1], tables.rows[uint64(row), 2],
+            int64(tables.rows[uint64(row), 3]),
         )  # fmt: skip
         found = 0
         if tables.lt_kind >= 0:
@@ -270,11 +288,11 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
         if found > 0:
             place = cuda.atomic.add(shared, STAGED, int32(found))
             for j in range(found):
-                edge = int64(start) + int64(live[j])
-                if place + j < STAGE:
-                    stage.edge[place + j] = edge
-                    stage.owner[place + j] = owner
-                    stage.shift[place + j] = shift
+                edge, at = int64(start) + int64(live[j]), uint32(place + j)
+                if at < STAGE:
+                    stage.edge[at] = edge
+                    stage.owner[at] = owner
+                    stage.shift[at] = shift
                 else:
                     _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared)
         row = following
@@ -380,8 +398,8 @@ def sample(tables, samples, group, space, out, control):
     capacity = space.ranks.shape[1]
     queue_base = int64(cuda.blockIdx.x) * capacity
     slots = len(space.table) // cuda.gridDim.x
-    table_base = int64(cuda.blockIdx.x) * slots
-    block = Block(tid, block_size, queue_base, capacity, table_base, uint64(slots - 1))
+    table_base, size = int64(cuda.blockIdx.x) * slots, int32(min(int64(slots), int64(SLOTS)))
+    block = Block(tid, block_size, queue_base, capacity, table_base)
     # A line for each array: the simulator tells shared arrays apart by the line that makes them.
     shared = cuda.shared.array(COUNTERS, int32)
     wide = cuda.shared.array(2, int64)
@@ -392,14 +410,24 @@ def sample(tables, samples, group, space, out, control):
         cuda.shared.array(RECENT, uint64),
     )
     live = cuda.local.array(MAX_LIVE, uint32)
-    for i in range(tid, slots, block_size):
-        space.table[table_base + i] = uint64(0)
     if tid < COUNTERS:
         shared[tid] = 0
-    cuda.syncthreads()
-    head, used, long = int64(0), int64(0), int64(0)
+    head, used, long = int32(0), int32(0), int32(0)
+    _rebuild(space, block, used, size)
+    if tid == 0:
+        shared[SIZE] = size
     exhausted, full = False, False
     while True:
+        if full or 3 * (used + MARGIN) > 2 * size:
+            slots = int32(len(space.table) // cuda.gridDim.x)
+            if size < slots:
+                # A turn in which a pair found no slot is taken again: what it did find it will not find anew.
+                size = slots if full else min(slots, int32(4 * size))
+                if tid == 0:
+                    shared[SIZE] = size
+                full = False
+                _rebuild(space, block, min(used, int32(capacity)), size)
+                cuda.syncthreads()
         if not exhausted and long == 0 and used - head < block_size:
             if tid == 0:
                 wide[GOT] = cuda.atomic.add(control, TICKET, group)
@@ -408,9 +436,9 @@ def sample(tables, samples, group, space, out, control):
             got = min(int64(group), int64(samples.size) - ticket)
             exhausted = got < group
             _start_sets(tables, samples, space, out, block, stage, ticket, got, used, shared)
-            used += max(got, 0) * tables.rounds
+            used = int32(used + max(got, 0) * tables.rounds)
             cuda.syncthreads()
-        recent = stage.recent[head + tid & (RECENT - 1)] if tid < used - head else uint64(0)
+        recent = stage.recent[uint32(head + tid & (RECENT - 1))] if tid < used - head else uint64(0)
         if tid == 0:
             shared[USED] = used
             shared[STAGED] = 0
@@ -425,14 +453,23 @@ def sample(tables, samples, group, space, out, control):
         if rows > 0:
             _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared)
         cuda.syncthreads()
-        for j in range(tid, min(shared[STAGED], STAGE), block_size):
+        j, staged = uint32(tid), min(shared[STAGED], STAGE)
+        while j < staged:
             edge, owner, shift = int64(stage.edge[j]), int64(stage.owner[j]), int64(stage.shift[j])
             _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared)
+            j = uint32(j + block_size)
         cuda.syncthreads()
-        head = min(head + block_size, used)
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
-        used, long, full = int64(shared[USED]), int64(shared[LONG]), shared[FULL] > 0
+        found, left, full = shared[USED], shared[LONG], shared[FULL] > 0
         cuda.syncthreads()
+        if full and size < len(space.table) // cuda.gridDim.x:
+            if tid == 0:
+                shared[LONG], shared[FULL] = long, 0
+                if head == used:
+                    space.queue[queue_base + capacity - 2 * long + 1] = uint64(first)
+        else:
+            head, long = int32(min(head + block_size, used)), left
+        used = found
     cuda.syncthreads()
     _pack(samples, space, out, block, used, control, shared, wide)
 

@@ -166,6 +166,28 @@ def test_sets_equal_the_cpu(simulator, random_graph, model, sampler, rounds, wei
     check_equal(cpu, gpu)
 
 
+@pytest.mark.parametrize("margin", [0, 40])
+@pytest.mark.parametrize(("rounds", "marked"), [(1, False), (1, True), (2, False)])
+def test_tables_that_grow_while_sets_are_drawn(simulator, random_graph, monkeypatch, margin, rounds, marked):
+    """Before a turn, or since one found no slot, and was taken again."""
+    from gpukit.worlds import sample_cuda
+    from gpukit.worlds.collection_cuda import CudaCollection
+    from gpukit.worlds.graph_cuda import SLACK
+
+    monkeypatch.setattr(sample_cuda, "SLOTS", 4)
+    monkeypatch.setattr(sample_cuda, "MARGIN", margin)
+    monkeypatch.setattr(sample_cuda, "ROWS_ALONE", 1)
+    reverse = prepare(random_graph(60, 900, 1, Weights("trivalency", seed=2)), "ic", rounds=rounds)
+    marks = np.zeros(60, np.uint8)
+    marks[:3] = 1
+    ending = Ending(marks, 1, 2, 60) if marked else NEVER
+    cpu, gpu = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
+    for one in (cpu, gpu):
+        one.extend(24)
+    check_equal(cpu, gpu)
+    assert gpu.graph.slack == SLACK
+
+
 def test_arrays_that_grow_on_another_stream_stay_until_it_was_waited_for(simulator, random_graph, monkeypatch):
     """Else their memory may be used again while it is still copied from."""
 

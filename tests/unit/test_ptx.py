@@ -63,7 +63,7 @@ BARRIERS = {
     "gpukit.merit.paper.gamcss_cuda.cover": (3, 0, 0),
     "gpukit.merit.paper.gamcss_cuda.count_hits": (3, 0, 0),
     "gpukit.worlds.cover_cuda.greedy": (33, 0, 0),
-    "gpukit.worlds.sample_cuda.sample": (14, 0, 0),
+    "gpukit.worlds.sample_cuda.sample": (16, 0, 0),
     "gpukit.worlds.walk_cuda.walk": (3, 0, 0),
 }
 """``bar.sync``, ``bar.red`` and fences of each kernel that has any. Inlined functions count wherever they are called. A
