@@ -31,6 +31,12 @@ MAX_CANDIDATES = 8192
 EPOCHS = 16
 """How often the candidates are chosen at most; each time twice as many."""
 
+PREPARED = 8
+"""Seeds that are prepared together at most."""
+
+ROWS = 3 * PREPARED
+"""Rows of what candidates lose by prepared seeds (:func:`gpukit.worlds.choice_cuda.after`)."""
+
 CONTROL_EPOCH = 1
 """First place in ``control`` for an epoch's number of candidates; that of the outcome is before it."""
 
@@ -101,19 +107,6 @@ def find(entries, at, stride, end, marks, names, places):
         bit = uint32(names[i] & 31)
         marked = (uint32(words[i] & 0xFFFFFFFF) >> bit) & uint32(1) & uint32(int32(i * stride) < left)
         places[i] = int32(number_of(words[i], bit) + int32(zero)) if marked else int32(-1)
-
-
-@cuda.jit(device=True)
-def count_candidates(entries, start, end, rank, stride, marks, taken):
-    """Count the candidates in entries start … end - 1 in ``taken``; ``stride`` threads, AT_ONCE entries each a turn."""
-    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
-    at = start + rank
-    while at < end:
-        find(entries, at, stride, end, marks, names, places)
-        for i in range(AT_ONCE):
-            if places[i] >= 0:
-                cuda.atomic.add(taken, uint32(places[i]), 1)
-        at += AT_ONCE * stride
 
 
 @cuda.jit(device=True)
@@ -291,7 +284,7 @@ def index_candidates(me, grid, sets, query, work, block, seeds, pick, control, e
     """
     candidates_at = CONTROL_EPOCH + epoch
     _mark_candidates(me, query, work, limit, block.sums)
-    for c in range(me.thread, 4 * MAX_CANDIDATES, me.threads):
+    for c in range(me.thread, ROWS * MAX_CANDIDATES, me.threads):
         work.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
     grid.sync()
     _number_candidates(me, work, block.sums, control, candidates_at)

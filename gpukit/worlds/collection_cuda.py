@@ -349,7 +349,7 @@ class CudaCollection:
         results = chooser.choose(self._on_device(), self.drawn, query)
         if judge is not None:
             judge.graph.chooser.cover(judge._on_device(), judge.drawn, results.seeds, results.hits)
-        return chooser.selection(results, query, judge is not None)
+        return chooser.selection(query, judge is not None)
 
     def _on_device(self) -> Sets:
         """Return the first ``size`` sets, for sample_cuda."""

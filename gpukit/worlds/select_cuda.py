@@ -17,6 +17,10 @@ TARGET_CANDIDATES, LARGE_COLLECTION = 1024, 1 << 23
 """Candidates that a selection aims at, and the members from which it takes as many as there is room for: choosing them
 again costs a pass over the members."""
 
+AHEAD = 4
+"""Seeds that are prepared together; in large collections one by one, as more members are read for those that were not
+the next ones after all."""
+
 BLOCK_MEMBERS = 1 << 15
 """Members for which a selection gets another block, from one per multiprocessor on: few make its barriers cheap."""
 
@@ -53,7 +57,7 @@ class Chooser:
             list_end=Buffer(candidates, np.int64),
             inverted=Buffer(1, np.int32),
             covered=Buffer(1, np.int32),
-            taken=Buffer((4, candidates), np.int32),
+            taken=Buffer((candidates_cuda.ROWS, candidates), np.int32),
             snapshot=Buffer((0, candidates), np.int32),
         )
         self.state, self.restricted = Buffer(elements, np.uint8, FREE), False
@@ -90,7 +94,16 @@ class Chooser:
         least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else candidates_cuda.MAX_CANDIDATES
         alone, unit = (self.none, 1) if own is None else (self._alone(own), own.unit)
         asked = DeviceQuery(
-            self.n, self.rounds, k, wanted.view, self.state.view, max(least, 16 * picks), bounds, alone.view, unit
+            self.n,
+            self.rounds,
+            k,
+            wanted.view,
+            self.state.view,
+            max(least, 16 * picks),
+            bounds,
+            alone.view,
+            unit,
+            AHEAD if sets.used < LARGE_COLLECTION else 1,
         )
         work = Work(*(one.view for one in self.work))
         answer = Answer(results.seeds.view, results.gains.view, results.largest.view)
@@ -116,17 +129,18 @@ class Chooser:
 
     def _results(self, picks: int) -> _Results:
         """Return room for results, all zero, one after the other."""
-        ends = np.cumsum([0, picks, picks, picks + 1, picks + 1, CONTROL]).tolist()
-        if len(self.all) != ends[-1]:
-            self.all = Buffer(ends[-1], np.int64)
-            self.parts = _Results(*(Buffer(self.all.array[a:b]) for a, b in zip(ends, ends[1:], strict=False)))
+        size = 4 * picks + 2 + CONTROL
+        if len(self.all) != size:
+            ends = np.cumsum([0, picks, picks, picks + 1, picks + 1, CONTROL]).tolist()
+            self.all, self.places = Buffer(size, np.int64), [slice(*ends[i : i + 2]) for i in range(5)]
+            self.parts = _Results(*(Buffer(self.all.array[one]) for one in self.places))
         self.all.array.fill(0)
         return self.parts
 
-    def selection(self, results: _Results, query: Query, judged: bool) -> Selection | None:
+    def selection(self, query: Query, judged: bool) -> Selection | None:
         """Wait for a selection and return it; None if the candidates did not suffice."""
         host = self.all.host()
-        seeds, gains, largest, hits, control = np.split(host, np.cumsum([len(one) for one in results])[:-1])
+        seeds, gains, largest, hits, control = (host[one] for one in self.places)
         if control[cover_cuda.STATUS] != cover_cuda.DONE:
             return None
         largest = largest.copy()

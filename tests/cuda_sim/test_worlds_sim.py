@@ -287,6 +287,30 @@ def test_seeds_in_more_sets_than_there_are_threads(simulator, make_graph):
         assert np.array_equal(getattr(expected, name), getattr(found, name))
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("ahead", [1, 2, 8])
+def test_seeds_that_are_prepared_together(simulator, random_graph, monkeypatch, ahead, rounds):
+    """Some of them follow one another and others do not; sets of one turn, and of several; several epochs."""
+    from gpukit.worlds import choice_cuda, select_cuda
+
+    monkeypatch.setattr(select_cuda, "AHEAD", ahead)
+    monkeypatch.setattr(select_cuda, "TARGET_CANDIDATES", 12)
+    cpu, gpu = pair(random_graph(60, 700, 4, Weights("const", 0.11)), "ic", "skip", rounds)
+    for collection in (cpu, gpu):
+        collection.extend(120)
+    sizes = np.diff(cpu.export()[0])
+    monkeypatch.setattr(choice_cuda, "LARGE_SET", int(np.median(sizes)))
+    for query in (
+        Query(12 // rounds, bounds=True),
+        Query(20 // rounds),
+        Query(6, np.array([7, 43, 2], np.int32), bounds=True),
+    ):
+        expected, found = (collection.select(query) for collection in (cpu, gpu))
+        assert np.array_equal(expected.seeds, found.seeds) and np.array_equal(expected.gains, found.gains)
+        assert np.array_equal(expected.largest, found.largest) or not query.bounds
+        assert gpu._select_on_device(query, None) is not None
+
+
 def test_candidates_are_numbered_across_blocks(simulator, random_graph):
     """1,200 elements have more words of marks than a block has threads."""
     cpu, gpu = pair(random_graph(30, 120, 2), "ic", "skip", rounds=40)
