@@ -323,7 +323,7 @@ def cooperative_grid(kernel: Any, block: int, args: tuple) -> int:
     """Return the most blocks of a cooperative kernel that the current GPU runs at once; 1 under the simulator."""
     if xp is np:
         return 1
-    key = (kernel, block, cuda.current_context().device.id)
+    key = (kernel, block, xp.cuda.runtime.getDevice())
     if key not in _grids:
         with loading:
             compiled = kernel.compile(tuple(kernel.typeof_pyval(for_numba(argument)) for argument in args))
@@ -334,6 +334,17 @@ def cooperative_grid(kernel: Any, block: int, args: tuple) -> int:
 def shared_memory() -> int:
     """Return the most bytes of shared memory that a block of the current GPU may have."""
     return 48 << 10 if xp is np else int(cuda.current_context().device.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+
+
+_multiprocessors: dict[int, int] = {}
+
+
+def multiprocessors() -> int:
+    """Return how many multiprocessors the current GPU has; Numba takes as long to say as a launch."""
+    gpu = xp.cuda.runtime.getDevice()
+    if gpu not in _multiprocessors:
+        _multiprocessors[gpu] = int(cuda.current_context().device.MULTIPROCESSOR_COUNT)
+    return _multiprocessors[gpu]
 
 
 def resident_blocks(block: int, registers: int) -> int:
@@ -348,4 +359,4 @@ def resident_blocks(block: int, registers: int) -> int:
     per = min(
         device.MAX_THREADS_PER_MULTIPROCESSOR // block, device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers)
     )
-    return int(device.MULTIPROCESSOR_COUNT * max(1, per))
+    return multiprocessors() * max(1, per)

@@ -167,23 +167,30 @@ def _fill_histogram(me, query, work, epoch, local):
             cuda.atomic.add(work.histogram, epoch * BUCKETS + b, local[b])
 
 
+@cuda.jit(device=True)
+def _stops(lower, reached, more, bucket, target):
+    """Return whether no bucket below is one of candidates, if so many are reached, and more with the next."""
+    return lower == 1 or (lower < bucket and reached >= target) or more > MAX_CANDIDATES
+
+
 # Afterwards ``few[0]`` is the bucket from which on elements are candidates: enough of them, but not too many. It is
-# not below ``bucket``, that of the epoch before, where it cannot be.
+# not below ``bucket``, that of the epoch before, where it cannot be. A thread looks at a bucket, since one alone would
+# wait for each of them.
 @step
 def _limit(me, query, work, epoch, bucket, local, few):
-    tid, block_size = me.tid, me.block_size
+    tid, block_size, target = me.tid, me.block_size, query.target << epoch
     for b in range(tid, BUCKETS, block_size):
         local[b] = work.histogram[epoch * BUCKETS + b]
     cuda.syncthreads()
-    if tid == 0:
-        lower, reached = BUCKETS, int64(len(query.forced))
-        while lower > 1 and (lower >= bucket or reached < query.target << epoch):
-            more = local[lower - 1]
-            if reached + more > MAX_CANDIDATES:
-                break
-            lower -= 1
-            reached += more
-        few[0] = lower
+    for lower in range(tid + 1, BUCKETS + 1, block_size):
+        more = int64(len(query.forced))
+        for b in range(lower - 1, BUCKETS):
+            more += local[b]
+        reached = more - local[lower - 1]
+        if _stops(lower, reached, more, bucket, target):
+            before = reached - local[lower] if lower < BUCKETS else reached
+            if lower == BUCKETS or not _stops(lower + 1, before, reached, bucket, target):
+                few[0] = lower
     cuda.syncthreads()
 
 

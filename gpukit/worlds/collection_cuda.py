@@ -35,8 +35,8 @@ MIN_LAUNCH_SETS = 1 << 15
 FEW_SETS, USUAL_MEMBERS = 64, 64
 """So few sets are drawn alone, to know how large they are; larger than usual ones, fewer ahead."""
 
-SIDE_LAUNCH_SETS = 1 << 16
-"""Sets of a launch that leaves room for another one beside it."""
+SIDE_LAUNCH_SETS = 1 << 17
+"""Sets of a launch that leaves room for another one beside it: most blocks are done long before those of large sets."""
 
 VALUES = candidates_cuda.CHOSEN
 """Values of elements at most where a GPU chooses."""
@@ -88,7 +88,9 @@ class CudaCollection:
         ending: Ending = NEVER,
     ) -> None:
         self.reverse, self.seed, self.first = reverse, seed, first
-        self.ending, self._marks = ending, Buffer(ending.marks & np.uint8(ending.all_marks))
+        marks = ending.marks & np.uint8(ending.all_marks)
+        # Where there is one for all, it is that of sets that end at a limit: zero, which takes no copy.
+        self.ending, self._marks = ending, Buffer(1, np.uint8, 0) if len(marks) == 1 and not marks[0] else Buffer(marks)
         self.graph = graph or DeviceGraph(reverse)
         usual = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and len(ending.marks) == 0
         walks = usual and self.graph.link()
@@ -99,6 +101,7 @@ class CudaCollection:
         self.drawn = 0
         self._used = 0
         self._found = 0
+        self._ended: int | None = 0
         self._mean = self.graph.mean or 32.0
         self._host: HostSets | None = None
         self._give_back()
@@ -127,7 +130,10 @@ class CudaCollection:
             check_ids(self.first, self.ids + ids)
             turns = self._appending(self.ids, ids)
             self.ids += ids
-            yield from self._on_side_stream(turns) if on_side and count <= SIDE_LAUNCH_SETS else turns
+            small = count <= SIDE_LAUNCH_SETS
+            if on_side and not small:
+                release(self.graph.side_work)  # of smaller launches before
+            yield from self._on_side_stream(turns) if on_side and small else turns
         self.size = max(self.size, size)
 
     def extend_over(self, ids: int) -> None:
@@ -314,6 +320,8 @@ class CudaCollection:
             return None
         early = len(self.ending.marks) > 0
         self._found += int(control[sample_cuda.VISITED if early else sample_cuda.MEMBER_TAIL])
+        if self._ended is not None:
+            self._ended += int(control[sample_cuda.ENDED])
         return int(control[sample_cuda.MEMBER_TAIL])
 
     def members(self) -> int:
@@ -371,6 +379,8 @@ class CudaCollection:
 
     def ended(self) -> int:
         """Return how many sets ended early and have no member that stands for them."""
+        if self._ended is not None and self.size == self.drawn:
+            return self._ended
         if self._host is not None:
             return int(np.count_nonzero(np.diff(self._host.sets(self.size)[0]) == 0))
         return int(np.count_nonzero(self._sizes.host(self.size) == 0))
@@ -396,7 +406,7 @@ class CudaCollection:
 
     def take_over(self, other: "CudaCollection", piece: "Piece") -> None:
         """Copy a piece of another collection, on any GPU, to the end of this one, but for the occurrence counters."""
-        count, members = piece.sets_end - piece.sets, piece.used_end - piece.used
+        count, members, self._ended = piece.sets_end - piece.sets, piece.used_end - piece.used, None
         if self._host is None and (other._host is not None or not self._make_room(count, members)):
             self._spill()
         if self._host is not None:
@@ -434,7 +444,7 @@ class CudaCollection:
 
     def clear(self) -> None:
         """Forget all sets and the memory they took, but not how large they were."""
-        self.drawn = self._used = self._found = 0
+        self.drawn = self._used = self._found = self._ended = 0
         self._counts.array.fill(0)
         self._host = None
         self._give_back()

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
 import numpy as np
-from numba import cuda
 
 from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
@@ -123,8 +122,3 @@ def release(work: dict[str, Buffer], *names: str) -> None:
     """Give working space of samplers back, all of it unless it is named."""
     for name in names or SAMPLERS:
         work.pop(name, None)
-
-
-def multiprocessors() -> int:
-    """Return how many multiprocessors the current GPU has."""
-    return int(cuda.current_context().device.MULTIPROCESSOR_COUNT)

@@ -22,11 +22,8 @@ from gpukit.worlds.tables import MAX_LIVE
 BLOCK, REGISTERS = 128, 64
 """Threads in a block, and the registers each may take."""
 
-STAGE = 4 * BLOCK
-"""Live edges a block holds in shared memory between finding and following them."""
-
-RECENT = 4 * BLOCK
-"""Pairs of the queue that a block has in shared memory, too: the last ones; a power of two."""
+STAGE, RECENT = 4 * BLOCK, 4 * BLOCK
+"""What a block has in shared memory: live edges it did not follow yet, and last pairs of its queue (a power of two)."""
 
 SLOTS = 16 * BLOCK
 """Slots of a block's table that it begins with: most blocks need no more, and to clear all takes as long as to draw."""
@@ -40,8 +37,9 @@ UNRANKED = -1
 ROWS_ALONE = 8
 """Rows of a vertex that a thread draws by itself; the block draws the others of a hub together, and later."""
 
-OVERFLOW, TICKET, MEMBER_TAIL, VISITED, CONTROL = 0, 1, 2, 3, 4
-"""Places in ``control``: a flag, sets started, members packed, members found of sets that may end early; its length."""
+OVERFLOW, TICKET, MEMBER_TAIL, VISITED, ENDED, CONTROL = 0, 1, 2, 3, 4, 5
+"""Places in ``control``: a flag, sets started, members packed; of sets that may end early members found, and how many
+have none left; its length."""
 
 OVER = 256
 """The bit of ``met``, above those of marks, that says that a set has ended early."""
@@ -198,6 +196,20 @@ def _rebuild(space, block, used, size):
         _insert(space.table, block.table_base, size, space.queue[block.queue_base + i])
 
 
+# Returns the slots of the table, which are all there are if a pair found none: then the turn is taken again, and what
+# it did find it will not find anew.
+@step
+def _grow(space, block, shared, used, size, full):
+    slots = int32(len(space.table) // cuda.gridDim.x)
+    larger = slots if full else min(slots, int32(4 * size))
+    if larger > size:
+        if block.tid == 0:
+            shared[SIZE] = larger
+        _rebuild(space, block, min(used, int32(block.capacity)), larger)
+        cuda.syncthreads()
+    return larger
+
+
 # Algorithm 3, lines 1 to 7, for a group of sets. Afterwards their roots, once for each round, are in the queue.
 @step
 def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, shared):
@@ -217,9 +229,9 @@ def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, sh
 
 
 # ``recent`` is the thread's pair if no more than RECENT wait; it was read before any is added. Afterwards a thread has
-# a pair, the number of the first row that it is to draw of that, and how many: the first ones
-# of a pair of the queue, or, where that is empty, one of the pair that was put back last, which is gone if these were
-# all or if its set has ended. Rows of a vertex but the first lie end to end.
+# a pair, the number of the first row that it is to draw of that, and how many: the first ones of a pair of the queue,
+# or, where that is empty, one of the pair that was put back last, which is gone if these were all or if its set has
+# ended. Rows of a vertex but the first lie end to end.
 @step
 def _take(tables, samples, space, block, recent, head, used, shared):
     key, first, rows = uint64(0), int64(0), int64(0)
@@ -316,7 +328,7 @@ def _drop(samples, space, out, block, used, control, shared):
         cuda.atomic.add(control, VISITED, used)
     cuda.syncthreads()
     stands = int64(samples.stand >= 0)
-    left = int64(0)
+    left, ended = int64(0), int64(0)
     for i in range(block.tid, used, block.block_size):
         owner = int64(space.queue[block.queue_base + i] >> uint64(32))
         if not _is_over(samples, space, owner):
@@ -324,7 +336,10 @@ def _drop(samples, space, out, block, used, control, shared):
         elif space.ranks[cuda.blockIdx.x, i] == 0:
             out.sizes[out.set_base + owner] = stands
             left += stands
+            ended += 1 - stands
     cuda.atomic.add(shared, LEFT, int32(left))
+    if ended > 0:
+        cuda.atomic.add(control, ENDED, ended)
     cuda.syncthreads()
 
 
@@ -390,7 +405,7 @@ def sample(tables, samples, group, space, out, control):
         Sets a block starts at a time.
     space : Space
     out : Output
-    control : int64 array, shape (4,)
+    control : int64 array, shape (CONTROL,)
         Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
         too small: then neither entries nor counters are of use.
     """
@@ -417,24 +432,20 @@ def sample(tables, samples, group, space, out, control):
     if tid == 0:
         shared[SIZE] = size
     exhausted, full = False, False
+    # Blocks that run before the others find room would take nearly all sets, and have no room for them.
+    share = int32(2 * (samples.size // cuda.gridDim.x) + group)
     while True:
         if full or 3 * (used + MARGIN) > 2 * size:
-            slots = int32(len(space.table) // cuda.gridDim.x)
-            if size < slots:
-                # A turn in which a pair found no slot is taken again: what it did find it will not find anew.
-                size = slots if full else min(slots, int32(4 * size))
-                if tid == 0:
-                    shared[SIZE] = size
-                full = False
-                _rebuild(space, block, min(used, int32(capacity)), size)
-                cuda.syncthreads()
+            larger = _grow(space, block, shared, used, size, full)
+            full, size = full and larger == size, larger
         if not exhausted and long == 0 and used - head < block_size:
             if tid == 0:
                 wide[GOT] = cuda.atomic.add(control, TICKET, group)
             cuda.syncthreads()
             ticket = wide[GOT]
             got = min(int64(group), int64(samples.size) - ticket)
-            exhausted = got < group
+            share = int32(share - group)
+            exhausted = got < group or share <= 0
             _start_sets(tables, samples, space, out, block, stage, ticket, got, used, shared)
             used = int32(used + max(got, 0) * tables.rounds)
             cuda.syncthreads()

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, Pinned, resident_blocks, xp
+from gpukit.device.arrays import Buffer, Pinned, multiprocessors, resident_blocks, xp
 from gpukit.device.launch import launch
 from gpukit.worlds import room, sample_cuda, walk_cuda
-from gpukit.worlds.graph_cuda import Batch, multiprocessors, release
+from gpukit.worlds.graph_cuda import Batch, release
 
 WALK_PLACES = room.PAIR // 8
 """Places in the logs of walks for an expected member."""

@@ -3,9 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda
 
-from gpukit.device.arrays import Buffer, cooperative_grid, xp
+from gpukit.device.arrays import Buffer, cooperative_grid, multiprocessors, xp
 from gpukit.device.launch import launch
 from gpukit.worlds import candidates_cuda, cover_cuda
 from gpukit.worlds.candidates_cuda import FORCED, FREE
@@ -162,6 +161,5 @@ def _launch(kernel: Any, used: int, *args: Any) -> None:
         grid, block = 1, 32
     else:
         block = cover_cuda.BLOCK
-        least = cuda.current_context().device.MULTIPROCESSOR_COUNT
-        grid = min(cooperative_grid(kernel, block, args), max(least, used // BLOCK_MEMBERS))
+        grid = min(cooperative_grid(kernel, block, args), max(multiprocessors(), used // BLOCK_MEMBERS))
     launch(kernel, grid, block, *args)

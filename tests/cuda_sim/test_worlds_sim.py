@@ -188,6 +188,26 @@ def test_tables_that_grow_while_sets_are_drawn(simulator, random_graph, monkeypa
     assert gpu.graph.slack == SLACK
 
 
+def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
+    """Here one of four blocks is over before the next begins."""
+    from gpukit.worlds import samplers_cuda
+
+    cpu, gpu = pair(random_graph(40, 200, 1), "ic", "skip")
+    run, taken = samplers_cuda.launch, []
+
+    def in_four(kernel, _blocks, block, tables, samples, _group, space, out, control):
+        space.queue.fill(0)
+        four = space._replace(ranks=space.ranks.reshape(4, -1))
+        run(kernel, 4, block, tables, samples, 2, four, out, control)
+        taken.extend(len(np.unique(part[part > 0] >> np.uint64(32))) for part in space.queue.reshape(4, -1))
+
+    monkeypatch.setattr(samplers_cuda, "launch", in_four)
+    for one in (cpu, gpu):
+        one.extend(40)
+    check_equal(cpu, gpu)
+    assert taken == [22, 18, 0, 0]
+
+
 def test_arrays_that_grow_on_another_stream_stay_until_it_was_waited_for(simulator, random_graph, monkeypatch):
     """Else their memory may be used again while it is still copied from."""
 
@@ -206,18 +226,18 @@ def test_arrays_that_grow_on_another_stream_stay_until_it_was_waited_for(simulat
 
 @pytest.mark.parametrize("model", ["ic", "lt"])
 def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_graph, model, monkeypatch):
-    """The second has working space of its own while few sets are drawn, and not afterwards."""
+    """The second has working space of its own while few sets are drawn, which is given back when more are."""
     from gpukit.worlds import collection_cuda
 
     monkeypatch.setattr(collection_cuda, "SIDE_LAUNCH_SETS", 20)
     cpu, gpu = pair(random_graph(40, 200, 1), model, "skip")
     other = collection_cuda.CudaCollection(cpu.reverse, 5, 1000, graph=gpu.graph)
     judge = CpuCollection(cpu.reverse, 5, 1000)
-    for size in (16, 40):
+    for size, few in ((16, True), (40, False)):
         extend_both(gpu, other, size)
         extend_both(cpu, judge, size)
         assert other._samplers is gpu.graph.work
-    assert gpu.graph.side_work.keys() >= ({"queue"} if model == "ic" else {"log"})
+        assert (("queue" if model == "ic" else "log") in gpu.graph.side_work) == few
     check_equal(cpu, gpu)
     check_equal(judge, other)
 

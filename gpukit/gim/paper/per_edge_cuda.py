@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numba import cuda, int32, int64, types, uint32
 
-from gpukit.device.arrays import Buffer, xp
+from gpukit.device.arrays import Buffer, multiprocessors, xp
 from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.worlds import room, rule
-from gpukit.worlds.graph_cuda import Batch, multiprocessors, release
+from gpukit.worlds.graph_cuda import Batch, release
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, step
 from gpukit.worlds.tables import MAX_LIVE
