@@ -107,15 +107,7 @@ class Space:
         resident = self._resident[kernel]
         teams, together = self._teams(queries, shape)
         teams = min(teams, queries, resident)
-        if self._lacking(teams, together) > 0:
-            # Only here, because asking for the free memory goes to the driver. Slots that are only quicker leave half
-            # of it to what is made later, such as in-edges.
-            free = int(0.9 * free_memory())
-            if self._lacking(1, together) > free // 2:
-                together = 1
-            limit = free // 2 if together > 1 else free
-            while teams > 1 and self._lacking(teams, together) > limit:
-                teams -= 1
+        teams, together = self._fitting(teams, together)
         blocks = min(
             shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK), resident // teams, team_cuda.MAX_BLOCKS
         )
@@ -130,6 +122,21 @@ class Space:
         elif alone == 1 and queries > 1:
             together = TOGETHER
         return shape.teams or min(teams, team_cuda.MAX_BLOCKS), shape.together or together
+
+    def _fitting(self, teams: int, together: int) -> tuple[int, int]:
+        """Return how many teams and slots of each there is memory for, at most these.
+
+        Slots that only save time leave half of it to what is made later, such as in-edges.
+        """
+        if self._lacking(teams, together) > 0:
+            # Only here, because asking for the free memory goes to the driver.
+            free = int(0.9 * free_memory())
+            if self._lacking(1, together) > free // 2:
+                together = 1
+            limit = free // 2 if together > 1 else free
+            while teams > 1 and self._lacking(teams, together) > limit:
+                teams -= 1
+        return teams, together
 
     def launches(self, queries: int, width: int, shape: Shape) -> Iterator[tuple[int, int]]:
         """Return the first query of each launch and the one after its last, for answers of so many words."""

@@ -204,6 +204,39 @@ def test_start_lists_read_together_equal_the_cpu(
     check_equal(gpu.query(Sources.single([5]), k), query(cpu, Sources.single([5]), k))
 
 
+@pytest.mark.parametrize(
+    ("n", "queries", "expected"),
+    [
+        (2_000_000, 512, (10, 1)),
+        (4_194_304, 32, (8, 4)),
+        (4_194_304, 31, (4, 1)),
+        (12_000_000, 512, (2, 4)),
+        (33_554_432, 2, (1, 4)),
+        (33_554_432, 1, (1, 1)),
+    ],
+)
+def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expected):
+    from gpukit.kpar.prepared_cuda import Shape, Space
+
+    space = Space(n, 1)
+    assert space._teams(queries, Shape()) == expected
+    assert space._teams(queries, Shape(teams=3, together=1)) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("slots", "expected"), [(9.9, (2, 4)), (8.1, (2, 4)), (7.9, (1, 4)), (4.1, (1, 4)), (3.9, (2, 1)), (0.9, (1, 1))]
+)
+def test_slots_leave_half_of_the_memory(simulator, monkeypatch, slots, expected):
+    """There is room for ``slots`` with a unit beside them in half of what is free, and the first slot is there."""
+    from gpukit.kpar import prepared_cuda
+
+    space = prepared_cuda.Space(1000, 1)
+    space.arrays(1, 1, 1)
+    needed = (slots - 1) * 1000 * prepared_cuda.BYTES_PER_VERTEX + slots * 8000
+    monkeypatch.setattr(prepared_cuda, "free_memory", lambda: int(2 * needed / 0.9))
+    assert space._fitting(2, 4) == expected
+
+
 @pytest.mark.long
 def test_light_index_gives_the_same(simulator, random_graph):
     from gpukit.kpar.prepared_cuda import CudaPrepared
