@@ -49,7 +49,7 @@ def search(tried):
 @each_of(
     performance=[
         ("the same campaign takes {:.1f} s on one H100 (`merit-h100-livejournal-size.json`): {:.1f} in updates and new sets, {:.1f} in selections", (CAMPAIGN["time_s"]["mean"], CAMPAIGN["phases_s"]["update"] + CAMPAIGN["phases_s"]["generate"], CAMPAIGN["phases_s"]["select"])),
-        ("In one session it took {:.1f} s, and {:.1f} before", (MERIT["campaign_s"]["without"], MERIT["campaign_s"]["the revision before, in the same session"])),
+        ("On one machine it took {:.1f} s, and {:.1f} before", (MERIT["campaign_s"]["without"], MERIT["campaign_s"]["the revision before, on the same machine"])),
         ("searches {:.1f} s for {:.1f} G probes, selections {:.1f}, roots {:.1f}, moves to longer tables {:.1f}, counts of parts {:.1f}, looking for the dead {:.1f}; the rest of {:.1f} s", (kernels("search"), MERIT["probes"] / 1e9, kernels("select"), kernels("add_roots", "add_few_roots"), kernels("move_sets"), kernels("count_sets"), kernels("discover"), MERIT["campaign_s"]["with events"])),
         ("Of the first 250 rounds {} have over 20 M probes each, {:.1f} G together", (MERIT["rounds_with_over_20_million_probes_below_250"]["rounds"], MERIT["rounds_with_over_20_million_probes_below_250"]["probes"] / 1e9)),
         ("the last 126 rounds, of few large sets, have {:.1f} G.", (sum(MERIT["probes_of_125_rounds_each"][8:]) / 1e9,)),
