@@ -117,7 +117,7 @@ class Space:
         """Return how many teams there should be for so many queries, and the slots of each, whatever the GPU holds."""
         alone, sharing = (max(1, room // max(1, self.n)) for room in (AT_WORK, AT_WORK_TOGETHER))
         teams, together = alone, 1
-        if self.n > LARGE and queries >= TOGETHER * sharing:
+        if self.n > LARGE and queries >= TOGETHER * sharing and shape.together != 1:
             teams, together = sharing, TOGETHER
         elif alone == 1 and queries > 1:
             together = TOGETHER

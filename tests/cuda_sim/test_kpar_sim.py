@@ -216,11 +216,13 @@ def test_start_lists_read_together_equal_the_cpu(
     ],
 )
 def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expected):
-    from gpukit.kpar.prepared_cuda import Shape, Space
+    from gpukit.kpar import prepared_cuda
+    from gpukit.kpar.prepared_cuda import Shape
 
-    space = Space(n, 1)
+    space = prepared_cuda.Space(n, 1)
     assert space._teams(queries, Shape()) == expected
     assert space._teams(queries, Shape(teams=3, together=1)) == (3, 1)
+    assert space._teams(queries, Shape(together=1)) == (max(1, prepared_cuda.AT_WORK // n), 1)
 
 
 @pytest.mark.parametrize(
@@ -360,7 +362,7 @@ def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monke
     sources, seen, launched = Sources.single([0, 1, 2, 0, 1]), [], []
     gpu, fora = prepared_cuda.CudaPrepared.of(graph, index), baselines_cuda.CudaFora(graph, walks)
     monkeypatch.setattr(prepared_cuda, "A_LAUNCH", 2)
-    monkeypatch.setattr(prepared_cuda.Space, "_teams", lambda self, shape: 1)
+    monkeypatch.setattr(prepared_cuda.Space, "_teams", lambda self, queries, shape: (1, 1))
     for module in (prepared_cuda, baselines_cuda):
         monkeypatch.setattr(module, "launch", lambda *args, run=module.launch: (launched.append(args[0]), run(*args)))
     found = gpu.query(sources, 2, progress=lambda *done: seen.append(done))
