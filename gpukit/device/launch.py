@@ -190,7 +190,7 @@ def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
     kinds = tuple(map(type, flat))
     if kinds not in form.fitting:
         if not all(
-            issubclass(one, View) if isinstance(kind, types.Array) else HOST.get(one) is kind
+            one is View if isinstance(kind, types.Array) else HOST.get(one) is kind
             for one, kind in zip(kinds, form.kinds, strict=True)
         ):
             return None
@@ -206,7 +206,10 @@ def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
             values += known[1]
         else:
             values.append(arg)
-    held = form.spare.pop() if form.spare else _room(form.layout.size // 8)
+    try:
+        held = form.spare.pop()
+    except IndexError:  # asked for afterwards, not before: another thread may take the last one in between
+        held = _room(form.layout.size // 8)
     form.layout.pack_into(held[0], 0, *values)
     return held
 

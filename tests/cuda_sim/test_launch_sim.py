@@ -66,6 +66,17 @@ def test_two_launches_at_a_time_do_not_share_room(simulator):
     assert _form((types.int64, types.unicode_type)) is None
 
 
+def test_another_thread_may_take_the_last_room(simulator):
+    from gpukit.device.launch import _form, _pack
+
+    class Contended(list):
+        def __len__(self):
+            return 1  # as it was before another thread took it
+
+    form = _form((types.int64,))._replace(spare=Contended())
+    assert _pack(form, (7,))[0].tolist() == [7]
+
+
 def test_none_is_passed_over(simulator):
     addresses, _keep = packed(simulator, (types.int64, types.Omitted(None), types.float64), (3, None, 2.5))
     found = ctypes.c_int64.from_address(addresses[0]).value, ctypes.c_double.from_address(addresses[1]).value
