@@ -27,12 +27,11 @@ from gpukit.cli.doctor import versions
 from gpukit.device.arrays import Buffer, on_gpu, synchronise
 from gpukit.device.compiled import kernel, njit
 from gpukit.device.launch import launch
-from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.select import choose, simulated
 from gpukit.files import write_text
 from gpukit.kpar import Params, index_cuda, query_cpu, rank_cuda
-from gpukit.kpar.groups import Threshold, Walks, edges_of
-from gpukit.kpar.problem import ONE
+from gpukit.kpar.groups import Threshold, edges_of
+from gpukit.kpar.problem import ONE, Sources
 from gpukit.kpar.query import Prepared
 
 SEED = 1
@@ -184,11 +183,11 @@ def main() -> int:
     with on_gpu(0):
         graph = rmat_graph(*map(int, asked.rmat.split(":")), SEED)
         index = index_cuda.build_index(graph, rank_cuda.rank(graph, params).order, params, seed=SEED)
-        sources = random_sources(graph, asked.queries, SEED).vertices
+        sources = random_sources(graph, asked.queries, SEED)
         prepared = Prepared.of(on_host(graph), index_cuda.on_host(index))
         for k in map(int, asked.k.split(",")):
             each = [
-                measured(accesses_of(sources[first : first + TOGETHER], k, prepared), prepared, asked.repeat)
+                measured(accesses_of(sources.part(first, first + TOGETHER), k, prepared), prepared, asked.repeat)
                 for first in range(0, len(sources), TOGETHER)
             ]
             runs.append({"k": k} | {name: float(np.mean([one[name] for one in each])) for name in each[0]})
@@ -208,22 +207,17 @@ def main() -> int:
     return 0
 
 
-def accesses_of(sources: np.ndarray, k: int, prepared: Prepared) -> Accesses:
+def accesses_of(sources: Sources, k: int, prepared: Prepared) -> Accesses:
     """Follow queries on the CPU to their first test."""
     graph, index = prepared.graph, prepared.index
-    rows = (*index.forward, index.src_begin, index.starts, index.frequent_begin, index.frequencies)
-    walks = Walks._make(
-        (*rows, index.walks, index.arrivals, prepared.by_arrivals, False, np.uint64(SEED), stream_tag(Stream.WALK))
-    )
+    walks, batch = prepared.walks(), query_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
     edges, ws = edges_of(graph, index.params), query_cpu.workspace(index.walks, index.arrivals)
     rho = prepared.schedule(k, False)[1][0]
     threshold = Threshold(rho, ONE // rho)
     heads, met, found, entries = [], [], [], []
-    for source in sources:
-        ws.state[2 * source] = ONE
-        ws.state[2 * source + 1] |= query_cpu.SEEN
-        ws.touched[0] = ws.frontier[0] = source
-        frontier, upcoming, size, reached = ws.frontier, ws.upcoming, 1, 1
+    for q in range(len(sources)):
+        size = reached = query_cpu.begin(q, batch, ws)
+        frontier, upcoming = ws.frontier, ws.upcoming
         pushed = []
         while size > 0:
             pushed.append(rows_of(frontier[:size], graph.indptr, graph.indices))

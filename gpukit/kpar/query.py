@@ -69,6 +69,15 @@ class Prepared:
             self.made["in"] = in_edges(self.graph, self.index.arrivals)
         return self.made["in"]
 
+    def walks(self) -> Walks:
+        """Return the index as a query takes it."""
+        index = self.index
+        assert index.forward is not None
+        return Walks(
+            *index.forward, index.src_begin, index.starts, index.frequent_begin, index.frequencies, index.walks,
+            index.arrivals, self.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
+        )  # fmt: skip
+
     def schedule(self, k: int, to_end: bool, *, short: bool = False, patient: bool = True) -> Schedule:
         """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience as arrays."""
         options = (k, to_end, short, patient)
@@ -146,12 +155,7 @@ def answer_batch(
     graph, index, constants = prepared.graph, prepared.index, prepared.constants
     steps, rhos, bounds, patience = schedule
     count, spaces = len(sources), prepared.spaces
-    assert index.forward is not None
-    edges = edges_of(graph, index.params)
-    walks = Walks(
-        *index.forward, index.src_begin, index.starts, index.frequent_begin, index.frequencies, index.walks,
-        index.arrivals, prepared.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
-    )  # fmt: skip
+    edges, walks = edges_of(graph, index.params), prepared.walks()
     batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), into or NOWHERE)
     asked = Asked(k, rhos, bounds, patience, float(constants.delta_min), index.params.epsilon)
     out = Answers(

@@ -380,7 +380,8 @@ class TableSets(CudaSets):
 
 def _threads_for(sets: int) -> int:
     """Return how many threads a block that draws the roots of a set has, so that few sets keep the GPU busy, too."""
-    threads, resident = ADD_BLOCK, 0 if xp is np else search_cuda.BLOCK * resident_blocks(search_cuda.BLOCK, 64)
+    block, threads = search_cuda.BLOCK, ADD_BLOCK
+    resident = 0 if xp is np else block * resident_blocks(block, search_cuda.REGISTERS)
     while threads < search_cuda.MAX_BLOCK and 2 * threads * sets <= resident:
         threads *= 2
     return threads

@@ -40,6 +40,9 @@ from gpukit.worlds.rule import CALLS_PER_ROW
 BLOCK = 256
 """Threads of a block of :func:`search` and :func:`add_few_roots`."""
 
+REGISTERS = 64
+"""Registers that a thread of these may take."""
+
 MAX_BLOCK = 1024
 """Threads of a block of :func:`add_roots` at most."""
 
@@ -162,7 +165,7 @@ def _empty(r, tables, tally):
         i = uint32(i + AHEAD * stride)
 
 
-@kernel(max_registers=64)
+@kernel(max_registers=REGISTERS)
 def add_roots(remaining, key, first, begin, end, tables, queues, tally):
     """Draw the roots that the sets begin … end - 1 of the list ``many`` lack; any grid, ``MAX_BLOCK`` threads at most.
 
@@ -306,7 +309,7 @@ def _spill(low, high, turn, queues, tally, block):
     cuda.syncthreads()
 
 
-@kernel(max_registers=64)
+@kernel(max_registers=REGISTERS)
 def search(edges, remaining, key, first, last, tables, queues, tally):
     """Add to the sets all that reaches the members that wait (procedure Probe); cooperative, any block.
 

@@ -74,22 +74,30 @@ else:
     LED = WARP
 
     @cuda.jit(device=True)
-    def best_of_warp(key):
-        """Return the greatest key of a warp's threads; all of them."""
-        key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 16))
+    def _best_of_half(key):
+        """Return the greatest key of half a warp's threads; all of them."""
         key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 8))
         key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 4))
         key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 2))
         return max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 1))
 
     @cuda.jit(device=True)
-    def sum_of_warp(value):
-        """Return the sum of the values of a warp's threads; all of them."""
-        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 16)
+    def _sum_of_half(value):
+        """Return the sum of the values of half a warp's threads; all of them."""
         value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 8)
         value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 4)
         value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 2)
         return value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 1)
+
+    @cuda.jit(device=True)
+    def best_of_warp(key):
+        """Return the greatest key of a warp's threads; all of them."""
+        return _best_of_half(max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 16)))
+
+    @cuda.jit(device=True)
+    def sum_of_warp(value):
+        """Return the sum of the values of a warp's threads; all of them."""
+        return _sum_of_half(value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 16))
 
     @cuda.jit(device=True)
     def any_of_warp(flag):
@@ -99,20 +107,12 @@ else:
     @cuda.jit(device=True)
     def best_of_block(keys, first):
         """Return the greatest of the keys of a block's warps; all threads."""
-        key = keys[first + cuda.threadIdx.x % (BLOCK // WARP)]
-        key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 8))
-        key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 4))
-        key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 2))
-        return max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 1))
+        return _best_of_half(keys[first + cuda.threadIdx.x % (BLOCK // WARP)])
 
     @cuda.jit(device=True)
     def sum_of_block(values, first):
         """Return the sum of the values of a block's warps; all threads."""
-        value = values[first + cuda.threadIdx.x % (BLOCK // WARP)]
-        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 8)
-        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 4)
-        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 2)
-        return value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 1)
+        return _sum_of_half(values[first + cuda.threadIdx.x % (BLOCK // WARP)])
 
 
 @cuda.jit(device=True)

@@ -16,6 +16,16 @@ from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
 from gpukit.worlds.reverse import prepare
 
+MODELS = pytest.mark.parametrize(
+    ("model", "weights", "options"),
+    [
+        ("ic", Weights(), {}),
+        ("ic", Weights("const", 0.2), {}),
+        ("lt", Weights(), {}),
+        ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
+    ],
+)
+
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
@@ -46,15 +56,7 @@ def check_equal(cpu, gpu, costs=None):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("model", "weights", "options"),
-    [
-        ("ic", Weights(), {}),
-        ("ic", Weights("const", 0.2), {}),
-        ("lt", Weights(), {}),
-        ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
-    ],
-)
+@MODELS
 @pytest.mark.parametrize(("stage", "max_added", "bits"), [(256, 512, 10), (3, 512, 0), (1, 512, 0), (256, 0, 10)])
 def test_sets_and_seeds_through_a_history(
     random_graph, simulator, model, weights, options, stage, max_added, bits, monkeypatch
@@ -291,15 +293,7 @@ def follow(cpu, gpu, residual, sizes, deaths, costs=None):
             one.kill(dead, weakened)
 
 
-@pytest.mark.parametrize(
-    ("model", "weights", "options"),
-    [
-        ("ic", Weights(), {}),
-        ("ic", Weights("const", 0.2), {}),
-        ("lt", Weights(), {}),
-        ("lt", Weights("const", 0.1), {"lt_residual": "raw"}),
-    ],
-)
+@MODELS
 @pytest.mark.parametrize(("stage", "stack", "few"), [(1024, 2048, 32), (2, 5, 0), (40, 42, 0)])
 def test_tables_through_a_history(random_graph, simulator, model, weights, options, stage, stack, few, monkeypatch):
     """What finds no room in a block is followed at once; a thread draws the roots that a set lacks, or a block."""
