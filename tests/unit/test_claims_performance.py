@@ -35,6 +35,23 @@ def share(*parts):
     return 100 * sum(PUSH[part] for part in parts) / sum(PUSH.values())
 
 
+def phase(name, *phases, threads=16):
+    """Return the seconds of phases of a command, the mean of its runs."""
+    found = one("thread-scaling-16", command=name, threads=threads)["phases_s"]
+    return sum(run[part] for run in found for part in phases) / len(found)
+
+
+def bound(name, *phases):
+    """Return what phases take of a command on 16 threads, what that takes, and what the phases take on one."""
+    work = one("thread-scaling-16", command=name, threads=16)["work_s"]
+    return phase(name, *phases), work, phase(name, *phases, threads=1)
+
+
+def faster(name, part):
+    """Return how many times as fast a phase is on 16 threads as on one."""
+    return phase(name, part, threads=1) / phase(name, part)
+
+
 def kernels(*names):
     """Return the seconds of kernels in a campaign of MERIT, those for new sets, too."""
     return sum(one["ms"] for name, one in MERIT["kernels"].items() if name.split(" ")[0] in names) / 1e3
@@ -114,13 +131,35 @@ def test_figures_of_a_large_graph(document, sentence, values):
     says(document, sentence, values)
 
 
-@pytest.mark.parametrize("name", sorted({run["command"] for run in SCALING}))
+@pytest.mark.parametrize("name", record("thread-scaling-16")["commands"])
 def test_what_threads_bring(name):
     found = {run["threads"]: run for run in SCALING if run["command"] == name}
-    assert tuple(found) == THREADS and all(len(run["each_s"]) == 1 for run in found.values())
+    assert tuple(found) == THREADS and all(len(run["each_s"]) == 2 for run in found.values())
     row = "| {} | {:.1f} s |" + " {:.1f} |" * (len(THREADS) - 1)
     shown = (NAMES.get(name, f"`{name}`"), found[1]["work_s"], *(found[one]["times_first"] for one in THREADS[1:]))
     says("docs/performance.md", row, shown)
+
+
+@each_of(
+    performance=[
+        ("Two runs of the same differ by up to {:.1f} times", (max(max(run["each_s"]) / min(run["each_s"]) for run in SCALING),)),
+        ("gIM on one thread took {:.1f} and {:.1f} s, hence {:.1f} with two.", (*one("thread-scaling-16", command="gim run", threads=1)["each_s"], one("thread-scaling-16", command="gim run", threads=2)["times_first"])),
+        ("- `graph import`: reading takes {:.2f} s ({:.2f})", bound("import", "read")[::2]),
+        ("building {:.2f} s ({:.2f}), where one splits", bound("import", "build")[::2]),
+        ("tables and writing {:.2f} s ({:.2f}).", bound("import", "tables", "write")[::2]),
+        ("- `diversity search`: {:.2f} of {:.2f} s ({:.2f}) go by before", bound("diversity search", "triangles")),
+        ("- `imgpu run`: choosing takes {:.2f} of {:.2f} s ({:.2f})", bound("imgpu run", "selection")),
+        ("- `merit run`: choosing takes {:.2f} of {:.2f} s ({:.2f})", bound("merit run", "select")),
+        ("updates of sets are {:.1f} times as fast.", (faster("merit run", "update"),)),
+        ("- `gim run`: choosing takes {:.2f} of {:.2f} s ({:.2f})", bound("gim run", "selection")),
+        ("drawing is {:.1f} times as fast.", (faster("gim run", "sampling"),)),
+        ("- `kpar index`: writing takes {:.2f} of {:.2f} s ({:.2f})", bound("kpar index", "write")),
+        ("the walks are {:.1f} times as fast.", (faster("kpar index", "walks"),)),
+        ("are in one phase for all but {:.0f} % of their time at most", (100 * max(1 - phase(*both) / bound(*both)[1] for both in (("evaluate spread", "simulate"), ("kpar rank", "rank"), ("kpar query", "query"))),)),
+    ]
+)  # fmt: skip
+def test_what_bounds_more_threads(document, sentence, values):
+    says(document, sentence, values)
 
 
 def test_half_of_the_memory_costs_time_and_nothing_else():
