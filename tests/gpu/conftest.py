@@ -1,4 +1,7 @@
-"""Tests here need a real GPU; where there is none they are skipped with the reason."""
+"""Tests here need a real GPU; where there is none they are skipped with the reason.
+
+``pytest tests/gpu -m quick`` runs one or two of each system, of few kernels: the first to run after a change of these.
+"""
 
 from pathlib import Path
 

@@ -71,6 +71,7 @@ def test_arguments_that_are_none_are_left_out(gpu):
     assert sum(key[0] is _sum_if_any for key in _compiled) == 2
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("grouped", [False, True], ids=["flat", "grouped"])
 @pytest.mark.parametrize("n", [1, 100, 1000])
 def test_arguments_arrive(gpu, n, grouped):
@@ -110,6 +111,7 @@ def _turn_round(numbers, out):
         out[i] = held[len(numbers) - 1 - i]
 
 
+@pytest.mark.quick
 def test_shared_memory_beyond_48_kilobytes(gpu):
     """The first launch goes through Numba and asks for little, the others for more."""
     from gpukit.device.arrays import Buffer, shared_memory

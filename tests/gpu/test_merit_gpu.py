@@ -71,6 +71,7 @@ def test_sets_and_seeds_through_a_history(random_graph, gpu, model, weights, opt
     follow(graph, model, gpu, 300, (400, 3000, 1000, 2000, 9000, 2000, 9000), groups, options)
 
 
+@pytest.mark.quick
 def test_many_further_roots(random_graph, gpu):
     """A set gains over a thousand roots at a time, most of which it has as members."""
     follow(random_graph(12_000, 80_000, 6), "ic", gpu, 93, (300, 300, 300, 300, 300), 1, {})

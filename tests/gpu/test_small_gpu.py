@@ -66,6 +66,7 @@ def test_sampler_of_sets_that_end_early(random_graph, gpu):
             assert np.array_equal(one, other)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("model", ["ic", "lt"])
 def test_selection_cooperative(random_graph, gpu, model):
     graph, params = random_graph(300, 1500, 2), gim.Params(5, model=model, min_sets=5000, seed=3)
@@ -73,6 +74,7 @@ def test_selection_cooperative(random_graph, gpu, model):
     assert np.array_equal(cpu.seeds, cuda.seeds) and cpu.facts() == cuda.facts()
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("model", ["ic", "lt"])
 def test_spread(random_graph, gpu, model):
     graph = random_graph(300, 1500, 3)
@@ -80,14 +82,14 @@ def test_spread(random_graph, gpu, model):
     assert cpu == cuda
 
 
-@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("fresh", [pytest.param(False, marks=pytest.mark.quick), True])
 def test_worlds(random_graph, gpu, fresh):
     graph, params = random_graph(200, 900, 4, Weights("const", 0.3)), imgpu.Params(3, 100, fresh, seed=5)
     cpu, cuda = imgpu.maximise(graph, params), imgpu.maximise(graph, params, gpu)
     assert cpu.seeds.tolist() == cuda.seeds.tolist() and cpu.gains.tolist() == cuda.gains.tolist()
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.quick), True])
 def test_queries_cooperative(random_graph, gpu, weighted):
     from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
 
@@ -100,7 +102,7 @@ def test_queries_cooperative(random_graph, gpu, weighted):
         assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.quick), True])
 def test_rank_and_index(random_graph, gpu, weighted):
     from gpukit.kpar import index_cuda, rank_cuda
     from gpukit.kpar.rows_cuda import to_host
@@ -112,7 +114,11 @@ def test_rank_and_index(random_graph, gpu, weighted):
     assert np.array_equal(index.starts, build_index(graph, expected.order, params, seed=3).starts)
 
 
-@pytest.mark.parametrize("options", [{}, {"update": "regenerate", "ids": "fresh", "storage": "global"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param({}, marks=pytest.mark.quick), {"update": "regenerate", "ids": "fresh", "storage": "global"}],
+    ids=str,
+)
 def test_campaign_cooperative(random_graph, gpu, options):
     graph = random_graph(200, 900, 7)
     params = Campaign(60, 4, seed=3, costs=Costs.degree(graph), **options)
@@ -125,7 +131,7 @@ def circles(n, m):
     return build_graph(u, v, weights=Weights("none"), undirected=True, ids=False, n=n, transpose=False)
 
 
-@pytest.mark.parametrize("model", ["comp", "core", "truss"])
+@pytest.mark.parametrize("model", ["comp", "core", pytest.param("truss", marks=pytest.mark.quick)])
 def test_circles_cooperative(gpu, model):
     graph = circles(120, 1500)
     cpu, cuda, everyone = build_network(graph), make_network(graph, gpu), np.arange(graph.n)
@@ -134,6 +140,7 @@ def test_circles_cooperative(gpu, model):
         assert np.array_equal(cpu.scores(everyone, Circles(model, 2)), cuda.scores(everyone, Circles(model, 2)))
 
 
+@pytest.mark.quick
 def test_decomposition_cooperative(gpu):
     from gpukit.diversity import egos_cuda
 
