@@ -289,7 +289,7 @@ def query(
 
 def _shape(method: Method) -> Any:
     """Return how the kernel of a query is to work."""
-    from gpukit.kpar.prepared_cuda import Shape
+    from gpukit.kpar.space_cuda import Shape
 
     tiled = {"tiled_push": method.balance != "none", "tiled_estimate": method.balance == "both"}
     return Shape(collect=method.collect, **tiled)

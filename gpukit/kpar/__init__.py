@@ -11,10 +11,10 @@ index.
 
 On a GPU: ``rank_cuda.py`` and ``index_cuda.py``, on ``rows_cuda.py`` and ``weights_cuda.py``; ``query_cuda.py`` is the
 kernel of a query, of ``team_cuda.py`` (blocks that work together), ``sweep_cuda.py`` (balanced passes over rows,
-section 4), ``push_cuda.py``, ``estimate_cuda.py``, ``together_cuda.py`` (start lists read once for several queries),
-``select_cuda.py`` (the k best), ``stop_cuda.py`` (the stop test) and ``refine_cuda.py`` (near ties);
-``prepared_cuda.py`` launches it; ``lists_cuda.py`` has the lists that a query makes of the vertices it met. What only
-rebuilds the paper is in ``paper``.
+section 4), ``push_cuda.py``, ``estimate_cuda.py``, ``select_cuda.py`` (the k best), ``stop_cuda.py`` (the stop test)
+and ``refine_cuda.py`` (near ties); ``lists_cuda.py`` has the lists that a query makes of the vertices it met. Many
+queries begin in ``ahead_cuda.py`` (pushes) and ``together_cuda.py`` (start lists read once for several).
+``prepared_cuda.py`` launches them, in the room of ``space_cuda.py``. What only rebuilds the paper is in ``paper``.
 
 The truth and the judge are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and where it differs from
 the text.

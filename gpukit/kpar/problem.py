@@ -243,6 +243,13 @@ class Sources:
         inside = slice(self.offsets[first], self.offsets[last])
         return Sources(self.offsets[first : last + 1] - inside.start, self.vertices[inside], self.mass[inside])
 
+    def take(self, order: np.ndarray) -> "Sources":
+        """Return the queries in another order."""
+        sizes = np.diff(self.offsets)[order]
+        offsets = begins(sizes)
+        inside = np.repeat(self.offsets[:-1][order] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return Sources(offsets, self.vertices[inside], self.mass[inside])
+
     @classmethod
     def together(cls, parts: "Sequence[Sources]") -> "Sources":
         """Return the queries of several batches as one."""

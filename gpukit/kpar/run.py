@@ -14,7 +14,8 @@ from gpukit.kpar.query import Prepared, query
 from gpukit.kpar.rank import Rank
 
 if TYPE_CHECKING:
-    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
 
 
 def rank_on(device: Device, graph: Graph, params: Params, *, to_host: bool = True) -> Rank:

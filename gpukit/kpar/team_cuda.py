@@ -2,13 +2,14 @@
 
 A team is some blocks of one cooperative launch, all of them for one query or one each for many. Its threads work in
 *phases* with :func:`team_barrier` between them. What they share lies in ``control`` (int64), a stretch of it for each
-team that begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, two histograms, and
-what suspended queries left. Counters written in a phase are read in the next one and zero again two phases later.
+team that begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, and two histograms.
+Counters written in a phase are read in the next one and zero again two phases later.
 """
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int32, int64
+import numba
+from numba import cuda, int32, int64, types
 
 from gpukit.device.select import simulated
 
@@ -33,16 +34,12 @@ AT_ONCE = 4
 """Vertices whose values a thread loads before it looks at the first, in passes over many: the loads overlap."""
 
 TOGETHER = 4
-"""Queries of a team whose start lists are read together: their units of a vertex fill a sector of 32 bytes."""
-
-HELD = 8
-"""Words that a suspended query leaves."""
+"""Queries whose start lists are read together: their units of a vertex fill a sector of 32 bytes."""
 
 RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MAX_BLOCKS + 1
-SUSPENDED = HISTOGRAMS + 2 * BUCKETS
-CONTROL = SUSPENDED + TOGETHER * HELD
+CONTROL = HISTOGRAMS + 2 * BUCKETS
 """Places in the stretch of a team, after the count of arrivals: the phases it was let into, counters, sums of the
-blocks, histograms, suspended queries; its length."""
+blocks, histograms; its length."""
 
 COUNTED = 5
 """Counters of a phase; who writes them gives them names."""
@@ -77,6 +74,28 @@ class Team(NamedTuple):
     block: Any
     blocks: Any
     memory: Any
+
+
+class Space(NamedTuple):
+    """The working space of all teams (:func:`gpukit.kpar.query_cuda.answer`)."""
+
+    long: Any
+    short: Any
+    top: Any
+    control: Any
+    quads: Any
+    marks: Any
+    ahead: Any
+
+
+SPACE = types.NamedTuple(
+    (
+        numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], numba.int64[::1], numba.int64[:, ::1],
+        numba.uint32[:, ::1], numba.int64[:, ::1],
+    ),
+    Space,
+)  # fmt: skip
+"""Its type, in signatures of kernels."""
 
 
 class Slot(NamedTuple):
@@ -137,6 +156,27 @@ else:
     def times(a, b):
         """Return a · b, rounded on its own: never fused with a sum."""
         return libdevice.dmul_rn(a, b)
+
+
+@cuda.jit(device=True)
+def slot_of(space, own):
+    """Return the arrays of a slot; where queries were begun ahead, units of TOGETHER slots lie side by side."""
+    long, short = space.long, space.short
+    unit = long[own, UNIT][0::1]
+    if len(space.ahead) > 0:
+        unit = space.quads[own // TOGETHER][own % TOGETHER :: TOGETHER]
+    return Slot(
+        long[own, RESIDUE], long[own, RESERVE], unit, long[own, WALKED], long[own, SCORES],
+        long[own, LIMITS], long[own, SPARE], long[own, ROOM], short[own, TOUCHED], short[own, CANDIDATES],
+        short[own, FRONTIER], short[own, UPCOMING], space.marks[own],
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def met_of(count, listed, n):
+    """Return what passes over those met look at: ``count`` of the list, if it has all and they are few; else all n."""
+    dense = not listed or count > n >> 2
+    return Met(n if dense else count, dense)
 
 
 @cuda.jit(device=True)

@@ -1,176 +1,162 @@
-"""Start lists read once for several queries of a team on a GPU.
+"""Start lists read once for several queries on a GPU.
 
 On a large graph the unit of residue that a walk carries is at another place for every entry of a start list, and a
-sector of 32 bytes is read for the 8 that count. A team therefore *suspends* queries that come to need start lists, each
-in a *slot* of its own, until all TOGETHER slots are taken or no queries are left; :func:`gather_together` then lays the
-units of all slots side by side and reads the lists of all candidates once, and the queries are resumed.
+sector of 32 bytes is read for the 8 that count. The units of TOGETHER queries, each in a *slot*, therefore lie side by
+side, and the lists of all that are a candidate of any of them are read once. All blocks of the GPU do so for one such
+group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is needed.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from numba import cuda, int64
+import numba
+import numpy as np
+from numba import cuda, int32, int64
 
+from gpukit.device.arrays import Buffer
+from gpukit.device.compiled import kernel
+from gpukit.device.launch import launch
+from gpukit.device.select import simulated
+from gpukit.device.shape import shape
 from gpukit.kpar import team_cuda as teams
+from gpukit.kpar.ahead_cuda import COUNT, WAITS, WALKS
+from gpukit.kpar.groups import Walks
 from gpukit.kpar.starts_cuda import add_starts_together
 from gpukit.kpar.sweep_cuda import FORWARD, lengths
-from gpukit.kpar.team_cuda import AT_ONCE
+from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
 
-QUERY, MET, LISTED, COUNT, LEAST, STEP, WORKED, EXACT = 0, 1, 2, 3, 4, 5, 6, 7
-"""What a suspended query leaves."""
+BLOCK = 4 if simulated() else 512
+
+REGISTERS = 64
+"""Registers that a thread of :func:`add_lists` may take: two blocks of BLOCK threads on a multiprocessor."""
 
 IN_UNION = 0
 """Counter: vertices that are candidates of any slot."""
 
 
-class Progress(NamedTuple):
-    """How far a query is.
+@cuda.jit(device=True)
+def team_of(space, first, pool, sums, stage, small):
+    """Return all blocks of a launch as a team that needs not wait, with the counters of a group's first slot."""
+    memory = teams.Memory(pool, sums, stage, stage, small)
+    return teams.Team(space.control, 1 + first * teams.CONTROL, cuda.blockIdx.x, cuda.gridDim.x, memory)
 
-    Its number; vertices met, and whether all are listed; candidates, and the k-th largest reserve; the step, edges
-    pushed along so far, and whether nothing is left to walks.
+
+@cuda.jit(device=True)
+def union_of(space, first):
+    """Return the list of the candidates of a group, and where its length is counted."""
+    return space.long[first, teams.ROOM], 1 + first * teams.CONTROL + teams.COUNTERS + IN_UNION
+
+
+@kernel
+def unite(first, space):
+    """List the candidates of the slots of a group, each once; a thread owns a candidate of a slot at a time.
+
+    The first to set the bit of a vertex, in SPARE of the first slot, lists it. An atomic for each candidate.
     """
-
-    query: Any
-    met: Any
-    listed: Any
-    count: Any
-    least_reserve: Any
-    step: Any
-    worked: Any
-    exact: Any
-
-
-class Space(NamedTuple):
-    """The working space of all teams (:func:`gpukit.kpar.query_cuda.answer`)."""
-
-    long: Any
-    short: Any
-    top: Any
-    control: Any
-    quads: Any
-    marks: Any
-
-
-@cuda.jit(device=True)
-def suspend(team, slot, progress):
-    """Leave a query, its candidates known, in a slot; one thread."""
-    control, at = team.control, team.home + teams.SUSPENDED + slot * teams.HELD
-    control[at + QUERY], control[at + MET] = progress.query, progress.met
-    control[at + LISTED], control[at + COUNT] = int64(progress.listed), progress.count
-    control[at + LEAST], control[at + STEP] = progress.least_reserve, progress.step
-    control[at + WORKED], control[at + EXACT] = progress.worked, int64(progress.exact)
-
-
-@cuda.jit(device=True)
-def resume(team, slot):
-    """Return the progress that :func:`suspend` left; all threads."""
-    control, at = team.control, team.home + teams.SUSPENDED + slot * teams.HELD
-    return Progress(
-        query=control[at + QUERY],
-        met=control[at + MET],
-        listed=control[at + LISTED] != 0,
-        count=control[at + COUNT],
-        least_reserve=control[at + LEAST],
-        step=control[at + STEP],
-        worked=control[at + WORKED],
-        exact=control[at + EXACT] != 0,
-    )
-
-
-@cuda.jit(device=True)
-def gather_together(space, number, taken, one_minus_alpha, walks, team, phase):
-    """Write the scores of the candidates of all suspended queries; all threads of the team.
-
-    The units of each vertex are laid side by side, the candidates of all slots listed once, and
-    :func:`add_starts_together` adds up their lists. Five phases, in one body: cut, its instructions come in another
-    order.
-
-    Parameters
-    ----------
-    space : Space
-        The first slot's FRONTIER, UPCOMING and LIMITS are room; WALKED is zero at the start and at the end.
-    number : int
-        Of the team.
-    taken : int
-        Slots with a query; the units of the others are zero.
-    one_minus_alpha, walks, team, phase
-        As elsewhere.
-
-    Returns
-    -------
-    int
-        The new phase.
-    """
+    small = cuda.shared.array(SMALL, int32)
+    stage = cuda.shared.array(STAGE, int32)
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    rank, members = team.block * block_size + tid, team.blocks * block_size
-    long, short, control = space.long, space.short, team.control
-    n, first = len(walks.counts), number * teams.TOGETHER
-    marks, union, limits = short[first, teams.FRONTIER], short[first, teams.UPCOMING], long[first, teams.LIMITS]
-    units = space.quads[number]
-    # The units of a vertex become neighbours. A thread belongs to one slot: neighbours write side by side.
-    own = rank % teams.TOGETHER
-    unit, walked = long[first + own, teams.UNIT], long[first + own, teams.WALKED]
-    values = cuda.local.array(AT_ONCE, int64)
-    stride = members // teams.TOGETHER
-    v = int64(rank // teams.TOGETHER)
-    while v < n:
-        for i in range(AT_ONCE):
-            values[i] = unit[min(v + i * stride, n - 1)]
-        for i in range(AT_ONCE):
-            if v + i * stride < n:
-                units[(v + i * stride) * teams.TOGETHER + own] = values[i]
-        v += AT_ONCE * stride
-    v = int64(rank)
-    while v < n:
-        marks[v] = 0
-        v += members
-    phase = teams.team_barrier(team, phase)
-
-    # The candidates of all slots, each once: the first thread to mark a vertex lists it.
-    at = teams.counters(team, phase)
-    in_union = teams.Staged(team.memory.stage, team.memory.small, 0, union, control, at, IN_UNION)
-    for slot in range(taken):
-        candidates = short[first + slot, teams.CANDIDATES]
-        count = control[team.home + teams.SUSPENDED + slot * teams.HELD + COUNT]
+    teams.clear(small)
+    cuda.syncthreads()
+    listed, counter = union_of(space, first)
+    in_union = teams.Staged(stage, small, 0, listed, space.control, counter, 0)
+    seen = space.long[first, teams.SPARE]
+    for own in range(first, first + TOGETHER):
+        candidates, row = space.short[own, teams.CANDIDATES], space.ahead[own]
+        count = row[COUNT] if row[WAITS] != 0 else int64(0)
         passes, fullest = 0, -1
-        base = team.block * block_size
+        base = cuda.blockIdx.x * block_size
         while base < count:
             if base + tid < count:
                 u = int64(candidates[base + tid])
-                if cuda.atomic.add(marks, u, 1) == 0:
+                bit = int64(1) << (u & 63)
+                if cuda.atomic.or_(seen, u >> 6, bit) & bit == 0:
                     fullest = max(fullest, teams.put(in_union, u))
-            if teams.time_to_flush(passes, fullest, team.memory.small):
+            if teams.time_to_flush(passes, fullest, small):
                 teams.flush(in_union)
                 fullest = -1
             passes += 1
-            base += members
+            base += cuda.gridDim.x * block_size
     teams.flush(in_union)
-    phase = teams.team_barrier(team, phase)
 
-    # What the walks in their start lists carry, for all slots at once.
-    size = control[at + IN_UNION]
+
+@kernel
+def measure_lists(first, one_minus_alpha, walks, space):
+    """Add up the lengths of a group's lists, within each block's share (:func:`gpukit.kpar.sweep_cuda.lengths`)."""
+    sums = cuda.shared.array(PREFIX_SUMS, int64)
+    small = cuda.shared.array(SMALL, int32)
+    team, limits = team_of(space, first, sums, sums, small, small), space.long[first, teams.LIMITS]
+    listed, counter = union_of(space, first)
     # Of the arrays of vertices, rows of this kind have none read.
     lengths(
-        FORWARD, union, size, walks.src_begin, None, one_minus_alpha, walks.counts, unit, unit, unit, limits, team,
-        team.memory.sums,
+        FORWARD, listed, space.control[counter], walks.src_begin, None, one_minus_alpha, walks.counts, limits, limits,
+        limits, limits, team, sums,
     )  # fmt: skip
-    phase = teams.team_barrier(team, phase)
-    whole = teams.prefix_over_blocks(team, team.memory.pool, team.memory.sums)
-    add_starts_together(union, size, whole, walks, units, walked, limits, team, team.memory.pool)
-    phase = teams.team_barrier(team, phase)
 
-    # The scores of each slot's candidates: reserve, and what walks brought.
-    for slot in range(taken):
-        candidates = short[first + slot, teams.CANDIDATES]
-        count = control[team.home + teams.SUSPENDED + slot * teams.HELD + COUNT]
-        scores, reserve = long[first + slot, teams.SCORES], long[first + slot, teams.RESERVE]
-        carried = long[first + slot, teams.WALKED]
-        j = int64(rank)
+
+@kernel(max_registers=REGISTERS)
+def add_lists(first, walks, space):
+    """Add up what walks carry to the candidates of a group (:func:`gpukit.kpar.starts_cuda.add_starts_together`)."""
+    pool = cuda.shared.array(POOL, int64)
+    sums = cuda.shared.array(PREFIX_SUMS, int64)
+    small = cuda.shared.array(SMALL, int32)
+    team = team_of(space, first, pool, sums, small, small)
+    listed, counter = union_of(space, first)
+    whole = teams.prefix_over_blocks(team, pool, sums)
+    own = first + cuda.threadIdx.x % TOGETHER
+    add_starts_together(
+        listed, space.control[counter], whole, walks, space.quads[first // TOGETHER], space.long[own, teams.WALKED],
+        space.long[first, teams.LIMITS], team, pool,
+    )  # fmt: skip
+
+
+@kernel
+def score_candidates(first, space):
+    """Write the scores of a group's candidates, reserve and what walks brought; a thread owns one at a time."""
+    for own in range(first, first + TOGETHER):
+        candidates, row = space.short[own, teams.CANDIDATES], space.ahead[own]
+        scores, reserve = space.long[own, teams.SCORES], space.long[own, teams.RESERVE]
+        walked = space.long[own, teams.WALKED]
+        count, j = row[COUNT] if row[WAITS] != 0 else int64(0), int64(cuda.grid(1))
         while j < count:
-            scores[j] = reserve[candidates[j]] + carried[candidates[j]]
-            j += members
-    phase = teams.team_barrier(team, phase)
-    j = int64(rank // teams.TOGETHER)
-    while j < size:
-        walked[union[j]] = 0
-        j += stride
-    return phase
+            scores[j] = reserve[candidates[j]] + walked[candidates[j]]
+            j += cuda.gridsize(1)
+
+
+@kernel
+def forget_lists(first, space):
+    """Set WALKED of all slots of a group to zero again; a thread owns a listed vertex of a slot."""
+    listed, counter = union_of(space, first)
+    walked = space.long[first + cuda.threadIdx.x % TOGETHER, teams.WALKED]
+    j = int64(cuda.grid(1) // TOGETHER)
+    while j < space.control[counter]:
+        walked[listed[j]] = 0
+        j += cuda.gridsize(1) // TOGETHER
+
+
+def gather_together(ahead: Buffer, one_minus_alpha: Any, walks: Walks, space: Space) -> None:
+    """Write the scores of the candidates of all queries that wait for them, one group of slots after the other.
+
+    ``ahead`` has a row for each slot (:data:`gpukit.kpar.ahead_cuda.AHEAD`). The other arguments are those of kernels.
+    ``space.control`` is zero before; SPARE, which has no bit set, ROOM and LIMITS of a group's first slot are room;
+    WALKED is zero before and afterwards. A query that does not wait finds all its lists as they were.
+    """
+    grid, block = shape(add_lists, teams.MAX_BLOCKS, BLOCK)
+    waiting = ahead.host()[:, WAITS].reshape(-1, TOGETHER).any(axis=1)
+    for first in (TOGETHER * np.flatnonzero(waiting)).tolist():
+        launch(unite, grid, block, first, space)
+        launch(measure_lists, grid, block, first, one_minus_alpha, walks, space)
+        launch(add_lists, grid, block, first, walks, space)
+        launch(score_candidates, grid, block, first, space)
+        launch(forget_lists, grid, block, first, space)
+
+
+_int = numba.int64
+
+KERNELS = {
+    "unite": (unite, (_int, SPACE)),
+    "measure_lists": (measure_lists, (_int, numba.uint64, WALKS, SPACE)),
+    "add_lists": (add_lists, (_int, WALKS, SPACE)),
+    "score_candidates": (score_candidates, (_int, SPACE)),
+    "forget_lists": (forget_lists, (_int, SPACE)),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -58,7 +58,8 @@ def _small(monkeypatch):
 
 @pytest.mark.long
 def test_queries_equal_the_cpu(simulator, graph):
-    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
 
     index = build_index(graph, rank(graph).order, Params(), seed=3)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
@@ -73,7 +74,8 @@ def test_queries_equal_the_cpu(simulator, graph):
 
 @pytest.mark.long
 def test_queries_along_weighted_edges_equal_the_cpu(simulator, graph, weigh):
-    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
 
     graph = weigh(graph)
     index = build_index(graph, rank(graph, WEIGHTED).order, WEIGHTED, seed=3)
@@ -92,7 +94,8 @@ def test_queries_along_weighted_edges_equal_the_cpu(simulator, graph, weigh):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_answers_among_some_vertices_equal_the_cpu(simulator, random_graph, weigh, coarse, memory, weighted):
     """By start lists and forward, with fewer vertices allowed than have a reserve, met or not."""
-    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
 
     graph, params = weigh(random_graph(30, 90, 3)), Params(weighted=weighted)
     index = build_index(graph, rank(graph, params).order, params, seed=3, memory=memory)
@@ -151,7 +154,8 @@ def test_refined_answers_equal_the_cpu(
     simulator, blocks_at_once, random_graph, weigh, monkeypatch, memory, blocks, together, weighted
 ):
     """Forward and by start lists, with more candidates than are looked at, and scores that change."""
-    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
 
     factors = ((3000, NEVER), (300, NEVER), (100, 0), (30, 0), (10, 0), (3, 0), (1, 0))
     monkeypatch.setattr(
@@ -172,7 +176,8 @@ def test_refined_answers_equal_the_cpu(
 
 @pytest.mark.long
 def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, random_graph, coarse):
-    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
 
     graph = random_graph(7, 14, 3)
     index = build_index(graph, rank(graph).order, Params(), seed=3)
@@ -182,12 +187,15 @@ def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, rand
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("k", "queries", "teams", "blocks"), [(1, 7, 1, 1), (1, 7, 2, 2), (8, 2, 1, 2), (1, 1, 1, 1)])
+@pytest.mark.parametrize(
+    ("k", "queries", "teams", "blocks"), [(1, 7, 1, 1), (1, 7, 2, 2), (1, 7, 3, 1), (8, 2, 1, 2), (1, 1, 1, 1)]
+)
 def test_start_lists_read_together_equal_the_cpu(
     simulator, blocks_at_once, random_graph, coarse, k, queries, teams, blocks
 ):
     """Slots are filled more than once and in part, some queries go forward, and a batch leaves nothing to the next."""
-    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
 
     graph = random_graph(8, 20, 15)
     index = build_index(graph, rank(graph).order, Params(), seed=3)
@@ -210,19 +218,20 @@ def test_start_lists_read_together_equal_the_cpu(
         (2_000_000, 512, (10, 1)),
         (4_194_304, 32, (8, 4)),
         (4_194_304, 31, (4, 1)),
-        (12_000_000, 512, (2, 4)),
+        (12_000_000, 512, (8, 4)),
+        (12_000_000, 31, (1, 4)),
         (33_554_432, 2, (1, 4)),
         (33_554_432, 1, (1, 1)),
     ],
 )
 def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expected):
-    from gpukit.kpar import prepared_cuda
-    from gpukit.kpar.prepared_cuda import Shape
+    from gpukit.kpar import space_cuda
+    from gpukit.kpar.space_cuda import Shape
 
-    space = prepared_cuda.Space(n, 1)
-    assert space._teams(queries, Shape()) == expected
-    assert space._teams(queries, Shape(teams=3, together=1)) == (3, 1)
-    assert space._teams(queries, Shape(together=1)) == (max(1, prepared_cuda.AT_WORK // n), 1)
+    space = space_cuda.Space(n, 1)
+    assert space.teams(queries, Shape()) == expected
+    assert space.teams(queries, Shape(teams=3, together=1)) == (3, 1)
+    assert space.teams(queries, Shape(together=1)) == (max(1, space_cuda.AT_WORK // n), 1)
 
 
 @pytest.mark.parametrize(
@@ -230,12 +239,12 @@ def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expect
 )
 def test_slots_leave_half_of_the_memory(simulator, monkeypatch, slots, expected):
     """There is room for ``slots`` with a unit beside them in half of what is free, and the first slot is there."""
-    from gpukit.kpar import prepared_cuda
+    from gpukit.kpar import space_cuda
 
-    space = prepared_cuda.Space(1000, 1)
+    space = space_cuda.Space(1000, 1)
     space.arrays(1, 1, 1)
-    needed = (slots - 1) * 1000 * prepared_cuda.BYTES_PER_VERTEX + slots * 8000
-    monkeypatch.setattr(prepared_cuda, "free_memory", lambda: int(2 * needed / 0.9))
+    needed = (slots - 1) * 1000 * space_cuda.BYTES_PER_VERTEX + slots * 8000
+    monkeypatch.setattr(space_cuda, "free_memory", lambda: int(2 * needed / 0.9))
     assert space._fitting(2, 4) == expected
 
 
@@ -354,15 +363,15 @@ def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatc
 
 def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monkeypatch):
     """Queries of one batch in several launches, of kPAR and FORA+, with the answers of one."""
-    from gpukit.kpar import prepared_cuda
+    from gpukit.kpar import prepared_cuda, space_cuda
     from gpukit.kpar.paper import baselines, baselines_cuda
 
     graph = make_graph(3, [(0, 1)])
     index, walks = build_index(graph, rank(graph).order, Params(), seed=3), baselines.fora_index(graph, seed=3)
     sources, seen, launched = Sources.single([0, 1, 2, 0, 1]), [], []
     gpu, fora = prepared_cuda.CudaPrepared.of(graph, index), baselines_cuda.CudaFora(graph, walks)
-    monkeypatch.setattr(prepared_cuda, "A_LAUNCH", 2)
-    monkeypatch.setattr(prepared_cuda.Space, "_teams", lambda self, queries, shape: (1, 1))
+    monkeypatch.setattr(space_cuda, "A_LAUNCH", 2)
+    monkeypatch.setattr(space_cuda.Space, "teams", lambda self, queries, shape: (1, 1))
     for module in (prepared_cuda, baselines_cuda):
         monkeypatch.setattr(module, "launch", lambda *args, run=module.launch: (launched.append(args[0]), run(*args)))
     found = gpu.query(sources, 2, progress=lambda *done: seen.append(done))

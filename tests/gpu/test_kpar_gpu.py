@@ -58,7 +58,7 @@ def test_answers_equal_the_cpu(gpu, both, k, to_end):
 
 @pytest.mark.parametrize("k", [1, 10, 100, 1000])
 def test_refined_answers_equal_the_cpu(gpu, both, k):
-    from gpukit.kpar.prepared_cuda import Shape
+    from gpukit.kpar.space_cuda import Shape
 
     cpu, cuda = both
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 40))
@@ -73,7 +73,7 @@ def test_refined_answers_equal_the_cpu(gpu, both, k):
 @pytest.mark.parametrize("k", [1, 10, 700])
 @pytest.mark.parametrize("refine", [False, True])
 def test_answers_among_some_vertices_equal_the_cpu(gpu, both, k, refine):
-    from gpukit.kpar.prepared_cuda import Shape
+    from gpukit.kpar.space_cuda import Shape
 
     cpu, cuda = both
     among = np.random.default_rng(8).random(cpu.graph.n) < 0.3
@@ -97,7 +97,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_launch_shapes_change_nothing(gpu, both, shape):
-    from gpukit.kpar.prepared_cuda import Shape
+    from gpukit.kpar.space_cuda import Shape
 
     cpu, cuda = both
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))

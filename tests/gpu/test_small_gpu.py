@@ -91,7 +91,8 @@ def test_worlds(random_graph, gpu, fresh):
 
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.quick), True])
 def test_queries_cooperative(random_graph, gpu, weighted):
-    from gpukit.kpar.prepared_cuda import CudaPrepared, Shape
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
 
     graph, params = random_graph(400, 2000, 5, Weights("trivalency")), Params(weighted=weighted)
     index, sources = build_index(graph, rank(graph, params).order, params, seed=3), Sources.single(np.arange(9))

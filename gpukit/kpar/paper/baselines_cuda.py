@@ -12,9 +12,9 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Edges, edges_of
 from gpukit.kpar.paper import fora_cuda
 from gpukit.kpar.paper.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed
-from gpukit.kpar.prepared_cuda import Shape, Space
 from gpukit.kpar.problem import Params, Result, Sources, check_k
 from gpukit.kpar.rows_cuda import for_each, on_device, to_host
+from gpukit.kpar.space_cuda import BLOCK, Shape, Space
 from gpukit.kpar.weights_cuda import chances_for
 
 
@@ -73,8 +73,9 @@ class CudaFora:
         def arguments(blocks: int, together: int, space: tuple) -> tuple:
             return edges, chances, rows, source, queries, blocks, k, *space[:4], out.view
 
-        size, given = self._space.spread(fora_cuda.fora, arguments, queries, k, shape)
-        launch(fora_cuda.fora, *size, *given)
+        teams, blocks, together = self._space.spread(fora_cuda.fora, arguments, queries, k, shape)
+        space = self._space.arrays(teams, together, k)
+        launch(fora_cuda.fora, teams * blocks, BLOCK, *arguments(blocks, together, space))
         return out.host()
 
 

@@ -1,0 +1,350 @@
+"""The first pushes of many queries on a GPU, all at once, before teams of blocks take the queries on.
+
+A query pushes in rounds: it takes the residues of its frontier, then pushes them along the edges. In the kernel of all
+steps (``query_cuda.py``) a team of blocks waits after each until all of them are done. Here the rounds of many queries,
+each in a *slot*, are kernels of their own, of which a multiprocessor holds more threads, and a warp shares out the
+edges of a few vertices without looking at others.
+"""
+
+from typing import Any
+
+import numba
+from numba import cuda, int32, int64, types, uint32, uint64
+
+from gpukit.device.arrays import Absent, Buffer
+from gpukit.device.compiled import kernel
+from gpukit.device.launch import launch
+from gpukit.device.select import for_kernels, simulated
+from gpukit.kpar import lists_cuda as lists
+from gpukit.kpar import rule
+from gpukit.kpar import team_cuda as teams
+from gpukit.kpar.estimate_cuda import propose
+from gpukit.kpar.groups import Edges, Threshold, Walks
+from gpukit.kpar.problem import ONE
+from gpukit.kpar.starts_cuda import add_for_warp, warp_fence
+from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, SPACE, STAGE, Space
+
+BLOCK, LANES = (4, 1) if simulated() else (256, 32)
+"""Threads of a block, a power of two, and of a warp."""
+
+WARPS = BLOCK // LANES
+
+REGISTERS = 64
+"""Registers a thread of the larger kernels may take."""
+
+BLOCKS = 2 if simulated() else 4096
+"""Blocks of a launch, for all slots."""
+
+ITEMS = 4
+"""Vertices of the frontier whose edges a warp pushes along together."""
+
+PIECE = 2 if simulated() else 128
+"""Edges of a row that a warp takes at most: longer ones are cut, so that no warp is long at work on its own."""
+
+ROUNDS_AT_ONCE = 3 if simulated() else 4
+"""Rounds that are launched before the host asks whether any query goes on; those without a frontier cost some µs."""
+
+ABREAST = 8
+"""Slots that push at a time: the residues of more push each other out of the cache."""
+
+SIZE, PIECES, ROUNDS, PUSHED, ALONG = 0, 2, 4, 5, 6
+WAITS, COUNT, LEAST_RESERVE, ENTRIES = 7, 8, 9, 10
+"""Words of a slot's row of ``ahead``: sizes of the frontier and of the list of pieces, of even and of odd rounds; the
+rounds, vertices pushed, and edges pushed along; whether the query waits for what start lists bring, its candidates, the
+k-th largest reserve, and the entries of the lists."""
+
+LISTING, VALUING = 1, 2
+"""The phases whose counters (:func:`gpukit.kpar.team_cuda.counters`) :func:`list_all` and :func:`value_all` leave."""
+
+LISTED, VALUED, AHEAD = 16 * LISTING, 16 * VALUING, 48
+"""Where these lie in the row; its length."""
+
+edge_part = for_kernels(rule.edge_part)
+
+
+@cuda.jit(device=True)
+def take_sources(q, sources, queries, slot, rank, members):
+    """Give the sources of a query their mass, and make them the frontier; returns how many there are."""
+    size = sources[q + 1] - sources[q]
+    first_vertex = queries + 1 + sources[q]
+    first_mass = first_vertex + sources[queries]
+    i = rank
+    while i < size:
+        v = sources[first_vertex + i]
+        slot.residue[v] = sources[first_mass + i]
+        cuda.atomic.or_(slot.marks, v >> 5, uint32(1) << uint32(v & 31))
+        slot.frontier[i] = v
+        i += members
+    return size
+
+
+@kernel
+def begin_all(sources, queries, first, space):
+    """Begin the queries from ``first`` on, one in each slot; a block owns a slot."""
+    own, tid, q = cuda.blockIdx.x, cuda.threadIdx.x, first + cuda.blockIdx.x
+    row = space.ahead[own]
+    i = tid
+    while i < AHEAD:
+        row[i] = 0
+        i += cuda.blockDim.x
+    cuda.syncthreads()
+    if q < queries:
+        size = take_sources(q, sources, queries, teams.slot_of(space, own), tid, cuda.blockDim.x)
+        if tid == 0:
+            row[SIZE] = size
+
+
+@kernel
+def take_all(parity, piece, first, slots, edges, chances, space):
+    """Take the residues of the frontiers of some slots, the first half of a round; a thread owns a vertex of a slot.
+
+    What each edge takes goes to ``scores``, or with ``chances`` (else None) what all of them take; the rest stays in
+    ``reserve``. Rows of more than ``piece`` edges are listed in ``limits``, piece by piece, a warp a row.
+    Reads and writes five words of a vertex at random places.
+    """
+    own, blocks = first + cuda.blockIdx.x % slots, cuda.gridDim.x // slots
+    rank, members = cuda.blockIdx.x // slots * cuda.blockDim.x + cuda.threadIdx.x, blocks * cuda.blockDim.x
+    cut = cuda.shared.array(1, int32)
+    places = cuda.shared.array((BLOCK, 3), int64)
+    slot, row = teams.slot_of(space, own), space.ahead[own]
+    frontier, size, along = slot.frontier, row[SIZE + parity], int64(0)
+    if parity == 1:
+        frontier = slot.upcoming
+    if rank == 0:
+        row[SIZE + 1 - parity], row[PIECES + 1 - parity] = 0, 0
+        if size > 0:
+            row[ROUNDS] += 1
+            row[PUSHED] += size
+    j = int64(rank)
+    while j - cuda.threadIdx.x < size:
+        cuda.syncthreads()
+        if cuda.threadIdx.x == 0:
+            cut[0] = 0
+        cuda.syncthreads()
+        if j < size:
+            v = int64(frontier[j])
+            taken = slot.residue[v]
+            slot.residue[v] = 0
+            length = edges.indptr[v + 1] - edges.indptr[v]
+            share, shares = int64(0), length if chances is None else int64(1)
+            if length > 0:
+                share = int64(rule.passed_on(uint64(taken), edges.one_minus_alpha) // uint64(shares))
+            slot.reserve[v] += taken - shares * share
+            slot.scores[j] = share
+            if share > 0:
+                along += length
+                if length > piece:
+                    i, count = cuda.atomic.add(cut, 0, 1), (length + piece - 1) // piece
+                    places[i, 0], places[i, 1] = cuda.atomic.add(row, PIECES + parity, count), count
+                    places[i, 2] = j
+        cuda.syncthreads()
+        i = cuda.threadIdx.x // LANES
+        while i < cut[0]:
+            part = int64(cuda.threadIdx.x % LANES)
+            while part < places[i, 1]:
+                slot.limits[places[i, 0] + part] = part << 32 | places[i, 2]
+                part += LANES
+            i += WARPS
+        j += members
+    add_for_warp(row, ALONG, along)
+
+
+@kernel(max_registers=REGISTERS)
+def push_all(parity, piece, first, slots, edges, chances, counts, rhos, space):
+    """Push along the edges of the frontiers of some slots, the second half of a round.
+
+    A warp owns ITEMS rows, or a piece of one.
+
+    An edge costs 4 bytes read (20 along weighted edges, 8 of them read a moment before) and an 8-byte atomic add, and
+    for a vertex without residue one of a mark. Vertices lifted over their thresholds make the next frontier.
+    """
+    own, blocks = first + cuda.blockIdx.x % slots, cuda.gridDim.x // slots
+    lane, warp = cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    lengths = cuda.shared.array((WARPS, ITEMS), int32)
+    begins = cuda.shared.array((WARPS, ITEMS), int64)
+    values = cuda.shared.array((WARPS, ITEMS), int64)
+    firsts, lasts = begins, values
+    if chances is not None:
+        firsts = cuda.shared.array((WARPS, ITEMS), int64)
+        lasts = cuda.shared.array((WARPS, ITEMS), int64)
+    slot, row = teams.slot_of(space, own), space.ahead[own]
+    frontier, upcoming = slot.frontier, slot.upcoming
+    if parity == 1:
+        frontier, upcoming = slot.upcoming, slot.frontier
+    size, pieces, rho = row[SIZE + parity], row[PIECES + parity], rhos[0]
+    walks_max = int64(ONE) // rho
+    work = int64(cuda.blockIdx.x // slots * WARPS + warp)
+    while work < pieces + (size + ITEMS - 1) // ITEMS:
+        warp_fence()
+        i = lane
+        while i < ITEMS:
+            j, skipped = int64(size), int64(0)
+            if work >= pieces:
+                j = (work - pieces) * ITEMS + i
+            elif i == 0:
+                j, skipped = slot.limits[work] & 0xFFFFFFFF, (slot.limits[work] >> 32) * piece
+            lengths[warp, i] = 0
+            if j < size and slot.scores[j] > 0:
+                v = int64(frontier[j])
+                begin, end = edges.indptr[v], edges.indptr[v + 1]
+                values[warp, i], begins[warp, i] = slot.scores[j], begin + skipped
+                if work < pieces or end - begin <= piece:
+                    lengths[warp, i] = min(end - begin - skipped, piece)
+                if chances is not None:
+                    firsts[warp, i], lasts[warp, i] = begin, end - 1
+            i += LANES
+        warp_fence()
+        # Every LANES-th of the edges, which lie one behind the other: the i-th row begins at ``before``.
+        e, i, before = int32(lane), int32(0), int32(0)
+        while i < ITEMS:
+            if e >= before + lengths[warp, i]:
+                before += lengths[warp, i]
+                i += int32(1)
+                continue
+            edge, value = begins[warp, i] + (e - before), values[warp, i]
+            u = int64(edges.indices[edge])
+            if chances is not None:
+                value = edge_part(value, chances, edge, firsts[warp, i], lasts[warp, i])
+            if value > 0:
+                old = cuda.atomic.add(slot.residue, u, value)
+                if old == 0:
+                    cuda.atomic.or_(slot.marks, u >> 5, uint32(1) << uint32(u & 31))
+                # Most heads stay below ρ, and ω is not read for them.
+                if old + value > rho:
+                    w = int64(counts[u])
+                    if w > 0 and w <= walks_max and old <= w * rho and old + value > w * rho:
+                        upcoming[cuda.atomic.add(row, SIZE + 1 - parity, 1)] = u
+            e += int32(LANES)
+        work += blocks * WARPS
+
+
+@cuda.jit(device=True)
+def alone(row, slots, memory):
+    """Return the blocks of a launch that work on a slot as a team that needs not wait; counters lie in ``row``."""
+    return teams.Team(row, -teams.COUNTERS, cuda.blockIdx.x // slots, cuda.gridDim.x // slots, memory)
+
+
+@kernel
+def list_all(slots, space):
+    """List the vertices met (:func:`gpukit.kpar.lists_cuda.list_met`) of each slot; clear a bit of SPARE for all."""
+    own = cuda.blockIdx.x % slots
+    sums = cuda.shared.array(PREFIX_SUMS, int64)
+    small = cuda.shared.array(SMALL, int32)
+    teams.clear(small)
+    cuda.syncthreads()
+    team = alone(space.ahead[own], slots, teams.Memory(sums, sums, small, small, small))
+    slot = teams.slot_of(space, own)
+    i = cuda.blockIdx.x // slots * cuda.blockDim.x + cuda.threadIdx.x
+    while i < (len(slot.spare) + 63) // 64:
+        slot.spare[i] = 0
+        i += cuda.gridDim.x // slots * cuda.blockDim.x
+    lists.list_met(slot, team, LISTING)
+
+
+@kernel
+def value_all(slots, walks, among, space):
+    """Find what walks carry (:func:`gpukit.kpar.lists_cuda.value_walks`) in each slot."""
+    own = cuda.blockIdx.x % slots
+    sums = cuda.shared.array(PREFIX_SUMS, int64)
+    small = cuda.shared.array(SMALL, int32)
+    stage = cuda.shared.array(STAGE, int32)
+    other_stage = cuda.shared.array(STAGE, int32)
+    teams.clear(small)
+    cuda.syncthreads()
+    row = space.ahead[own]
+    team = alone(row, slots, teams.Memory(sums, sums, stage, other_stage, small))
+    met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
+    lists.value_walks(met, teams.slot_of(space, own), walks, int64(1), among, team, VALUING)
+
+
+@kernel(max_registers=REGISTERS)
+def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
+    """Find the candidates of the queries that are tested now (:func:`gpukit.kpar.estimate_cuda.propose`).
+
+    Cooperative, teams of ``blocks`` blocks of at most 512 threads (a power of two); each takes every so-many-th of the
+    ``queries`` slots. Queries that are to read start lists wait for these.
+    """
+    cuda.cg.this_grid().sync()
+    number, block = int64(cuda.blockIdx.x // blocks), cuda.blockIdx.x % blocks
+    memory = teams.Memory(
+        pool=cuda.shared.array(POOL, int64),
+        sums=cuda.shared.array(PREFIX_SUMS, int64),
+        stage=cuda.shared.array(STAGE, int32),
+        other_stage=cuda.shared.array(STAGE, int32),
+        small=cuda.shared.array(SMALL, int32),
+    )
+    teams.clear(memory.small)
+    cuda.syncthreads()
+    team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)
+    threshold, phase, turn = Threshold(rhos[0], int64(ONE) // rhos[0]), int64(1), 0
+    own = number
+    while own < queries:
+        row = space.ahead[own]
+        if row[VALUED + lists.RESIDUE_LEFT] == 0 or len(rhos) == 1 or row[ALONG] >= patience[0]:
+            met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
+            least_reserve, count, entries, phase, turn = propose(
+                row[VALUED + lists.LARGE], k, met, walks, teams.slot_of(space, own), threshold, among, team, phase, turn
+            )
+            phase = teams.team_barrier(team, phase)
+            if block == 0 and cuda.threadIdx.x == 0:
+                row[COUNT], row[LEAST_RESERVE], row[ENTRIES] = count, least_reserve, entries
+                row[WAITS] = int64(least_reserve > 0 and row[VALUED + lists.FORWARD_ENTRIES] >= entries)
+        own += cuda.gridDim.x // blocks
+
+
+def longest_piece(n: int, m: int) -> int:
+    """Return the edges of the longest piece of a row: so many that no frontier has more than n pieces.
+
+    Of m edges, longer rows are at most m / piece, and pieces as many more than they.
+    """
+    return max(PIECE, -(-2 * m // n))
+
+
+def push_ahead(
+    sources: Any, queries: int, first: int, among: Any, edges: Edges, chances: Any, walks: Walks, rhos: Any,
+    piece: int, ahead: Buffer, space: Space,
+) -> None:  # fmt: skip
+    """Push for the queries from ``first`` on, one in each slot, until no residue is above its threshold.
+
+    Afterwards the vertices met are listed, and what walks from them carry is known, as after the first push of
+    :func:`gpukit.kpar.query_cuda.answer`, whose arguments these are. ``ahead`` has a row for each slot, and rows of
+    more than ``piece`` edges are cut (:func:`longest_piece`).
+    """
+    slots = len(ahead)
+    launch(begin_all, slots, BLOCK, sources, queries, first, space)
+    going, parity = True, 0
+    while going:
+        for base in range(0, slots, ABREAST):
+            width = min(ABREAST, slots - base)
+            grid = max(1, BLOCKS // width) * width
+            for i in range(ROUNDS_AT_ONCE):
+                odd = parity + i & 1
+                launch(take_all, grid, BLOCK, odd, piece, base, width, edges, chances, space)
+                launch(push_all, grid, BLOCK, odd, piece, base, width, edges, chances, walks.counts, rhos, space)
+        parity = parity + ROUNDS_AT_ONCE & 1
+        going = bool(ahead.host()[:, SIZE + parity].any())
+    grid = max(1, BLOCKS // slots) * slots
+    launch(list_all, grid, BLOCK, slots, space)
+    launch(value_all, grid, BLOCK, slots, walks, among, space)
+
+
+_i32, _i64, _u32, _int = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.int64
+_flag, _seed, _none = numba.boolean, numba.uint64, Absent.kind
+
+EDGES = types.NamedTuple((_i64, _i32, _seed), Edges)
+WALKS = types.NamedTuple((_i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int), Walks)
+"""The types of graph and index, in signatures of kernels."""
+
+KERNELS = {
+    "begin_all": (begin_all, (_i64, _int, _int, SPACE)),
+    "take_all": (take_all, (_int, _int, _int, _int, EDGES, _none, SPACE)),
+    "take_all_weighted": (take_all, (_int, _int, _int, _int, EDGES, numba.uint64[::1], SPACE)),
+    "push_all": (push_all, (_int, _int, _int, _int, EDGES, _none, _u32, _i64, SPACE)),
+    "push_all_weighted": (push_all, (_int, _int, _int, _int, EDGES, numba.uint64[::1], _u32, _i64, SPACE)),
+    "list_all": (list_all, (_int, SPACE)),
+    "value_all": (value_all, (_int, WALKS, _none, SPACE)),
+    "value_all_among": (value_all, (_int, WALKS, numba.boolean[::1], SPACE)),
+    "propose_all": (propose_all, (_int, _int, _int, _i64, _i64, WALKS, _none, SPACE)),
+    "propose_all_among": (propose_all, (_int, _int, _int, _i64, _i64, WALKS, numba.boolean[::1], SPACE)),
+}
+"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
