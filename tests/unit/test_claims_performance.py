@@ -11,7 +11,7 @@ BEYOND = record("beyond-memory-h100")["runs"]
 SCALING = record("thread-scaling-16")["runs"]
 THREADS = (1, 2, 4, 8, 16)
 PHASES, FLOORS = record("kpar-phases-h100"), {run["k"]: run for run in record("kpar-floor-h100")["runs"]}
-QUERY, PUSH = PHASES["mean_of_a_query"]["100"], PHASES["parts_of_a_push"]["us_of_a_team"]
+QUERY, SIZES = PHASES["mean_of_a_query"]["100"], PHASES["sizes"]
 SHARED, TRIED = PHASES["shared_by_queries"]["100"], PHASES["tried_ms_per_query_at_k_100"]
 BATCHES, ANY = (
     {run["k"]: run["queries_per_s"] for run in record("kpar-batches-h100")["runs"]},
@@ -30,9 +30,9 @@ def large(name, *phases, record=LARGE):
     return found["seconds"], *seconds, found["host_peak_bytes"] / 1e9, found["gpu_peak_bytes"] / 1e9
 
 
-def share(*parts):
-    """Return which part of a push some steps take, in hundredths."""
-    return 100 * sum(PUSH[part] for part in parts) / sum(PUSH.values())
+def of_a_query(names):
+    """Return the microseconds that kernels take for one of 256 queries that begin together."""
+    return 1e3 / 256 * sum(PHASES["kernels_of_a_batch"]["ms"][name] for name in names)
 
 
 def phase(name, *phases, threads=16):
@@ -87,10 +87,14 @@ def test_what_bounds_merit(document, sentence, values):
         ("over the vertices takes {:.1f} times as long", (FLOORS[100]["value_arrays"] / FLOORS[100]["value_arrays_in_order"],)),
         ("together {:.0f} % of the entries", (100 * SHARED["4"]["entries"],)),
         ("the edges that four queries push along in a round are {:.0f} % of their sum, with eight {:.0f} % (counted", (100 * SHARED["4"]["edges_pushed"], 100 * SHARED["8"]["edges_pushed"])),
-        ("adds take {:.0f} % of one, finding the rows of a tile and loading them {:.0f} %", (share("edges"), share("find_tile", "load_rows"))),
+        ("a query took {:.0f} µs there", (PHASES["kernels_of_a_batch"]["us_per_query_in_one_kernel"],)),
+        ("taking residues {:.0f}, pushing {:.0f}, listing the vertices met {:.0f}, valuing them {:.0f}, candidates {:.0f}, start lists {:.0f}, and the rest {:.0f}, which", tuple(map(of_a_query, (["take_all"], ["push_all"], ["list_all"], ["value_all"], ["propose_all"], ["unite", "measure_lists", "add_lists", "score_candidates", "forget_lists"], ["answer"])))),
+        ("take {:.1f} times as long", (of_a_query(["take_all", "push_all"]) / FLOORS[100]["push_arrays"],)),
+        ("(1, 2, 4, 8, 16 at a time: {:.2f}, {:.2f}, {:.2f}, {:.2f}, {:.2f} ms a query)", tuple(ms for ms, _ in PHASES["abreast"]["ms"].values())),
+        ("at scale 19 of an R-MAT {:,} in place of {:,} a second, at 20 {:,} in place of {:,}, at 23 {:,} in place of {:,}; for k = 10 it still is at scale 23, {:,} in place of {:,}.", (*SIZES["k_100"]["19"], *SIZES["k_100"]["20"], *SIZES["k_100"]["23"][:2], *SIZES["k_10"]["23"][:2])),
         ("come at {:,} a second, or {:,} with the second look.", (ANY["queries_per_s"], ANY["refined_queries_per_s"])),
         ("vertices numbered by degree, {:.0f} % faster", (100 * (1 - TRIED["vertices_numbered_by_degree"] / TRIED["as_it_is"]),)),
-        ("four edges a thread at a time in a push, {:.0f} % slower; start lists of eight queries at once, {:.0f} %.", (100 * (TRIED["four_edges_at_a_time"] / TRIED["as_it_is_later"] - 1), 100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]))),
+        ("start lists of eight queries at once, {:.0f} %.", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),
     ]
 )  # fmt: skip
 def test_what_bounds_kpar(document, sentence, values):
