@@ -49,7 +49,8 @@ def measure(
     def run(timer: PhaseTimer) -> Result:
         return maximise(graph, params, device, tables=tables, timer=timer)
 
-    record, result = timed_phases(run, device, repeat, ("sampling", "selection", "bounds", "judging"))
+    phases = ("sampling", "selection", "bounds", "judging")
+    record, result = timed_phases(run, device, repeat, phases, ahead=True)
     floor = result.rr_sets * mean_members(graph, params, device, tables) * BYTES_PER_MEMBER / bandwidth * 1e3
     return {
         "params": {"k": params.k, "epsilon": params.epsilon, "model": params.model, "bound": params.bound}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.select import Device
-from gpukit.device.timing import PhaseTimer, synchroniser
+from gpukit.device.timing import PhaseTimer, marker, synchroniser
 
 COPY_BYTES = 1 << 30
 
@@ -41,7 +41,7 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def timed_phases(
-    run: Callable[[PhaseTimer], Any], device: Device, repeat: int, phases: Sequence[str]
+    run: Callable[[PhaseTimer], Any], device: Device, repeat: int, phases: Sequence[str], *, ahead: bool = False
 ) -> tuple[dict[str, Any], Any]:
     """Call once to warm up, and ``repeat`` times to measure.
 
@@ -54,6 +54,9 @@ def timed_phases(
         At least 1.
     phases : sequence of str
         The phases of the algorithm itself; a call may lack one.
+    ahead : bool
+        Whether the host may go on while a GPU has not done what a phase gave it, in its current stream; the phase lasts
+        until it has.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def timed_phases(
     # Each call has a timer of its own: phases are compared call by call.
     spent = []
     for _ in range(repeat):
-        timer = PhaseTimer(synchroniser(device))
+        timer = PhaseTimer(synchroniser(device), marker(device) if ahead else None)
         result = run(timer)
         spent.append({name: 1e3 * seconds for name, seconds in timer.seconds().items()})
     record = {

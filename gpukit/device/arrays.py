@@ -293,6 +293,26 @@ def _unlock(array: np.ndarray, gpu: int) -> None:
         xp.cuda.runtime.hostUnregister(array.ctypes.data)
 
 
+class Moment:
+    """When the current stream of the current GPU has done what it was given before :meth:`note`."""
+
+    def __init__(self) -> None:
+        self._event = xp.cuda.Event()
+
+    def note(self) -> None:
+        """Let it be now."""
+        self._event.record()
+
+    def wait(self) -> None:
+        """Wait for it."""
+        self._event.synchronize()
+
+    def since(self, other: "Moment") -> float:
+        """Wait for it, and return the seconds since another one."""
+        self.wait()
+        return 1e-3 * float(xp.cuda.get_elapsed_time(other._event, self._event))
+
+
 _streams: dict[int, Any] = {}
 
 

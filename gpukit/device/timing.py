@@ -7,6 +7,12 @@ from contextlib import contextmanager
 
 from gpukit.device.select import Device, simulated
 
+TRANSFER = "transfer"
+"""The phase in which data are copied to a device."""
+
+READY = 64
+"""Moments that are made beforehand: to make one takes as long as to note it."""
+
 
 def synchroniser(device: Device) -> Callable[[], None]:
     """Return what waits until all GPUs of a device have done what they were given; the CPU has nothing to wait for."""
@@ -21,6 +27,29 @@ def synchroniser(device: Device) -> Callable[[], None]:
                 arrays.synchronise(gpu)
 
     return synchronise
+
+
+def marker(device: Device) -> Callable[[], Callable[[], float]] | None:
+    """Return what notes when a GPU will have done what it was given, for :class:`PhaseTimer`.
+
+    None where nobody can tell but who waits: on the CPU, on several GPUs, and in the simulator.
+    """
+    if device.kind == "cpu" or len(device.gpus) > 1 or simulated():
+        return None
+    from gpukit.device.arrays import Moment, synchronise
+
+    synchronise(device.gpus[0])
+    first, *ready = (Moment() for _ in range(READY))
+    first.note()
+    first.wait()
+    start = time.perf_counter()
+
+    def mark() -> Callable[[], float]:
+        moment = ready.pop() if ready else Moment()
+        moment.note()
+        return lambda: start + moment.since(first)
+
+    return mark
 
 
 @contextmanager
@@ -48,6 +77,11 @@ class PhaseTimer:
     ----------
     sync : callable, optional
         Waits for the device; called where a phase begins and ends, so that work launched in a phase counts there.
+    mark : callable, optional
+        Called instead: notes what the current stream of the device was given so far, and returns a function that says
+        when that was done, on the clock of ``time.perf_counter``. So a phase may begin while the device is busy with
+        the one before; its time counts from when that is done. Only where ``TRANSFER`` ends ``sync`` is called all the
+        same: what the host does next would else be hidden behind copies of the graph.
 
     Attributes
     ----------
@@ -55,8 +89,11 @@ class PhaseTimer:
         Seconds since the timer was made, at each :meth:`lap`.
     """
 
-    def __init__(self, sync: Callable[[], object] | None = None) -> None:
-        self.sync = sync
+    def __init__(
+        self, sync: Callable[[], object] | None = None, mark: Callable[[], Callable[[], float]] | None = None
+    ) -> None:
+        self.sync, self.mark = sync, mark
+        self._changes: list[tuple[str | None, float, Callable[[], float] | None]] = []
         self._start = self._mark = time.perf_counter()
         self._spent: dict[str, float] = {}
         self._open: list[str] = []
@@ -69,20 +106,29 @@ class PhaseTimer:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Count the time of the ``with`` body for ``name``, also when it raises."""
-        self._charge(name, self.sync)
+        self._change(name)
         try:
             yield
         except BaseException:
             # A broken device would raise again here and hide the cause.
-            self._charge(None, None)
+            self._change(None, broken=True)
             raise
-        self._charge(None, self.sync)
+        if self.mark is not None and self.sync is not None and name == TRANSFER:
+            self.sync()
+        self._change(None)
 
-    def _charge(self, entered: str | None, sync: Callable[[], object] | None) -> None:
+    def _change(self, entered: str | None, broken: bool = False) -> None:
+        """Enter ``entered``, or leave the innermost phase."""
+        if self.mark is not None:
+            done = None if broken else self.mark()
+            self._changes.append((entered, time.perf_counter(), done))
+            return
+        if self.sync is not None and not broken:
+            self.sync()
+        self._charge(entered, time.perf_counter())
+
+    def _charge(self, entered: str | None, now: float) -> None:
         """Give the time since the last change to the innermost phase, then enter ``entered`` or leave that phase."""
-        if sync is not None:
-            sync()
-        now = time.perf_counter()
         if self._open:
             self._spent[self._open[-1]] += now - self._mark
         self._mark = now
@@ -94,4 +140,7 @@ class PhaseTimer:
 
     def seconds(self) -> dict[str, float]:
         """Return ``total`` (since the timer was made) and the seconds of each phase, in order of first entry."""
+        for entered, now, done in self._changes:
+            self._charge(entered, now if done is None else max(now, done()))
+        self._changes.clear()
         return {"total": time.perf_counter() - self._start, **self._spent}

@@ -61,6 +61,33 @@ def test_the_device_is_synchronised_at_both_ends(clock: Clock) -> None:
     assert timer.seconds() == {"total": 11, "a": 6}
 
 
+def test_a_phase_lasts_until_the_device_is_done_though_nobody_waits(clock: Clock) -> None:
+    done = []
+
+    def mark():
+        done.append(clock.now)
+        return lambda at=clock.now: max(at, 30.0) if at > 1 else at  # busy until then with what it was given after 1
+
+    timer = PhaseTimer(mark=mark)
+    clock.now += 1
+    with timer.phase("a"):
+        clock.now += 2
+    with timer.phase("b"):
+        clock.now += 47
+    assert timer.seconds() == {"total": 50, "a": 29, "b": 20} == timer.seconds() and done == [1, 3, 3, 50]
+
+
+def test_what_follows_a_transfer_waits_for_it(clock: Clock) -> None:
+    def sync() -> None:
+        clock.now += 7
+
+    timer = PhaseTimer(sync, mark=lambda: lambda: 0.0)
+    for name in ("transfer", "a"):
+        with timer.phase(name):
+            clock.now += 1
+    assert timer.seconds() == {"total": 9, "transfer": 8, "a": 1}
+
+
 def test_a_profiler_is_shown_the_body_on_a_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     from numba import cuda
 
