@@ -124,6 +124,22 @@ def after(turn):
     return turn + int32(PREPARED) if turn < ROWS - PREPARED else int32(0)
 
 
+# Each WARP of candidates is that of a warp of one block, as the others wait for the slowest; with fewer blocks than a
+# block has warps, the first one notes all. A thread reads what it wrote itself.
+@step
+def _note_values(me, work, block, pick, total):
+    """Note the values of the candidates before a seed, for the bound."""
+    warps = STRIDE // WARP
+    writers = me.blocks // warps * warps
+    if writers == 0:
+        if me.block == 0:
+            for c in range(me.tid, total, STRIDE):
+                work.snapshot[pick, c] = block.current[c]
+    elif me.block < writers and me.tid // WARP == me.block % warps:
+        for c in range(me.block * WARP + me.tid % WARP, total, writers * WARP):
+            work.snapshot[pick, c] = block.current[c]
+
+
 # Algorithm 7, line 14, and algorithm 1, line 7. Afterwards the block's counts are those of the sets that the seeds so
 # far do not cover. Returns the highest value of a thread's candidates, the first that has it, and how many reach the
 # limit. A thread asks for several losses before it looks at one: else each subtraction waits for memory. Places are
@@ -151,9 +167,8 @@ def _best_of_thread(me, query, work, block, pick, row, limit, total):
                 cuda.atomic.add(block.local, round_, 1)
             if block.quota[round_] > 0 and value > highest:
                 highest, first = value, uint64(c)
-    if query.bounds and me.block == 0 and pick >= len(query.forced):
-        for c in range(me.tid, total, STRIDE):
-            work.snapshot[pick, c] = block.current[c]
+    if query.bounds and pick >= len(query.forced):
+        _note_values(me, work, block, pick, total)
     return highest, first, reaching
 
 

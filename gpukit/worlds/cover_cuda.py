@@ -173,14 +173,14 @@ def _largest(snapshot, row, candidates, total, n, rounds, round_, k, block):
             if value >> (shift + 8) == prefix >> (shift + 8):
                 cuda.atomic.add(histogram, (value >> shift) & 255, 1)
         cuda.syncthreads()
-        if tid == 0:
-            digit, above = 255, int64(0)
-            while digit > 0 and above + histogram[digit] < rest:
-                above += histogram[digit]
-                digit -= 1
-            few[0] = digit
-            few[1] = rest - above
-            few[2] = above + histogram[digit]
+        # A thread looks at a digit, since one alone would wait for each of them.
+        for digit in range(tid, 256, block_size):
+            above = int64(0)
+            for higher in range(digit + 1, 256):
+                above += histogram[higher]
+            found = above + histogram[digit]
+            if above < rest and (found >= rest or digit == 0):
+                few[0], few[1], few[2] = digit, rest - above, found
         cuda.syncthreads()
         prefix += few[0] << shift
         short = few[2] < rest
