@@ -102,8 +102,10 @@ class _Slow(Exception):
 def _maximise(session: Session, params: "Params", device: "Device", scan: Any, patience: float) -> "Result":
     """Return the seeds that gIM finds on a device; raises _Slow at the first size after the patience, in seconds."""
     session.load(lambda: _load(session.graph, params, device))
+    from gpukit.device.timing import marker
     from gpukit.gim.paper import maximise
 
+    session.timer.mark = marker(device)  # seeds are chosen while sets are drawn
     shape = None if scan is None else scan(device.kind)
     end = perf_counter() + patience
     with session.progress("RR sets") as update:

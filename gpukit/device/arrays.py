@@ -26,6 +26,10 @@ else:
         xp, OutOfMemory = None, MemoryError
 
 
+DEVICE_TO_HOST = 2
+"""The kind of such a copy, for CUDA."""
+
+
 class View:
     """The array of a :class:`Buffer` for :func:`gpukit.device.launch.launch`, which notes its layout in ``words``.
 
@@ -147,6 +151,21 @@ class Buffer:
     def host(self, length: int | None = None) -> np.ndarray:
         """Return the first ``length`` elements, or all, in host memory."""
         return on_host(self.array if length is None else self.array[:length])
+
+
+def fetch(*arrays: Any) -> list[np.ndarray]:
+    """Return copies of contiguous arrays of the current GPU in host memory, for which the host waits once."""
+    if xp is np:
+        return [array.copy() for array in arrays]
+    ends = np.cumsum([0, *(array.nbytes for array in arrays)]).tolist()
+    held, stream = xp.cuda.alloc_pinned_memory(ends[-1]), xp.cuda.get_current_stream()
+    for array, start in zip(arrays, ends[:-1], strict=True):
+        xp.cuda.runtime.memcpyAsync(held.ptr + start, array.data.ptr, array.nbytes, DEVICE_TO_HOST, stream.ptr)
+    stream.synchronize()
+    return [
+        np.frombuffer(held, array.dtype, array.size, start).copy()
+        for array, start in zip(arrays, ends[:-1], strict=True)
+    ]
 
 
 def on_host(array: Any) -> np.ndarray:
@@ -331,9 +350,10 @@ def side_stream() -> Any:
 
 
 def join_side_stream() -> None:
-    """Let what the current GPU is given from now on wait for what its :func:`side_stream` was given."""
-    if xp is not np:
-        xp.cuda.get_current_stream().wait_event(_streams[xp.cuda.runtime.getDevice()].record())
+    """Let what the current GPU is given from now on wait for what its :func:`side_stream`, if any, was given."""
+    stream = None if xp is np else _streams.get(xp.cuda.runtime.getDevice())
+    if stream is not None:
+        xp.cuda.get_current_stream().wait_event(stream.record())
 
 
 _grids: dict[tuple, int] = {}
@@ -367,6 +387,9 @@ def multiprocessors() -> int:
     return _multiprocessors[gpu]
 
 
+_resident: dict[tuple[int, int, int], int] = {}
+
+
 def resident_blocks(block: int, registers: int) -> int:
     """Return how many blocks of a kernel the current GPU holds at once, by threads and registers.
 
@@ -375,8 +398,12 @@ def resident_blocks(block: int, registers: int) -> int:
     block, registers : int
         Threads of a block, and the registers each may take.
     """
-    device = cuda.current_context().device
-    per = min(
-        device.MAX_THREADS_PER_MULTIPROCESSOR // block, device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers)
-    )
-    return multiprocessors() * max(1, per)
+    key = (xp.cuda.runtime.getDevice(), block, registers)
+    if key not in _resident:
+        device = cuda.current_context().device
+        per = min(
+            device.MAX_THREADS_PER_MULTIPROCESSOR // block,
+            device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers),
+        )
+        _resident[key] = multiprocessors() * max(1, per)
+    return _resident[key]

@@ -10,7 +10,7 @@ from gpukit.gim.bounds import OpimPlan, opim_lower, opim_plan, opim_upper
 from gpukit.gim.known import ROUNDING
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
-from gpukit.worlds.collection import Collection, Progress, extend_both
+from gpukit.worlds.collection import Collection, Pilot, Progress, begin_both
 
 LOOSE = Decimal("1.12")
 """The bound on the best coverage over the seeds' own, as a guess."""
@@ -52,7 +52,12 @@ def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
 
 
 def opim(
-    problem: Problem, selecting: Collection, judging: Collection, timer: PhaseTimer, progress: Progress
+    problem: Problem,
+    selecting: Collection,
+    judging: Collection,
+    timer: PhaseTimer,
+    progress: Progress,
+    pilot: Pilot | None = None,
 ) -> tuple[Choice, int, Decimal, bool, list[Step]]:
     """Run OPIM-C (Tang, Tang, Xiao, Yuan, SIGMOD 2018, algorithm 2, with the upper bound of their section 5).
 
@@ -68,6 +73,8 @@ def opim(
         Charged with ``sampling``, ``selection`` and ``bounds``.
     progress : callable
         Told (sets drawn, sets wanted next).
+    pilot : Pilot, optional
+        Drawn beside the first sets.
 
     Returns
     -------
@@ -80,6 +87,11 @@ def opim(
     certified : bool
         Whether that follows from the bounds; otherwise from the number of sets alone.
     history : list of Step
+
+    Raises
+    ------
+    NotDrawn
+        If too many sets of the pilot are large.
     """
     family, known, gamma = problem.family, problem.known, problem.known.gamma
     with timer.phase("bounds"):
@@ -90,8 +102,8 @@ def opim(
     while True:
         progress(selecting.size + judging.size, 2 * size)
         with timer.phase("sampling"):
-            extend_both(selecting, judging, size, progress)
-        choice = choose(selecting, problem, timer, bounds=hopeful, judge=judging)
+            begin_both(selecting, judging, size, progress, pilot)
+        choice, pilot = choose(selecting, problem, timer, bounds=hopeful, judge=judging), None
         assert choice.hit is not None
         hit = choice.hit
         with timer.phase("bounds"):

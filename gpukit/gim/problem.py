@@ -253,8 +253,8 @@ class Problem:
 
     def self_spread(self, elements: np.ndarray) -> int:
         """Return what seeds count for by themselves, each vertex once."""
-        vertices = np.unique(elements % self.graph.n)
-        return len(vertices) if self.weights is None else int(self.weights[vertices].sum())
+        vertices = set((elements % self.graph.n).tolist())  # of few np.unique is slower
+        return len(vertices) if self.weights is None else int(self.weights[list(vertices)].sum())
 
 
 def validate(graph: Graph, params: Params) -> Problem:

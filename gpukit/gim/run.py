@@ -14,6 +14,7 @@ above          the sets of :mod:`gpukit.gim.sentinel`
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import NamedTuple
@@ -29,11 +30,11 @@ from gpukit.gim.known import Known
 from gpukit.gim.opim import Progress, opim, without_sets
 from gpukit.gim.problem import Greedy, Params, Problem, Result, Step, validate
 from gpukit.gim.selection import Choice
-from gpukit.gim.sentinel import ends_at, find
+from gpukit.gim.sentinel import ends_at, find, pilot_of
 from gpukit.gim.twofold import Settled, settle
 from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT
-from gpukit.worlds.collection import Collection, Sampler
+from gpukit.worlds.collection import Collection, NotDrawn, Sampler
 from gpukit.worlds.factory import make_collection
 from gpukit.worlds.reverse import NEVER, Ending, prepare
 
@@ -128,24 +129,24 @@ def maximise(
             reverse, params.seed, first, device, sampler=methods.sampler, share_graph_with=selecting, ending=ending
         )
 
-    ending = NEVER
-    with timer.phase("sampling"):
-        sentinel = find(problem, another)
-    if sentinel is not None:
-        problem, ending = replace(problem, sentinel=sentinel), ends_at(graph, [sentinel], sentinel)
-        selecting = another(0, ending)
-
+    pilot = pilot_of(problem, another)
     with localcontext(CONTEXT):
+        # What is drawn beside the pilot is of use unless that finds large sets.
+        if pilot is not None and selecting.lazy and methods.sampler is None and params.optimism is None:
+            with suppress(NotDrawn):
+                return _plain_result(problem, opim(problem, selecting, another(JUDGE_FIRST), timer, progress, pilot))
+            selecting = another(0)
+        ending = NEVER
+        with timer.phase("sampling"):
+            sentinel = find(problem, pilot, another)
+        if sentinel is not None:
+            problem, ending = replace(problem, sentinel=sentinel), ends_at(graph, [sentinel], sentinel)
+            selecting = another(0, ending)
         if params.bound == "opim" and params.optimism is not None:
             found = settle(problem, selecting, another(JUDGE_FIRST, ending), another, timer, progress)
             return _judged_result(problem, found)
         if params.bound == "opim":
-            choice, hit, ratio, certified, history = opim(
-                problem, selecting, another(JUDGE_FIRST, ending), timer, progress
-            )
-            size = history[-1].sets
-            kind = "certified" if certified else "a priori"
-            return _result(problem, choice, hit, size, 2 * size, float(ratio), kind, history)
+            return _plain_result(problem, opim(problem, selecting, another(JUDGE_FIRST, ending), timer, progress))
         choice, last, drawn, history = methods.imm(problem, selecting, lambda: another(FRESH_FIRST), timer, progress)
         aim = problem.family.ratio - Decimal(repr(params.epsilon))
         sound = params.samples != "original"
@@ -153,6 +154,13 @@ def maximise(
         kind = "a priori" if sound else "none"
         covered, own = choice.covered, not problem.unique
         return _result(problem, choice, covered, last.size, drawn, guarantee, kind, history, own=own)
+
+
+def _plain_result(problem: Problem, found: tuple[Choice, int, Decimal, bool, list[Step]]) -> Result:
+    """Return the result of :func:`gpukit.gim.opim.opim`."""
+    choice, hit, ratio, certified, history = found
+    size, kind = history[-1].sets, "certified" if certified else "a priori"
+    return _result(problem, choice, hit, size, 2 * size, float(ratio), kind, history)
 
 
 def _judged_result(problem: Problem, found: Settled) -> Result:

@@ -8,7 +8,7 @@ the first candidate among these. So candidates are numbered in the order of thei
 from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.device.prefix_sum_cuda import add_up
-from gpukit.worlds.sample_cuda import step
+from gpukit.worlds.block_cuda import step
 
 AT_ONCE = 4
 """Members that a thread asks for before it looks at the first."""

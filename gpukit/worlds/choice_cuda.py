@@ -8,8 +8,8 @@ do, a seed takes no barrier between blocks.
 from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.device.select import simulated
+from gpukit.worlds.block_cuda import step
 from gpukit.worlds.candidates_cuda import AT_ONCE, BUCKETS, CHOSEN, MAX_CANDIDATES, PREPARED, ROWS, find, number_of
-from gpukit.worlds.sample_cuda import step
 
 BLOCK, WARP = 512, 32
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise, zip_longest
 from threading import Event
 from typing import Any, NamedTuple, Protocol
@@ -121,7 +122,7 @@ class Collection(Protocol):
     """What the host algorithms need of a collection; the CPU and CUDA ones give equal answers.
 
     ``size`` sets count, ``drawn`` are there, or will be when drawing goes on; ``ids`` sample ids from ``first`` on were
-    looked at, more where trivial sets are left out.
+    looked at, more where trivial sets are left out. ``lazy``: whether :meth:`begin` does not wait for sets.
     """
 
     reverse: Reverse
@@ -129,12 +130,19 @@ class Collection(Protocol):
     drawn: int
     first: int
     ids: int
+    lazy: bool
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
 
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Do the same, with stops where something else can be done; ``on_side``: beside another's launches."""
+
+    def begin(self, size: int, beside: "Collection | None" = None, pilot: "Pilot | None" = None) -> None:
+        """Draw sets until there are ``size``, and those of ``beside``, too; lazily, who asks for them waits.
+
+        With a pilot, :class:`NotDrawn` is raised here or there if too many of its sets end.
+        """
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
@@ -153,6 +161,39 @@ class Collection(Protocol):
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
+
+
+class Pilot:
+    """Sets that may end early, drawn before others or beside them, which are of use only if few of these end.
+
+    Parameters
+    ----------
+    make : callable
+        Returns them as an empty collection, when they are first asked for.
+    count, few : int
+        How many sets they are, and how many may end.
+    """
+
+    def __init__(self, make: Callable[[], Collection], count: int, few: int) -> None:
+        self._make, self.count, self.few = make, count, few
+
+    @cached_property
+    def sets(self) -> Collection:
+        """The collection."""
+        return self._make()
+
+    def ended(self) -> int:
+        """Draw them unless that was done, and return how many ended."""
+        self.sets.extend(self.count)
+        return self.sets.ended()
+
+    def many(self) -> bool:
+        """Return whether too many ended."""
+        return self.ended() > self.few
+
+
+class NotDrawn(Exception):
+    """Sets are not there, since too many of a pilot's are large."""
 
 
 Progress = Callable[[int, int], object]
@@ -224,6 +265,8 @@ class CpuCollection:
         When sets end early.
     """
 
+    lazy = False
+
     def __init__(self, reverse: Reverse, seed: int, first: int = 0, threads: int = 1, ending: Ending = NEVER) -> None:
         self.reverse, self.seed, self.first, self.threads, self.ending = reverse, seed, first, threads, ending
         self.size = self.ids = self.drawn = 0
@@ -243,6 +286,12 @@ class CpuCollection:
         """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
         for _ in self.extending(size):
             pass
+
+    def begin(self, size: int, beside: Collection | None = None, pilot: Pilot | None = None) -> None:
+        """Do the same for both."""
+        self.extend(size)
+        if beside is not None:
+            beside.extend(size)
 
     def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
         """Do the same, and stop after each slice."""
@@ -416,3 +465,15 @@ def extend_both(first: Collection, second: Collection, size: int, progress: Prog
         for _ in zip_longest(second.extending(size, on_side=True), first.extending(size)):
             if progress is not None:
                 progress(first.drawn + second.drawn, 2 * size)
+
+
+def begin_both(
+    first: Collection, second: Collection, size: int, progress: Progress | None = None, pilot: Pilot | None = None
+) -> None:
+    """Begin to draw two collections up to ``size`` sets; those that are not lazy are drawn (:func:`extend_both`)."""
+    if not first.lazy:
+        extend_both(first, second, size, progress)
+        return
+    first.begin(size, second, pilot)
+    if progress is not None:
+        progress(first.drawn + second.drawn, 2 * size)

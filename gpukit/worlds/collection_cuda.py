@@ -5,16 +5,19 @@ the collection moves to host memory, or draws fewer sets at a time, and goes on.
 """
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, OutOfMemory, copy, side_stream, wait_for_stream, xp
+from gpukit.device.arrays import Buffer, OutOfMemory, fetch, join_side_stream, side_stream, wait_for_stream, xp
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
-from gpukit.worlds import candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
+from gpukit.worlds import block_cuda, candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
 from gpukit.worlds.collection import (
     Collection,
+    NotDrawn,
+    Pilot,
     Query,
     Sampler,
     Selection,
@@ -24,10 +27,9 @@ from gpukit.worlds.collection import (
     shared_out,
 )
 from gpukit.worlds.cover_cpu import sort_sets
-from gpukit.worlds.cover_cuda import Sets
 from gpukit.worlds.graph_cuda import SLACK, Batch, DeviceGraph, bytes_of, release
-from gpukit.worlds.host_sets import HostSets, gather
 from gpukit.worlds.reverse import NEVER, Ending, Reverse, Samples
+from gpukit.worlds.sets_cuda import DeviceSets, Launch, Piece
 
 MIN_LAUNCH_SETS = 1 << 15
 """Sets drawn at least: a launch costs as much as these, and later requests find them there."""
@@ -55,7 +57,7 @@ SPILL_SHARE = 16
 """A collection moves to the host when a batch may take less than one of so many parts of its memory."""
 
 
-class CudaCollection:
+class CudaCollection(DeviceSets):
     """An RR collection on the current GPU; spilled to host memory when it outgrows the device.
 
     Parameters
@@ -76,6 +78,8 @@ class CudaCollection:
         When sets end early.
     """
 
+    lazy = True
+
     def __init__(
         self,
         reverse: Reverse,
@@ -87,43 +91,92 @@ class CudaCollection:
         graph: DeviceGraph | None = None,
         ending: Ending = NEVER,
     ) -> None:
-        self.reverse, self.seed, self.first = reverse, seed, first
+        super().__init__(reverse, graph or DeviceGraph(reverse))
+        self.seed, self.first, self.ids = seed, first, 0
         marks = ending.marks & np.uint8(ending.all_marks)
         # Where there is one for all, it is that of sets that end at a limit: zero, which takes no copy.
-        self.ending, self._marks = ending, Buffer(1, np.uint8, 0) if len(marks) == 1 and not marks[0] else Buffer(marks)
-        self.graph = graph or DeviceGraph(reverse)
+        one = len(marks) == 1 and not marks[0]
+        self._marks = self.graph.no_marks if not len(marks) else Buffer(1, np.uint8, 0) if one else Buffer(marks)
+        self.ending = ending
         usual = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and len(ending.marks) == 0
         walks = usual and self.graph.link()
         self._sampler = sampler or (samplers_cuda.walk if walks else samplers_cuda.skip)
         self._whole_room = sampler is not None
-        self.size = self.ids = 0
-        self._all = Buffer(0, np.int64)
-        self.drawn = 0
-        self._used = 0
+        self._all = self.graph.no_ids
         self._found = 0
-        self._ended: int | None = 0
-        self._mean = self.graph.mean or 32.0
-        self._host: HostSets | None = None
-        self._give_back()
-        self._counts = Buffer(reverse.elements, np.int32, 0)
-        self._control = Buffer(sample_cuda.CONTROL, np.int64, 0)
-        self._samplers = self.graph.work
+        self._turns: Iterator[None] | None = None  # what is left to do of what was begun, and has launched once
+        self._launches = 1
+        self._told: np.ndarray | None = None
+        self._gate = self.graph.gate
+        self._pilot: Pilot | None = None
         self.graph.add(self, memory)
-
-    def held(self) -> int:
-        """Return the bytes of device memory that belong to this collection alone."""
-        return sum(int(one.array.nbytes) for one in (self._starts, self._sizes, self._entries, self._counts))
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``."""
         for _ in self.extending(size):
             pass
 
-    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
+    def begin(self, size: int, beside: Collection | None = None, pilot: Pilot | None = None) -> None:
+        """Begin to draw sets until there are ``size``, and so many of ``beside``; who asks for them waits.
+
+        A pilot is drawn meanwhile, and stops both if too many of its sets are large.
+        """
+        assert beside is None or isinstance(beside, CudaCollection)
+        nothing, stream = self.graph.no_ids.view, None
+        if beside is not None and max(self.drawn, beside.drawn) < size <= self.drawn + SIDE_LAUNCH_SETS:
+            # It waits for what the GPU was given so far, not for this collection's launch.
+            stream = side_stream()
+            self._launches = beside._launches = 2
+        elif pilot is not None and pilot.many():
+            raise NotDrawn
+        whole = self._begin(size, None)
+        if stream is not None and pilot is not None and beside is not None:
+            with stream:
+                ahead = pilot.sets
+            assert isinstance(ahead, CudaCollection)
+            ahead._gate = block_cuda.Gate(nothing, self._control.view, pilot.few)
+            ahead._begin(pilot.count, stream)
+            self._pilot, beside._gate = pilot, block_cuda.Gate(ahead._control.view, nothing, pilot.few)
+        if not whole:
+            self.finish()
+        if beside is not None and not beside._begin(size, stream):
+            beside.finish()
+
+    def _begin(self, size: int, stream: Any) -> bool:
+        """Launch the first batch, if any, and leave the rest to :meth:`finish`; return whether there is no other."""
+        self.finish()
+        turns = self.extending(size, stream)
+        if next(turns, self) is not self:
+            self._turns = turns
+        self.size = max(self.size, size)
+        return self._turns is None or (self._host is None and self._drawn() >= size)
+
+    def finish(self, told: np.ndarray | None = None) -> bool:
+        """Wait for what was begun; return whether all was drawn at once.
+
+        ``told``: what the launch left in its control, if that is known.
+
+        Raises
+        ------
+        NotDrawn
+            If too many sets of the pilot are large.
+        """
+        turns, self._turns = self._turns, None
+        if turns is None:
+            return True
+        pilot, self._pilot = self._pilot, None
+        if pilot is not None and pilot.many():
+            join_side_stream()  # memory of what is given up now may be used again
+            raise NotDrawn
+        self._told = told
+        return sum(1 for _ in turns) == 0
+
+    def extending(self, size: int, on_side: Any = False) -> Iterator[None]:
         """Draw sets until there are ``size``, and stop after each launch, when the host could do something else.
 
-        ``on_side``: few sets, which leave much of the GPU idle, are drawn on a stream of their own.
+        ``on_side``: few sets, which leave much of the GPU idle, are drawn on a stream of their own, or the one given.
         """
+        self.finish()
         while size > self.drawn:
             count = max(size, self._ahead(size)) - self.drawn
             ids = self.reverse.ids_for(count)
@@ -133,7 +186,9 @@ class CudaCollection:
             small = count <= SIDE_LAUNCH_SETS
             if on_side and not small:
                 release(self.graph.side_work)  # of smaller launches before
-            yield from self._on_side_stream(turns) if on_side and small else turns
+            if on_side and small:
+                turns = self._on_side_stream(turns, side_stream() if on_side is True else on_side)
+            yield from turns
         self.size = max(self.size, size)
 
     def extend_over(self, ids: int) -> None:
@@ -148,9 +203,9 @@ class CudaCollection:
             return size if size <= FEW_SETS else MIN_LAUNCH_SETS
         return int(MIN_LAUNCH_SETS * min(1.0, USUAL_MEMBERS / self.graph.mean))
 
-    def _on_side_stream(self, turns: Iterator[None]) -> Iterator[None]:
+    def _on_side_stream(self, turns: Iterator[None], stream: Any) -> Iterator[None]:
         """Take turns on a stream, and in working space for samplers, of their own."""
-        self._samplers, stream = self.graph.side_work, side_stream()
+        self._samplers = self.graph.side_work
         more = True
         try:
             while more:
@@ -182,7 +237,7 @@ class CudaCollection:
     def _keep(self, samples: Samples) -> Buffer:
         """Return which of the ids are of sets that are not trivial, as int64 counted from the first."""
         flags = Buffer(samples.size, np.uint8)
-        block = 32 if xp is np else sample_cuda.BLOCK
+        block = 32 if xp is np else block_cuda.BLOCK
         grid = min(-(-samples.size // block), 1 << 16)
         launch(sample_cuda.keep, grid, block, self.graph.tables, samples._replace(kept=self._all.view), flags.view)
         return Buffer(xp.flatnonzero(flags.array))
@@ -243,10 +298,6 @@ class CudaCollection:
             sufficed = (pairs - spare) / max(1, self._found - before)
             self.graph.slack = max(SLACK, min(self.graph.slack, sufficed))
 
-    def _pairs_of_a_set(self) -> float:
-        """Return for how many members of a set there is to be room."""
-        return self.graph.slack * self._mean * self.reverse.rounds
-
     def _room(self, count: int) -> int:
         """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
         self._give_back_index(int(self._pairs_of_a_set() * count) + SPARE_PAIRS, max(self._target(count), count))
@@ -257,34 +308,6 @@ class CudaCollection:
         pairs = max(MIN_PAIRS, min(pairs, MAX_PAIRS))
         if bytes_of(self._samplers) > room.PAIR * pairs:
             release(self._samplers)
-        return pairs
-
-    def _memory(self) -> int:
-        """Return the bytes that entries, sets, sampler and selection may take (``room.py``)."""
-        return self.held() + self.graph.spare(self._samplers) - 2 * room.COUNTER * self.reverse.elements
-
-    def _held(self) -> room.Held:
-        return room.Held(len(self._entries), len(self._starts), self._used)
-
-    def _target(self, count: int) -> int:
-        """Return how many sets there is to be room for when so many are to come; on the host, they leave by batches."""
-        return 0 if self._host is not None else 9 * (self.drawn + count) // 8
-
-    def _give_back_index(self, pairs: int, sets: int) -> None:
-        """Give back what seeds were chosen by where so many pairs and sets find no room, or others were chosen from."""
-        entries, places, used = self._held()
-        chooser = self.graph.chooser
-        larger = chooser.index_bytes() > room.INDEXED * used + room.COVERED * places
-        if used + pairs > entries or sets > places or larger:
-            chooser.forget_index()
-
-    def _most_pairs(self, count: int, pair: int = room.PAIR) -> int:
-        """Return the most pairs of a batch when so many sets are to come."""
-        memory, held, sets = self._memory(), self._held(), self._target(count)
-        pairs = room.most_pairs(memory, held, sets, pair)
-        if self._host is not None:  # the sets of a batch, which are no more than these
-            sets = min(count, int(max(0, pairs) / self._pairs_of_a_set()))
-            pairs = room.most_pairs(memory, held, sets, pair)
         return pairs
 
     def _drawing(self, samples: Samples, pairs: int, target: int = 0) -> Generator[None, None, int | None]:
@@ -301,44 +324,56 @@ class CudaCollection:
         self._entries.reserve(self._used + pairs, self._used, places)
         self._control.array.fill(0)
         before = self._counts.array.copy() if self.drawn else None  # nothing was counted yet
-        out = sample_cuda.Output(
+        out = block_cuda.Output(
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view
         )
-        self._sampler(Batch(self.graph, samples, pairs, self._samplers, out, self._control.view))
+        self._sampler(
+            Batch(self.graph, samples, pairs, self._samplers, out, self._control.view, self._launches, self._gate)
+        )
+        self._launch = Launch(base, count)
         yield
-        control = self._control.host()
+        control, self._told = self._control.host() if self._told is None else self._told, None
+        self._launch, self._launches = Launch(0, 0), 1
         del replaced
-        short = self._used + control[sample_cuda.MEMBER_TAIL] > len(self._entries)
+        if control[block_cuda.OVERFLOW] == block_cuda.SHUT:
+            raise NotDrawn
+        self._gate = self.graph.gate
+        short = self._used + control[block_cuda.MEMBER_TAIL] > len(self._entries)
         walks = self._sampler is samplers_cuda.walk
-        short |= walks and control[sample_cuda.TICKET] < count
-        if control[sample_cuda.OVERFLOW] or short:
+        short |= walks and control[block_cuda.TICKET] < count
+        if control[block_cuda.OVERFLOW] or short:
             self._counts.array[:] = 0 if before is None else before
             release(self._samplers, "visited", "found")  # bits of elements that found no place are still set
-            if control[sample_cuda.OVERFLOW] == walk_cuda.DEEP and walks:
+            if control[block_cuda.OVERFLOW] == walk_cuda.DEEP and walks:
                 self._sampler = samplers_cuda.skip
                 return (yield from self._drawing(samples, pairs, target))
             return None
         early = len(self.ending.marks) > 0
-        self._found += int(control[sample_cuda.VISITED if early else sample_cuda.MEMBER_TAIL])
+        self._found += int(control[block_cuda.VISITED if early else block_cuda.MEMBER_TAIL])
         if self._ended is not None:
-            self._ended += int(control[sample_cuda.ENDED])
-        return int(control[sample_cuda.MEMBER_TAIL])
+            self._ended += int(control[block_cuda.ENDED])
+        return int(control[block_cuda.MEMBER_TAIL])
 
     def members(self) -> int:
         """Return the number of members of all sets."""
+        self.finish()
         if self._host is not None:
             return int(self._host.sets(self.size)[0][-1])
         return self._used if self.size == self.drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
 
     def select(self, query: Query, judge: Collection | None = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
+        at_once, result = self._select_at_once(query, judge)
+        self.finish()
+        if isinstance(judge, CudaCollection):
+            judge.finish()
         on_device = judge if isinstance(judge, CudaCollection) and judge._host is None else None
-        try:
-            result = None if self._host is not None else self._select_on_device(query, on_device)
-        except OutOfMemory:
-            release(self.graph.work)
-            self.graph.chooser.release()
-            result = None
+        if not at_once and self._host is None:
+            try:
+                result = self._select_on_device(query, on_device)
+            except OutOfMemory:
+                release(self.graph.work)
+                self.graph.chooser.release()
         if result is None:
             sets = self._sets()
             with shared_out(*sets, self.reverse.elements) as shares:
@@ -348,30 +383,59 @@ class CudaCollection:
             result = replace(result, hit=int(judge.coverage(result.seeds)[-1]))
         return result
 
+    def _select_at_once(self, query: Query, judge: Collection | None) -> tuple[bool, Selection | None]:
+        """Choose from sets that are being drawn, without waiting; return whether they found room, and as below."""
+        beside = judge if isinstance(judge, CudaCollection) and judge._turns is not None else None
+        if self._turns is None or judge is not beside or not self._fits(query):
+            return False, None
+        try:
+            chooser = self.graph.chooser
+            results = self._choose(query)
+            if beside is not None:
+                join_side_stream()
+                beside._cover(results.seeds, results.hits)
+            drawn = [self] if beside is None else [self, beside]
+            if self._pilot is not None:
+                assert isinstance(self._pilot.sets, CudaCollection)
+                drawn.insert(0, self._pilot.sets)  # what it tells comes first
+            host, *told = fetch(chooser.all.array, *(one._control.array for one in drawn))
+        except OutOfMemory:
+            self.graph.chooser.release()
+            return False, None
+        if not all([one.finish(control) for one, control in zip(drawn, told, strict=True)]):
+            return False, None
+        return True, chooser.selection(host, query, judge is not None)
+
     def _select_on_device(self, query: Query, judge: "CudaCollection | None") -> Selection | None:
         """Return None if the candidates did not suffice, or the values are too large for them."""
-        chooser = self.graph.chooser
-        own = query.own
-        if own is not None and own.unit * self.size + own.highest * own.scale > VALUES:
+        if not self._fits(query):
             return None
-        results = chooser.choose(self._on_device(), self.drawn, query)
+        results = self._choose(query)
         if judge is not None:
-            judge.graph.chooser.cover(judge._on_device(), judge.drawn, results.seeds, results.hits)
-        return chooser.selection(query, judge is not None)
+            judge._cover(results.seeds, results.hits)
+        return self.graph.chooser.selection(self.graph.chooser.all.host(), query, judge is not None)
 
-    def _on_device(self) -> Sets:
-        """Return the first ``size`` sets, for sample_cuda."""
-        return Sets(
-            self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
-            self._counts.view, self.size == self.drawn,
-        )  # fmt: skip
+    def _fits(self, query: Query) -> bool:
+        """Return whether the values of elements are small enough for a GPU to choose."""
+        own = query.own
+        return own is None or own.unit * self.size + own.highest * own.scale <= VALUES
+
+    def _choose(self, query: Query) -> Any:
+        """Start a selection; return where its results will be."""
+        places = len(self._entries) if self._launch.sets else self._used
+        return self.graph.chooser.choose(self._on_device(), self._drawn(), places, self._members(), query)
+
+    def _cover(self, seeds: Buffer, totals: Buffer) -> None:
+        """Start to count sets by the first of the seeds that they hold."""
+        self.graph.chooser.cover(self._on_device(), self._drawn(), self._members(), seeds, totals)
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
+        self.finish()
         if self._host is None:
             try:
                 totals = Buffer(len(seeds) + 1, np.int64, 0)
-                self.graph.chooser.cover(self._on_device(), self.drawn, Buffer(seeds.astype(np.int64)), totals)
+                self._cover(Buffer(seeds.astype(np.int64)), totals)
                 return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
             except OutOfMemory:
                 release(self.graph.work)
@@ -379,6 +443,7 @@ class CudaCollection:
 
     def ended(self) -> int:
         """Return how many sets ended early and have no member that stands for them."""
+        self.finish()
         if self._ended is not None and self.size == self.drawn:
             return self._ended
         if self._host is not None:
@@ -391,56 +456,11 @@ class CudaCollection:
         sort_sets(offsets, members)
         return offsets, members
 
-    def _sets(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._fetched(0, self.size) if self._host is None else self._host.sets(self.size)
-
-    def _fetched(self, low: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sets low … end - 1 on the device in host memory."""
-        return gather(self._starts.host(end)[low:], self._sizes.host(end)[low:], self._entries.host(self._used))
-
     def piece(self, low: int, count: int) -> "Piece":
         """Draw ``count`` sets from id ``first + low`` on and return where they are."""
         sets, used = self.drawn, self._used
         self.append(low, count)
         return Piece(sets, self.drawn, used, self._used)
-
-    def take_over(self, other: "CudaCollection", piece: "Piece") -> None:
-        """Copy a piece of another collection, on any GPU, to the end of this one, but for the occurrence counters."""
-        count, members, self._ended = piece.sets_end - piece.sets, piece.used_end - piece.used, None
-        if self._host is None and (other._host is not None or not self._make_room(count, members)):
-            self._spill()
-        if self._host is not None:
-            self._host.add(*other.gathered(piece))
-        else:
-            starts = self._starts.array[self.drawn : self.drawn + count]
-            entries = self._entries.array[self._used : self._used + members]
-            copy(starts, other._starts.array[piece.sets : piece.sets_end])
-            copy(self._sizes.array[self.drawn : self.drawn + count], other._sizes.array[piece.sets : piece.sets_end])
-            copy(entries, other._entries.array[piece.used : piece.used_end])
-            starts += self._used - piece.used
-            entries += (self.drawn - piece.sets) << 32
-            self._used += members
-        self.drawn += count
-
-    def _make_room(self, count: int, members: int) -> bool:
-        """Make room for more sets if there is any; return whether there is."""
-        self._give_back_index(members, self._target(count))
-        if self._most_pairs(count, 0) < members:
-            return False
-        places = room.most_entries(self._memory(), self._held(), self._target(count), 0)
-        try:
-            for array in (self._starts, self._sizes):
-                array.reserve(self.drawn + count, self.drawn, self._target(count))
-            self._entries.reserve(self._used + members, self._used, min(places, 2 * (self._used + members)))
-        except OutOfMemory:
-            return False
-        return True
-
-    def take_counts(self, other: "CudaCollection") -> None:
-        """Add the occurrence counters of another collection, on any GPU."""
-        counts = xp.empty_like(self._counts.array)
-        copy(counts, other._counts.array)
-        self._counts.array += counts
 
     def clear(self) -> None:
         """Forget all sets and the memory they took, but not how large they were."""
@@ -453,39 +473,9 @@ class CudaCollection:
         self._starts = self._sizes = self._entries = Buffer(1, np.int64)  # there may be no room beside those there were
         self._starts, self._sizes = Buffer(MIN_LAUNCH_SETS, np.int64), Buffer(MIN_LAUNCH_SETS, np.int32)
 
-    def gathered(self, piece: "Piece") -> tuple[np.ndarray, np.ndarray]:
-        """Return the sets of a piece in host memory."""
-        if self._host is None:
-            return self._fetched(piece.sets, piece.sets_end)
-        offsets, members = self._host.sets(piece.sets_end)
-        return offsets[piece.sets :] - offsets[piece.sets], members[offsets[piece.sets] :]
-
-    def _spill(self) -> None:
-        """Move the collection to host memory, where it stays from now on."""
-        self._host = HostSets()
-        self._move_to_host(self.drawn)
-        release(self._samplers)
-        self.graph.chooser.forget_index()
-        self._give_back()
-
-    def _move_to_host(self, batch: int) -> None:
-        assert self._host is not None
-        self._host.add(*self._fetched(0, batch))
-        self._used = 0
-
 
 def _part(samples: Samples, low: int, count: int) -> Samples:
     """Return a part of a request, for sample_cuda."""
     if len(samples.kept):
         return samples._replace(size=count, kept=Buffer(samples.kept.array[low : low + count]).view)
     return samples._replace(first=samples.first + low, size=count, kept=samples.kept.view)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Sets ``sets`` … ``sets_end`` - 1 of a collection, whose members are entries ``used`` … ``used_end`` - 1."""
-
-    sets: int
-    sets_end: int
-    used: int
-    used_end: int

@@ -9,7 +9,7 @@ from numba import cuda
 
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.worlds import collection_cuda
-from gpukit.worlds.collection import Collection, Query, Sampler, Selection, check_ids
+from gpukit.worlds.collection import Collection, Pilot, Query, Sampler, Selection, check_ids
 from gpukit.worlds.collection_cuda import CudaCollection, Piece
 from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import NEVER, Ending, Reverse
@@ -30,6 +30,8 @@ class MultiCudaCollection:
     graph : dict, optional
         Graph arrays by GPU, filled and shared with other collections.
     """
+
+    lazy = False
 
     def __init__(
         self,
@@ -77,6 +79,12 @@ class MultiCudaCollection:
         while size > self.drawn:
             self._append(self.reverse.ids_for(max(size, collection_cuda.MIN_LAUNCH_SETS) - self.drawn))
         self.size = max(self.size, size)
+
+    def begin(self, size: int, beside: Collection | None = None, pilot: Pilot | None = None) -> None:
+        """Do the same for both."""
+        self.extend(size)
+        if beside is not None:
+            beside.extend(size)
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""

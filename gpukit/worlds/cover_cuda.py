@@ -12,6 +12,7 @@ from numba import cuda, int32, int64, types, uint32
 
 from gpukit.device.compiled import kernel
 from gpukit.device.prefix_sum_cuda import add_up
+from gpukit.worlds.block_cuda import MEMBER_TAIL, OVERFLOW, TICKET, step
 from gpukit.worlds.candidates_cuda import (
     BUCKETS,
     CHOSEN,
@@ -33,7 +34,6 @@ from gpukit.worlds.choice_cuda import (
     note_choice,
     prepare,
 )
-from gpukit.worlds.sample_cuda import step
 
 STATUS, CONTROL = 0, CONTROL_EPOCH + EPOCHS
 """Places in ``control``: the outcome; its length."""
@@ -41,7 +41,7 @@ STATUS, CONTROL = 0, CONTROL_EPOCH + EPOCHS
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
 
 
-class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
+class Sets(namedtuple("Sets", "starts sizes size entries used counts whole control asked")):
     """The sets to choose from.
 
     Attributes
@@ -53,11 +53,15 @@ class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
     entries : int64 array
         set << 32 | element for each member.
     used : int
-        Number of members.
+        Number of members, but for those of the launch that ``control`` is of.
     counts : int32 array, shape (n * rounds,)
         Occurrence counters of the whole collection; unchanged.
     whole : bool
         Whether ``size`` is the whole collection.
+    control : int64 array, shape (block_cuda.CONTROL,)
+        Of the launch that draws the last of the sets, which the host need not know yet; or zero.
+    asked : int
+        Sets of that launch; 0 for none.
     """
 
 
@@ -137,6 +141,14 @@ class Shared(namedtuple("Shared", "current local quota sums todo_start todo_size
     prepared, begin, length : int32, int64 and int32 arrays, shape (PREPARED,)
         The candidates that are prepared together, and the lists of their sets.
     """
+
+
+@cuda.jit(device=True)
+def members_of(sets):
+    """Return how many members there are; -1 where sets are not, as the launch that was to draw them found no room."""
+    used = sets.used + sets.control[MEMBER_TAIL]
+    failed = sets.control[OVERFLOW] > 0 or sets.control[TICKET] < sets.asked or used > len(sets.entries)
+    return int64(-1) if failed else used
 
 
 # OPIM-C, section 5: the terms of the bound. Afterwards ``largest`` is the sum of a prefix's k largest marginal counts.
@@ -246,8 +258,14 @@ def greedy(sets, query, work, answer, control):
     work : Work
     answer : Answer
     control : int64 array, shape (CONTROL,)
-        Zero at the start; ``STATUS`` ends as DONE or INCOMPLETE.
+        Zero at the start; ``STATUS`` ends as DONE or INCOMPLETE, or stays RUNNING where the sets are not there.
     """
+    used = members_of(sets)
+    if used < 0:
+        return
+    sets = Sets(
+        sets.starts, sets.sizes, sets.size, sets.entries, used, sets.counts, sets.whole, sets.control, sets.asked
+    )
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -311,7 +329,7 @@ def greedy(sets, query, work, answer, control):
 
 
 @kernel
-def coverage(entries, used, sets, seeds, position, earliest, totals):
+def coverage(sets, seeds, position, earliest, totals):
     """Count the sets that the first i seeds cover; cooperative, any grid.
 
     A thread owns members one by one: 8 bytes and the position of the element read, an atomic minimum where it is a
@@ -319,30 +337,33 @@ def coverage(entries, used, sets, seeds, position, earliest, totals):
 
     Parameters
     ----------
-    entries, used, sets
-        As in :func:`greedy`.
+    sets : Sets
+        If they are not there, nothing happens.
     seeds : int64 array
         The sequence.
     position : int32 array, shape (n * rounds,)
         All 2**31 - 1 at the start and at the end.
-    earliest : int32 array, shape (>= sets,)
+    earliest : int32 array, shape (>= sets.size,)
         Working space.
     totals : int64 array, shape (len(seeds) + 1,)
         Zero at the start; ends as the number of sets whose first seed is seeds[i], i < len(seeds).
     """
+    used, entries, size = members_of(sets), sets.entries, sets.size
+    if used < 0:
+        return
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
-    for s in range(thread, sets, threads):
+    for s in range(thread, size, threads):
         earliest[s] = len(seeds)
     for i in range(thread, len(seeds), threads):
         position[seeds[i]] = i
     grid.sync()
     for i in range(thread, used, threads):
         place = position[entries[i] & 0xFFFFFFFF]
-        if place < len(seeds) and entries[i] >> 32 < sets:
+        if place < len(seeds) and entries[i] >> 32 < size:
             cuda.atomic.min(earliest, entries[i] >> 32, place)
     grid.sync()
-    for s in range(thread, sets, threads):
+    for s in range(thread, size, threads):
         if earliest[s] < len(seeds):
             cuda.atomic.add(totals, earliest[s], 1)
     for i in range(thread, len(seeds), threads):
@@ -352,13 +373,13 @@ def coverage(entries, used, sets, seeds, position, earliest, totals):
 _bool, _int, _i32, _i64, _u8 = types.boolean, types.int64, types.int32[::1], types.int64[::1], types.uint8[::1]
 _rows = types.int32[:, ::1]
 
-SETS = types.NamedTuple((_i64, _i32, _int, _i64, _int, _i32, _bool), Sets)
+SETS = types.NamedTuple((_i64, _i32, _int, _i64, _int, _i32, _bool, _i64, _int), Sets)
 QUERY = types.NamedTuple((_int, _int, _int, _i32, _u8, _int, _bool, _i32, _int, _int), DeviceQuery)
 WORK = types.NamedTuple((_i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32, _rows, _rows), Work)
 ANSWER = types.NamedUniTuple(_i64, 3, Answer)
 
 KERNELS = {
     "greedy": (greedy, (SETS, QUERY, WORK, ANSWER, _i64)),
-    "coverage": (coverage, (_i64, _int, _int, _i64, _i32, _i32, _i64)),
+    "coverage": (coverage, (SETS, _i64, _i32, _i32, _i64)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

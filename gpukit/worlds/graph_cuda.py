@@ -9,8 +9,8 @@ from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
 from gpukit.device.placing import place
 from gpukit.worlds import room, walk_cuda
+from gpukit.worlds.block_cuda import CONTROL, Gate, Output
 from gpukit.worlds.reverse import Reverse, Samples, Tables
-from gpukit.worlds.sample_cuda import Output
 from gpukit.worlds.select_cuda import Chooser
 
 HOP_SHARE = 4
@@ -39,6 +39,8 @@ class DeviceGraph:
     ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``work`` is working space of samplers,
     ``side_work`` for a collection that is drawn while another one is; ``chooser`` selects from any of them. ``mean`` is
     how many members a set has, once some were drawn, ``slack`` how many times as many pairs there is to be room for.
+    ``nothing`` is the control of a launch that drew nothing, and ``no_ids``, ``no_marks`` and ``not_met`` are what
+    launches take of sets that are all drawn, to their ends, through an open ``gate``.
 
     Raises
     ------
@@ -60,6 +62,9 @@ class DeviceGraph:
         self.work: dict[str, Buffer] = {}
         self.side_work: dict[str, Buffer] = {}
         self.chooser = Chooser(reverse)
+        self.nothing = Buffer(CONTROL, np.int64, 0)
+        self.no_ids, self.no_marks, self.not_met = Buffer(0, np.int64), Buffer(0, np.uint8), Buffer(1, np.int32, 0)
+        self.gate = Gate(self.no_ids.view, self.no_ids.view, 0)
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
         self.collections: WeakSet[Holder] = WeakSet()
         self.budget = 0
@@ -102,7 +107,11 @@ class Batch(NamedTuple):
         Working space of samplers, kept for the next batch.
     out : Output
     control : int64 array
-        Zero; ``OVERFLOW``, ``TICKET`` and ``MEMBER_TAIL`` of :mod:`gpukit.worlds.sample_cuda`.
+        Zero; ``OVERFLOW``, ``TICKET`` and ``MEMBER_TAIL`` of :mod:`gpukit.worlds.block_cuda`.
+    launches : int
+        Launches that share the GPU: a search is a chain of waits, and takes as long when fewer blocks have more sets.
+    gate : Gate
+        Of :mod:`gpukit.worlds.block_cuda`; samplers of sets that are drawn whatever others are need not look at it.
     """
 
     graph: DeviceGraph
@@ -111,6 +120,8 @@ class Batch(NamedTuple):
     work: dict[str, Buffer]
     out: Output
     control: Any
+    launches: int
+    gate: Gate
 
 
 def bytes_of(samplers: dict[str, Buffer]) -> int:

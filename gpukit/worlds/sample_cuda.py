@@ -7,107 +7,57 @@ table of pairs, also the block's own, tells which elements a set already has. Bl
 the next set.
 """
 
-from collections import namedtuple
-
 from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.compiled import kernel
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.worlds import rule
+from gpukit.worlds.block_cuda import (
+    BASE,
+    COUNTERS,
+    ENDED,
+    FULL,
+    GOT,
+    LAST,
+    LEFT,
+    LONG,
+    MARGIN,
+    MEMBER_TAIL,
+    OFFSET,
+    OVERFLOW,
+    RECENT,
+    REGISTERS,
+    ROWS_ALONE,
+    SHUT,
+    SIZE,
+    SLOTS,
+    STAGE,
+    STAGED,
+    STOPPED,
+    TICKET,
+    UNRANKED,
+    USED,
+    VISITED,
+    Block,
+    Gate,
+    Output,
+    Space,
+    Stage,
+    id_of,
+    insert,
+    is_over,
+    is_shut,
+    meet,
+    step,
+)
 from gpukit.worlds.reverse import Samples, Tables
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.tables import MAX_LIVE
 
-BLOCK, REGISTERS = 128, 64
-"""Threads in a block, and the registers each may take."""
-
-STAGE, RECENT = 4 * BLOCK, 4 * BLOCK
-"""What a block has in shared memory: live edges it did not follow yet, and last pairs of its queue (a power of two)."""
-
-SLOTS = 16 * BLOCK
-"""Slots of a block's table that it begins with: most blocks need no more, and to clear all takes as long as to draw."""
-
-MARGIN = STAGE + 2 * BLOCK
-"""Pairs that a turn may add: new sets, and the live edges that find room in shared memory; it seldom adds more."""
-
-UNRANKED = -1
-"""The rank of an element until its set is packed, where sets do not end early."""
-
-ROWS_ALONE = 8
-"""Rows of a vertex that a thread draws by itself; the block draws the others of a hub together, and later."""
-
-OVERFLOW, TICKET, MEMBER_TAIL, VISITED, ENDED, CONTROL = 0, 1, 2, 3, 4, 5
-"""Places in ``control``: a flag, sets started, members packed; of sets that may end early members found, and how many
-have none left; its length."""
-
-OVER = 256
-"""The bit of ``met``, above those of marks, that says that a set has ended early."""
-
-USED, STAGED, FULL, OFFSET, LEFT, LONG, LAST, SIZE, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Places in a block's shared counters: pairs, live edges, whether a table is full; where the next set of the block is
-packed, counted from the base of them all; members that are packed where sets end early; pairs whose rows are left, and
-which thread has the last row of one; how many these are. Of 32 bits, since a multiprocessor adds 64 bits to its shared
-memory by trying until no other thread came between."""
-
-GOT, BASE = 0, 1
-"""Places of what is larger: the first of a group of sets, and the base."""
-
 draw_root, is_kept, live_edges, lt_choice = (
     for_kernels(f) for f in (rule.draw_root, rule.is_kept, rule.live_edges, rule.lt_choice)
 )
-
-step = cuda.jit(device=True, inline="always")
-"""A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""
-
-
-class Space(namedtuple("Space", "table queue ranks met")):
-    """Working space of all blocks.
-
-    Attributes
-    ----------
-    table : uint64 array, shape (blocks * slots,), slots a power of two
-        Hash tables of pairs; a block clears what it uses, ``SLOTS`` of them at first.
-    queue : uint64 array, shape (blocks * c,)
-        All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is what is left of them.
-        From the end of the block's part backwards, two words each: a pair that has rows left, and the first of these.
-    ranks : int32 array, shape (blocks, c)
-        Rank of each pair's element in its set.
-    met : int32 array, shape (sets,), or (1,) where sets do not end early
-        Marks of the members of each set, and ``OVER``; zero at the start.
-    """
-
-
-class Output(namedtuple("Output", "sizes starts set_base entries entry_base counts")):
-    """Where sets are written.
-
-    Attributes
-    ----------
-    sizes, starts : int32 and int64 arrays
-        Size and first entry of each set, written from ``set_base`` on.
-    set_base : int
-    entries : int64 array
-        set << 32 | element for each member, written from ``entry_base`` on; room for all pairs must be left.
-    entry_base : int
-    counts : int32 array, shape (n * rounds,)
-        Occurrence counters, increased.
-    """
-
-
-class Block(namedtuple("Block", "tid block_size queue_base capacity table_base")):
-    """A thread's place in its block, and the block's part of the working space."""
-
-
-class Stage(namedtuple("Stage", "edge owner shift recent")):
-    """In shared memory: live edges that wait to be followed (edge, set, round * n), and the last RECENT pairs."""
-
-
-@cuda.jit(device=True)
-def id_of(samples, place):
-    """Return the sample id of a set that is drawn: of all ids in turn, or of those that are kept."""
-    if len(samples.kept) > 0:
-        return samples.first + samples.kept[place]
-    return samples.first + place
 
 
 @kernel
@@ -132,46 +82,15 @@ def keep(tables, samples, flags):
         flags[i] = 1 if is_kept(tables, samples, sample_id, root, words, live) else 0
 
 
-@cuda.jit(device=True)
-def _insert(table, base, size, key):
-    """Insert a nonzero key into a block's table; return 1 if it was absent, 0 if present, -1 if the table is full."""
-    mask = uint64(size - 1)
-    slot = (key * uint64(0x9E3779B97F4A7C15)) >> uint64(32) & mask
-    for _ in range(min(4096, size)):
-        found = cuda.atomic.cas(table, uint64(base) + slot, uint64(0), key)
-        if found == uint64(0):
-            return 1
-        if found == key:
-            return 0
-        slot = (slot + uint64(1)) & mask
-    return -1
-
-
 # Algorithm 3, lines 19 to 21, with the root marked visited and an atomic test-then-set.
-@cuda.jit(device=True)
-def _is_over(samples, space, owner):
-    """Return whether a set has ended early."""
-    return len(samples.marks) > 0 and (space.met[owner] & OVER) > 0
-
-
-@cuda.jit(device=True)
-def _meet(samples, space, owner, vertex, size):
-    """Note the marks of a member of a set, which now has so many, and end the set if that is enough."""
-    if len(samples.marks) > 0:
-        mark = int32(samples.marks[min(vertex, len(samples.marks) - 1)])
-        met = (cuda.atomic.or_(space.met, owner, mark) if mark else int32(0)) | mark
-        if met & 255 == samples.all_marks or size > samples.limit:
-            cuda.atomic.or_(space.met, owner, int32(OVER))
-
-
 @cuda.jit(device=True)
 def _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared):
     """Add the tail of a live edge to its set and the queue, unless the set has it or has ended."""
-    if _is_over(samples, space, owner):
+    if is_over(samples, space, owner):
         return
     u = int64(tables.indices[uint64(edge)]) + shift
     key = uint64(owner) << uint64(32) | uint64(u + 1)
-    absent = _insert(space.table, block.table_base, shared[SIZE], key)
+    absent = insert(space.table, block.table_base, shared[SIZE], key)
     if absent > 0:
         rank = int32(UNRANKED)
         if len(samples.marks) > 0:
@@ -181,7 +100,7 @@ def _follow(tables, samples, space, out, block, stage, edge, owner, shift, share
         if place < block.capacity:
             space.queue[uint64(block.queue_base + place)] = key
             space.ranks[uint32(cuda.blockIdx.x), uint32(place)] = rank
-        _meet(samples, space, owner, u, rank + 1)
+        meet(samples, space, owner, u, rank + 1)
     elif absent < 0:
         shared[FULL] = 1
 
@@ -193,7 +112,7 @@ def _rebuild(space, block, used, size):
         space.table[block.table_base + i] = uint64(0)
     cuda.syncthreads()
     for i in range(block.tid, used, block.block_size):
-        _insert(space.table, block.table_base, size, space.queue[block.queue_base + i])
+        insert(space.table, block.table_base, size, space.queue[block.queue_base + i])
 
 
 # Returns the slots of the table, which are all there are if a pair found none: then the turn is taken again, and what
@@ -216,7 +135,7 @@ def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, sh
     for i in range(block.tid, got, block.block_size):
         root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, id_of(samples, ticket + i)))
         out.sizes[out.set_base + ticket + i] = tables.rounds
-        _meet(samples, space, ticket + i, root, 1)
+        meet(samples, space, ticket + i, root, 1)
         for t in range(tables.rounds):
             place = used + int64(i) * tables.rounds + t
             key = uint64(ticket + i) << uint64(32) | uint64(root + int64(t) * tables.n + 1)
@@ -224,7 +143,7 @@ def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, sh
             if place < block.capacity:
                 space.queue[block.queue_base + place] = key
                 space.ranks[cuda.blockIdx.x, place] = t
-            if _insert(space.table, block.table_base, shared[SIZE], key) < 0:
+            if insert(space.table, block.table_base, shared[SIZE], key) < 0:
                 shared[FULL] = 1
 
 
@@ -243,7 +162,7 @@ def _take(tables, samples, space, block, recent, head, used, shared):
     else:
         place = block.queue_base + block.capacity - 2 * int64(shared[LONG])
         key, begin = space.queue[place], int64(space.queue[place + 1])
-        over = _is_over(samples, space, int64(key >> uint64(32)))
+        over = is_over(samples, space, int64(key >> uint64(32)))
         if block.tid == 0:
             shared[LAST] = block.block_size
         cuda.syncthreads()
@@ -267,7 +186,7 @@ def _take(tables, samples, space, block, recent, head, used, shared):
 @step
 def _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared):
     owner = int64(key >> uint64(32))
-    if _is_over(samples, space, owner):
+    if is_over(samples, space, owner):
         return
     element = int64(key & uint64(0xFFFFFFFF)) - 1
     t = 0 if tables.rounds == 1 else element // tables.n
@@ -319,10 +238,19 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
             space.queue[block.queue_base + place + 1] = uint64(ROWS_ALONE)
 
 
+@step
+def _follow_staged(tables, samples, space, out, block, stage, shared):
+    j, staged = uint32(block.tid), min(shared[STAGED], STAGE)
+    while j < staged:
+        edge, owner, shift = int64(stage.edge[j]), int64(stage.owner[j]), int64(stage.shift[j])
+        _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared)
+        j = uint32(j + block.block_size)
+
+
 # Afterwards sets of the block that ended early have the size of what is left of them, and the block has counted the
 # members that are left of all.
 @step
-def _drop(samples, space, out, block, used, control, shared):
+def _drop(samples, gate, space, out, block, used, control, shared):
     if block.tid == 0:
         shared[LEFT] = 0
         cuda.atomic.add(control, VISITED, used)
@@ -331,15 +259,15 @@ def _drop(samples, space, out, block, used, control, shared):
     left, ended = int64(0), int64(0)
     for i in range(block.tid, used, block.block_size):
         owner = int64(space.queue[block.queue_base + i] >> uint64(32))
-        if not _is_over(samples, space, owner):
+        if not is_over(samples, space, owner):
             left += 1
         elif space.ranks[cuda.blockIdx.x, i] == 0:
             out.sizes[out.set_base + owner] = stands
             left += stands
             ended += 1 - stands
     cuda.atomic.add(shared, LEFT, int32(left))
-    if ended > 0:
-        cuda.atomic.add(control, ENDED, ended)
+    if ended > 0 and cuda.atomic.add(control, ENDED, ended) + ended > gate.few and len(gate.control) > 0:
+        gate.control[OVERFLOW] = SHUT
     cuda.syncthreads()
 
 
@@ -355,9 +283,9 @@ def _rank(space, out, block, used):
 
 # Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
 @step
-def _pack(samples, space, out, block, used, control, shared, wide):
+def _pack(samples, gate, space, out, block, used, control, shared, wide):
     if len(samples.marks) > 0:
-        _drop(samples, space, out, block, used, control, shared)
+        _drop(samples, gate, space, out, block, used, control, shared)
     else:
         _rank(space, out, block, used)
     if block.tid == 0:
@@ -374,7 +302,7 @@ def _pack(samples, space, out, block, used, control, shared, wide):
         key = space.queue[block.queue_base + i]
         owner, element = int64(key >> uint64(32)), int64(key & uint64(0xFFFFFFFF)) - 1
         s, rank = out.set_base + owner, int64(space.ranks[cuda.blockIdx.x, i])
-        if _is_over(samples, space, owner):
+        if is_over(samples, space, owner):
             if rank > 0 or samples.stand < 0:
                 continue
             element = int64(samples.stand)
@@ -385,7 +313,7 @@ def _pack(samples, space, out, block, used, control, shared, wide):
 
 
 @kernel(max_registers=REGISTERS)
-def sample(tables, samples, group, space, out, control):
+def sample(tables, samples, gate, group, space, out, control):
     """Draw RR sets and pack them; any grid, 256 threads a block at most.
 
     A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes
@@ -401,14 +329,19 @@ def sample(tables, samples, group, space, out, control):
     ----------
     tables : gpukit.worlds.reverse.Tables
     samples : gpukit.worlds.reverse.Samples
+    gate : Gate
+        If it is shut, ``OVERFLOW`` is SHUT.
     group : int
         Sets a block starts at a time.
     space : Space
     out : Output
     control : int64 array, shape (CONTROL,)
         Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
-        too small: then neither entries nor counters are of use.
+        too small, and all blocks stop: then neither entries nor counters are of use.
     """
+    if is_shut(gate):
+        control[OVERFLOW] = SHUT
+        return
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     capacity = space.ranks.shape[1]
     queue_base = int64(cuda.blockIdx.x) * capacity
@@ -427,11 +360,10 @@ def sample(tables, samples, group, space, out, control):
     live = cuda.local.array(MAX_LIVE, uint32)
     if tid < COUNTERS:
         shared[tid] = 0
-    head, used, long = int32(0), int32(0), int32(0)
+    head, used, long, exhausted, full = int32(0), int32(0), int32(0), False, False
     _rebuild(space, block, used, size)
     if tid == 0:
         shared[SIZE] = size
-    exhausted, full = False, False
     # Blocks that run before the others find room would take nearly all sets, and have no room for them.
     share = int32(2 * (samples.size // cuda.gridDim.x) + group)
     while True:
@@ -460,16 +392,16 @@ def sample(tables, samples, group, space, out, control):
             return
         if exhausted and head == used and long == 0:
             break
+        if tid == block_size - 1 and cuda.atomic.max(control, OVERFLOW, 0) > 0:  # it waits here in place of for others
+            shared[STOPPED] = 1
         key, first, rows = _take(tables, samples, space, block, recent, head, used, shared)
         if rows > 0:
             _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared)
         cuda.syncthreads()
-        j, staged = uint32(tid), min(shared[STAGED], STAGE)
-        while j < staged:
-            edge, owner, shift = int64(stage.edge[j]), int64(stage.owner[j]), int64(stage.shift[j])
-            _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared)
-            j = uint32(j + block_size)
+        _follow_staged(tables, samples, space, out, block, stage, shared)
         cuda.syncthreads()
+        if shared[STOPPED] > 0:
+            return
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
         found, left, full = shared[USED], shared[LONG], shared[FULL] > 0
         cuda.syncthreads()
@@ -482,7 +414,7 @@ def sample(tables, samples, group, space, out, control):
             head, long = int32(min(head + block_size, used)), left
         used = found
     cuda.syncthreads()
-    _pack(samples, space, out, block, used, control, shared, wide)
+    _pack(samples, gate, space, out, block, used, control, shared, wide)
 
 
 _int, _u64, _u32, _i32, _i64 = types.int64, types.uint64, types.uint32[::1], types.int32[::1], types.int64[::1]
@@ -492,9 +424,10 @@ TABLES = types.NamedTuple((types.uint32[:, ::1], _i32, _u32, _words, _int, _u64,
 SAMPLES = types.NamedTuple((_u64, _int, _int, _int, _int, _i64, types.uint8[::1], _int, _int, _int), Samples)
 SPACE = types.NamedTuple((_words, _words, _square, _i32), Space)
 OUTPUT = types.NamedTuple((_i32, _i64, _int, _i64, _int, _i32), Output)
+GATE = types.NamedTuple((_i64, _i64, _int), Gate)
 
 KERNELS = {
     "keep": (keep, (TABLES, SAMPLES, types.uint8[::1])),
-    "sample": (sample, (TABLES, SAMPLES, _int, SPACE, OUTPUT, _i64)),
+    "sample": (sample, (TABLES, SAMPLES, GATE, _int, SPACE, OUTPUT, _i64)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -4,11 +4,14 @@ import numpy as np
 
 from gpukit.device.arrays import Buffer, Pinned, multiprocessors, resident_blocks, xp
 from gpukit.device.launch import launch
-from gpukit.worlds import room, sample_cuda, walk_cuda
+from gpukit.worlds import block_cuda, room, sample_cuda, walk_cuda
 from gpukit.worlds.graph_cuda import Batch, release
 
 WALK_PLACES = room.PAIR // 8
 """Places in the logs of walks for an expected member."""
+
+GROUPS = 8
+"""Groups of eight or more sets that a block starts: blocks that are done early take more of them."""
 
 SETS, LARGE_SETS, BUSY_PAIRS = 32, 4, 1 << 16
 """Sets of a block; fewer, but so many at least, where they have so many pairs together."""
@@ -22,11 +25,11 @@ fewer have more room each where memory is short."""
 def skip(batch: Batch) -> None:
     """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
     rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.work
-    block = 32 if xp is np else sample_cuda.BLOCK
+    block = 32 if xp is np else block_cuda.BLOCK
     # Sets that end at a limit find room alone: a search is a chain of waits, and those of a block wait for one another.
     fewest = 1 if 0 < batch.samples.limit < batch.graph.tables.n else LARGE_SETS
     busy = max(1, count // SETS, min(count // fewest, batch.pairs // BUSY_PAIRS))
-    blocks = 2 if xp is np else min(resident_blocks(block, sample_cuda.REGISTERS), busy)
+    blocks = 2 if xp is np else min(resident_blocks(block, block_cuda.REGISTERS) // batch.launches, busy)
     if xp is not np and isinstance(batch.graph.indices, Pinned):
         blocks = min(blocks, FAR_BLOCKS * multiprocessors())
     least = 4 * block * rounds
@@ -37,10 +40,13 @@ def skip(batch: Batch) -> None:
         work["queue"], work["ranks"] = Buffer(blocks * places, np.uint64), Buffer((blocks, places), np.int32)
         # At most two thirds of a table are taken; to clear it takes as long as to draw small sets.
         work["table"] = Buffer(blocks << (3 * places // 2 - 1).bit_length(), np.uint64)
-    met = Buffer(count if batch.samples.all_marks else 1, np.int32, 0)
-    space = sample_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view, met.view)
-    group = max(1, min(max(8, count // (8 * blocks)), 2 * block // rounds, count // (fewest * blocks)))
-    launch(sample_cuda.sample, blocks, block, batch.graph.tables, batch.samples, group, space, batch.out, batch.control)
+    met = Buffer(count, np.int32, 0) if batch.samples.all_marks else batch.graph.not_met
+    space = block_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view, met.view)
+    group = max(1, min(max(8, count // (GROUPS * blocks)), 2 * block // rounds, count // (fewest * blocks)))
+    launch(
+        sample_cuda.sample, blocks, block, batch.graph.tables, batch.samples, batch.gate, group, space, batch.out,
+        batch.control,
+    )  # fmt: skip
 
 
 def walk(batch: Batch) -> None:

@@ -79,18 +79,28 @@ class Chooser:
             self.work = self.work._replace(inverted=Buffer(1, np.int32), covered=Buffer(1, np.int32))
             self.earliest = Buffer(1, np.int32)
 
-    def choose(self, sets: Sets, drawn: int, query: Query) -> _Results:
-        """Start a selection (:func:`gpukit.worlds.cover_cpu.greedy`); ``drawn``: for how many sets to make room."""
+    def choose(self, sets: Sets, drawn: int, places: int, members: int, query: Query) -> _Results:
+        """Start a selection (:func:`gpukit.worlds.cover_cpu.greedy`).
+
+        Parameters
+        ----------
+        sets : Sets
+        drawn, places : int
+            For how many sets, and members, to make room.
+        members : int
+            About how many these are.
+        query : Query
+        """
         k, forced, blocked, bounds, own = query
         picks = k * self.rounds
         if len(self.work.snapshot) < picks + 1:
             self.work = self.work._replace(snapshot=Buffer((picks + 1, candidates_cuda.MAX_CANDIDATES), np.int32))
-        self.work.inverted.reserve(sets.used, 0, sets.used)
+        self.work.inverted.reserve(places, 0, places)
         self.work.covered.reserve(drawn, 0, drawn)
         self._restrict(forced, blocked)
         results = self._results(picks)
         wanted = self.none if len(forced) == 0 else Buffer(forced.astype(np.int32))
-        least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else candidates_cuda.MAX_CANDIDATES
+        least = TARGET_CANDIDATES if members < LARGE_COLLECTION else candidates_cuda.MAX_CANDIDATES
         alone, unit = (self.none, 1) if own is None else (self._alone(own), own.unit)
         asked = DeviceQuery(
             self.n,
@@ -102,11 +112,11 @@ class Chooser:
             bounds,
             alone.view,
             unit,
-            AHEAD if sets.used < LARGE_COLLECTION else 1,
+            AHEAD if members < LARGE_COLLECTION else 1,
         )
         work = Work(*(one.view for one in self.work))
         answer = Answer(results.seeds.view, results.gains.view, results.largest.view)
-        _launch(cover_cuda.greedy, sets.used, sets, asked, work, answer, results.control.view)
+        _launch(cover_cuda.greedy, members, sets, asked, work, answer, results.control.view)
         return results
 
     def _alone(self, own: Own) -> Buffer:
@@ -136,9 +146,8 @@ class Chooser:
         self.all.array.fill(0)
         return self.parts
 
-    def selection(self, query: Query, judged: bool) -> Selection | None:
-        """Wait for a selection and return it; None if the candidates did not suffice."""
-        host = self.all.host()
+    def selection(self, host: np.ndarray, query: Query, judged: bool) -> Selection | None:
+        """Return the selection whose results are in host memory; None if the candidates did not suffice."""
         seeds, gains, largest, hits, control = (host[one] for one in self.places)
         if control[cover_cuda.STATUS] != cover_cuda.DONE:
             return None
@@ -148,18 +157,18 @@ class Chooser:
         covered = gains.copy() if query.own is None else (gains - query.own.of(seeds)) // query.own.unit
         return Selection(seeds.astype(np.int32), covered, largest if query.bounds else None, hit)
 
-    def cover(self, sets: Sets, drawn: int, seeds: Buffer, totals: Buffer) -> None:
+    def cover(self, sets: Sets, drawn: int, members: int, seeds: Buffer, totals: Buffer) -> None:
         """Count sets by the first of the seeds that they hold; ``totals`` is zero before."""
         self.earliest.reserve(drawn, 0, drawn)
         space = (self.position.view, self.earliest.view)
-        _launch(cover_cuda.coverage, sets.used, sets.entries, sets.used, sets.size, seeds.view, *space, totals.view)
+        _launch(cover_cuda.coverage, members, sets, seeds.view, *space, totals.view)
 
 
-def _launch(kernel: Any, used: int, *args: Any) -> None:
-    """Launch a cooperative kernel on a collection with so many members."""
+def _launch(kernel: Any, members: int, *args: Any) -> None:
+    """Launch a cooperative kernel on a collection with about so many members."""
     if xp is np:
         grid, block = 1, 32
     else:
         block = cover_cuda.BLOCK
-        grid = min(cooperative_grid(kernel, block, args), max(multiprocessors(), used // BLOCK_MEMBERS))
+        grid = min(cooperative_grid(kernel, block, args), max(multiprocessors(), members // BLOCK_MEMBERS))
     launch(kernel, grid, block, *args)

@@ -13,8 +13,9 @@ from numba import cuda, int32, int64, types, uint32, uint64
 from gpukit.device.compiled import kernel
 from gpukit.device.select import for_kernels, simulated
 from gpukit.worlds import rule
-from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, TICKET, id_of
-from gpukit.worlds.sample_cuda import step as _step
+from gpukit.worlds.block_cuda import MEMBER_TAIL, OVERFLOW, TICKET, id_of
+from gpukit.worlds.block_cuda import step as _step
+from gpukit.worlds.sample_cuda import OUTPUT, SAMPLES
 
 BLOCK, REGISTERS = 128, 96
 """Threads in a block, and the registers each may take."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpukit.graph.csr import Weights
-from gpukit.worlds.collection import CpuCollection, Query, extend_both
+from gpukit.worlds.collection import CpuCollection, NotDrawn, Pilot, Query, begin_both, extend_both
 from gpukit.worlds.reverse import NEVER, ORDER_BIT, Ending, prepare
 
 
@@ -195,10 +195,10 @@ def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
     cpu, gpu = pair(random_graph(40, 200, 1), "ic", "skip")
     run, taken = samplers_cuda.launch, []
 
-    def in_four(kernel, _blocks, block, tables, samples, _group, space, out, control):
+    def in_four(kernel, _blocks, block, tables, samples, gate, _group, space, out, control):
         space.queue.fill(0)
         four = space._replace(ranks=space.ranks.reshape(4, -1))
-        run(kernel, 4, block, tables, samples, 2, four, out, control)
+        run(kernel, 4, block, tables, samples, gate, 2, four, out, control)
         taken.extend(len(np.unique(part[part > 0] >> np.uint64(32))) for part in space.queue.reshape(4, -1))
 
     monkeypatch.setattr(samplers_cuda, "launch", in_four)
@@ -240,6 +240,53 @@ def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_grap
         assert (("queue" if model == "ic" else "log") in gpu.graph.side_work) == few
     check_equal(cpu, gpu)
     check_equal(judge, other)
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+@pytest.mark.parametrize("mean", [None, 0.5])
+def test_seeds_are_chosen_while_sets_are_drawn(simulator, random_graph, model, mean, monkeypatch):
+    """The host learns all at once; with too little room for the sets, what was chosen is chosen again."""
+    from gpukit.worlds import collection_cuda
+
+    fetched = []
+    fetch = collection_cuda.fetch
+    monkeypatch.setattr(collection_cuda, "fetch", lambda *arrays: fetched.append(len(arrays)) or fetch(*arrays))
+    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 4000 if mean is None else 0)
+    cpu, gpu = pair(random_graph(60, 600, 1, Weights("const", 0.3) if model == "ic" else Weights()), model, "skip")
+    other = collection_cuda.CudaCollection(cpu.reverse, 5, 1000, graph=gpu.graph)
+    judge = CpuCollection(cpu.reverse, 5, 1000)
+    for one in (gpu, other):
+        one._mean = mean or one._mean
+    begin_both(gpu, other, 30)
+    assert gpu.size == other.size == 30 and (gpu.drawn, other.drawn) == (0, 0)
+    cpu.extend(30)
+    judge.extend(30)
+    expected, found = cpu.select(Query(3, bounds=True), judge), gpu.select(Query(3, bounds=True), other)
+    for name in ("seeds", "gains", "largest", "hit"):
+        assert np.array_equal(getattr(expected, name), getattr(found, name))
+    assert fetched == [3]
+    check_equal(cpu, gpu)
+    check_equal(judge, other)
+
+
+def test_large_sets_of_a_pilot_shut_the_gate(simulator, random_graph):
+    """Nobody waits for it; the GPU itself sees that others are of no use."""
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    gpu = pair(random_graph(60, 600, 1, Weights("const", 0.3)), "ic", "skip")[1]
+    for few in (63, 3):
+        ending = Ending(np.zeros(1, np.uint8), 1, -1, 8)
+        pilot = Pilot(
+            lambda end=ending, of=gpu: CudaCollection(of.reverse, 5, 2000, graph=of.graph, ending=end), 64, few
+        )
+        begin_both(gpu, CudaCollection(gpu.reverse, 5, 3000, graph=gpu.graph), 10, pilot=pilot)
+        if few == 63:
+            assert gpu.members() > 0
+            gpu = CudaCollection(gpu.reverse, 5, graph=gpu.graph)
+        else:
+            with pytest.raises(NotDrawn):
+                gpu.select(Query(2))
+    assert few < pilot.ended() <= 63
 
 
 def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypatch):

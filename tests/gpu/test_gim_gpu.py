@@ -58,9 +58,19 @@ def test_sentinels_equal_the_cpu(random_graph, gpu, monkeypatch, scheme, params)
     from gpukit.gim import run, sentinel
 
     found = []
-    monkeypatch.setattr(
-        run, "find", lambda problem, another: found.append(sentinel.find(problem, another)) or found[-1]
-    )
+    monkeypatch.setattr(run, "find", lambda *given: found.append(sentinel.find(*given)) or found[-1])
     graph = random_graph(3000, 60_000, 4, scheme)
     check_same(maximise(graph, params), maximise(graph, params, gpu))
     assert found[0] == found[1] is not None
+
+
+def test_phases_last_until_the_gpu_is_done(random_graph, gpu):
+    """Nobody waits where a phase ends, and the times add up."""
+    from gpukit.device.timing import PhaseTimer, marker
+
+    graph, params = random_graph(3000, 20_000, 4), Params(k=20, optimism=None, min_sets=200_000)
+    timer = PhaseTimer(None, marker(gpu))
+    maximise(graph, params, gpu, timer=timer)
+    total, *phases = timer.seconds().values()
+    assert timer.seconds().keys() == {"total", "transfer", "sampling", "bounds", "selection"}
+    assert all(seconds > 0 for seconds in phases) and sum(phases) < total

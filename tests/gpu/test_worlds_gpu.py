@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gpukit.graph.csr import Weights
-from gpukit.worlds.collection import CpuCollection, Query, extend_both
+from gpukit.worlds.collection import CpuCollection, NotDrawn, Pilot, Query, begin_both, extend_both
 from gpukit.worlds.reverse import ORDER_BIT, Ending, prepare
 
 CASES = [
@@ -106,6 +106,51 @@ def test_two_collections_drawn_side_by_side_equal_the_cpu(random_graph, gpu, mod
         extend_both(first, second, size)
         check_equal(first, mine)
         check_equal(second, other)
+
+
+@pytest.mark.parametrize("model", ["ic", "lt"])
+@pytest.mark.parametrize("mean", [None, 0.01])
+def test_seeds_are_chosen_while_sets_are_drawn(random_graph, gpu, model, mean, monkeypatch):
+    """The host waits once for all; with too little room for the sets, what was chosen is chosen again."""
+    from gpukit.worlds import collection_cuda
+
+    if mean is not None:
+        monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 0)
+    reverse = prepare(random_graph(3000, 20_000, 6), model)
+    first, second = CpuCollection(reverse, 5, threads=4), CpuCollection(reverse, 5, 1 << 47, threads=4)
+    mine = collection_cuda.CudaCollection(reverse, 5)
+    other = collection_cuda.CudaCollection(reverse, 5, 1 << 47, graph=mine.graph)
+    for one in (mine, other):
+        one._mean = mean or one._mean
+    for size in (60_000, 150_000, 400_000):
+        begin_both(mine, other, size)
+        assert (mine.drawn < size) == (mine._turns is not None)
+        extend_both(first, second, size)
+        expected, found = (a.select(Query(20, bounds=True), b) for a, b in ((first, second), (mine, other)))
+        for name in ("seeds", "gains", "largest", "hit"):
+            assert np.array_equal(getattr(expected, name), getattr(found, name))
+        check_equal(first, mine)
+        check_equal(second, other)
+
+
+@pytest.mark.parametrize("few", [63, 3])
+def test_sets_are_drawn_unless_those_of_a_pilot_are_large(random_graph, gpu, few):
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    reverse = prepare(random_graph(3000, 20_000, 6, Weights("const", 0.1)), "ic")
+    mine = CudaCollection(reverse, 5)
+    other = CudaCollection(reverse, 5, 1 << 47, graph=mine.graph)
+    ending = Ending(np.zeros(1, np.uint8), 1, -1, 30)
+    pilot = Pilot(lambda: CudaCollection(reverse, 5, 1 << 46, graph=mine.graph, ending=ending), 64, few)
+    begin_both(mine, other, 1000, pilot=pilot)
+    if few == 63:
+        cpu = CpuCollection(reverse, 5, threads=4)
+        cpu.extend(1000)
+        check_equal(cpu, mine)
+    else:
+        with pytest.raises(NotDrawn):
+            mine.select(Query(10), other)
+    assert 3 < pilot.ended() < 63
 
 
 def test_seeds_in_more_sets_than_there_are_threads(make_graph, gpu):

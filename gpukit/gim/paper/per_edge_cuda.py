@@ -123,7 +123,7 @@ def sample_per_edge(tables, samples, space, out, control):
     tables : EdgeTables
     samples : gpukit.worlds.reverse.Samples
     space : Space
-    out : gpukit.worlds.sample_cuda.Output
+    out : gpukit.worlds.block_cuda.Output
     control : int64 array, shape (4,)
         Zero at the start. ``OVERFLOW`` is set if a set had more than c elements or the entries were too few.
     """
