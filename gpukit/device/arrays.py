@@ -1,6 +1,7 @@
 """Arrays on a GPU: CuPy allocates and keeps the memory, Numba kernels read it; NumPy stands in under the simulator."""
 
 import gc
+import math
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -218,8 +219,22 @@ def limit_memory(size: int | None, gpus: Sequence[int]) -> None:
     pool = xp.get_default_memory_pool()
     xp.cuda.set_allocator(pool.malloc if size is None else _tidied)
     for gpu in gpus:
-        with on_gpu(gpu):
-            pool.set_limit(size=size or 0)
+        limit_pool(gpu)
+
+
+beyond_pool: dict[int, tuple[tuple[int, int], ...]] = {}
+"""Memory of GPUs that is not of CuPy's pool: GPU and bytes of each part of an array, by its address."""
+
+
+def _beyond_pool(gpu: int) -> int:
+    return sum(size for parts in list(beyond_pool.values()) for one, size in parts if one == gpu)
+
+
+def limit_pool(gpu: int) -> None:
+    """Have CuPy's pool take no more of a GPU than the limit leaves beside what is not the pool's."""
+    with xp.cuda.Device(gpu):
+        size = max(1, gpu_limit[0] - _beyond_pool(gpu)) if gpu_limit else 0  # 0 is no limit
+        xp.get_default_memory_pool().set_limit(size=size)
 
 
 def _tidied(size: int) -> Any:
@@ -254,61 +269,91 @@ def free_memory(*, tidied: bool = False) -> int:
     if gpu_limit or tidied:
         pool.free_all_blocks()
     free = int(xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
-    return min([free, *(size - pool.total_bytes() for size in gpu_limit)])
+    used = pool.total_bytes() + _beyond_pool(xp.cuda.runtime.getDevice()) if gpu_limit else 0
+    return min([free, *(size - used for size in gpu_limit)])
 
 
 def used_memory() -> int:
     """Return the bytes of arrays on the current GPU."""
-    return 0 if xp is np else int(xp.get_default_memory_pool().used_bytes())
+    if xp is np:
+        return 0
+    return int(xp.get_default_memory_pool().used_bytes()) + _beyond_pool(xp.cuda.runtime.getDevice())
 
 
-class Pinned(Buffer):
+class Far(Buffer):
+    """An array beyond the pool of the current GPU, whose kernels read it through a bus; others may read it, too."""
+
+    __slots__ = ()
+
+    def _map(self, ptr: int, memory: Any, shape: tuple[int, ...], dtype: Any) -> None:
+        """Take an array at an address, for the current GPU; ``memory`` is kept as long as it is used."""
+        owner = xp.cuda.UnownedMemory(ptr, math.prod(shape) * dtype.itemsize, memory, xp.cuda.runtime.getDevice())
+        self._set(xp.ndarray(shape, dtype, xp.cuda.MemoryPointer(owner, 0)))
+
+    def here(self) -> "Far":
+        """Return the same array for the GPU that is current now."""
+        again, array = Far.__new__(type(self)), self.array
+        if xp is np:
+            again._set(array)
+        else:
+            again._map(array.data.ptr, array, array.shape, array.dtype)
+        return again
+
+
+class Pinned(Far):
     """An array in host memory that the current GPU's kernels read through the bus.
 
     Its pages are locked where they are, and nobody may change it meanwhile. Where they cannot be, as another array on
     them is already, it is copied to memory that can.
+
+    Parameters
+    ----------
+    array : array
+        In host memory.
+    gpus : sequence of int
+        CUDA device numbers, whose kernels read it; the current GPU if there are none.
     """
 
     __slots__ = ()
 
-    def __init__(self, array: np.ndarray) -> None:
+    def __init__(self, array: np.ndarray, gpus: Sequence[int] = ()) -> None:
         if xp is np or array.nbytes == 0:
             super().__init__(array)
             return
         array = np.ascontiguousarray(array)
-        memory: Any = _locked(array)
+        memory: Any = _locked(array, gpus or (xp.cuda.runtime.getDevice(),))
         if memory is None:
             memory = xp.cuda.PinnedMemory(array.nbytes)
             held = np.frombuffer(xp.cuda.PinnedMemoryPointer(memory, 0), array.dtype, array.size)
             held.reshape(array.shape)[...] = array
-        owner = xp.cuda.UnownedMemory(memory.ptr, array.nbytes, memory, xp.cuda.runtime.getDevice())
-        super().__init__(xp.ndarray(array.shape, array.dtype, xp.cuda.MemoryPointer(owner, 0)))
+        self._map(memory.ptr, memory, array.shape, array.dtype)
 
 
 class _Locked:
     """Keeps an array, and its pages locked for all GPUs; without a flag they are so for the current one alone."""
 
-    def __init__(self, array: np.ndarray) -> None:
+    def __init__(self, array: np.ndarray, gpus: Sequence[int]) -> None:
         for_all, mapped = 1, 2
         self.ptr = array.ctypes.data
         xp.cuda.runtime.hostRegister(self.ptr, array.nbytes, for_all | mapped)
-        weakref.finalize(self, _unlock, array, xp.cuda.runtime.getDevice())
+        weakref.finalize(self, _unlock, array, gpus)
 
 
-def _locked(array: np.ndarray) -> _Locked | None:
+def _locked(array: np.ndarray, gpus: Sequence[int]) -> _Locked | None:
     """Lock the pages of an array; None where it cannot be, also after garbage that may hold them was collected."""
     for attempt in range(2):
         try:
-            return _Locked(array)
+            return _Locked(array, gpus)
         except xp.cuda.runtime.CUDARuntimeError:
             if attempt == 0:
                 gc.collect()
     return None
 
 
-def _unlock(array: np.ndarray, gpu: int) -> None:
+def _unlock(array: np.ndarray, gpus: Sequence[int]) -> None:
     with suppress(Exception):  # at the end of the process the driver may be gone
-        synchronise(gpu)  # a kernel may still read
+        for gpu in gpus:
+            synchronise(gpu)  # a kernel may still read
         xp.cuda.runtime.hostUnregister(array.ctypes.data)
 
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, Pinned, cooperative_grid, for_launch, free_memory, on_gpu
+from gpukit.device.arrays import Buffer, Far, cooperative_grid, for_launch, free_memory, on_gpu
 from gpukit.device.launch import launch
-from gpukit.device.placing import place
+from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.device.shape import shape
 from gpukit.evaluate.batches import Progress, share_runs
@@ -72,11 +72,11 @@ def run_on_gpus(
         If the graph and the state of one run (LT), or of the ``WORD`` runs of a word (IC), do not fit into a GPU.
     """
     values = np.empty((runs, len(plan.stage_rounds)), np.int64)
-    made = _ic_state if plan.model == "ic" else _lt_state
-    states = []
+    made, placement = (_ic_state, _ic_placement) if plan.model == "ic" else (_lt_state, _lt_placement)
+    placed, states = placement(plan, gpus), []
     for gpu in gpus:
         with on_gpu(gpu):
-            states.append(made(plan, -(-runs // len(gpus)), gpu, blocks, threads))
+            states.append(made(plan, placed.here(), -(-runs // len(gpus)), gpu, blocks, threads))
 
     def run_batch(state: _State, start: int, count: int) -> None:
         with on_gpu(state.gpu):
@@ -90,20 +90,25 @@ def run_on_gpus(
     return values
 
 
-def _ic_state(plan: Plan, runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
-    """Place the graph, and choose how cascades run: side by side, or a block for each.
-
-    Side by side they read a row once, where that counts: in host memory, and where rows are long. Else few threads
-    would have something to do at a vertex.
-    """
+def _ic_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
+    """Choose where the edges lie for cascades of edge coins; beside them there is room for those of a word."""
     graph = plan.graph
     by_head = graph.probabilities is None
     thresholds = head_probabilities(graph) if graph.probabilities is None else graph.probabilities
     arrays = {"indptr": graph.indptr, "indices": graph.indices, "thresholds": thresholds}
-    by_edge = ("indices",) if by_head else ("indices", "thresholds")
     word, rest = _bytes_together(plan)
-    placed = place(arrays, by_edge, {f"{WORD} runs": word + rest}, "use --device cpu")
-    far = any(isinstance(one, Pinned) for one in placed.values())
+    by_edge = ("indices",) if by_head else ("indices", "thresholds")
+    return Placement(arrays, by_edge, {f"{WORD} runs": word + rest}, "use --device cpu", gpus=gpus)
+
+
+def _ic_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
+    """Choose how cascades run: side by side, or a block for each.
+
+    Side by side they read a row once, where that counts: in host memory, and where rows are long. Else few threads
+    would have something to do at a vertex.
+    """
+    graph, by_head = plan.graph, plan.graph.probabilities is None
+    far = any(isinstance(one, Far) for one in placed.values())
     if far or graph.m > LONG * graph.n or (by_head and 4 * graph.m > free_memory() // 2):
         edges = OutEdges(**{name: one.view for name, one in placed.items()}, by_head=by_head)
         return _together(plan, runs, gpu, edges, blocks, threads)
@@ -114,13 +119,15 @@ def _ic_state(plan: Plan, runs: int, gpu: int, blocks: int | None, threads: int)
     return _a_block_each(plan, runs, gpu, (ic_runs, placed, IcEdges, scratch), blocks, threads)
 
 
-def _lt_state(plan: Plan, runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
-    """Place the graph for threshold cascades, a block for each."""
-    # The weight that each vertex received.
-    edges, scratch = plan.edges(), (plan.graph.n, np.int64)
-    run = {"one run": _bytes_of_a_run(plan, scratch)}
-    placed = place(edges._asdict(), ("indices", "weights"), run, "use --device cpu")
-    return _a_block_each(plan, runs, gpu, (lt_runs, placed, LtEdges, scratch), blocks, threads)
+def _lt_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
+    """Choose where the edges lie for threshold cascades; beside them there is room for one."""
+    run = {"one run": _bytes_of_a_run(plan, _received(plan))}
+    return Placement(plan.edges()._asdict(), ("indices", "weights"), run, "use --device cpu", gpus=gpus)
+
+
+def _lt_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
+    """Run threshold cascades, a block for each."""
+    return _a_block_each(plan, runs, gpu, (lt_runs, placed, LtEdges, _received(plan)), blocks, threads)
 
 
 def _together(plan: Plan, runs: int, gpu: int, edges: OutEdges, blocks: int | None, threads: int) -> _State:
@@ -183,6 +190,11 @@ def _bytes_of_a_run(plan: Plan, active: tuple[int, type]) -> int:
     widths = (active, _seen(plan), (plan.graph.n, np.int32))
     row = sum(width * np.dtype(dtype).itemsize for width, dtype in widths)
     return row + 8 * RUNS_PER_BLOCK * len(plan.stage_rounds)
+
+
+def _received(plan: Plan) -> tuple[int, type]:
+    """Return width and type of a row of what each vertex received, under LT."""
+    return plan.graph.n, np.int64
 
 
 def _seen(plan: Plan) -> tuple[int, type]:

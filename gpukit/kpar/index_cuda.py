@@ -15,7 +15,7 @@ from gpukit.device.arrays import Absent, free_memory, on_gpu, xp
 from gpukit.device.compiled import kernel
 from gpukit.device.memory import check_budget, check_host, readable
 from gpukit.device.philox import Stream, stream_tag
-from gpukit.device.placing import place
+from gpukit.device.placing import Placement
 from gpukit.device.select import for_kernels
 from gpukit.graph.csr import Graph
 from gpukit.kpar import rule
@@ -200,7 +200,7 @@ def _placed(graph: Graph, params: Params) -> Graph:
         return on_device(graph)
     working = {"counts": BYTES_PER_VERTEX * graph.n, "walks": min(LEAST_ROOM, free_memory() // 8)}
     kept = {"indptr": graph.indptr, "indices": graph.indices}
-    held = place(kept, ("indices",), working, "use --device cpu", share=1)
+    held = Placement(kept, ("indices",), working, "use --device cpu", share=1).here()
     return replace(graph, **{name: there.array for name, there in held.items()})
 
 

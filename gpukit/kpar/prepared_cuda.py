@@ -10,7 +10,7 @@ from gpukit.device.arrays import Buffer, Pinned, free_memory, on_gpu, xp
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
-from gpukit.device.placing import place
+from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
 from gpukit.kpar import push_cuda, query_cuda
@@ -91,7 +91,7 @@ class CudaPrepared:
             beside = {"working space": working}
             if index.params.weighted:
                 beside["edge weights"] = BYTES_PER_EDGE * graph.m
-            arrays = place(kept, ("indices",), beside, "use --device cpu")
+            arrays = Placement(kept, ("indices",), beside, "use --device cpu").here()
             if index.params.weighted:
                 arrays["chances"] = Buffer(edge_chances(graph))
             rows = {name: getattr(index, name) for name in ROWS_BY_END}
@@ -103,7 +103,7 @@ class CudaPrepared:
                 forward = index.forward or on_host(index).with_forward().forward
                 assert forward is not None
                 rows |= dict(zip(ROWS_BY_START, forward, strict=True))
-                arrays |= place(rows, ENTRIES, {"working space": working}, "use --device cpu", share=1)
+                arrays |= Placement(rows, ENTRIES, {"working space": working}, "use --device cpu", share=1).here()
             else:
                 held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
                 arrays |= {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
@@ -180,7 +180,7 @@ class CudaPrepared:
         working = BYTES_PER_VERTEX * n
         if sum(needs.values()) + working > free and isinstance(self.graph.indices, np.ndarray):
             into = in_edges(self.graph, to_host(self.index.arrivals))
-            return Tails(**place(into._asdict(), ("tails",), {"working space": working}, advice))
+            return Tails(**Placement(into._asdict(), ("tails",), {"working space": working}, advice).here())
         check_budget(needs, free, f"GPU {self.gpu}", advice)
         begin, tails = transposed(self.graph)
         sums = xp.zeros(m + 1, np.int64)

@@ -11,7 +11,7 @@ from gpukit.device.arrays import on_gpu, xp
 from gpukit.worlds import collection_cuda
 from gpukit.worlds.collection import Collection, Pilot, Query, Sampler, Selection, check_ids
 from gpukit.worlds.collection_cuda import CudaCollection, Piece
-from gpukit.worlds.graph_cuda import DeviceGraph
+from gpukit.worlds.graph_cuda import DeviceGraph, placement
 from gpukit.worlds.reverse import NEVER, Ending, Reverse
 
 
@@ -19,7 +19,7 @@ class MultiCudaCollection:
     """An RR collection drawn by several GPUs; ids are split among them, and the first GPU selects.
 
     Sets stay on the GPU that drew them until a selection, coverage or export asks for them; then they move to the
-    first.
+    first. Edges that one GPU has no room for lie in parts on all of them.
 
     Parameters
     ----------
@@ -51,9 +51,11 @@ class MultiCudaCollection:
         # A thread per GPU: parts on one share its working space. The simulator runs one kernel at a time.
         self._pool = ThreadPoolExecutor(1 if xp is np else len(set(self.gpus)))
 
+        placed = None if self.graph else placement(reverse, self.gpus)
+
         def build(gpu: int) -> CudaCollection:
             if gpu not in self.graph:
-                self.graph[gpu] = DeviceGraph(reverse)
+                self.graph[gpu] = DeviceGraph(reverse, placed)
             return CudaCollection(
                 reverse, seed, first, sampler=sampler, memory=memory, graph=self.graph[gpu], ending=ending
             )

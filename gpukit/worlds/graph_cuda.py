@@ -1,5 +1,6 @@
 """A graph on a GPU, ready for sampling, with what the collections of its RR sets share there."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
-from gpukit.device.placing import place
+from gpukit.device.placing import Placement
 from gpukit.worlds import room, walk_cuda
 from gpukit.worlds.block_cuda import CONTROL, Gate, Output
 from gpukit.worlds.reverse import Reverse, Samples, Tables
@@ -33,6 +34,17 @@ class Holder(Protocol):
         """Return the bytes of device memory that belong to it alone."""
 
 
+ARRAYS = ("rows", "indptr", "indices", "accept", "thresholds", "lt_prefix", "roots")
+"""Of a :class:`Reverse`, those that a GPU reads."""
+
+
+def placement(reverse: Reverse, gpus: Sequence[int] = ()) -> Placement:
+    """Choose where the arrays of a graph lie, for these GPUs or the current one; raises DeviceError if none fits."""
+    arrays = {name: getattr(reverse, name) for name in ARRAYS}
+    vertices = {"vertices": ELEMENT_BYTES * reverse.elements}
+    return Placement(arrays, ("indices", "accept", "lt_prefix"), vertices, "use --device cpu", gpus=gpus)
+
+
 class DeviceGraph:
     """The arrays of a :class:`Reverse` for the current GPU, and working space that its collections use in turn.
 
@@ -42,19 +54,22 @@ class DeviceGraph:
     ``nothing`` is the control of a launch that drew nothing, and ``no_ids``, ``no_marks`` and ``not_met`` are what
     launches take of sets that are all drawn, to their ends, through an open ``gate``.
 
+    Parameters
+    ----------
+    reverse : Reverse
+    placed : Placement, optional
+        Where its arrays lie (:func:`placement`), if that was chosen for several GPUs, one of which is current.
+
     Raises
     ------
     DeviceError
         If the graph does not fit, its edges in host memory.
     """
 
-    def __init__(self, reverse: Reverse) -> None:
-        names = ("rows", "indptr", "indices", "accept", "thresholds", "lt_prefix", "roots")
-        arrays = {name: getattr(reverse, name) for name in names}
-        vertices = {"vertices": ELEMENT_BYTES * reverse.elements}
-        on_device = place(arrays, ("indices", "accept", "lt_prefix"), vertices, "use --device cpu")
+    def __init__(self, reverse: Reverse, placed: Placement | None = None) -> None:
+        on_device = (placed or placement(reverse)).here()
         self.rows, self.indptr, self.indices, self.accept, self.thresholds, self.lt_prefix, self.roots = (
-            on_device[name] for name in names
+            on_device[name] for name in ARRAYS
         )
         views = {name: one.view for name, one in on_device.items() if name in Tables._fields}
         self.tables: Tables = reverse.tables._replace(**views)

@@ -17,9 +17,9 @@ def held_back(simulator, monkeypatch):
     there: list[int] = []
 
     class Noted(arrays.Pinned):
-        def __init__(self, array):
+        def __init__(self, array, gpus=()):
             there.append(array.nbytes)
-            super().__init__(array)
+            super().__init__(array, gpus)
 
     monkeypatch.setattr(placing, "Pinned", Noted)
     yield lambda size: arrays.limit_memory(size, (0,)) or there
@@ -41,11 +41,11 @@ def test_the_largest_arrays_of_edges_go_until_the_rest_has_room(held_back):
     for free, expected in ((10_000, []), (3600, [1200]), (1800, [1200, 800])):
         there = held_back(free)
         there.clear()
-        placed = placing.place(given, ("heads", "words"), {"work": 500}, "use --device cpu")
+        placed = placing.Placement(given, ("heads", "words"), {"work": 500}, "use --device cpu").here()
         assert there == expected and list(placed) == list(given)
     held_back(1200)
     with pytest.raises(DeviceError, match="needs 1.3 KiB .*the graph 800 bytes.*1.2 KiB are free on the GPU; use"):
-        placing.place(given, ("heads", "words"), {"work": 500}, "use --device cpu")
+        placing.Placement(given, ("heads", "words"), {"work": 500}, "use --device cpu")
 
 
 def test_sets_of_a_graph_that_is_larger_than_the_gpu(held_back, random_graph):

@@ -24,9 +24,9 @@ def there(monkeypatch):
     sizes: list[int] = []
 
     class Noted(placing.Pinned):
-        def __init__(self, array):
+        def __init__(self, array, gpus=()):
             sizes.append(array.nbytes)
-            super().__init__(array)
+            super().__init__(array, gpus)
 
     monkeypatch.setattr(placing, "Pinned", Noted)
     return sizes
