@@ -1,12 +1,12 @@
 """Graph and index on a GPU, and batches of queries on it (kernel: ``query_cuda.py``)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, Pinned, free_memory, on_gpu, xp
+from gpukit.device.arrays import Buffer, Far, free_memory, on_gpu, xp
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream, stream_tag
@@ -74,47 +74,55 @@ class CudaPrepared:
 
     @classmethod
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
-        """Copy a graph and an index that was built on it to a GPU; arrays that are there already are not copied.
+        """Copy a graph and an index that was built on it to a GPU (:meth:`of_each`)."""
+        return cls.of_each(graph, index, (gpu,))[0]
 
-        Edges that do not fit lie in host memory (``device/placing.py``). Rows that do not are left out (``light``), and
-        walks drawn again. Where the edges lie in host memory, a word through the bus for each step, rows do too, which
-        are read in sequence; and those of an updatable index, whose walks are never drawn again.
+    @classmethod
+    def of_each(cls, graph: Graph, index: Index, gpus: Sequence[int]) -> "list[CudaPrepared]":
+        """Copy a graph and an index that was built on it to GPUs; arrays that are there already are not copied.
+
+        Edges that do not fit lie on several GPUs together or in host memory (``device/placing.py``). Rows that do not
+        are left out (``light``), and walks drawn again. Where edges lie elsewhere, a word through the bus for each
+        step, rows do too, which are read in sequence; and those of an updatable index, whose walks are never drawn
+        again.
 
         Raises
         ------
         DeviceError
             If not even vertices and counts fit.
         """
-        with on_gpu(gpu):
-            kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
-            working = (BYTES_PER_VERTEX + 32) * graph.n
-            beside = {"working space": working}
-            if index.params.weighted:
-                beside["edge weights"] = BYTES_PER_EDGE * graph.m
-            arrays = Placement(kept, ("indices",), beside, "use --device cpu").here()
-            if index.params.weighted:
-                arrays["chances"] = Buffer(edge_chances(graph))
-            rows = {name: getattr(index, name) for name in ROWS_BY_END}
-            # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
-            sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
-            lacking = working + _missing(rows) + sorting * len(index.starts) > free_memory()
-            light = index.light or (lacking and not index.updatable and not isinstance(arrays["indices"], Pinned))
-            if lacking and not light:
+        kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
+        working = (BYTES_PER_VERTEX + 32) * graph.n
+        beside = {"working space": working}
+        if index.params.weighted:
+            beside["edge weights"] = BYTES_PER_EDGE * graph.m
+        placed, held, free = Placement(kept, ("indices",), beside, "use --device cpu", gpus=gpus), [], []
+        for gpu in gpus:
+            with on_gpu(gpu):
+                held.append(placed.here())
+                if index.params.weighted:
+                    held[-1]["chances"] = Buffer(edge_chances(graph))
+                free.append(free_memory())
+        rows = {name: getattr(index, name) for name in ROWS_BY_END}
+        # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
+        sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
+        lacking = working + _missing(rows) + sorting * len(index.starts) > min(free)
+        light = index.light or (lacking and not index.updatable and not isinstance(held[0]["indices"], Far))
+        elsewhere = None
+        if lacking and not light:
+            with on_gpu(gpus[0]):
                 forward = index.forward or on_host(index).with_forward().forward
-                assert forward is not None
-                rows |= dict(zip(ROWS_BY_START, forward, strict=True))
-                arrays |= Placement(rows, ENTRIES, {"working space": working}, "use --device cpu", share=1).here()
-            else:
-                held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
-                arrays |= {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
-                forward = held.forward
-                if forward is None:
-                    forward = forward_rows(graph.n, *(arrays[name].array for name in ROWS_BY_END))
-                arrays |= {name: Buffer(a) for name, a in zip(ROWS_BY_START, forward, strict=True)}
-            order = xp.argsort(-arrays["arrivals"].array, kind="stable")
-            arrays["by_arrivals"] = Buffer(order.astype(np.int32))
-            constants = Constants.of(graph.n, graph.m, index.params)
-            return cls(graph, index, constants, gpu, arrays, Space(graph.n, graph.m), light)
+            assert forward is not None
+            rows |= dict(zip(ROWS_BY_START, forward, strict=True))
+            elsewhere = Placement(rows, ENTRIES, {"working space": working}, "use --device cpu", share=1, gpus=gpus)
+        constants, prepared = Constants.of(graph.n, graph.m, index.params), []
+        for gpu, arrays in zip(gpus, held, strict=True):
+            with on_gpu(gpu):
+                arrays |= _rows_here(graph.n, index, light) if elsewhere is None else elsewhere.here()
+                order = xp.argsort(-arrays["arrivals"].array, kind="stable")
+                arrays["by_arrivals"] = Buffer(order.astype(np.int32))
+                prepared.append(cls(graph, index, constants, gpu, arrays, Space(graph.n, graph.m), light))
+        return prepared
 
     def query(
         self,
@@ -242,6 +250,16 @@ class CudaPrepared:
         self.space.clear_control()
         gather_together(ahead, edges.one_minus_alpha, walks, space)
         self.space.clear_control()
+
+
+def _rows_here(n: int, index: Index, light: bool) -> dict[str, Buffer]:
+    """Return the rows of an index on the current GPU, empty ones of a light one; forward rows may be made there."""
+    held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
+    rows = {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
+    forward = held.forward
+    if forward is None:
+        forward = forward_rows(n, *(rows[name].array for name in ROWS_BY_END))
+    return rows | {name: Buffer(a) for name, a in zip(ROWS_BY_START, forward, strict=True)}
 
 
 def _missing(arrays: dict) -> int:

@@ -55,12 +55,12 @@ def index_on(
 
 
 def prepare_on(device: Device, graph: Graph, index: Index) -> "list[Prepared] | list[CudaPrepared]":
-    """Prepare queries: one copy of graph and index on each GPU, or one for all CPU threads."""
+    """Prepare queries on each GPU, or once for all CPU threads."""
     if device.kind == "cpu":
         return [Prepared.of(graph, index)]
     from gpukit.kpar.prepared_cuda import CudaPrepared
 
-    return [CudaPrepared.of(graph, index, gpu) for gpu in device.gpus]
+    return CudaPrepared.of_each(graph, index, device.gpus)
 
 
 def query_on(

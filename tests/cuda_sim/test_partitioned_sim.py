@@ -103,3 +103,24 @@ def test_spread_in_a_graph_in_parts_equals_the_cpu(held_back, random_graph, simu
     device = replace(simulator, gpus=GPUS)
     assert forward_spread(graph, [1, 2, 3], model=model, runs=8, seed=4, device=device) == expected
     assert elsewhere == [("gpus", 4 * graph.m)]
+
+
+def test_answers_in_a_graph_in_parts_equal_the_cpu(held_back, random_graph, simulator):
+    """With rows of the index in parts, too, and in host memory what two GPUs have no room for."""
+    from gpukit.kpar import Params, Prepared, build_index, query, rank
+    from gpukit.kpar.problem import Sources
+    from gpukit.kpar.run import prepare_on
+
+    graph = random_graph(40, 800, 3)
+    index = build_index(graph, rank(graph).order, Params(), seed=1)
+    sources = Sources.single(np.arange(2))
+    expected = query(Prepared.of(graph, index), sources, 4)
+    elsewhere = held_back(10_000)
+    prepared = prepare_on(replace(simulator, gpus=GPUS), graph, index)
+    starts = 4 * len(index.starts)
+    assert elsewhere[0] == ("gpus", 4 * graph.m)
+    assert ("gpus", starts) in elsewhere[1:] and elsewhere[-2:] == [("host", starts)] * 2
+    for one in prepared:  # the simulator runs one kernel at a time
+        found = one.query(sources, 4)
+        for name in ("nodes", "scores", "certain"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name))

@@ -164,3 +164,21 @@ def test_pinned_memory_is_shared_and_read_by_both(several):
         other = one.here()
         del one
         assert other.array.data.ptr == array.ctypes.data and np.array_equal(other.host(), array)
+
+
+@needs_two
+def test_answers_in_a_graph_in_parts(random_graph, several, limit, elsewhere):
+    from gpukit.kpar import Params as RankParams
+    from gpukit.kpar import build_index, rank
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.problem import Sources
+    from gpukit.kpar.run import prepare_on, query_on
+
+    graph = random_graph(20_000, 2_000_000, 3)
+    index = build_index(graph, rank(graph).order, RankParams(), seed=1)
+    sources = Sources.single(np.arange(20))
+    expected = CudaPrepared.of(graph, index).query(sources, 10)
+    limit(12_000_000)
+    found = query_on(several, prepare_on(several, graph, index), sources, 10)
+    assert elsewhere[0] == ("gpus", 4 * graph.m)
+    assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
