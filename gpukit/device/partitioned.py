@@ -44,7 +44,7 @@ class Partitioned(Far):
         if xp is np:
             super().__init__(array.copy())
             return
-        region = _Region([(gpu, part) for gpu, part in zip(gpus, parts, strict=True) if part > 0], gpus)
+        region = Region([(gpu, part) for gpu, part in zip(gpus, parts, strict=True) if part > 0], gpus)
         region.load(np.ascontiguousarray(array))
         self._map(region.ptr, region, array.shape, array.dtype)
 
@@ -95,7 +95,7 @@ def split(size: int, rooms: Sequence[int], grain: int) -> list[int] | None:
     return None if left else parts
 
 
-class _Region:
+class Region:
     """Addresses of memory of several GPUs, which goes back when nobody uses it.
 
     Parameters
