@@ -8,6 +8,7 @@ from claims import each_of, one, record, says
 LARGE = record("large-graph-h100")
 LIMITED = record("large-graph-limited-h100")
 BEYOND = record("beyond-memory-h100")["runs"]
+DRAWN = one("spread-over-gpus-h100x2", system="gim sets")
 SCALING = record("thread-scaling-16")["runs"]
 THREADS = (1, 2, 4, 8, 16)
 PHASES, FLOORS = record("kpar-phases-h100"), {run["k"]: run for run in record("kpar-floor-h100")["runs"]}
@@ -171,6 +172,27 @@ def test_half_of_the_memory_costs_time_and_nothing_else():
     assert all(run["same_bytes"] and run["limited_over_whole"] < 4 for run in BEYOND)
     times = [found[name]["limited_over_whole"] for name in ("kpar query", "gim run", "evaluate spread")]
     says("docs/command-line.md", "{:.1f}, {:.1f} and {:.1f} times as late for kPAR, gIM and the spread", times)
+
+
+@pytest.mark.parametrize(
+    ("row", "way"),
+    [
+        ("in the memory of one GPU", "whole"),
+        ("limited: in host memory, read by one GPU", "limited"),
+        ("in the memory of each of two", "whole_on_2"),
+        ("limited: in parts on two", "limited_on_2"),
+    ],
+)
+def test_edges_in_parts(row, way):
+    times = DRAWN["ms"]
+    says("docs/performance.md", "| {} | {:.1f} | {:.0f} |", (row, times[way], DRAWN["ready_ms"][way]))
+    ratios = (times["limited"] / times["limited_on_2"], times["limited_on_2"] / times["whole"])
+    says("docs/performance.md", "drawn {:.1f} times as fast as from host memory, and in {:.1f} times the time", ratios)
+    found = record("spread-over-gpus-h100x2")
+    size = found["limit"] / found["graph"]["bytes"]
+    says("docs/performance.md", "an R-MAT of {:.0f} M edges", (found["graph"]["m"] / 1e6,))
+    says("docs/performance.md", "The limit is {:.1f} times what the rows take", (size,))
+    assert DRAWN["same_bytes"]
 
 
 def test_a_limit_is_kept_and_changes_nothing():
