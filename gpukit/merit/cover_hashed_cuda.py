@@ -27,7 +27,7 @@ from gpukit.merit.cover_cuda import (
     Space,
     step,
 )  # fmt: skip
-from gpukit.merit.hashed_cuda import EMPTY, PARTS, holds
+from gpukit.merit.hashed_cuda import EMPTY, PARTS, holds, member_of
 from gpukit.merit.table_cuda import AHEAD
 from gpukit.merit.update_cuda import OVERFLOW
 
@@ -53,7 +53,7 @@ def _take_piece(sets, r, first, turn, space):
         some &= got[j]
     if some != EMPTY:
         for j in range(AHEAD):
-            v = got[j] if got[j] >= EMPTY else int32(-2 - got[j])
+            v = int32(member_of(got[j]))
             got[j] = v if first + j * cuda.blockDim.x < sets.length else int32(EMPTY)
             places[j] = space.slot[max(v, int32(0))]
         for j in range(AHEAD):

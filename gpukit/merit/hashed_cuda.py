@@ -2,7 +2,7 @@
 
 Each set is a table of open addressing in global memory; all are equally long. So whether a vertex is in a set is one
 read, mostly: a round looks for the vertices that died, not through the members; and a set that gains members stays
-where it is (``search_cuda.py``).
+where it is (``search_cuda.py``). So does one that loses members which none of the others came through.
 """
 
 from collections import namedtuple
@@ -11,11 +11,17 @@ import numba
 from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.compiled import kernel
+from gpukit.device.philox import draw4
+from gpukit.device.select import for_kernels
 from gpukit.merit import rule
 from gpukit.merit.table_cuda import AHEAD
+from gpukit.worlds.rule import CALLS_PER_ROW
+from gpukit.worlds.rule import any_live as _any_live
+from gpukit.worlds.tables import MAX_LIVE
 
-BATCH = 64
-"""Sets that a block of :func:`discover` looks through together."""
+BATCH, LISTED = 64, 256
+"""Sets that a block of :func:`discover` looks through together, and dead members of them that it looks at; where there
+are more, sets are drawn again without that."""
 
 FARTHEST = 512
 """Places from its first one on where a vertex is looked for."""
@@ -32,6 +38,9 @@ PARTS, UNCOUNTED = 8, 255
 EMPTY, HOLE = -1, -1
 """A free place of a table, and of a queue."""
 
+GONE = -(1 << 31)
+"""A place of a table whose member died: it stays taken, so that those behind it are found."""
+
 OVERFLOW, PROBES, FEW, MANY, ROOTS, QUEUED, TAKEN, CONTROL = 0, 1, 2, 3, 4, 5, 8, 11
 """Places in ``control``: what was too short (1: tables, 2: queues), vertices whose in-edges were drawn; sets in the
 lists ``few`` and ``many``, and roots that these lack together; how much waits in the queue of this turn, the next and
@@ -39,8 +48,16 @@ the one after, and how much of it blocks took; its length."""
 
 TABLES, QUEUES = 1, 2
 
+DEAD = 3
+"""The place of the number of dead members in what a block of :func:`discover` counts, after sets and roots."""
+
+DISCOVER_REGISTERS = 40
+"""Registers that a thread of :func:`discover` may take; with 64 it takes as long."""
+
 _SPREAD, _SHIFT = 0x9E3779B9, 0x85EBCA6B
 """Multipliers that spread ids, and shift the places of all vertices from set to set."""
+
+any_live = for_kernels(_any_live)
 
 
 class Tables(namedtuple("Tables", "entries length sizes roots cursors seen")):
@@ -49,7 +66,7 @@ class Tables(namedtuple("Tables", "entries length sizes roots cursors seen")):
     Attributes
     ----------
     entries : int32 array, shape (>= sets * length,)
-        Members of set r at r * length and after: ``EMPTY``, v, or -2 - v for a root.
+        Members of set r at r * length and after: ``EMPTY``, ``GONE``, v, or -2 - v for a root.
     length : int
         Places of a table.
     sizes, roots : int32 arrays
@@ -92,6 +109,18 @@ class Deaths(namedtuple("Deaths", "vertices died others covered known")):
     """
 
 
+class Found(namedtuple("Found", "places holds polluted lost lost_roots")):
+    """In a block's shared memory, what it found in a batch of sets.
+
+    Attributes
+    ----------
+    places : int64 array, shape (LISTED,)
+        Where dead members are, in any order.
+    holds, polluted, lost, lost_roots : int32 arrays, shape (BATCH,)
+        Whether a set holds any, and is to be drawn again; members and roots that it lost.
+    """
+
+
 class Queues(namedtuple("Queues", "few many waiting")):
     """What is to be done.
 
@@ -112,17 +141,31 @@ def first_place(v, r, length):
 
 
 @cuda.jit(device=True)
-def holds(entries, length, r, v):
-    """Return whether a set holds a vertex."""
+def find(entries, length, r, v):
+    """Return where a vertex is in ``entries`` as a member of a set, or -1."""
     base, place = int64(r) * length, first_place(v, r, length)
     for _ in range(min(length, FARTHEST)):
         found = int64(entries[base + place])
         if found == v or found == -2 - v:
-            return True
+            return base + place
         if found == EMPTY:
-            return False
+            return int64(-1)
         place = place + 1 if place + 1 < length else int64(0)
-    return False
+    return int64(-1)
+
+
+@cuda.jit(device=True)
+def holds(entries, length, r, v):
+    """Return whether a set holds a vertex."""
+    return find(entries, length, r, v) >= 0
+
+
+@cuda.jit(device=True)
+def member_of(held):
+    """Return the vertex in a place of a table, or -1."""
+    if held >= EMPTY:
+        return int64(held)
+    return int64(-2) - held if held != GONE else int64(-1)
 
 
 @cuda.jit(device=True)
@@ -173,16 +216,79 @@ def wanted_roots(r, remaining, key, first):
     return rule.root_count(remaining.living, remaining.eta, key.seed, key.root_tag, int64(first) + r)
 
 
-@kernel
-def discover(deaths, remaining, key, first, low, high, tables, queues, control):
+@cuda.jit(device=True)
+def _may_lead_on(v, edges, key, sample, live):
+    """Return whether members of a set may come through a vertex that died, or in its place.
+
+    They come through live in-edges. Under LT those that had chosen it choose again.
+    """
+    if edges.lt_kind >= 0:
+        return True
+    row, draw = v, 0
+    while True:
+        start, degree = edges.rows[row, 0], edges.rows[row, 1]
+        if degree > 0:
+            words = draw4(key.seed, key.tag, sample, v, draw)
+            if any_live(
+                degree, edges.rows[row, 2], start, draw, edges.accept, edges.thresholds,
+                key.seed, key.tag, sample, v, words, live,
+            ):  # fmt: skip
+                return True
+        row = int64(edges.rows[row, 3])
+        if row == 0:
+            return False
+        draw += CALLS_PER_ROW
+
+
+@cuda.jit(device=True)
+def _look_for(v, q, r, tables, numbers, found):
+    """Note where a vertex that died is in a set, number q of a block."""
+    at = find(tables.entries, tables.length, r, v)
+    if at >= 0:
+        found.holds[q] = 1
+        i = cuda.atomic.add(numbers, DEAD, int64(1))
+        if i < LISTED:
+            found.places[i] = at
+
+
+@cuda.jit(device=True)
+def _let_die(at, low, edges, key, first, tables, tally, found, live):
+    """Take a dead member out of its set, one of those from ``low`` on; or note that this is to be drawn again."""
+    r = at // tables.length
+    v, q = member_of(tables.entries[at]), r - low
+    if _may_lead_on(v, edges, key, int64(first) + r, live):
+        found.polluted[q] = 1
+        return
+    if tables.entries[at] != v:
+        cuda.atomic.add(found.lost_roots, q, 1)
+    cuda.atomic.add(found.lost, q, 1)
+    tables.entries[at] = GONE
+    note(r, v, -1, tally)
+
+
+# whole: what happens to a batch of sets, step by step
+@kernel(max_registers=DISCOVER_REGISTERS)
+def discover(edges, deaths, remaining, key, first, low, high, tables, queues, tally):
     """List those of the sets low … high - 1 that the deaths changed; any grid.
 
-    Algorithm 3, lines 7 to 13. A thread looks for one vertex in one set: a sector, anywhere. Seeds are not looked for
-    again where their selection looked.
+    Algorithm 3, lines 7 to 13. A thread looks for one vertex in one set: a sector, anywhere. Seeds are looked for
+    where their selection found one of them. A set is polluted only where other members may have come through one that
+    died. Else this is taken out: of the set that a draw of all its roots would give it lacks nothing then but what
+    further roots bring.
     """
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
-    found = cuda.shared.array(BATCH, int32)
-    numbers = cuda.shared.array(3, int64)
+    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    found = Found(
+        cuda.shared.array(LISTED, int64),
+        cuda.shared.array(BATCH, int32),
+        cuda.shared.array(BATCH, int32),
+        cuda.shared.array(BATCH, int32),
+        cuda.shared.array(BATCH, int32),
+    )
+    has_seed = cuda.shared.array(BATCH, int32)
+    numbers = cuda.shared.array(4, int64)
+    live = cuda.local.array(MAX_LIVE, uint32)
+    control = tally.control
     bases = cuda.shared.array(3, int64)
     place = int64(low) + cuda.blockIdx.x * BATCH
     while place < high:
@@ -190,9 +296,10 @@ def discover(deaths, remaining, key, first, low, high, tables, queues, control):
         looked = place + count <= deaths.known
         q = tid
         while q < BATCH:
-            found[q] = 1 if looked and q < count and deaths.covered[place + q] != 0 else 0
+            has_seed[q] = 1 if looked and q < count and deaths.covered[place + q] != 0 else 0
+            found.holds[q], found.polluted[q], found.lost[q], found.lost_roots[q] = 0, 0, 0, 0
             q += block_size
-        if tid < 3:
+        if tid < 4:
             numbers[tid] = 0
         cuda.syncthreads()
         begin = int64(tables.seen[place + count - 1])
@@ -200,19 +307,32 @@ def discover(deaths, remaining, key, first, low, high, tables, queues, control):
         pair = tid
         while pair < count * new:
             q = pair // new
-            if found[q] == 0 and holds(
-                tables.entries, tables.length, place + q, int64(deaths.vertices[begin + pair % new])
-            ):
-                found[q] = 1
+            _look_for(int64(deaths.vertices[begin + pair % new]), q, place + q, tables, numbers, found)
             pair += block_size
+        pair, seeds = tid, int64(deaths.died - deaths.others) if looked else int64(0)
+        while pair < BATCH * seeds:
+            q = pair % BATCH
+            if has_seed[q] != 0:
+                v = int64(deaths.vertices[deaths.others + pair // BATCH])
+                _look_for(v, q, place + q, tables, numbers, found)
+            pair += block_size
+        cuda.syncthreads()
+        dead = numbers[DEAD]
+        i = tid
+        while i < dead and dead <= LISTED:
+            _let_die(found.places[i], place, edges, key, first, tables, tally, found, live)
+            i += block_size
         cuda.syncthreads()
         mine, kind, r = int64(0), 0, place + tid
         if tid < count:
             tables.seen[r] = deaths.died
             missing = wanted_roots(r, remaining, key, first)
-            if found[tid] != 0:
+            if found.polluted[tid] != 0 or (dead > LISTED and found.holds[tid] != 0):
                 kind = 2
             else:
+                if found.lost[tid] != 0:
+                    tables.roots[r] -= found.lost_roots[tid]
+                    tables.sizes[r] -= found.lost[tid]
                 missing -= tables.roots[r]
                 kind = 3 if missing > FEW_ROOTS else min(missing, 1)
             if kind != 0:
@@ -248,9 +368,9 @@ def count_sets(tables, low, high, part, change, tally):
                 some &= got[j]
             if some != EMPTY:
                 for j in range(AHEAD):
-                    v = int64(got[j])
-                    if v != EMPTY and i + j * 32 <= last:
-                        cuda.atomic.add(tally.counts, (part, v if v >= 0 else -2 - v), int32(change))
+                    v = member_of(got[j])
+                    if v >= 0 and i + j * 32 <= last:
+                        cuda.atomic.add(tally.counts, (part, v), int32(change))
             i = uint32(i + AHEAD * 32)
         if cuda.threadIdx.x % 32 == 0:
             tally.part_of[r] = part if change > 0 else UNCOUNTED
@@ -273,15 +393,16 @@ def move_sets(old, old_length, low, high, tables, control):
         end = min(i - cuda.threadIdx.x + PIECE, int64(old_length))
         while i < end:
             held = int64(source[r * old_length + i])
-            if held != EMPTY:
-                got = insert_root(tables, r, -2 - held) if held < 0 else insert(tables, r, held)
+            v = member_of(held)
+            if v >= 0:
+                got = insert_root(tables, r, v) if held < 0 else insert(tables, r, v)
                 if got < 0:
                     cuda.atomic.or_(control, OVERFLOW, int64(TABLES))
             i += cuda.blockDim.x
         item += cuda.gridDim.x
 
 
-_u8, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.int32, numba.int64))
+_u8, _i32, _u32, _i64, _u64 = (t[::1] for t in (numba.uint8, numba.int32, numba.uint32, numba.int64, numba.uint64))
 _int, _group = numba.int64, types.BaseTuple.from_types
 
 REMAINING = _group((_u8, _int, _int, _i32, numba.boolean), rule.Remaining)
@@ -290,10 +411,11 @@ DEATHS = _group((_i32, _int, _int, _i32, _int), Deaths)
 TABLES_TYPE = _group((_i32, _int, _i32, _i32, _i64, _i32), Tables)
 QUEUES_TYPE = _group((_i32, _i32, numba.int64[:, ::1]), Queues)
 TALLY = _group((numba.int32[:, ::1], _u8, _i64), Tally)
+EDGES = _group((numba.uint32[:, ::1], _i32, _u32, _u64, _int, numba.uint64, _u32), rule.InEdges)
 """Types of what kernels take."""
 
 KERNELS = {
-    "discover": (discover, (DEATHS, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, _i64)),
+    "discover": (discover, (EDGES, DEATHS, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
     "count_sets": (count_sets, (TABLES_TYPE, _int, _int, _int, _int, TALLY)),
     "move_sets": (move_sets, (_i32, _int, _int, _int, TABLES_TYPE, _i64)),
 }

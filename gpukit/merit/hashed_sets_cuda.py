@@ -254,10 +254,11 @@ class TableSets(CudaSets):
         """Look which of the sets low … high - 1 changed, and make them sets of this round."""
         state, sets = self.state, high - low
         launch(kernels.discover, self._grid(-(-sets // kernels.BATCH)), self._threads(256),
+            state.edges,
             kernels.Deaths(
                 state.deaths.view, state.died, state.died - len(self._seeds), state.covered.view, self._known
             ),
-            self._remaining, self.key, self.first, low, high, self._tables, self._queues, self._control.view,
+            self._remaining, self.key, self.first, low, high, self._tables, self._queues, self._tally,
         )  # fmt: skip
         many, roots = -1, self._roots_of(sets)
         if self._turns(roots) > 1:
@@ -373,7 +374,7 @@ class TableSets(CudaSets):
             return super().export()
         pool, sets = self._pool.host(self._valid * self.table).reshape(self._valid, self.table), []
         for held in pool:
-            found = held[held != kernels.EMPTY]
+            found = held[(held != kernels.EMPTY) & (held != kernels.GONE)]
             sets.append(np.where(found < 0, -2 - found, found))
         return packed(sets)
 

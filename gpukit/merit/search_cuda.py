@@ -6,12 +6,12 @@ Roots are drawn first; then one search goes on from all that are new, of all set
 from collections import namedtuple
 
 import numba
-from numba import cuda, int32, int64, types, uint32
+from numba import cuda, int32, int64, uint32
 
 from gpukit.device.compiled import kernel
-from gpukit.merit import rule
 from gpukit.merit.grow_cuda import root_of
 from gpukit.merit.hashed_cuda import (
+    EDGES,
     EMPTY,
     FEW,
     HOLE,
@@ -30,6 +30,7 @@ from gpukit.merit.hashed_cuda import (
     first_place,
     insert,
     insert_root,
+    member_of,
     note,
     wanted_roots,
 )  # fmt: skip
@@ -158,10 +159,11 @@ def _empty(r, tables, tally):
             some &= got[j]
         if some != EMPTY:
             for j in range(AHEAD):
-                v = int64(got[j])
-                if v != EMPTY and i + j * stride <= last:
+                if got[j] != EMPTY and i + j * stride <= last:
                     entries[i + j * stride] = EMPTY
-                    note(r, v if v >= 0 else -2 - v, -1, tally)
+                    v = member_of(got[j])
+                    if v >= 0:
+                        note(r, v, -1, tally)
         i = uint32(i + AHEAD * stride)
 
 
@@ -383,12 +385,11 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
     _add_probes(probes, base, tally)
 
 
-_u32, _u64, _i32, _int = numba.uint32[::1], numba.uint64[::1], numba.int32[::1], numba.int64
-_edges = types.BaseTuple.from_types((numba.uint32[:, ::1], _i32, _u32, _u64, _int, numba.uint64, _u32), rule.InEdges)
+_int = numba.int64
 
 KERNELS = {
     "add_few_roots": (add_few_roots, (REMAINING, KEY, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
     "add_roots": (add_roots, (REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
-    "search": (search, (_edges, REMAINING, KEY, _int, numba.boolean, TABLES_TYPE, QUEUES_TYPE, TALLY)),
+    "search": (search, (EDGES, REMAINING, KEY, _int, numba.boolean, TABLES_TYPE, QUEUES_TYPE, TALLY)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

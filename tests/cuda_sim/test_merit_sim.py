@@ -362,6 +362,31 @@ def test_seeds_that_a_selection_looked_for_are_not_looked_for_again(random_graph
     assert gpu.state.tables and known == [20, 12, 0, 20, 16]
 
 
+@pytest.mark.parametrize("weights", [Weights(), Weights("const", 0.5)], ids=["cascade", "const"])
+def test_sets_that_lose_members_that_none_came_through_are_not_drawn_again(make_graph, simulator, weights, monkeypatch):
+    """Of a path's end and single vertices that die sets only lose these; they go on, also in longer tables."""
+    from gpukit.merit import hashed_sets_cuda
+    from gpukit.merit.hashed_cuda import GONE
+
+    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
+    chain = [(v, v + 1) for v in range(20)]
+    cpu, gpu, residual = pair(make_graph(60, chain, weights), "ic", 30, simulator, 1)
+    costs, found = np.ones(60, np.int64), []
+    for dead in ([0, 50, 51], [1, 2, 52], [53], [10, 54, 55, 56], [57]):
+        for one in (cpu, gpu):
+            one.update(25)
+            one.extend(25)
+        check_same_selection(cpu.select(3, costs, None), gpu.select(3, costs, None))
+        check_equal(cpu, gpu)
+        found.append((gpu.probes, gpu._pool.host(25 * gpu.table).tolist().count(GONE)))
+        vertices = np.array(dead, np.int32)
+        weakened = residual.kill(vertices)
+        for one in (cpu, gpu):
+            one.kill(vertices, weakened)
+    (first, none), (second, gone) = found[:2]
+    assert gpu.state.tables and none == 0 < gone and second - first < first // 4
+
+
 def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
     """The sets of each trial are counted once, however trials go up and down."""
     from gpukit.merit import hashed_cuda

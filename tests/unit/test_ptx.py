@@ -62,7 +62,7 @@ BARRIERS = {
     "gpukit.kpar.together_cuda.measure_lists": (3, 0, 0),
     "gpukit.kpar.together_cuda.unite": (11, 0, 0),
     "gpukit.merit.cover_hashed_cuda.select": (36, 0, 0),
-    "gpukit.merit.hashed_cuda.discover": (4, 0, 0),
+    "gpukit.merit.hashed_cuda.discover": (5, 0, 0),
     "gpukit.merit.search_cuda.add_few_roots": (6, 0, 0),
     "gpukit.merit.search_cuda.add_roots": (5, 1, 0),
     "gpukit.merit.search_cuda.search": (7, 0, 0),
