@@ -113,10 +113,12 @@ def simulate(
     """
     device = use_device(session, params, groups, worlds)
     from gpukit.api.campaign_state import stored
+    from gpukit.device.timing import marker
     from gpukit.merit import ReplayedWorld, SimulatedWorld
     from gpukit.merit.paper.factory import simulate
 
     graph, timer = session.graph, session.timer
+    timer.mark = marker(device)  # a round is planned while sets are updated
     found: list[tuple[int, Result]] = []
     spent: list[dict[str, float]] = []
     with session.progress("campaigns") as bar:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.select import Device
-from gpukit.device.timing import PhaseTimer, profiled, synchroniser
+from gpukit.device.timing import PhaseTimer, marker, profiled, synchroniser
 from gpukit.graph.csr import Graph
 from gpukit.merit import Params, Result, SimulatedWorld
 from gpukit.merit.paper.baselines import configure
@@ -94,7 +94,7 @@ def run(
     groups: int,
 ) -> tuple[Result, dict[str, float]]:
     """Return a campaign in one world, and its seconds by phase."""
-    timer = PhaseTimer(synchroniser(device))
+    timer = PhaseTimer(synchroniser(device), marker(device))
     with timer.phase("diffuse"):
         world = SimulatedWorld(graph, params.model, params.seed, number)
     used = tables if params.model == "ic" and params.storage != "global" else None

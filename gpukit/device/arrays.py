@@ -3,7 +3,7 @@
 import gc
 import math
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -144,10 +144,15 @@ class Buffer:
         """Copy values from host memory to the first elements; what was there need not be kept if there is no room."""
         if len(values) > len(self.array):
             self._set(xp.empty(max(len(values), 2 * len(self.array)), self.array.dtype))
+        self.write(0, values)
+
+    def write(self, first: int, values: np.ndarray) -> None:
+        """Copy values from host memory to the elements from number ``first`` on, for which there is room."""
+        target = self.array[first : first + len(values)]
         if xp is np:
-            self.array[: len(values)] = values
+            target[:] = values
         else:
-            self.array[: len(values)].set(values.astype(self.array.dtype, copy=False))
+            target.set(values.astype(self.array.dtype, copy=False))
 
     def host(self, length: int | None = None) -> np.ndarray:
         """Return the first ``length`` elements, or all, in host memory."""
@@ -172,6 +177,26 @@ def fetch(*arrays: Any) -> list[np.ndarray]:
 def on_host(array: Any) -> np.ndarray:
     """Return a copy of an array of the GPU in host memory."""
     return array.copy() if xp is np else array.get()
+
+
+def begin_to_read(array: Any) -> Callable[[], np.ndarray]:
+    """Begin to copy an array of the GPU to host memory; return what waits for that, and not for what is given after it.
+
+    It returns the copy.
+    """
+    if xp is np:
+        copy = array.copy()
+        return lambda: copy
+    pinned = np.frombuffer(xp.cuda.alloc_pinned_memory(array.nbytes), array.dtype, array.size).reshape(array.shape)
+    array.get(out=pinned, blocking=False)
+    event = xp.cuda.Event(disable_timing=True)
+    event.record()
+
+    def read() -> np.ndarray:
+        event.synchronize()
+        return pinned
+
+    return read
 
 
 def for_launch(group: Any) -> Any:

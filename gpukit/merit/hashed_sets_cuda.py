@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, cooperative_grid, resident_blocks, xp
+from gpukit.device.arrays import Buffer, begin_to_read, cooperative_grid, resident_blocks, xp
 from gpukit.device.launch import launch
 from gpukit.merit import cover_cuda, cover_hashed_cuda, search_cuda
 from gpukit.merit import hashed_cuda as kernels
@@ -93,10 +93,16 @@ class TableSets(CudaSets):
             self._pool, self.table = Buffer(0, np.int32), 0
             self._take_probes()
 
+    def begin(self, size: int) -> None:
+        """Begin with :meth:`update`, unless tables are to become longer."""
+        if self.state.tables and self._expected <= FULL * self.table:
+            self.update(size)
+
     def update(self, size: int) -> None:
-        """Make the sets below ``size`` that exist sets of the current round."""
+        """Make the sets below ``size`` that exist sets of the current round, and no others."""
         low, high = self._valid, min(size, self.size)
         if high <= low:
+            self._valid = high
             return
         gone = self.state.tables and self._make_tables(size)
         if not self.state.tables:
@@ -156,7 +162,7 @@ class TableSets(CudaSets):
         if more:
             self._drop_parts(self.size)
         room, held = self._room(), len(self._pool)
-        expected = min(self._largest * self._mean(), self.residual.living)
+        expected = self._expected
         enough = expected <= FULL * self.table and not again
         if enough and size * self.table <= held:
             return False
@@ -177,6 +183,11 @@ class TableSets(CudaSets):
         self._drop_parts(kept)
         self.size = kept
         return kept == 0
+
+    @property
+    def _expected(self) -> float:
+        """Members that the largest set of this round is expected to have."""
+        return min(self._largest * self._mean(), self.residual.living)
 
     def _lengthen(self, kept: int, length: int) -> None:
         """Move the first sets to longer tables in the same memory, the last ones first.
@@ -260,13 +271,15 @@ class TableSets(CudaSets):
             ),
             self._remaining, self.key, self.first, low, high, self._tables, self._queues, self._tally,
         )  # fmt: skip
-        many, roots = -1, self._roots_of(sets)
+        many, roots, counted = -1, self._roots_of(sets), None
         if self._turns(roots) > 1:
             # Not all roots may find room at a time: the host has to know how many there are.
-            many, roots = self._control.host()[kernels.MANY : kernels.QUEUED].tolist()
+            counted = begin_to_read(self._control.array[kernels.MANY : kernels.QUEUED])
         launch(search_cuda.add_few_roots, self._grid(-(-sets // search_cuda.BLOCK)), self._threads(search_cuda.BLOCK),
             self._remaining, self.key, self.first, self._tables, self._queues, self._tally,
         )  # fmt: skip
+        if counted is not None:
+            many, roots = counted().tolist()
         self._search(many, roots)
 
     def _draw(self, low: int, high: int) -> None:

@@ -176,6 +176,10 @@ class Policy:
         weakened = self.residual.kill(activated)
         for one in self._collections:
             one.kill(activated, weakened)
+        if not replay and self.params.update != "regenerate" and self.residual.eta > self.params.batch:
+            # Most rounds begin with as many sets as the one before; meanwhile this one is planned.
+            with self.timer.phase("update"):
+                self._sets.begin(last.sets)
 
     def _plan(self) -> Plan:
         """Return the plan of the round; that of the end game has only sizes which the roots leave room for."""

@@ -45,8 +45,11 @@ class MrrSets(Protocol):
     def restart(self, first: int) -> None:
         """Forget all sets; the next ones have ids from ``first`` on."""
 
+    def begin(self, size: int) -> None:
+        """Begin with :meth:`update`, for so many sets as it will be most likely, where that costs the host no time."""
+
     def update(self, size: int) -> None:
-        """Make the sets below ``size`` that exist sets of the current round."""
+        """Make the sets below ``size`` that exist sets of the current round, and no others."""
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; the others must be up to date."""
@@ -221,6 +224,9 @@ class CpuSets:
         for one in self._segments:
             one.visited[vertices] = update_cpu.DEAD
             one.counts[:] = 0
+
+    def begin(self, size: int) -> None:
+        """Do nothing: it is the host that updates sets."""
 
     def update(self, size: int) -> None:
         """Make the sets below ``size`` that exist sets of the current round."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, cooperative_grid, xp
+from gpukit.device.arrays import Buffer, begin_to_read, cooperative_grid, xp
 from gpukit.device.launch import launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream
@@ -111,6 +111,9 @@ class CudaSets:
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
         """Take note that vertices died: all sets must be looked at again. The owner of the state tells it, once."""
         self._valid = 0
+
+    def begin(self, size: int) -> None:
+        """Do nothing: rings may be made anew for sets that are not needed."""
 
     def update(self, size: int) -> None:
         """Make the sets below ``size`` that exist sets of the current round."""
@@ -342,7 +345,7 @@ class CudaSets:
                 break
             state.champions = Buffer((3, grid), np.int64)
         launch(self.select_kernel, grid, block, *args)
-        return state.result.host()
+        return begin_to_read(state.result.array)()
 
     def _begin_count(self) -> tuple[int, Any]:
         """Return which sets are counted, and the counts, for the kernel of a selection."""

@@ -96,7 +96,7 @@ class DeviceState:
         threads = 32 if xp is np else 128
         before, self.died = self.died, self.died + len(vertices)
         self.deaths.reserve(self.died, before)
-        self.deaths.array[before : self.died] = xp.asarray(vertices, np.int32)
+        self.deaths.write(before, vertices)
         views = (self.dead.view, self.filter.view, self.visited.view)
         launch(discover_cuda.mark_dead, grid, threads, self.deaths.view, before, self.died, *views)
         if len(weakened):

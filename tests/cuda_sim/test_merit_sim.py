@@ -387,6 +387,29 @@ def test_sets_that_lose_members_that_none_came_through_are_not_drawn_again(make_
     assert gpu.state.tables and none == 0 < gone and second - first < first // 4
 
 
+def test_rounds_that_begin_before_they_are_planned(random_graph, simulator, monkeypatch):
+    """With as many sets as are needed then, more, or fewer; but not where tables are to become longer."""
+    from gpukit.merit import hashed_sets_cuda
+
+    cpu, gpu, residual = pair(random_graph(40, 120, 2), "ic", 30, simulator, 1)
+    costs = np.ones(40, np.int64)
+    for ahead, size in ((0, 20), (20, 20), (20, 12), (12, 26), (26, 20)):
+        gpu.begin(ahead)
+        assert gpu._valid == ahead
+        for one in (cpu, gpu):
+            one.update(size)
+            one.extend(size)
+        check_same_selection(cpu.select(3, costs, None), gpu.select(3, costs, None))
+        check_equal(cpu, gpu)
+        dead = np.flatnonzero(residual.dead == 0)[:2].astype(np.int32)
+        weakened = residual.kill(dead)
+        for one in (cpu, gpu):
+            one.kill(dead, weakened)
+    monkeypatch.setattr(hashed_sets_cuda, "FULL", 0.0)
+    gpu.begin(20)
+    assert gpu.state.tables and gpu._valid == 0
+
+
 def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
     """The sets of each trial are counted once, however trials go up and down."""
     from gpukit.merit import hashed_cuda

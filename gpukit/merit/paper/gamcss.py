@@ -67,6 +67,9 @@ class GamcssSets:
         self._valid = 0
         self.rings.kill(vertices, weakened)
 
+    def begin(self, size: int) -> None:
+        """Do nothing."""
+
     def update(self, size: int) -> None:
         """Refuse what this system cannot do.
 
