@@ -175,8 +175,9 @@ def _run(command: Sequence[str]) -> tuple[int, str]:
 def _failure(status: int, text: str) -> GpukitError:
     """Return why there are no counters: what the profiler says, else the command below it, else what is known."""
     ended = re.search(r"==ERROR== The application returned an error code \((\d+)\)", text)
-    if found := re.search(r"^==ERROR== (?!The application returned)(.*)", text, re.MULTILINE):
-        return DeviceError(f"the profiler ncu failed: {found[1]}")
+    if found := re.search(r"^==ERROR== (?!The application returned)(.*(?:(?<=:)\n.+)?)", text, re.MULTILINE):
+        cause = " ".join(found[1].replace("==ERROR==", "").split())
+        return DeviceError(f"the profiler ncu failed: {cause}")
     if found := re.search(r"^gpukit: error: (.*)", text, re.MULTILINE):
         kind = {2: UsageError, 3: InputError}.get(int(ended[1]) if ended else status, DeviceError)
         return kind(found[1])

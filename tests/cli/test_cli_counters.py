@@ -146,6 +146,13 @@ ENDED = "==ERROR== The application returned an error code ({})."
         ("", "", 3, 4, "(exit code 3): it said nothing"),
         ("==WARNING== No kernels were profiled.\n", "", 0, 4, "saw no kernel"),
         (output(FIRST) + "==ERROR== Failed to profile kernel bury", "", 0, 4, "ncu failed: Failed to profile kernel"),
+        (
+            "==ERROR== Reported by the library:\n==ERROR== no counters\n" + ENDED.format(9),
+            "",
+            9,
+            4,
+            "library: no counters",
+        ),
     ],
 )
 def test_a_failure_is_one_line(run, here, log, said, status, code, message):
