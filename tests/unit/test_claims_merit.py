@@ -124,7 +124,7 @@ PAGE = [
         (seconds(*TABLES), one("merit-h100-livejournal-size")["memory"] / 1e9),
     ),
     (
-        "took {:.2f} s in tables, with {:.0f} GB, and {:.2f} in segments, with {:.0f}",
+        "takes {:.2f} s in tables, with {:.0f} GB, and {:.2f} in segments, with {:.0f}",
         [
             value
             for name in YOUTUBE
