@@ -34,7 +34,8 @@ DEVICE_TO_HOST = 2
 class View:
     """The array of a :class:`Buffer` for :func:`gpukit.device.launch.launch`, which notes its layout in ``words``.
 
-    Numba's own array costs more to make than a launch, and is made only where Numba launches.
+    Numba's own array costs more to make than a launch, and is made only where Numba launches. It is none of the arrays
+    that the host works with, in the simulator neither: what asks it for a length or an element fails there, too.
     """
 
     __slots__ = ("_numba", "array", "words")
@@ -48,7 +49,7 @@ class View:
     def numba(self) -> Any:
         """The array as Numba launches kernels with it."""
         if self._numba is None:
-            self._numba = cuda.as_cuda_array(self.array, sync=False)
+            self._numba = self.array if xp is np else cuda.as_cuda_array(self.array, sync=False)
         return self._numba
 
 
@@ -74,7 +75,7 @@ ABSENT = Absent()
 def for_numba(argument: Any) -> Any:
     """Return an argument of a launch as Numba takes it; a tuple of arguments stays one, of its own type."""
     if argument is None:
-        return ABSENT
+        return None if xp is np else ABSENT
     if isinstance(argument, tuple):
         values = [for_numba(one) for one in argument]
         return argument._make(values) if hasattr(argument, "_make") else tuple(values)
@@ -120,7 +121,7 @@ class Buffer:
     def view(self) -> Any:
         """The array for kernels, the same :class:`View` until another array takes its place."""
         if self._view is None:
-            self._view = self.array if xp is np else View(self.array)
+            self._view = View(self.array)
         return self._view
 
     def __len__(self) -> int:

@@ -98,7 +98,7 @@ def launch(kernel: Any, grid: int, block: int, *args: Any, shared: int = 0) -> N
     and those with arguments of another type than before go through Numba.
     """
     if xp is np:
-        kernel[grid, block, 0, shared](*args)
+        kernel[grid, block, 0, shared](*map(for_numba, args))
         return
     key = (kernel, xp.cuda.runtime.getDevice(), tuple([arg is None for arg in args]))
     compiled = _compiled.get(key)

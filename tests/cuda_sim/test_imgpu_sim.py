@@ -348,7 +348,7 @@ def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
     worlds._make_room(90)
     cap, space = worlds.cap, worlds._work.array.nbytes + worlds._slot_of.array.nbytes
     assert np.array_equal(worlds.keep(0, 4), CpuWorlds(ready, 9).gains(0, 4, []))
-    assert worlds.cap == cap and len(worlds._slots.heads) > 64
+    assert worlds.cap == cap and len(worlds._slots.heads.array) > 64
     worlds.memory = space + 80 * KEPT_SLOT + 70 * KEPT_ARC
     assert worlds.keep(0, 4) is None
 

@@ -421,7 +421,7 @@ def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
     assert gpu.state.tables and ends == sorted(ends) and 20 in ends and len(ends) == 3
     gpu.update(20)
     mask, parts = gpu._begin_count()
-    counted = sum(parts[part] for part in range(3) if mask >> part & 1)
+    counted = sum(parts.array[part] for part in range(3) if mask >> part & 1)
     assert np.array_equal(counted, np.bincount(gpu.export()[1], minlength=30))
 
 

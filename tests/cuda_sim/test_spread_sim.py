@@ -112,7 +112,7 @@ def test_batches_of_several_gpus_cover_all_runs(random_graph, simulator, monkeyp
     def launch(asked, blocks, threads, *args):
         # A cooperative kernel has one block in the simulator.
         assert asked is getattr(spread_cuda, kernel) and blocks == (1 if kernel == "ic_together" else 2)
-        args[-1][:] = 7
+        args[-1].array[:] = 7
 
     monkeypatch.setattr(spread_cuda, "launch", launch)
     plan = _plan(random_graph(40, 130, 6), model, [0, 0, 1], np.empty(0, np.int64))

@@ -196,10 +196,10 @@ def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
     run, taken = samplers_cuda.launch, []
 
     def in_four(kernel, _blocks, block, tables, samples, gate, _group, space, out, control):
-        space.queue.fill(0)
-        four = space._replace(ranks=space.ranks.reshape(4, -1))
+        space.queue.array.fill(0)
+        four = space._replace(ranks=space.ranks.array.reshape(4, -1))
         run(kernel, 4, block, tables, samples, gate, 2, four, out, control)
-        taken.extend(len(np.unique(part[part > 0] >> np.uint64(32))) for part in space.queue.reshape(4, -1))
+        taken.extend(len(np.unique(part[part > 0] >> np.uint64(32))) for part in space.queue.array.reshape(4, -1))
 
     monkeypatch.setattr(samplers_cuda, "launch", in_four)
     for one in (cpu, gpu):
@@ -318,7 +318,7 @@ def test_a_stack_that_is_too_low_costs_no_memory(simulator, make_graph, monkeypa
     launch = samplers_cuda.launch
 
     def note(kernel, grid, block, *args):
-        rooms.append((kernel, args[1], args[-2].entry_base, len(args[-2].entries)))
+        rooms.append((kernel, args[1], args[-2].entry_base, len(args[-2].entries.array)))
         launch(kernel, grid, block, *args)
 
     monkeypatch.setattr(samplers_cuda, "launch", note)
@@ -474,7 +474,7 @@ def test_a_batch_that_found_no_room_writes_no_entries(simulator, random_graph, m
 
     def before_the_first(*args):
         *others, out, control = args
-        out.entries.fill(-7)
+        out.entries.array.fill(-7)
         run(*others, out._replace(entry_base=-(1 << 20)), control)
 
     monkeypatch.setattr(samplers_cuda, "launch", before_the_first)
