@@ -160,42 +160,32 @@ class Buffer:
         return on_host(self.array if length is None else self.array[:length])
 
 
-def fetch(*arrays: Any) -> list[np.ndarray]:
-    """Return copies of contiguous arrays of the current GPU in host memory, for which the host waits once."""
-    if xp is np:
-        return [array.copy() for array in arrays]
-    ends = np.cumsum([0, *(array.nbytes for array in arrays)]).tolist()
-    held, stream = xp.cuda.alloc_pinned_memory(ends[-1]), xp.cuda.get_current_stream()
-    for array, start in zip(arrays, ends[:-1], strict=True):
-        xp.cuda.runtime.memcpyAsync(held.ptr + start, array.data.ptr, array.nbytes, DEVICE_TO_HOST, stream.ptr)
-    stream.synchronize()
-    return [
-        np.frombuffer(held, array.dtype, array.size, start).copy()
-        for array, start in zip(arrays, ends[:-1], strict=True)
-    ]
-
-
 def on_host(array: Any) -> np.ndarray:
     """Return a copy of an array of the GPU in host memory."""
     return array.copy() if xp is np else array.get()
 
 
-def begin_to_read(array: Any) -> Callable[[], np.ndarray]:
-    """Begin to copy an array of the GPU to host memory; return what waits for that, and not for what is given after it.
+def begin_to_read(*arrays: Any) -> Callable[[], list[np.ndarray]]:
+    """Begin to copy contiguous arrays of the current GPU to host memory; return what waits for that, and for no more.
 
-    It returns the copy.
+    It returns the copies. What the GPU is given meanwhile is not waited for.
     """
     if xp is np:
-        copy = array.copy()
-        return lambda: copy
-    pinned = np.frombuffer(xp.cuda.alloc_pinned_memory(array.nbytes), array.dtype, array.size).reshape(array.shape)
-    array.get(out=pinned, blocking=False)
+        copies = [array.copy() for array in arrays]
+        return lambda: copies
+    ends = np.cumsum([0, *(array.nbytes for array in arrays)]).tolist()
+    held, stream = xp.cuda.alloc_pinned_memory(ends[-1]), xp.cuda.get_current_stream()
+    for array, start in zip(arrays, ends[:-1], strict=True):
+        xp.cuda.runtime.memcpyAsync(held.ptr + start, array.data.ptr, array.nbytes, DEVICE_TO_HOST, stream.ptr)
     event = xp.cuda.Event(disable_timing=True)
     event.record()
 
-    def read() -> np.ndarray:
+    def read() -> list[np.ndarray]:
         event.synchronize()
-        return pinned
+        return [
+            np.frombuffer(held, array.dtype, array.size, start).reshape(array.shape)
+            for array, start in zip(arrays, ends[:-1], strict=True)
+        ]
 
     return read
 

@@ -210,7 +210,7 @@ class CudaPrepared:
         tails = Tails._make(buffer.view for buffer in into)
         ways = push_cuda.Ways(COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate)
 
-        def arguments(blocks: int, together: int, space: TeamSpace) -> tuple:
+        def arguments(blocks: int, space: TeamSpace) -> tuple:
             return (
                 among, edges, chances, walks, tails, source, queries, begun, blocks, asked, ways, space, out.view
             )  # fmt: skip
@@ -227,7 +227,7 @@ class CudaPrepared:
             space = self.space.arrays(slots // together, together, places)
             if together > 1:
                 self._begin(source, queries, begun, slots, among, edges, chances, walks, asked, space)
-            launch(query_cuda.answer, teams * blocks, BLOCK, *arguments(blocks, together, space))
+            launch(query_cuda.answer, teams * blocks, BLOCK, *arguments(blocks, space))
         return out.host()
 
     def _begin(

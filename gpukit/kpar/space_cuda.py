@@ -53,8 +53,8 @@ class Shape:
         Whether long rows are split among threads when pushing, and when adding up walks. Off: the ablations of the
         paper's section 5.2 without its sections 4.1 and 4.2.
     together : int
-        Queries of a team whose start lists are read together: 1 or ``TOGETHER``; 0 chooses. Those of a light index, or
-        without ``tiled_estimate``, are read for each query alone.
+        Slots for each of the teams, in which queries begin together: 1 (none do) or ``TOGETHER``; 0 chooses. Those of a
+        light index, or whose frontiers are found by ``scan``, or with rows that are not split, begin alone.
     """
 
     teams: int = 0
@@ -76,15 +76,15 @@ class Space:
         self.ahead: Buffer | None = None
 
     def spread(
-        self, kernel: Any, args: Callable[[int, int, TeamSpace], tuple], queries: int, k: int, shape: Shape
+        self, kernel: Any, args: Callable[[int, TeamSpace], tuple], queries: int, k: int, shape: Shape
     ) -> tuple[int, int, int]:
         """Return how many teams there are to be, the blocks of each and its slots.
 
-        ``args(blocks, together, arrays)`` must return the arguments of the kernel, given blocks and slots of a team.
+        ``args(blocks, arrays)`` must return the arguments of the kernel, given the blocks of a team.
         """
         if simulated():
             return min(shape.teams or 1, queries), shape.blocks or 1, shape.together or 1
-        one = args(1, 1, self.arrays(1, 1, k))
+        one = args(1, self.arrays(1, 1, k))
         teams, together = self.teams(queries, shape)
         teams = min(teams, queries, self.blocks(kernel, one, 1))
         teams, together = self._fitting(teams, together)

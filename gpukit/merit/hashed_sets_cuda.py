@@ -279,7 +279,7 @@ class TableSets(CudaSets):
             self._remaining, self.key, self.first, self._tables, self._queues, self._tally,
         )  # fmt: skip
         if counted is not None:
-            many, roots = counted().tolist()
+            many, roots = counted()[0].tolist()
         self._search(many, roots)
 
     def _draw(self, low: int, high: int) -> None:

@@ -345,7 +345,7 @@ class CudaSets:
                 break
             state.champions = Buffer((3, grid), np.int64)
         launch(self.select_kernel, grid, block, *args)
-        return begin_to_read(state.result.array)()
+        return begin_to_read(state.result.array)()[0]
 
     def _begin_count(self) -> tuple[int, Any]:
         """Return which sets are counted, and the counts, for the kernel of a selection."""

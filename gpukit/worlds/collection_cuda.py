@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, OutOfMemory, fetch, join_side_stream, side_stream, wait_for_stream, xp
+from gpukit.device.arrays import Buffer, OutOfMemory, begin_to_read, join_side_stream, side_stream, wait_for_stream, xp
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
 from gpukit.worlds import block_cuda, candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
@@ -398,7 +398,7 @@ class CudaCollection(DeviceSets):
             if self._pilot is not None:
                 assert isinstance(self._pilot.sets, CudaCollection)
                 drawn.insert(0, self._pilot.sets)  # what it tells comes first
-            host, *told = fetch(chooser.all.array, *(one._control.array for one in drawn))
+            host, *told = begin_to_read(chooser.all.array, *(one._control.array for one in drawn))()
         except OutOfMemory:
             self.graph.chooser.release()
             return False, None

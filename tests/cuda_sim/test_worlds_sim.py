@@ -249,8 +249,8 @@ def test_seeds_are_chosen_while_sets_are_drawn(simulator, random_graph, model, m
     from gpukit.worlds import collection_cuda
 
     fetched = []
-    fetch = collection_cuda.fetch
-    monkeypatch.setattr(collection_cuda, "fetch", lambda *arrays: fetched.append(len(arrays)) or fetch(*arrays))
+    read = collection_cuda.begin_to_read
+    monkeypatch.setattr(collection_cuda, "begin_to_read", lambda *arrays: fetched.append(len(arrays)) or read(*arrays))
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 4000 if mean is None else 0)
     cpu, gpu = pair(random_graph(60, 600, 1, Weights("const", 0.3) if model == "ic" else Weights()), model, "skip")
     other = collection_cuda.CudaCollection(cpu.reverse, 5, 1000, graph=gpu.graph)

@@ -70,12 +70,12 @@ class CudaFora:
             self._degrees.view, index.limit, index.worth, self._places.view, self._ends.view, self._none.view
         )
 
-        def arguments(blocks: int, together: int, space: tuple) -> tuple:
+        def arguments(blocks: int, space: tuple) -> tuple:
             return edges, chances, rows, source, queries, blocks, k, *space[:4], out.view
 
         teams, blocks, together = self._space.spread(fora_cuda.fora, arguments, queries, k, shape)
         space = self._space.arrays(teams, together, k)
-        launch(fora_cuda.fora, teams * blocks, BLOCK, *arguments(blocks, together, space))
+        launch(fora_cuda.fora, teams * blocks, BLOCK, *arguments(blocks, space))
         return out.host()
 
 
