@@ -108,7 +108,8 @@ class CudaCollection(DeviceSets):
         self._launches = 1
         self._told: np.ndarray | None = None
         self._gate = self.graph.gate
-        self._pilot: Pilot | None = None
+        self._pilot: Pilot | None = None  # of these sets and of those beside them
+        self._beside: CudaCollection | None = None
         self.graph.add(self, memory)
 
     def extend(self, size: int) -> None:
@@ -136,7 +137,8 @@ class CudaCollection(DeviceSets):
             assert isinstance(ahead, CudaCollection)
             ahead._gate = block_cuda.Gate(nothing, self._control.view, pilot.few)
             ahead._begin(pilot.count, stream)
-            self._pilot, beside._gate = pilot, block_cuda.Gate(ahead._control.view, nothing, pilot.few)
+            self._pilot, self._beside = pilot, beside
+            beside._gate = block_cuda.Gate(ahead._control.view, nothing, pilot.few)
         if not whole:
             self.finish()
         if beside is not None and not beside._begin(size, stream):
@@ -164,9 +166,11 @@ class CudaCollection(DeviceSets):
         turns, self._turns = self._turns, None
         if turns is None:
             return True
-        pilot, self._pilot = self._pilot, None
-        if pilot is not None and pilot.many():
+        pilot, beside, self._pilot, self._beside = self._pilot, self._beside, None, None
+        if pilot is not None and beside is not None and pilot.many():
             join_side_stream()  # memory of what is given up now may be used again
+            release(self.graph.side_work)
+            beside._turns = None  # which hold it, so that its memory would not be free before garbage is collected
             raise NotDrawn
         self._told = told
         return sum(1 for _ in turns) == 0

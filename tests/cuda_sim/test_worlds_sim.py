@@ -279,13 +279,17 @@ def test_large_sets_of_a_pilot_shut_the_gate(simulator, random_graph):
         pilot = Pilot(
             lambda end=ending, of=gpu: CudaCollection(of.reverse, 5, 2000, graph=of.graph, ending=end), 64, few
         )
-        begin_both(gpu, CudaCollection(gpu.reverse, 5, 3000, graph=gpu.graph), 10, pilot=pilot)
+        other = CudaCollection(gpu.reverse, 5, 3000, graph=gpu.graph)
+        begin_both(gpu, other, 10, pilot=pilot)
         if few == 63:
             assert gpu.members() > 0
             gpu = CudaCollection(gpu.reverse, 5, graph=gpu.graph)
         else:
+            assert gpu.graph.side_work
             with pytest.raises(NotDrawn):
                 gpu.select(Query(2))
+            # Neither keeps memory that would be missing where it is short.
+            assert not gpu.graph.side_work and other._turns is None
     assert few < pilot.ended() <= 63
 
 

@@ -137,10 +137,13 @@ def test_seeds_are_chosen_while_sets_are_drawn(random_graph, gpu, model, mean, m
 def test_sets_are_drawn_unless_those_of_a_pilot_are_large(random_graph, gpu, few):
     from gpukit.worlds.collection_cuda import CudaCollection
 
-    reverse = prepare(random_graph(3000, 20_000, 6, Weights("const", 0.1)), "ic")
+    reverse = prepare(random_graph(3000, 20_000, 6, Weights("const", 0.2)), "ic")
     mine = CudaCollection(reverse, 5)
     other = CudaCollection(reverse, 5, 1 << 47, graph=mine.graph)
     ending = Ending(np.zeros(1, np.uint8), 1, -1, 30)
+    expected = CpuCollection(reverse, 5, 1 << 46, threads=4, ending=ending)
+    expected.extend(64)
+    assert 3 < expected.ended() < 63
     pilot = Pilot(lambda: CudaCollection(reverse, 5, 1 << 46, graph=mine.graph, ending=ending), 64, few)
     begin_both(mine, other, 1000, pilot=pilot)
     if few == 63:
@@ -150,7 +153,7 @@ def test_sets_are_drawn_unless_those_of_a_pilot_are_large(random_graph, gpu, few
     else:
         with pytest.raises(NotDrawn):
             mine.select(Query(10), other)
-    assert 3 < pilot.ended() < 63
+    assert pilot.ended() == expected.ended()
 
 
 def test_seeds_in_more_sets_than_there_are_threads(make_graph, gpu):
