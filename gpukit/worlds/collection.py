@@ -176,6 +176,7 @@ class Pilot:
 
     def __init__(self, make: Callable[[], Collection], count: int, few: int) -> None:
         self._make, self.count, self.few = make, count, few
+        self._ended: int | None = None
 
     @cached_property
     def sets(self) -> Collection:
@@ -183,9 +184,12 @@ class Pilot:
         return self._make()
 
     def ended(self) -> int:
-        """Draw them unless that was done, and return how many ended."""
-        self.sets.extend(self.count)
-        return self.sets.ended()
+        """Draw them unless that was done, and return how many ended; their memory is given back."""
+        if self._ended is None:
+            self.sets.extend(self.count)
+            self._ended = self.sets.ended()
+            del self.sets
+        return self._ended
 
     def many(self) -> bool:
         """Return whether too many ended."""

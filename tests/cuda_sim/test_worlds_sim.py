@@ -283,6 +283,7 @@ def test_large_sets_of_a_pilot_shut_the_gate(simulator, random_graph):
         begin_both(gpu, other, 10, pilot=pilot)
         if few == 63:
             assert gpu.members() > 0
+            assert len(gpu.graph.collections) == 2  # the pilot does not share their memory any more
             gpu = CudaCollection(gpu.reverse, 5, graph=gpu.graph)
         else:
             assert gpu.graph.side_work
