@@ -18,6 +18,9 @@ BATCHES, ANY = (
     {run["k"]: run["queries_per_s"] for run in record("kpar-batches-h100")["runs"]},
     record("kpar-batches-h100")["any_vertex"],
 )
+H200 = record("kpar-batches-h200")
+EVERYBODY = H200["all"]
+DELTAS = {(run["k"], run["divisor"], run["call"].split(",")[0]): run for run in record("kpar-first-delta-h100")["runs"]}
 MERIT = record("merit-h100-kernels")
 CAMPAIGN = one("merit-h100-livejournal-size")
 NAMES = {"import": "`graph import` (text)", "gim run": "`gim run` (IMM)"}
@@ -29,6 +32,11 @@ def large(name, *phases, record=LARGE):
     spent = found["printed"]["time_s"]
     seconds = [sum(spent[part] for part in phase.split("+")) for phase in phases]
     return found["seconds"], *seconds, found["host_peak_bytes"] / 1e9, found["gpu_peak_bytes"] / 1e9
+
+
+def at_first(k, divisor, call):
+    """Return the answers a second when δ begins at the k-th value divided so, and by ten, both measured in one call."""
+    return [DELTAS[k, each, call]["queries_per_s"] for each in (divisor, 10)]
 
 
 def of_a_query(names):
@@ -98,6 +106,14 @@ def test_what_bounds_merit(document, sentence, values):
         ("come at {:,} a second, or {:,} with the second look.", (ANY["queries_per_s"], ANY["refined_queries_per_s"])),
         ("vertices numbered by degree, {:.0f} % faster", (100 * (1 - TRIED["vertices_numbered_by_degree"] / TRIED["as_it_is"]),)),
         ("start lists of eight queries at once, {:.0f} %.", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),
+        ("{:,.0f} a second for k = 10, {:,.0f} for 100, {:,.0f} for 1000, and {:,} for random vertices.", (*(run["queries_per_s"]["auto"] for run in H200["runs"]), H200["any_vertex"]["queries_per_s"])),
+        ("took {:.0f} s for {:,} vertices, {:,.0f} a second; so all of it would take {:.0f} minutes.", (EVERYBODY["time_s"]["query"], EVERYBODY["vertices"], EVERYBODY["vertices"] / EVERYBODY["time_s"]["query"], H200["graph"]["n"] / EVERYBODY["vertices"] * EVERYBODY["time_s"]["query"] / 60)),
+        ("At scale 25 and k = 1000 it gives {}.", (H200["scale_25"]["queries_per_s"],)),
+        ("half of it gives {:,} in place of {:,} a second, twice as much {:,} in place of {:,}", (*at_first(100, 20, "second"), *at_first(100, 5, "first"))),
+        ("an eighth of it gives {:,} in place of {:,};", at_first(10, 80, "second")),
+        ("eight times as much gives {:,} in place of {:,} at scale 22", at_first(1000, 1.25, "first")),
+        ("with {:.0f} % of the places certain in place of {:.0f} %", [100 * DELTAS[1000, divisor, "first"]["certain"] for divisor in (1.25, 10)]),
+        ("at scale 25 only {} in place of {}.", at_first(1000, 1.25, "third")),
     ]
 )  # fmt: skip
 def test_what_bounds_kpar(document, sentence, values):
