@@ -108,8 +108,7 @@ class CudaCollection(DeviceSets):
         self._launches = 1
         self._told: np.ndarray | None = None
         self._gate = self.graph.gate
-        self._pilot: Pilot | None = None  # of these sets and of those beside them
-        self._beside: CudaCollection | None = None
+        self._pilot: tuple[Pilot, CudaCollection] | None = None  # and the collection beside this one
         self.graph.add(self, memory)
 
     def extend(self, size: int) -> None:
@@ -137,7 +136,7 @@ class CudaCollection(DeviceSets):
             assert isinstance(ahead, CudaCollection)
             ahead._gate = block_cuda.Gate(nothing, self._control.view, pilot.few)
             ahead._begin(pilot.count, stream)
-            self._pilot, self._beside = pilot, beside
+            self._pilot = pilot, beside
             beside._gate = block_cuda.Gate(ahead._control.view, nothing, pilot.few)
         if not whole:
             self.finish()
@@ -166,11 +165,11 @@ class CudaCollection(DeviceSets):
         turns, self._turns = self._turns, None
         if turns is None:
             return True
-        pilot, beside, self._pilot, self._beside = self._pilot, self._beside, None, None
-        if pilot is not None and beside is not None and pilot.many():
+        ahead, self._pilot = self._pilot, None
+        if ahead is not None and ahead[0].many():
             join_side_stream()  # memory of what is given up now may be used again
             release(self.graph.side_work)
-            beside._turns = None  # which hold it, so that its memory would not be free before garbage is collected
+            ahead[1]._turns = None  # they hold it, so that its memory would not be free before garbage is collected
             raise NotDrawn
         self._told = told
         return sum(1 for _ in turns) == 0
@@ -400,8 +399,9 @@ class CudaCollection(DeviceSets):
                 beside._cover(results.seeds, results.hits)
             drawn = [self] if beside is None else [self, beside]
             if self._pilot is not None:
-                assert isinstance(self._pilot.sets, CudaCollection)
-                drawn.insert(0, self._pilot.sets)  # what it tells comes first
+                ahead = self._pilot[0].sets
+                assert isinstance(ahead, CudaCollection)
+                drawn.insert(0, ahead)  # what it tells comes first
             host, *told = begin_to_read(chooser.all.array, *(one._control.array for one in drawn))()
         except OutOfMemory:
             self.graph.chooser.release()
