@@ -2,7 +2,9 @@
 
 from collections import namedtuple
 
-from numba import cuda, int32, uint64
+from numba import cuda, int32, uint32, uint64
+
+from gpukit.device.select import simulated
 
 BLOCK, REGISTERS = 64, 128
 """Threads in a block, and the registers each may take."""
@@ -10,14 +12,21 @@ BLOCK, REGISTERS = 64, 128
 STAGE, RECENT = 4 * BLOCK, 4 * BLOCK
 """What a block has in shared memory: live edges it did not follow yet, and last pairs of its queue (a power of two)."""
 
-SLOTS = 16 * BLOCK
-"""Slots of a block's table that it begins with: most blocks need no more, and to clear all takes as long as to draw."""
+SLOTS, FULLEST = 32 * BLOCK, 2
+"""Slots of a block's table that it begins with: most blocks need no more, and to clear all takes as long as to draw.
+It grows, while there is room, once one in FULLEST may be taken: the threads of a warp wait for the longest search."""
+
+AHEAD = 4
+"""Pairs that a thread reads before it uses the first, where a block goes over all its pairs."""
 
 MARGIN = STAGE + 2 * BLOCK
 """Pairs that a turn may add: new sets, and the live edges that find room in shared memory; it seldom adds more."""
 
 UNRANKED = -1
 """The rank of an element until its set is packed, where sets do not end early."""
+
+NO_PAIR = -2
+"""The rank where there is no pair, or none that is packed."""
 
 SHUT = 3
 """``OVERFLOW`` where a gate was shut, and not all drawn."""
@@ -40,6 +49,30 @@ multiprocessor adds 64 bits to its shared memory by trying until no other thread
 
 GOT, BASE = 0, 1
 """Places of what is larger: the first of a group of sets, and the base."""
+
+if simulated():
+
+    @cuda.jit(device=True)
+    def together():
+        """Return the threads that run the same code now, for :func:`again`; here each runs alone."""
+        return uint32(1)
+
+    @cuda.jit(device=True)
+    def again(threads):
+        """Let threads of a warp run the same code at the same time again."""
+
+else:
+
+    @cuda.jit(device=True)
+    def together():
+        """Return the threads of a warp that run the same code now, for :func:`again`."""
+        return cuda.activemask()
+
+    @cuda.jit(device=True)
+    def again(threads):
+        """Let threads run the same code at the same time again; else each that left a loop goes on by itself."""
+        cuda.syncwarp(threads)
+
 
 step = cuda.jit(device=True, inline="always")
 """A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""

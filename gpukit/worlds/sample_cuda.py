@@ -14,16 +14,19 @@ from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.worlds import rule
 from gpukit.worlds.block_cuda import (
+    AHEAD,
     BASE,
     COUNTERS,
     ENDED,
     FULL,
+    FULLEST,
     GOT,
     LAST,
     LEFT,
     LONG,
     MARGIN,
     MEMBER_TAIL,
+    NO_PAIR,
     OFFSET,
     OVERFLOW,
     RECENT,
@@ -44,12 +47,14 @@ from gpukit.worlds.block_cuda import (
     Output,
     Space,
     Stage,
+    again,
     id_of,
     insert,
     is_over,
     is_shut,
     meet,
     step,
+    together,
 )
 from gpukit.worlds.reverse import Samples, Tables
 from gpukit.worlds.rule import CALLS_PER_ROW
@@ -90,7 +95,9 @@ def _follow(tables, samples, space, out, block, stage, edge, owner, shift, share
         return
     u = int64(tables.indices[uint64(edge)]) + shift
     key = uint64(owner) << uint64(32) | uint64(u + 1)
+    threads = together()
     absent = insert(space.table, block.table_base, shared[SIZE], key)
+    again(threads)
     if absent > 0:
         rank = int32(UNRANKED)
         if len(samples.marks) > 0:
@@ -196,6 +203,7 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
     draw, round_tag = first * CALLS_PER_ROW, samples.tag + (t << 8)
     sample_id = id_of(samples, owner)
     while True:
+        threads = together()
         start, length, meta, following = (
             tables.rows[uint64(row), 0], tables.rows[uint64(row), 1], tables.rows[uint64(row), 2],
             int64(tables.rows[uint64(row), 3]),
@@ -216,6 +224,7 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
                     length, meta, start, draw, tables.accept, tables.thresholds,
                     samples.seed, round_tag, sample_id, v, words, live,
                 )  # fmt: skip
+        again(threads)
         if found > 0:
             place = cuda.atomic.add(shared, STAGED, int32(found))
             for j in range(found):
@@ -271,45 +280,69 @@ def _drop(samples, gate, space, out, block, used, control, shared):
     cuda.syncthreads()
 
 
+# Afterwards a thread has AHEAD pairs, ``i`` the first, and their ranks; those beyond the last have none. What it does
+# with them waits for memory once, not once a pair.
+@step
+def _look_ahead(space, block, i, used, keys, ranks):
+    for j in range(AHEAD):
+        at = i + j * block.block_size
+        keys[j], ranks[j] = uint64(0), int32(NO_PAIR)
+        if at < used:
+            keys[j] = space.queue[uint64(block.queue_base + at)]
+            ranks[j] = space.ranks[uint32(cuda.blockIdx.x), uint32(at)]
+
+
 # Afterwards, and after a barrier, each member has its rank and each set its size. To count them as they are found would
 # add a wait to each step of a search.
 @step
-def _rank(space, out, block, used):
-    for i in range(block.tid, used, block.block_size):
-        if space.ranks[cuda.blockIdx.x, i] == UNRANKED:
-            s = out.set_base + int64(space.queue[block.queue_base + i] >> uint64(32))
-            space.ranks[cuda.blockIdx.x, i] = cuda.atomic.add(out.sizes, s, 1)
+def _rank(space, out, block, used, keys, ranks):
+    for i in range(block.tid, used, AHEAD * block.block_size):
+        _look_ahead(space, block, i, used, keys, ranks)
+        for j in range(AHEAD):
+            if ranks[j] == UNRANKED:
+                ranks[j] = cuda.atomic.add(out.sizes, out.set_base + int64(keys[j] >> uint64(32)), 1)
+        for j in range(AHEAD):
+            if ranks[j] != NO_PAIR:
+                space.ranks[uint32(cuda.blockIdx.x), uint32(i + j * block.block_size)] = ranks[j]
 
 
 # Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
 @step
 def _pack(samples, gate, space, out, block, used, control, shared, wide):
+    keys, ranks = cuda.local.array(AHEAD, uint64), cuda.local.array(AHEAD, int32)
+    places = cuda.local.array(AHEAD, int64)
     if len(samples.marks) > 0:
         _drop(samples, gate, space, out, block, used, control, shared)
     else:
-        _rank(space, out, block, used)
+        _rank(space, out, block, used, keys, ranks)
     if block.tid == 0:
         shared[OFFSET] = 0
         members = int64(shared[LEFT]) if len(samples.marks) > 0 else used
         wide[BASE] = int64(out.entry_base) + cuda.atomic.add(control, MEMBER_TAIL, members)
     cuda.syncthreads()
-    for i in range(block.tid, used, block.block_size):
-        if space.ranks[cuda.blockIdx.x, i] == 0:
-            s = out.set_base + int64(space.queue[block.queue_base + i] >> uint64(32))
-            out.starts[s] = wide[BASE] + cuda.atomic.add(shared, OFFSET, out.sizes[s])
+    for i in range(block.tid, used, AHEAD * block.block_size):
+        _look_ahead(space, block, i, used, keys, ranks)
+        for j in range(AHEAD):
+            places[j] = out.set_base + int64(keys[j] >> uint64(32))
+            ranks[j] = out.sizes[places[j]] if ranks[j] == 0 else int32(NO_PAIR)
+        for j in range(AHEAD):
+            if ranks[j] != NO_PAIR:
+                out.starts[places[j]] = wide[BASE] + cuda.atomic.add(shared, OFFSET, ranks[j])
     cuda.syncthreads()
-    for i in range(block.tid, used, block.block_size):
-        key = space.queue[block.queue_base + i]
-        owner, element = int64(key >> uint64(32)), int64(key & uint64(0xFFFFFFFF)) - 1
-        s, rank = out.set_base + owner, int64(space.ranks[cuda.blockIdx.x, i])
-        if is_over(samples, space, owner):
-            if rank > 0 or samples.stand < 0:
-                continue
-            element = int64(samples.stand)
-        place = out.starts[s] + rank
-        if 0 <= place < len(out.entries):
-            out.entries[place] = s << 32 | element
-        cuda.atomic.add(out.counts, element, 1)
+    for i in range(block.tid, used, AHEAD * block.block_size):
+        _look_ahead(space, block, i, used, keys, ranks)
+        for j in range(AHEAD):
+            places[j] = out.starts[out.set_base + int64(keys[j] >> uint64(32))] if ranks[j] != NO_PAIR else int64(0)
+        for j in range(AHEAD):
+            owner, element = int64(keys[j] >> uint64(32)), int64(keys[j] & uint64(0xFFFFFFFF)) - 1
+            if ranks[j] != NO_PAIR and is_over(samples, space, owner):
+                element = int64(samples.stand)
+                ranks[j] = ranks[j] if ranks[j] == 0 and element >= 0 else int32(NO_PAIR)
+            if ranks[j] != NO_PAIR:
+                place = places[j] + ranks[j]
+                if 0 <= place < len(out.entries):
+                    out.entries[place] = (out.set_base + owner) << 32 | element
+                cuda.atomic.add(out.counts, element, 1)
 
 
 @kernel(max_registers=REGISTERS)
@@ -367,7 +400,7 @@ def sample(tables, samples, gate, group, space, out, control):
     # Blocks that run before the others find room would take nearly all sets, and have no room for them.
     share = int32(2 * (samples.size // cuda.gridDim.x) + group)
     while True:
-        if full or 3 * (used + MARGIN) > 2 * size:
+        if full or FULLEST * (used + MARGIN) > size:
             larger = _grow(space, block, shared, used, size, full)
             full, size = full and larger == size, larger
         if not exhausted and long == 0 and used - head < block_size:
