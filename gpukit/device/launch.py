@@ -2,12 +2,12 @@
 
 import struct
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda, types
-from numba.np.numpy_support import from_dtype
+from numba.np.numpy_support import as_dtype
 
 from gpukit.device.arrays import Absent, View, for_numba, shared_memory, xp
 from gpukit.device.context import loading
@@ -36,9 +36,6 @@ HOST: dict[type, Any] = {
 }
 """The type that Numba gives a scalar of the host."""
 
-DTYPES: dict[Any, Any] = {}
-"""The type that Numba gives the elements of arrays, by their dtype, where one was laid out."""
-
 
 class _Form(NamedTuple):
     """How the arguments of a kernel lie in memory: eight bytes for a scalar, some more for an array.
@@ -47,6 +44,8 @@ class _Form(NamedTuple):
     ----------
     kinds : tuple
         Numba's type of each argument, those in tuples one by one.
+    dtypes : tuple
+        The dtype of each that is an array, None for the others.
     layout : struct.Struct
     fitting : set of tuples
         Python's types of arguments that were found to fit.
@@ -55,18 +54,23 @@ class _Form(NamedTuple):
     """
 
     kinds: tuple[Any, ...]
+    dtypes: tuple[Any, ...]
     layout: struct.Struct
     fitting: set[tuple[type, ...]]
     spare: list[tuple[array, array]]
 
 
 class _Compiled(NamedTuple):
-    """A kernel on a GPU: its handle, whether it is cooperative, and the form of its arguments."""
+    """A kernel on a GPU: what launches it, its handle, whether it is cooperative, and the form of its arguments."""
 
+    start: Callable[..., tuple[Any]]
     handle: Any
     cooperative: bool
     form: _Form
 
+
+SUCCESS = 0
+"""What the driver answers where it did what it was asked for."""
 
 _compiled: dict[tuple[Any, int, tuple[bool, ...]], _Compiled] = {}
 """By kernel, device, and which of the arguments are None."""
@@ -108,13 +112,11 @@ def launch(kernel: Any, grid: int, block: int, *args: Any, shared: int = 0) -> N
         with loading:
             _launch_slowly(key, (grid, block, cuda.external_stream(stream) if stream else 0, shared), args)
         return
-    from cuda.bindings import driver
-
-    start = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
     shape = (grid, 1, 1, block, 1, 1, shared, stream, held[1].buffer_info()[0])
-    (status,) = start(compiled.handle, *shape) if compiled.cooperative else start(compiled.handle, *shape, 0)
+    more = () if compiled.cooperative else (0,)
+    (status,) = compiled.start(compiled.handle, *shape, *more)
     compiled.form.spare.append(held)
-    if status != driver.CUresult.CUDA_SUCCESS:
+    if status != SUCCESS:
         raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
 
 
@@ -135,17 +137,21 @@ def _launch_slowly(key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int, int
         ((signature, overload),) = made
         form = _form(signature)
         if form is not None:
+            from cuda.bindings import driver
+
+            start = driver.cuLaunchCooperativeKernel if overload.cooperative else driver.cuLaunchKernel
             handle = overload._codelibrary.get_cufunc().handle
-            _compiled[key] = _Compiled(handle, overload.cooperative, form)
+            _compiled[key] = _Compiled(start, handle, overload.cooperative, form)
 
 
 def _form(signature: Iterable[Any]) -> _Form | None:
-    """Return how the arguments of a kernel lie in memory, or None where one is neither a scalar nor an array."""
+    """Return how the arguments of a kernel lie in memory; None where one is no scalar and no array in C's order."""
     kinds = tuple(_flat_types(signature))
-    if not all(kind in SCALARS or isinstance(kind, types.Array) for kind in kinds):
+    if not all(kind in SCALARS or (isinstance(kind, types.Array) and kind.layout == "C") for kind in kinds):
         return None
+    dtypes = tuple(None if kind in SCALARS else as_dtype(kind.dtype) for kind in kinds)
     layout = "".join(SCALARS[kind] if kind in SCALARS else "Q" * (5 + 2 * kind.ndim) for kind in kinds)
-    return _Form(kinds, struct.Struct("=" + layout), set(), [])
+    return _Form(kinds, dtypes, struct.Struct("=" + layout), set(), [])
 
 
 def _allow_shared(kernel: Any, args: list) -> None:
@@ -196,16 +202,16 @@ def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
             return None
         form.fitting.add(kinds)
     values: list[Any] = []
-    for arg, kind in zip(flat, form.kinds, strict=True):
-        if type(arg) is View:
+    for arg, kind, dtype in zip(flat, form.kinds, form.dtypes, strict=True):
+        if dtype is None:
+            values.append(arg)
+        else:
             known = arg.words
             if known is None or known[0] is not kind:
-                known = _words(kind, arg)
+                known = _words(kind, dtype, arg)
                 if known is None:
                     return None
             values += known[1]
-        else:
-            values.append(arg)
     try:
         held = form.spare.pop()
     except IndexError:  # asked for afterwards, not before: another thread may take the last one in between
@@ -221,14 +227,10 @@ def _room(words: int) -> tuple[array, array]:
     return room, array("Q", range(first, first + 8 * words, 8))
 
 
-def _words(kind: Any, view: View) -> tuple[Any, tuple[int, ...]] | None:
+def _words(kind: Any, dtype: Any, view: View) -> tuple[Any, tuple[int, ...]] | None:
     """Lay out an array as Numba's kernels take it, and keep that with its view; None if it is of another type."""
     given = view.array
-    dtype = given.dtype
-    if dtype not in DTYPES:
-        DTYPES[dtype] = from_dtype(dtype)
-    fits = DTYPES[dtype] == kind.dtype and given.ndim == kind.ndim and kind.layout == "C"
-    if not fits or not given.flags.c_contiguous:
+    if given.dtype != dtype or given.ndim != kind.ndim or not given.flags.c_contiguous:
         return None
     view.words = (kind, (0, 0, given.size, given.itemsize, given.data.ptr, *given.shape, *given.strides))
     return view.words
