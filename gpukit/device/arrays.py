@@ -133,18 +133,28 @@ class Buffer:
         Without anything to keep, the old array is gone before the new one is made.
         """
         if length > len(self.array):
-            size = min(2 * len(self.array), length + (1 << 26) if capacity is None else capacity)
-            if keep == 0:
-                self._set(xp.empty(0, self.array.dtype))
-            larger = xp.empty(max(length, size), self.array.dtype)
+            size = max(length, min(2 * len(self.array), length + (1 << 26) if capacity is None else capacity))
             if keep:
+                larger = xp.empty(size, self.array.dtype)
                 larger[:keep] = self.array[:keep]
-            self._set(larger)
+                self._set(larger)
+            else:
+                self._renew(size)
+
+    def _renew(self, length: int) -> None:
+        """Take another array, once the old one is gone; an empty one if there is no room."""
+        dtype = self.array.dtype
+        self.array = self._view = None
+        try:
+            self._set(xp.empty(length, dtype))
+        except OutOfMemory:
+            self._set(xp.empty(0, dtype))
+            raise
 
     def load(self, values: np.ndarray) -> None:
         """Copy values from host memory to the first elements; what was there need not be kept if there is no room."""
         if len(values) > len(self.array):
-            self._set(xp.empty(max(len(values), 2 * len(self.array)), self.array.dtype))
+            self._renew(max(len(values), 2 * len(self.array)))
         self.write(0, values)
 
     def write(self, first: int, values: np.ndarray) -> None:
@@ -393,27 +403,29 @@ class Moment:
         return 1e-3 * float(xp.cuda.get_elapsed_time(other._event, self._event))
 
 
-_streams: dict[int, Any] = {}
+_streams: dict[int, dict[int, Any]] = {}
+"""The streams beside the current one, by GPU and number."""
 
 
-def side_stream() -> Any:
+def side_stream(number: int = 0) -> Any:
     """Return a context in which work of the current GPU waits for what it was given so far, not for what follows.
 
-    There is one such stream a GPU, since CuPy keeps memory that was freed for the stream that it was made for.
+    There are few such streams a GPU, since CuPy keeps memory that was freed for the stream that it was made for.
     """
     if xp is np:
         return nullcontext()
-    gpu = xp.cuda.runtime.getDevice()
-    if gpu not in _streams:
-        _streams[gpu] = xp.cuda.Stream(non_blocking=True)
-    _streams[gpu].wait_event(xp.cuda.get_current_stream().record())
-    return _streams[gpu]
+    streams = _streams.setdefault(xp.cuda.runtime.getDevice(), {})
+    if number not in streams:
+        streams[number] = xp.cuda.Stream(non_blocking=True)
+    streams[number].wait_event(xp.cuda.get_current_stream().record())
+    return streams[number]
 
 
-def join_side_stream() -> None:
-    """Let what the current GPU is given from now on wait for what its :func:`side_stream`, if any, was given."""
-    stream = None if xp is np else _streams.get(xp.cuda.runtime.getDevice())
-    if stream is not None:
+def join_side_streams() -> None:
+    """Let what the current GPU is given from now on wait for what those of :func:`side_stream`, if any, were given."""
+    if xp is np:
+        return
+    for stream in _streams.get(xp.cuda.runtime.getDevice(), {}).values():
         xp.cuda.get_current_stream().wait_event(stream.record())
 
 

@@ -10,7 +10,7 @@ from gpukit.device.arrays import (
     Buffer,
     cooperative_grid,
     free_memory,
-    join_side_stream,
+    join_side_streams,
     resident_blocks,
     shared_memory,
     side_stream,
@@ -326,7 +326,7 @@ class CudaNetwork:
                 aside = aside or beside
             start += length
         if aside:
-            join_side_stream()
+            join_side_streams()
         if self._patient:
             cuda.synchronize()
 

@@ -29,7 +29,7 @@ NO_PAIR = -2
 """The rank where there is no pair, or none that is packed."""
 
 SHUT = 3
-"""``OVERFLOW`` where a gate was shut, and not all drawn."""
+"""``OVERFLOW`` where a pilot stopped the launch, and not all is drawn."""
 
 ROWS_ALONE = 8
 """Rows of a vertex that a thread draws by itself; the block draws the others of a hub together, and later."""
@@ -111,15 +111,13 @@ class Output(namedtuple("Output", "sizes starts set_base entries entry_base coun
     """
 
 
-class Gate(namedtuple("Gate", "pilot control few")):
-    """Lets launches draw as long as few sets of another one end early, a pilot; the host need not know yet.
+class Gate(namedtuple("Gate", "first second few")):
+    """By which a pilot stops two other launches once more than a few of its sets ended early; the host need not know.
 
     Attributes
     ----------
-    pilot : int64 array, shape (CONTROL,) or (0,)
-        The control of the pilot, which was launched before; empty: the gate is open.
-    control : int64 array, shape (CONTROL,) or (0,)
-        Of a pilot: the control of a launch that it stops.
+    first, second : int64 arrays, shape (CONTROL,) or (0,)
+        The controls of these launches; empty where it is no pilot that draws.
     few : int
         How many sets may end.
     """
@@ -131,12 +129,6 @@ class Block(namedtuple("Block", "tid block_size queue_base capacity table_base")
 
 class Stage(namedtuple("Stage", "edge owner shift recent")):
     """In shared memory: live edges that wait to be followed (edge, set, round * n), and the last RECENT pairs."""
-
-
-@cuda.jit(device=True)
-def is_shut(gate):
-    """Return whether nothing is to be drawn."""
-    return len(gate.pilot) > 0 and (gate.pilot[OVERFLOW] > 0 or gate.pilot[ENDED] > gate.few)
 
 
 @cuda.jit(device=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, OutOfMemory, begin_to_read, join_side_stream, side_stream, wait_for_stream, xp
+from gpukit.device.arrays import Buffer, OutOfMemory, begin_to_read, join_side_streams, wait_for_stream, xp
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
 from gpukit.worlds import block_cuda, candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
@@ -27,7 +27,7 @@ from gpukit.worlds.collection import (
     shared_out,
 )
 from gpukit.worlds.cover_cpu import sort_sets
-from gpukit.worlds.graph_cuda import SLACK, Batch, DeviceGraph, bytes_of, release
+from gpukit.worlds.graph_cuda import SLACK, Batch, Beside, DeviceGraph, bytes_of, release
 from gpukit.worlds.reverse import NEVER, Ending, Reverse, Samples
 from gpukit.worlds.sets_cuda import DeviceSets, Launch, Piece
 
@@ -40,12 +40,18 @@ FEW_SETS, USUAL_MEMBERS = 64, 64
 SIDE_LAUNCH_SETS = 1 << 17
 """Sets of a launch that leaves room for another one beside it: most blocks are done long before those of large sets."""
 
+PILOT_SHARE = 1 / 16
+"""The part of the GPU that launches beside a pilot leave to it, so that it can stop them soon."""
+
 VALUES = candidates_cuda.CHOSEN
 """Values of elements at most where a GPU chooses."""
 
 SPARE_PAIRS = 1 << 23
 """Pairs the queue holds beyond what is expected. Few sets hold most members: of 1,024 blocks that draw 32 sets of R-MAT
 22 each, 23 members a set, the fullest has 5,000 to 5,400 pairs, and all is drawn again where it has no room."""
+
+LIMITED = 3
+"""Pairs for each member of a set that ends at a limit: itself, and two words where some of its rows are left."""
 
 LOOKS, LOOK_BYTES = 1 << 24, 64
 """Ids that are looked at together at most to leave out trivial sets, and the bytes that each may take of the budget."""
@@ -105,10 +111,10 @@ class CudaCollection(DeviceSets):
         self._all = self.graph.no_ids
         self._found = 0
         self._turns: Iterator[None] | None = None  # what is left to do of what was begun, and has launched once
-        self._launches = 1
+        self._share = 1.0
         self._told: np.ndarray | None = None
         self._gate = self.graph.gate
-        self._pilot: tuple[Pilot, CudaCollection] | None = None  # and the collection beside this one
+        self._pilot: tuple[Pilot, CudaCollection, Beside] | None = None  # and the collection beside this one
         self.graph.add(self, memory)
 
     def extend(self, size: int) -> None:
@@ -122,31 +128,34 @@ class CudaCollection(DeviceSets):
         A pilot is drawn meanwhile, and stops both if too many of its sets are large.
         """
         assert beside is None or isinstance(beside, CudaCollection)
-        nothing, stream = self.graph.no_ids.view, None
+        side = None
         if beside is not None and max(self.drawn, beside.drawn) < size <= self.drawn + SIDE_LAUNCH_SETS:
-            # It waits for what the GPU was given so far, not for this collection's launch.
-            stream = side_stream()
-            self._launches = beside._launches = 2
+            side = self.graph.beside()
+            self._share = beside._share = (1 - PILOT_SHARE) / 2
+            self._pilot = None if pilot is None else (pilot, beside, self.graph.beside(1))
         elif pilot is not None and pilot.many():
             raise NotDrawn
-        whole = self._begin(size, None)
-        if stream is not None and pilot is not None and beside is not None:
-            with stream:
-                ahead = pilot.sets
-            assert isinstance(ahead, CudaCollection)
-            ahead._gate = block_cuda.Gate(nothing, self._control.view, pilot.few)
-            ahead._begin(pilot.count, stream)
-            self._pilot = pilot, beside
-            beside._gate = block_cuda.Gate(ahead._control.view, nothing, pilot.few)
-        if not whole:
+        if not self._begin(size, None):
             self.finish()
-        if beside is not None and not beside._begin(size, stream):
+        if beside is not None and not beside._begin(size, side):
+            self.finish()
             beside.finish()
 
-    def _begin(self, size: int, stream: Any) -> bool:
+    def _begin_pilot(self) -> None:
+        """Launch the pilot, if any, beside what was begun: others that the host can be ahead with come first."""
+        if self._pilot is None:
+            return
+        pilot, beside, side = self._pilot
+        with side.stream:
+            ahead = pilot.sets
+        assert isinstance(ahead, CudaCollection)
+        ahead._gate = block_cuda.Gate(self._control.view, beside._control.view, pilot.few)
+        ahead._share = PILOT_SHARE
+        ahead._begin(pilot.count, side)
+
+    def _begin(self, size: int, side: Beside | None) -> bool:
         """Launch the first batch, if any, and leave the rest to :meth:`finish`; return whether there is no other."""
-        self.finish()
-        turns = self.extending(size, stream)
+        turns = self.extending(size, side)
         if next(turns, self) is not self:
             self._turns = turns
         self.size = max(self.size, size)
@@ -166,18 +175,20 @@ class CudaCollection(DeviceSets):
         if turns is None:
             return True
         ahead, self._pilot = self._pilot, None
-        if ahead is not None and ahead[0].many():
-            join_side_stream()  # memory of what is given up now may be used again
-            release(self.graph.side_work)
-            ahead[1]._turns = None  # they hold it, so that its memory would not be free before garbage is collected
-            raise NotDrawn
+        if ahead is not None:
+            pilot, beside, side = ahead
+            if pilot.many():
+                self.graph.forget_sides()  # memory of what is given up now may be used again
+                beside._turns = None  # they hold it, so that its memory would not be free before garbage is collected
+                raise NotDrawn
+            release(side.work)
         self._told = told
         return sum(1 for _ in turns) == 0
 
-    def extending(self, size: int, on_side: Any = False) -> Iterator[None]:
+    def extending(self, size: int, on_side: bool | Beside | None = None) -> Iterator[None]:
         """Draw sets until there are ``size``, and stop after each launch, when the host could do something else.
 
-        ``on_side``: few sets, which leave much of the GPU idle, are drawn on a stream of their own, or the one given.
+        ``on_side``: few sets, which leave much of the GPU idle, are drawn beside others, there if that is given.
         """
         self.finish()
         while size > self.drawn:
@@ -188,9 +199,9 @@ class CudaCollection(DeviceSets):
             self.ids += ids
             small = count <= SIDE_LAUNCH_SETS
             if on_side and not small:
-                release(self.graph.side_work)  # of smaller launches before
+                self.graph.forget_sides()  # of smaller launches before
             if on_side and small:
-                turns = self._on_side_stream(turns, side_stream() if on_side is True else on_side)
+                turns = self._on_side(turns, on_side if isinstance(on_side, Beside) else self.graph.beside())
             yield from turns
         self.size = max(self.size, size)
 
@@ -206,13 +217,13 @@ class CudaCollection(DeviceSets):
             return size if size <= FEW_SETS else MIN_LAUNCH_SETS
         return int(MIN_LAUNCH_SETS * min(1.0, USUAL_MEMBERS / self.graph.mean))
 
-    def _on_side_stream(self, turns: Iterator[None], stream: Any) -> Iterator[None]:
+    def _on_side(self, turns: Iterator[None], side: Beside) -> Iterator[None]:
         """Take turns on a stream, and in working space for samplers, of their own."""
-        self._samplers = self.graph.side_work
+        self._samplers = side.work
         more = True
         try:
             while more:
-                with stream:
+                with side.stream:
                     more = next(turns, self) is not self
                 if more:
                     yield
@@ -253,6 +264,8 @@ class CudaCollection(DeviceSets):
             batch, each = min(batch, count), self._pairs_of_a_set()
             pairs_max = min(self._room(count), limit)
             spare = min(SPARE_PAIRS, pairs_max // 4)
+            if 0 < self.ending.limit < self.reverse.n:
+                spare = min(spare, LIMITED * batch * (self.ending.limit + block_cuda.MARGIN))
             expected = int(each * batch) + spare
             if expected > pairs_max and batch > 1:
                 batch = max(1, int((pairs_max - spare) / each))
@@ -331,12 +344,12 @@ class CudaCollection(DeviceSets):
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view
         )
         self._sampler(
-            Batch(self.graph, samples, pairs, self._samplers, out, self._control.view, self._launches, self._gate)
+            Batch(self.graph, samples, pairs, self._samplers, out, self._control.view, self._share, self._gate)
         )
         self._launch = Launch(base, count)
         yield
         control, self._told = self._control.host() if self._told is None else self._told, None
-        self._launch, self._launches = Launch(0, 0), 1
+        self._launch, self._share = Launch(0, 0), 1.0
         del replaced
         if control[block_cuda.OVERFLOW] == block_cuda.SHUT:
             raise NotDrawn
@@ -394,8 +407,9 @@ class CudaCollection(DeviceSets):
         try:
             chooser = self.graph.chooser
             results = self._choose(query)
+            self._begin_pilot()
             if beside is not None:
-                join_side_stream()
+                join_side_streams()
                 beside._cover(results.seeds, results.hits)
             drawn = [self] if beside is None else [self, beside]
             if self._pilot is not None:

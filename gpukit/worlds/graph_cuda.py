@@ -6,7 +6,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, free_memory, xp
+from gpukit.device.arrays import Buffer, free_memory, join_side_streams, side_stream, xp
 from gpukit.device.launch import launch
 from gpukit.device.placing import Placement
 from gpukit.worlds import room, walk_cuda
@@ -49,10 +49,10 @@ class DeviceGraph:
     """The arrays of a :class:`Reverse` for the current GPU, and working space that its collections use in turn.
 
     ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``work`` is working space of samplers,
-    ``side_work`` for a collection that is drawn while another one is; ``chooser`` selects from any of them. ``mean`` is
+    ``side_work`` for collections that are drawn beside another one; ``chooser`` selects from any of them. ``mean`` is
     how many members a set has, once some were drawn, ``slack`` how many times as many pairs there is to be room for.
     ``nothing`` is the control of a launch that drew nothing, and ``no_ids``, ``no_marks`` and ``not_met`` are what
-    launches take of sets that are all drawn, to their ends, through an open ``gate``.
+    launches take of sets that are all drawn, to their ends, and ``gate`` what those take that stop no other one.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class DeviceGraph:
         self.tables: Tables = reverse.tables._replace(**views)
         self.hops: Buffer | None = None
         self.work: dict[str, Buffer] = {}
-        self.side_work: dict[str, Buffer] = {}
+        self.side_work: tuple[dict[str, Buffer], ...] = ({}, {})
         self.chooser = Chooser(reverse)
         self.nothing = Buffer(CONTROL, np.int64, 0)
         self.no_ids, self.no_marks, self.not_met = Buffer(0, np.int64), Buffer(0, np.uint8), Buffer(1, np.int32, 0)
@@ -94,9 +94,19 @@ class DeviceGraph:
 
     def spare(self, samplers: dict[str, Buffer]) -> int:
         """Return the bytes that a collection which uses these samplers may take beyond what it holds (``room.py``)."""
-        other = self.work if samplers is self.side_work else self.side_work
-        held = sum(one.held() for one in self.collections) + bytes_of(other)
+        held = sum(one.held() for one in self.collections)
+        held += sum(bytes_of(one) for one in (self.work, *self.side_work) if one is not samplers)
         return (self.budget - held) // len(self.collections)
+
+    def beside(self, number: int = 0) -> "Beside":
+        """Return where a launch is one beside others: it waits for what the GPU was given so far, not for them."""
+        return Beside(side_stream(number), self.side_work[number])
+
+    def forget_sides(self) -> None:
+        """Give the working space of launches beside others back, once they are done."""
+        join_side_streams()
+        for work in self.side_work:
+            release(work)
 
     def link(self) -> bool:
         """Make ``hops`` (:func:`gpukit.worlds.walk_cuda.link`) if there are edges and room; return whether there is."""
@@ -107,6 +117,13 @@ class DeviceGraph:
             grid = min(-(-m // block), 1 << 16)
             launch(walk_cuda.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
         return self.hops is not None
+
+
+class Beside(NamedTuple):
+    """A stream beside the current one, and the working space of samplers there."""
+
+    stream: Any
+    work: dict[str, Buffer]
 
 
 class Batch(NamedTuple):
@@ -123,10 +140,11 @@ class Batch(NamedTuple):
     out : Output
     control : int64 array
         Zero; ``OVERFLOW``, ``TICKET`` and ``MEMBER_TAIL`` of :mod:`gpukit.worlds.block_cuda`.
-    launches : int
-        Launches that share the GPU: a search is a chain of waits, and takes as long when fewer blocks have more sets.
+    share : float
+        The part of the GPU it may take, in (0, 1]: a search is a chain of waits, and takes as long when fewer blocks
+        have more sets.
     gate : Gate
-        Of :mod:`gpukit.worlds.block_cuda`; samplers of sets that are drawn whatever others are need not look at it.
+        Of :mod:`gpukit.worlds.block_cuda`; for samplers of sets that may end early.
     """
 
     graph: DeviceGraph
@@ -135,7 +153,7 @@ class Batch(NamedTuple):
     work: dict[str, Buffer]
     out: Output
     control: Any
-    launches: int
+    share: float
     gate: Gate
 
 

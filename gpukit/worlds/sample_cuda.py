@@ -51,7 +51,6 @@ from gpukit.worlds.block_cuda import (
     id_of,
     insert,
     is_over,
-    is_shut,
     meet,
     step,
     together,
@@ -275,8 +274,9 @@ def _drop(samples, gate, space, out, block, used, control, shared):
             left += stands
             ended += 1 - stands
     cuda.atomic.add(shared, LEFT, int32(left))
-    if ended > 0 and cuda.atomic.add(control, ENDED, ended) + ended > gate.few and len(gate.control) > 0:
-        gate.control[OVERFLOW] = SHUT
+    if ended > 0 and cuda.atomic.add(control, ENDED, ended) + ended > gate.few and len(gate.first) > 0:
+        gate.first[OVERFLOW] = SHUT
+        gate.second[OVERFLOW] = SHUT
     cuda.syncthreads()
 
 
@@ -363,18 +363,15 @@ def sample(tables, samples, gate, group, space, out, control):
     tables : gpukit.worlds.reverse.Tables
     samples : gpukit.worlds.reverse.Samples
     gate : Gate
-        If it is shut, ``OVERFLOW`` is SHUT.
+        Which other launches are stopped if too many sets end early.
     group : int
         Sets a block starts at a time.
     space : Space
     out : Output
     control : int64 array, shape (CONTROL,)
         Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
-        too small, and all blocks stop: then neither entries nor counters are of use.
+        too small, or is SHUT, and all blocks stop: then neither entries nor counters are of use.
     """
-    if is_shut(gate):
-        control[OVERFLOW] = SHUT
-        return
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     capacity = space.ranks.shape[1]
     queue_base = int64(cuda.blockIdx.x) * capacity

@@ -27,9 +27,10 @@ def skip(batch: Batch) -> None:
     rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.work
     block = 32 if xp is np else block_cuda.BLOCK
     # Sets that end at a limit find room alone: a search is a chain of waits, and those of a block wait for one another.
-    fewest = 1 if 0 < batch.samples.limit < batch.graph.tables.n else LARGE_SETS
-    busy = max(1, count // SETS, min(count // fewest, batch.pairs // BUSY_PAIRS))
-    blocks = 2 if xp is np else min(resident_blocks(block, block_cuda.REGISTERS) // batch.launches, busy)
+    alone = 0 < batch.samples.limit < batch.graph.tables.n
+    fewest = 1 if alone else LARGE_SETS
+    busy = count if alone else max(1, count // SETS, min(count // LARGE_SETS, batch.pairs // BUSY_PAIRS))
+    blocks = 2 if xp is np else min(int(resident_blocks(block, block_cuda.REGISTERS) * batch.share), busy)
     if xp is not np and isinstance(batch.graph.indices, Pinned):
         blocks = min(blocks, FAR_BLOCKS * multiprocessors())
     least = 4 * block * rounds

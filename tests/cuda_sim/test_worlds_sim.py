@@ -237,7 +237,7 @@ def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_grap
         extend_both(gpu, other, size)
         extend_both(cpu, judge, size)
         assert other._samplers is gpu.graph.work
-        assert (("queue" if model == "ic" else "log") in gpu.graph.side_work) == few
+        assert (("queue" if model == "ic" else "log") in gpu.graph.side_work[0]) == few
     check_equal(cpu, gpu)
     check_equal(judge, other)
 
@@ -269,8 +269,9 @@ def test_seeds_are_chosen_while_sets_are_drawn(simulator, random_graph, model, m
     check_equal(judge, other)
 
 
-def test_large_sets_of_a_pilot_shut_the_gate(simulator, random_graph):
+def test_large_sets_of_a_pilot_stop_other_launches(simulator, random_graph):
     """Nobody waits for it; the GPU itself sees that others are of no use."""
+    from gpukit.worlds.block_cuda import OVERFLOW, SHUT
     from gpukit.worlds.collection_cuda import CudaCollection
 
     gpu = pair(random_graph(60, 600, 1, Weights("const", 0.3)), "ic", "skip")[1]
@@ -286,11 +287,12 @@ def test_large_sets_of_a_pilot_shut_the_gate(simulator, random_graph):
             assert len(gpu.graph.collections) == 2  # the pilot does not share their memory any more
             gpu = CudaCollection(gpu.reverse, 5, graph=gpu.graph)
         else:
-            assert gpu.graph.side_work
+            assert gpu.graph.side_work[0]
             with pytest.raises(NotDrawn):
-                gpu.select(Query(2))
+                gpu.select(Query(2), other)
+            assert gpu._control.array[OVERFLOW] == other._control.array[OVERFLOW] == SHUT
             # Neither keeps memory that would be missing where it is short.
-            assert not gpu.graph.side_work and other._turns is None
+            assert gpu.graph.side_work == ({}, {}) and other._turns is None
     assert few < pilot.ended() <= 63
 
 
