@@ -4,6 +4,7 @@
 the collection moves to host memory, or draws fewer sets at a time, and goes on.
 """
 
+import gc
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Any
@@ -259,7 +260,7 @@ class CudaCollection(DeviceSets):
     def _in_batches(self, samples: Samples) -> Iterator[None]:
         """Draw in as many batches as fit, and stop after each launch."""
         low, count = 0, samples.size
-        batch, limit = count, MAX_PAIRS
+        batch, limit, tidied = count, MAX_PAIRS, False
         while count > 0:
             batch, each = min(batch, count), self._pairs_of_a_set()
             pairs_max = min(self._room(count), limit)
@@ -267,6 +268,11 @@ class CudaCollection(DeviceSets):
             if 0 < self.ending.limit < self.reverse.n:
                 spare = min(spare, LIMITED * batch * (self.ending.limit + block_cuda.MARGIN))
             expected = int(each * batch) + spare
+            if expected > pairs_max and not tidied:
+                # Frames that Numba's compiler left behind hold collections that share the memory and have no user.
+                gc.collect()
+                tidied = True
+                continue
             if expected > pairs_max and batch > 1:
                 batch = max(1, int((pairs_max - spare) / each))
                 expected = pairs_max

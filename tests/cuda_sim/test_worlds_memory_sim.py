@@ -3,6 +3,7 @@
 Arrays are those of the host code; what kernels would write is written by NumPy, so that there can be millions.
 """
 
+import gc
 import weakref
 
 import numpy as np
@@ -158,6 +159,24 @@ def test_memory_that_is_not_there_after_all(simulator, make_graph, pool, monkeyp
     assert one._host is not None and two._host is not None
     assert pool.refused > 0 and pool.launches < 1000
     check(one)
+    check(two)
+
+
+def test_collections_that_only_garbage_holds_share_no_memory(simulator, make_graph, pool):
+    """Numba's compiler leaves frames behind that hold what was current; a set has room where nobody uses those."""
+    from gpukit.worlds.collection_cuda import CudaCollection
+
+    one, two = collections(make_graph, 3_400_000)
+    cycle = [CudaCollection(one.reverse, 5, graph=one.graph) for _ in range(6)]
+    cycle.append(cycle)
+    del cycle
+    gc.disable()
+    try:
+        assert len(one.graph.collections) == 8 and one.graph.spare(one._samplers) < 50_000
+        two.extend(300)
+    finally:
+        gc.enable()
+    assert len(one.graph.collections) == 2 and one.graph.spare(one._samplers) > 1_000_000
     check(two)
 
 
