@@ -28,7 +28,7 @@ from gpukit.worlds.collection import (
     shared_out,
 )
 from gpukit.worlds.cover_cpu import sort_sets
-from gpukit.worlds.graph_cuda import SLACK, Batch, Beside, DeviceGraph, bytes_of, release
+from gpukit.worlds.graph_cuda import SLACK, Batch, Beside, DeviceGraph, bytes_of, part_of, release
 from gpukit.worlds.reverse import NEVER, Ending, Reverse, Samples
 from gpukit.worlds.sets_cuda import DeviceSets, Launch, Piece
 
@@ -279,7 +279,7 @@ class CudaCollection(DeviceSets):
             pairs = pairs_max if self._whole_room else min(expected, pairs_max)
             before, full = self._found, False
             try:
-                done = yield from self._drawing(_part(samples, low, batch), pairs, self._target(count))
+                done = yield from self._drawing(part_of(samples, low, batch), pairs, self._target(count))
             except OutOfMemory:
                 full = True  # dealt with below, where no frame holds the arrays that it was about any more
             if full:
@@ -496,10 +496,3 @@ class CudaCollection(DeviceSets):
     def _give_back(self) -> None:
         self._starts = self._sizes = self._entries = Buffer(1, np.int64)  # there may be no room beside those there were
         self._starts, self._sizes = Buffer(MIN_LAUNCH_SETS, np.int64), Buffer(MIN_LAUNCH_SETS, np.int32)
-
-
-def _part(samples: Samples, low: int, count: int) -> Samples:
-    """Return a part of a request, for sample_cuda."""
-    if len(samples.kept):
-        return samples._replace(size=count, kept=Buffer(samples.kept.array[low : low + count]).view)
-    return samples._replace(first=samples.first + low, size=count, kept=samples.kept.view)

@@ -157,6 +157,13 @@ class Batch(NamedTuple):
     gate: Gate
 
 
+def part_of(samples: Samples, low: int, count: int) -> Samples:
+    """Return a part of a request, for a launch."""
+    if len(samples.kept):
+        return samples._replace(size=count, kept=Buffer(samples.kept.array[low : low + count]).view)
+    return samples._replace(first=samples.first + low, size=count, kept=samples.kept.view)
+
+
 def bytes_of(samplers: dict[str, Buffer]) -> int:
     """Return the bytes that the working space of samplers takes."""
     return sum(int(samplers[name].array.nbytes) for name in SAMPLERS if name in samplers)
