@@ -18,7 +18,12 @@ BATCHES, ANY = (
     {run["k"]: run["queries_per_s"] for run in record("kpar-batches-h100")["runs"]},
     record("kpar-batches-h100")["any_vertex"],
 )
-H200 = record("kpar-batches-h200")
+H200, H200_FLOORS = record("kpar-batches-h200"), record("kpar-floor-h200")["runs"]
+SCALE_25 = record("kpar-floor-h200-scale-25")["runs"][0]["floor_arrays"]
+OPIM, OPIM_BEFORE = (
+    [run["algorithm_ms"]["median"] for run in record(name)["runs"]]
+    for name in ("gim-opim-h200", "gim-opim-h200-before")
+)
 EVERYBODY = H200["all"]
 DELTAS = {(run["k"], run["divisor"], run["call"].split(",")[0]): run for run in record("kpar-first-delta-h100")["runs"]}
 MERIT = record("merit-h100-kernels")
@@ -111,6 +116,12 @@ def test_what_bounds_merit(document, sentence, values):
         ("Random vertices come at {:,} a second.", (H200["any_vertex"]["queries_per_s"],)),
         ("took {:.0f} s for {:,} vertices, {:,.0f} a second; so all of it would take {:.0f} minutes.", (EVERYBODY["time_s"]["query"], EVERYBODY["vertices"], EVERYBODY["vertices"] / EVERYBODY["time_s"]["query"], H200["graph"]["n"] / EVERYBODY["vertices"] * EVERYBODY["time_s"]["query"] / 60)),
         ("At scale 25 and k = 1000 an H200 gives {}.", (H200["scale_25"]["queries_per_s"],)),
+        ("they allow {:,.0f}, {:,.0f} and {:,.0f} answers a second.", [1e6 / run["floor_arrays"] for run in H200_FLOORS]),
+        ("At scale 25 they take {:.1f} ms a query", (SCALE_25 / 1e3,)),
+        ("answers more than {:.0f} a second.", (1e6 / SCALE_25,)),
+        ("take {:.2f} ms on soc-Epinions1 and {:.2f} ms on an R-MAT 22", OPIM),
+        ("in place of {:.2f} and {:.2f} (`gim-opim-h200-before.json`)", OPIM_BEFORE),
+        ("a search goes up to {} steps deep there, {} on soc-Epinions1", [record("gim-opim-h200")["depths"][name]["deepest"] for name in ("rmat22", "soc-Epinions1")]),
         ("half of it gives {:,} in place of {:,} a second, twice as much {:,} in place of {:,}", (*at_first(100, 20, "second"), *at_first(100, 5, "first"))),
         ("an eighth of it gives {:,} in place of {:,}.", at_first(10, 80, "second")),
         ("eight times as much gives {:,} in place of {:,} at scale 22", at_first(1000, 1.25, "first")),
