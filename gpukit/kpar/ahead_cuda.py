@@ -22,7 +22,7 @@ from gpukit.kpar.estimate_cuda import propose
 from gpukit.kpar.groups import Edges, Threshold, Walks
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.starts_cuda import add_for_warp, warp_fence
-from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, SPACE, STAGE, Space
+from gpukit.kpar.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, Space
 
 BLOCK, LANES = (4, 1) if simulated() else (256, 32)
 """Threads of a block, a power of two, and of a warp."""
@@ -266,13 +266,7 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
     """
     cuda.cg.this_grid().sync()
     number, block = int64(cuda.blockIdx.x // blocks), cuda.blockIdx.x % blocks
-    memory = teams.Memory(
-        pool=cuda.shared.array(POOL, int64),
-        sums=cuda.shared.array(PREFIX_SUMS, int64),
-        stage=cuda.shared.array(STAGE, int32),
-        other_stage=cuda.shared.array(STAGE, int32),
-        small=cuda.shared.array(SMALL, int32),
-    )
+    memory = teams.block_memory()
     teams.clear(memory.small)
     cuda.syncthreads()
     team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)

@@ -6,7 +6,7 @@ are *sweeps* over the rows of a list of vertices, split into tiles of equal leng
 """
 
 import numba
-from numba import cuda, int32, int64, types
+from numba import cuda, int64, types
 
 from gpukit.device.arrays import Absent
 from gpukit.device.compiled import kernel
@@ -20,7 +20,7 @@ from gpukit.kpar.push_cuda import Ways, push
 from gpukit.kpar.refine_cuda import settle
 from gpukit.kpar.select_cuda import IDS, KEYS
 from gpukit.kpar.stop_cuda import refused_at
-from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, SPACE, STAGE
+from gpukit.kpar.team_cuda import SPACE
 
 REGISTERS = 64
 """Registers a thread may take: two blocks of 512 threads on a multiprocessor."""
@@ -93,13 +93,7 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     number, block = cuda.blockIdx.x // blocks, cuda.blockIdx.x % blocks
     rank, members = block * block_size + tid, blocks * block_size
-    memory = teams.Memory(
-        pool=cuda.shared.array(POOL, int64),
-        sums=cuda.shared.array(PREFIX_SUMS, int64),
-        stage=cuda.shared.array(STAGE, int32),
-        other_stage=cuda.shared.array(STAGE, int32),
-        small=cuda.shared.array(SMALL, int32),
-    )
+    memory = teams.block_memory()
     team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)
     control, best_keys, best_ids = space.control, space.top[number, KEYS], space.top[number, IDS]
     n, steps = len(edges.indptr) - 1, len(asked.rhos)

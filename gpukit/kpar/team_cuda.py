@@ -185,6 +185,19 @@ def met_vertex(met, touched, j):
     return j if met.dense else int64(touched[j])
 
 
+@cuda.jit(device=True, inline="always")
+def block_memory():
+    """Return shared memory for a block of a team, all it needs; once in a kernel."""
+    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    return Memory(
+        cuda.shared.array(POOL, int64),
+        cuda.shared.array(PREFIX_SUMS, int64),
+        cuda.shared.array(STAGE, int32),
+        cuda.shared.array(STAGE, int32),
+        cuda.shared.array(SMALL, int32),
+    )
+
+
 @cuda.jit(device=True)
 def clear(small):
     """Begin the small shared array with zeros, whatever the threads of the block; a barrier must follow."""

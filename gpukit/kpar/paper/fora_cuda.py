@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numba
-from numba import cuda, int32, int64, types, uint64
+from numba import cuda, int64, types, uint64
 
 from gpukit.device.arrays import Absent
 from gpukit.device.compiled import kernel
@@ -16,7 +16,6 @@ from gpukit.kpar.problem import ONE
 from gpukit.kpar.query_cuda import NUMBER, REGISTERS
 from gpukit.kpar.rows_cuda import row_of
 from gpukit.kpar.select_cuda import IDS, KEYS, sort_best, take_best
-from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, STAGE
 
 LISTED = 0
 """Counter: vertices listed."""
@@ -103,13 +102,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     number, block = cuda.blockIdx.x // blocks, cuda.blockIdx.x % blocks
     rank, members = block * block_size + tid, blocks * block_size
-    memory = teams.Memory(
-        pool=cuda.shared.array(POOL, int64),
-        sums=cuda.shared.array(PREFIX_SUMS, int64),
-        stage=cuda.shared.array(STAGE, int32),
-        other_stage=cuda.shared.array(STAGE, int32),
-        small=cuda.shared.array(SMALL, int32),
-    )
+    memory = teams.block_memory()
     team = teams.Team(control, 1 + number * teams.CONTROL, block, blocks, memory)
     residue, reserve, walks = long[number, teams.RESIDUE], long[number, teams.RESERVE], long[number, teams.UNIT]
     scores, limits, spare = long[number, teams.SCORES], long[number, teams.LIMITS], long[number, teams.SPARE]
