@@ -58,8 +58,8 @@ def slower(path, times):
 
     def scaled(value, key=""):
         if isinstance(value, dict):
-            return {name: scaled(one, name if key not in ("algorithm_ms", "ms", "time_s") else key)
-                    for name, one in value.items()}  # fmt: skip
+            of_a_time = key.endswith("_ms") or key in ("ms", "time_s")
+            return {name: scaled(one, key if of_a_time else name) for name, one in value.items()}
         if isinstance(value, list):
             return [scaled(one, key) for one in value]
         if key in ("violations", "spread"):
