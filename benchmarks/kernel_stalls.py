@@ -12,10 +12,13 @@ what other warps do. The last line has the reasons of all samples.
 
 import argparse
 import csv
-import subprocess
+import math
 import sys
 from collections import Counter
 from typing import NamedTuple
+
+from gpukit.bench.counters import find_ncu, number, run_profiler
+from gpukit.errors import DeviceError
 
 SAMPLES = "Warp Stall Sampling (All Samples)"
 WARPS, THREADS = "Instructions Executed", "Thread Instructions Executed"
@@ -45,17 +48,18 @@ def parsed(text: str) -> list[Instruction]:
             reasons = {name.removeprefix(REASON): name for name in head if name.startswith(REASON) and " " not in name}
             found.append(
                 Instruction(
-                    *(number(line[name]) for name in (SAMPLES, WARPS, THREADS)),
-                    Counter({reason: number(line[name]) for reason, name in reasons.items()}),
+                    *(count(line[name]) for name in (SAMPLES, WARPS, THREADS)),
+                    Counter({reason: count(line[name]) for reason, name in reasons.items()}),
                     line["Source"].strip(),
                 )
             )
     return found
 
 
-def number(word: str) -> int:
-    """Return a number of the profiler's; 0 where there is none."""
-    return int(float(word.replace(",", "") or 0))
+def count(word: str) -> int:
+    """Return a count of the profiler's; 0 where there is none."""
+    value = number(word)
+    return int(value) if math.isfinite(value) else 0
 
 
 def table(instructions: list[Instruction], least: float) -> list[str]:
@@ -72,7 +76,7 @@ def table(instructions: list[Instruction], least: float) -> list[str]:
                 f"{place:7} {100 * one.samples / total:6.1f} % {100 * so_far / total:6.1f} % {one.warps:10,}"
                 f" {one.threads / max(1, one.warps):8.1f}  {reason:16} {one.text}"
             )
-    shares = (f"{reason} {100 * count / max(1, total):.1f} %" for reason, count in reasons.most_common(8) if count)
+    shares = (f"{reason} {100 * found / max(1, total):.1f} %" for reason, found in reasons.most_common(8) if found)
     return [*lines, f"{total:,} samples: " + ", ".join(shares)]
 
 
@@ -87,14 +91,14 @@ def main() -> int:
     what = ["--kernel-name", f"regex:{asked.kernel}", "--launch-skip", str(asked.skip), "--launch-count", "1"]
     how = ["--section", "SourceCounters", "--page", "source", "--csv", "--clock-control", "none"]
     try:
-        done = subprocess.run(["ncu", *what, *how, *asked.command], capture_output=True, text=True)
-    except FileNotFoundError:
-        print("ncu was not found; install Nsight Compute, which comes with the CUDA toolkit", file=sys.stderr)
+        status, said = run_profiler([find_ncu(), *what, *how, *asked.command])
+    except DeviceError as error:
+        print(error, file=sys.stderr)
         return 1
-    instructions = parsed(done.stdout)
-    if done.returncode or not instructions:
-        print(f"no launch of {asked.kernel!r} was sampled; the profiler's last words:", file=sys.stderr)
-        print(*(done.stdout + done.stderr).splitlines()[-5:], sep="\n", file=sys.stderr)
+    instructions = parsed(said)
+    if status or not instructions:
+        last = "\n".join(said.splitlines()[-5:])
+        print(f"no launch of {asked.kernel!r} was sampled; the profiler's last words:\n{last}", file=sys.stderr)
         return 1
     print(*table(instructions, asked.least), sep="\n")
     return 0

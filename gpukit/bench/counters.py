@@ -101,7 +101,7 @@ def measure(ncu: str, words: Sequence[str], launches: int) -> dict[str, Any]:
         # One launch more than are counted shows whether there were more.
         command = [ncu, *OPTIONS, "--metrics", ",".join(METRICS), "--launch-count", str(launches + 1)]
         command += ["--log-file", str(log), sys.executable, "-m", "gpukit", *words, "--out", str(record)]
-        status, said = _run(command)
+        status, said = run_profiler(command)
         told = log.read_text(errors="replace") if log.exists() else ""
         kernels = read_kernels(told)
         if status or not kernels or not record.exists() or "==ERROR==" in told + said:
@@ -121,10 +121,10 @@ def read_kernels(text: str) -> list[Kernel]:
     lines = text.splitlines()
     begin = next((place for place, line in enumerate(lines) if line.startswith('"ID"')), len(lines))
     rows = csv.DictReader(lines[begin:])
-    return [{name: _number(row.get(name)) for name in METRICS} for row in rows if (row["ID"] or "").isdigit()]
+    return [{name: number(row.get(name)) for name in METRICS} for row in rows if (row["ID"] or "").isdigit()]
 
 
-def _number(text: str | None) -> float:
+def number(text: str | None) -> float:
     """Return a value, or nan for ``n/a`` and what else is none."""
     try:
         return float((text or "").replace(",", ""))
@@ -155,7 +155,7 @@ def totals(kernels: Sequence[Kernel], launches: int) -> dict[str, Any]:
     return {"launches": len(counted), "cut": len(kernels) > launches, **known}
 
 
-def _run(command: Sequence[str]) -> tuple[int, str]:
+def run_profiler(command: Sequence[str]) -> tuple[int, str]:
     """Run a command; return its exit status, and what it said. An interrupt ends the processes that it started too."""
     # In other languages ncu writes numbers otherwise.
     environment = os.environ | {"LC_ALL": "C.UTF-8"}

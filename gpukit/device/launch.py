@@ -61,11 +61,11 @@ class _Form(NamedTuple):
 
 
 class _Compiled(NamedTuple):
-    """A kernel on a GPU: what launches it, its handle, whether it is cooperative, and the form of its arguments."""
+    """A kernel on a GPU: what launches it, its handle, what the launch takes at last, and the form of its arguments."""
 
     start: Callable[..., tuple[Any]]
     handle: Any
-    cooperative: bool
+    last: tuple[int, ...]
     form: _Form
 
 
@@ -113,8 +113,7 @@ def launch(kernel: Any, grid: int, block: int, *args: Any, shared: int = 0) -> N
             _launch_slowly(key, (grid, block, cuda.external_stream(stream) if stream else 0, shared), args)
         return
     shape = (grid, 1, 1, block, 1, 1, shared, stream, held[1].buffer_info()[0])
-    more = () if compiled.cooperative else (0,)
-    (status,) = compiled.start(compiled.handle, *shape, *more)
+    (status,) = compiled.start(compiled.handle, *shape, *compiled.last)
     compiled.form.spare.append(held)
     if status != SUCCESS:
         raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
@@ -139,9 +138,10 @@ def _launch_slowly(key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int, int
         if form is not None:
             from cuda.bindings import driver
 
-            start = driver.cuLaunchCooperativeKernel if overload.cooperative else driver.cuLaunchKernel
-            handle = overload._codelibrary.get_cufunc().handle
-            _compiled[key] = _Compiled(start, handle, overload.cooperative, form)
+            start, last = (
+                (driver.cuLaunchCooperativeKernel, ()) if overload.cooperative else (driver.cuLaunchKernel, (0,))
+            )
+            _compiled[key] = _Compiled(start, overload._codelibrary.get_cufunc().handle, last, form)
 
 
 def _form(signature: Iterable[Any]) -> _Form | None:
@@ -166,7 +166,7 @@ def _allow_shared(kernel: Any, args: list) -> None:
         (name.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
     ):
         (status,) = driver.cuKernelSetAttribute(attribute, value, handle, cuda.current_context().device.id)
-        if status != driver.CUresult.CUDA_SUCCESS:
+        if status != SUCCESS:
             raise DeviceError(f"the GPU refused {limit} bytes of shared memory: {status.name}; see `gpukit doctor`")
 
 

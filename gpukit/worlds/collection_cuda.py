@@ -132,7 +132,7 @@ class CudaCollection(DeviceSets):
         side = None
         if beside is not None and max(self.drawn, beside.drawn) < size <= self.drawn + SIDE_LAUNCH_SETS:
             side = self.graph.beside()
-            self._share = beside._share = (1 - PILOT_SHARE) / 2
+            self._share = beside._share = (1 - (PILOT_SHARE if pilot is not None else 0)) / 2
             self._pilot = None if pilot is None else (pilot, beside, self.graph.beside(1))
         elif pilot is not None and pilot.many():
             raise NotDrawn

@@ -45,6 +45,13 @@ def placement(reverse: Reverse, gpus: Sequence[int] = ()) -> Placement:
     return Placement(arrays, ("indices", "accept", "lt_prefix"), vertices, "use --device cpu", gpus=gpus)
 
 
+class Beside(NamedTuple):
+    """A stream beside the current one, and the working space of samplers there."""
+
+    stream: Any
+    work: dict[str, Buffer]
+
+
 class DeviceGraph:
     """The arrays of a :class:`Reverse` for the current GPU, and working space that its collections use in turn.
 
@@ -98,7 +105,7 @@ class DeviceGraph:
         held += sum(bytes_of(one) for one in (self.work, *self.side_work) if one is not samplers)
         return (self.budget - held) // len(self.collections)
 
-    def beside(self, number: int = 0) -> "Beside":
+    def beside(self, number: int = 0) -> Beside:
         """Return where a launch is one beside others: it waits for what the GPU was given so far, not for them."""
         return Beside(side_stream(number), self.side_work[number])
 
@@ -117,13 +124,6 @@ class DeviceGraph:
             grid = min(-(-m // block), 1 << 16)
             launch(walk_cuda.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
         return self.hops is not None
-
-
-class Beside(NamedTuple):
-    """A stream beside the current one, and the working space of samplers there."""
-
-    stream: Any
-    work: dict[str, Buffer]
 
 
 class Batch(NamedTuple):

@@ -275,7 +275,7 @@ def test_large_sets_of_a_pilot_stop_other_launches(simulator, random_graph):
     from gpukit.worlds.collection_cuda import CudaCollection
 
     gpu = pair(random_graph(60, 600, 1, Weights("const", 0.3)), "ic", "skip")[1]
-    for few in (63, 3):
+    for few, at_once in ((63, False), (63, True), (3, True)):
         ending = Ending(np.zeros(1, np.uint8), 1, -1, 8)
         pilot = Pilot(
             lambda end=ending, of=gpu: CudaCollection(of.reverse, 5, 2000, graph=of.graph, ending=end), 64, few
@@ -283,7 +283,8 @@ def test_large_sets_of_a_pilot_stop_other_launches(simulator, random_graph):
         other = CudaCollection(gpu.reverse, 5, 3000, graph=gpu.graph)
         begin_both(gpu, other, 10, pilot=pilot)
         if few == 63:
-            assert gpu.members() > 0
+            assert (gpu.select(Query(2), other).hit if at_once else min(gpu.members(), other.members())) > 0
+            assert gpu.graph.side_work[0] and not gpu.graph.side_work[1]
             assert len(gpu.graph.collections) == 2  # the pilot does not share their memory any more
             gpu = CudaCollection(gpu.reverse, 5, graph=gpu.graph)
         else:

@@ -19,7 +19,7 @@ warm [1.2, 3.4]
 "1","      LDS R5, [UR4+0x4] ","1","1","1","2,000","64,000","0","0","1"
 "2","      BAR.SYNC 0x0 ","59","50","59","2000","16000","53","49","6"
 "3","      EXIT ","","","","","","","",""
-"4","      ATOMG R32, [R40] ","40","40","40","8000","16000","","","40"
+"4","      ATOMG R32, [R40] ","40","40","40","8000","16000","n/a","","40"
 ==PROF== Disconnected from process 7
 """
 
@@ -45,7 +45,7 @@ def test_the_table_has_what_waits_most_and_all_reasons():
 @pytest.mark.parametrize(
     ("profiler", "message"),
     [
-        (None, "ncu was not found; install"),
+        (None, "profiler ncu is not on PATH"),
         ("echo ==ERROR== no counters; exit 1", "no launch of 'sample' was sampled;"),
     ],
 )
