@@ -76,14 +76,16 @@ _compiled: dict[tuple[Any, int, tuple[bool, ...]], _Compiled] = {}
 """By kernel, device, and which of the arguments are None."""
 
 
-def launch(kernel: Any, grid: int, block: int, *args: Any, shared: int = 0) -> None:
+def launch(kernel: Any, grid: int | tuple[int, int], block: int, *args: Any, shared: int = 0) -> None:
     """Launch a kernel on the current GPU and the current stream of CuPy, as ``kernel[grid, block](*args)`` does.
 
     Parameters
     ----------
     kernel : function decorated with ``cuda.jit``
-    grid, block : int
-        Blocks, and threads of a block.
+    grid : int or pair of int
+        Blocks, side by side or in as many rows: ``blockIdx.x`` is below the first, ``blockIdx.y`` below the second.
+    block : int
+        Threads of a block.
     *args : scalar, array on the device, or a tuple of them, named or not; or None
         Of arrays, the views of :class:`gpukit.device.arrays.Buffer` are quick. A kernel takes the values of a tuple as
         if they stood one by one, and is compiled anew for None (:class:`gpukit.device.arrays.Absent`).
@@ -112,14 +114,17 @@ def launch(kernel: Any, grid: int, block: int, *args: Any, shared: int = 0) -> N
         with loading:
             _launch_slowly(key, (grid, block, cuda.external_stream(stream) if stream else 0, shared), args)
         return
-    shape = (grid, 1, 1, block, 1, 1, shared, stream, held[1].buffer_info()[0])
+    width, rows = grid if isinstance(grid, tuple) else (grid, 1)
+    shape = (width, rows, 1, block, 1, 1, shared, stream, held[1].buffer_info()[0])
     (status,) = compiled.start(compiled.handle, *shape, *compiled.last)
     compiled.form.spare.append(held)
     if status != SUCCESS:
         raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
 
 
-def _launch_slowly(key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int, int, Any, int], args: tuple) -> None:
+def _launch_slowly(
+    key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int | tuple[int, int], int, Any, int], args: tuple
+) -> None:
     """Launch a kernel through Numba, and note how to do without next time."""
     kernel, _, absent = key
     given = [for_numba(arg) for arg in args]

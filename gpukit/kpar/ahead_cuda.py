@@ -20,9 +20,10 @@ from gpukit.kpar import rule
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.estimate_cuda import propose
 from gpukit.kpar.groups import Edges, Threshold, Walks
+from gpukit.kpar.heads_cuda import HEADS, Heads
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.starts_cuda import add_for_warp, warp_fence
-from gpukit.kpar.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, Space
+from gpukit.kpar.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
 
 BLOCK, LANES = (4, 1) if simulated() else (256, 32)
 """Threads of a block, a power of two, and of a warp."""
@@ -33,7 +34,7 @@ REGISTERS = 64
 """Registers a thread of the larger kernels may take."""
 
 BLOCKS = 2 if simulated() else 4096
-"""Blocks of a launch, for all slots."""
+"""Blocks of a launch, for all slots: ``blockIdx.y`` is the slot among those of the launch."""
 
 ITEMS = 4
 """Vertices of the frontier whose edges a warp pushes along together."""
@@ -44,14 +45,14 @@ PIECE = 2 if simulated() else 128
 ROUNDS_AT_ONCE = 3 if simulated() else 4
 """Rounds that are launched before the host asks whether any query goes on; those without a frontier cost some µs."""
 
-ABREAST = 8
+ABREAST = 16
 """Slots that push at a time: the residues of more push each other out of the cache."""
 
 SIZE, PIECES, ROUNDS, PUSHED, ALONG = 0, 2, 4, 5, 6
-WAITS, COUNT, LEAST_RESERVE, ENTRIES = 7, 8, 9, 10
+WAITS, COUNT, LEAST_RESERVE, ENTRIES, WALKS_MAX = 7, 8, 9, 10, 11
 """Words of a slot's row of ``ahead``: sizes of the frontier and of the list of pieces, of even and of odd rounds; the
 rounds, vertices pushed, and edges pushed along; whether the query waits for what start lists bring, its candidates, the
-k-th largest reserve, and the entries of the lists."""
+k-th largest reserve, the entries of the lists, and the most walks that a threshold is known for."""
 
 LISTING, VALUING = 1, 2
 """The phases whose counters (:func:`gpukit.kpar.team_cuda.counters`) :func:`list_all` and :func:`value_all` leave."""
@@ -79,7 +80,7 @@ def take_sources(q, sources, queries, slot, rank, members):
 
 
 @kernel
-def begin_all(sources, queries, first, space):
+def begin_all(sources, queries, first, rhos, space):
     """Begin the queries from ``first`` on, one in each slot; a block owns a slot."""
     own, tid, q = cuda.blockIdx.x, cuda.threadIdx.x, first + cuda.blockIdx.x
     row = space.ahead[own]
@@ -88,6 +89,8 @@ def begin_all(sources, queries, first, space):
         row[i] = 0
         i += cuda.blockDim.x
     cuda.syncthreads()
+    if tid == 0:
+        row[WALKS_MAX] = int64(ONE) // rhos[0]
     if q < queries:
         size = take_sources(q, sources, queries, teams.slot_of(space, own), tid, cuda.blockDim.x)
         if tid == 0:
@@ -95,15 +98,14 @@ def begin_all(sources, queries, first, space):
 
 
 @kernel
-def take_all(parity, piece, first, slots, edges, chances, space):
+def take_all(parity, piece, first, edges, chances, space):
     """Take the residues of the frontiers of some slots, the first half of a round; a thread owns a vertex of a slot.
 
     What each edge takes goes to ``scores``, or with ``chances`` (else None) what all of them take; the rest stays in
     ``reserve``. Rows of more than ``piece`` edges are listed in ``limits``, piece by piece, a warp a row.
     Reads and writes five words of a vertex at random places.
     """
-    own, blocks = first + cuda.blockIdx.x % slots, cuda.gridDim.x // slots
-    rank, members = cuda.blockIdx.x // slots * cuda.blockDim.x + cuda.threadIdx.x, blocks * cuda.blockDim.x
+    own, rank, members = first + cuda.blockIdx.y, cuda.grid(1), cuda.gridsize(1)
     cut = cuda.shared.array(1, int32)
     places = cuda.shared.array((BLOCK, 3), int64)
     slot, row = teams.slot_of(space, own), space.ahead[own]
@@ -150,16 +152,16 @@ def take_all(parity, piece, first, slots, edges, chances, space):
 
 
 @kernel(max_registers=REGISTERS)
-def push_all(parity, piece, first, slots, edges, chances, counts, rhos, space):
+def push_all(parity, piece, first, edges, heads, chances, counts, rhos, space):
     """Push along the edges of the frontiers of some slots, the second half of a round.
 
     A warp owns ITEMS rows, or a piece of one.
 
     An edge costs 4 bytes read (20 along weighted edges, 8 of them read a moment before) and an 8-byte atomic add, and
-    for a vertex without residue one of a mark. Vertices lifted over their thresholds make the next frontier.
+    for a vertex without residue one of a mark; ω is read where it does not stand with the head (:class:`Heads`).
+    Vertices lifted over their thresholds make the next frontier.
     """
-    own, blocks = first + cuda.blockIdx.x % slots, cuda.gridDim.x // slots
-    lane, warp = cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    own, lane, warp = first + cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
     lengths = cuda.shared.array((WARPS, ITEMS), int32)
     begins = cuda.shared.array((WARPS, ITEMS), int64)
     values = cuda.shared.array((WARPS, ITEMS), int64)
@@ -171,9 +173,9 @@ def push_all(parity, piece, first, slots, edges, chances, counts, rhos, space):
     frontier, upcoming = slot.frontier, slot.upcoming
     if parity == 1:
         frontier, upcoming = slot.upcoming, slot.frontier
-    size, pieces, rho = row[SIZE + parity], row[PIECES + parity], rhos[0]
-    walks_max = int64(ONE) // rho
-    work = int64(cuda.blockIdx.x // slots * WARPS + warp)
+    size, pieces, rho, walks_max = row[SIZE + parity], row[PIECES + parity], rhos[0], row[WALKS_MAX]
+    bits, mask = heads.bits, (int64(1) << heads.bits) - 1
+    work = int64(cuda.blockIdx.x * WARPS + warp)
     while work < pieces + (size + ITEMS - 1) // ITEMS:
         warp_fence()
         i = lane
@@ -202,49 +204,51 @@ def push_all(parity, piece, first, slots, edges, chances, counts, rhos, space):
                 i += int32(1)
                 continue
             edge, value = begins[warp, i] + (e - before), values[warp, i]
-            u = int64(edges.indices[edge])
+            word = int64(heads.words[edge])
+            u = word & mask
             if chances is not None:
                 value = edge_part(value, chances, edge, firsts[warp, i], lasts[warp, i])
             if value > 0:
                 old = cuda.atomic.add(slot.residue, u, value)
                 if old == 0:
                     cuda.atomic.or_(slot.marks, u >> 5, uint32(1) << uint32(u & 31))
-                # Most heads stay below ρ, and ω is not read for them.
                 if old + value > rho:
-                    w = int64(counts[u])
+                    w = (word >> bits) - 1
+                    if w < 0:
+                        w = int64(counts[u])
                     if w > 0 and w <= walks_max and old <= w * rho and old + value > w * rho:
                         upcoming[cuda.atomic.add(row, SIZE + 1 - parity, 1)] = u
             e += int32(LANES)
-        work += blocks * WARPS
+        work += cuda.gridDim.x * WARPS
 
 
 @cuda.jit(device=True)
-def alone(row, slots, memory):
+def alone(row, memory):
     """Return the blocks of a launch that work on a slot as a team that needs not wait; counters lie in ``row``."""
-    return teams.Team(row, -teams.COUNTERS, cuda.blockIdx.x // slots, cuda.gridDim.x // slots, memory)
+    return teams.Team(row, -teams.COUNTERS, cuda.blockIdx.x, cuda.gridDim.x, memory)
 
 
 @kernel
-def list_all(slots, space):
+def list_all(space):
     """List the vertices met (:func:`gpukit.kpar.lists_cuda.list_met`) of each slot; clear a bit of SPARE for all."""
-    own = cuda.blockIdx.x % slots
+    own = cuda.blockIdx.y
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
     teams.clear(small)
     cuda.syncthreads()
-    team = alone(space.ahead[own], slots, teams.Memory(sums, sums, small, small, small))
+    team = alone(space.ahead[own], teams.Memory(sums, sums, small, small, small))
     slot = teams.slot_of(space, own)
-    i = cuda.blockIdx.x // slots * cuda.blockDim.x + cuda.threadIdx.x
+    i = int64(cuda.grid(1))
     while i < (len(slot.spare) + 63) // 64:
         slot.spare[i] = 0
-        i += cuda.gridDim.x // slots * cuda.blockDim.x
+        i += cuda.gridsize(1)
     lists.list_met(slot, team, LISTING)
 
 
 @kernel
-def value_all(slots, walks, among, space):
+def value_all(walks, among, space):
     """Find what walks carry (:func:`gpukit.kpar.lists_cuda.value_walks`) in each slot."""
-    own = cuda.blockIdx.x % slots
+    own = cuda.blockIdx.y
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
     stage = cuda.shared.array(STAGE, int32)
@@ -252,7 +256,7 @@ def value_all(slots, walks, among, space):
     teams.clear(small)
     cuda.syncthreads()
     row = space.ahead[own]
-    team = alone(row, slots, teams.Memory(sums, sums, stage, other_stage, small))
+    team = alone(row, teams.Memory(sums, sums, stage, other_stage, small))
     met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
     lists.value_walks(met, teams.slot_of(space, own), walks, int64(1), among, team, VALUING)
 
@@ -286,6 +290,45 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
         own += cuda.gridDim.x // blocks
 
 
+@kernel
+def clean_all(n, space):
+    """Set what the queries of all slots wrote to zero again; a warp owns LANES words of the marks of a group of slots.
+
+    Residue and reserve are written where a vertex of the same sector of 32 bytes has a mark, and units where the vertex
+    has one in any slot of its group: a sector of which only a part is written would be read first.
+    """
+    group, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    words = cuda.shared.array((WARPS, TOGETHER, LANES), uint32)
+    units, base, length = space.quads[group], group * TOGETHER, (n + 31) // 32
+    first = (cuda.blockIdx.x * WARPS + warp) * LANES
+    while first < length:
+        warp_fence()
+        for s in range(TOGETHER):
+            word = uint32(0)
+            if first + lane < length:
+                word = space.marks[base + s, first + lane]
+                space.marks[base + s, first + lane] = 0
+            words[warp, s, lane] = word
+        warp_fence()
+        for i in range(min(LANES, length - first)):
+            begin, met = (first + i) * 32, uint32(0)
+            for s in range(TOGETHER):
+                word = words[warp, s, i]
+                if word > 0:
+                    met |= word
+                    residue, reserve = space.long[base + s, teams.RESIDUE], space.long[base + s, teams.RESERVE]
+                    for j in range(lane, 32, LANES):
+                        if word >> uint32(j & 28) & uint32(15) and begin + j < n:
+                            residue[begin + j] = 0
+                            reserve[begin + j] = 0
+            if met > 0:
+                for j in range(lane, 32 * TOGETHER, LANES):
+                    v = j // TOGETHER
+                    if met >> uint32(v) & uint32(1) and begin + v < n:
+                        units[begin * TOGETHER + j] = 0
+        first += cuda.gridDim.x * WARPS * LANES
+
+
 def longest_piece(n: int, m: int) -> int:
     """Return the edges of the longest piece of a row: so many that no frontier has more than n pieces.
 
@@ -295,8 +338,8 @@ def longest_piece(n: int, m: int) -> int:
 
 
 def push_ahead(
-    sources: Any, queries: int, first: int, among: Any, edges: Edges, chances: Any, walks: Walks, rhos: Any,
-    piece: int, ahead: Buffer, space: Space,
+    sources: Any, queries: int, first: int, among: Any, edges: Edges, heads: Heads, chances: Any, walks: Walks,
+    rhos: Any, piece: int, ahead: Buffer, space: Space,
 ) -> None:  # fmt: skip
     """Push for the queries from ``first`` on, one in each slot, until no residue is above its threshold.
 
@@ -305,21 +348,29 @@ def push_ahead(
     more than ``piece`` edges are cut (:func:`longest_piece`).
     """
     slots = len(ahead)
-    launch(begin_all, slots, BLOCK, sources, queries, first, space)
-    going, parity = True, 0
+    launch(begin_all, slots, BLOCK, sources, queries, first, rhos, space)
+    width, parity, going = ABREAST, 0, True
     while going:
-        for base in range(0, slots, ABREAST):
-            width = min(ABREAST, slots - base)
-            grid = max(1, BLOCKS // width) * width
+        for base in range(0, slots, width):
+            beside = min(width, slots - base)
+            grid = (max(1, BLOCKS // beside), beside)
             for i in range(ROUNDS_AT_ONCE):
                 odd = parity + i & 1
-                launch(take_all, grid, BLOCK, odd, piece, base, width, edges, chances, space)
-                launch(push_all, grid, BLOCK, odd, piece, base, width, edges, chances, walks.counts, rhos, space)
+                launch(take_all, grid, BLOCK, odd, piece, base, edges, chances, space)
+                launch(push_all, grid, BLOCK, odd, piece, base, edges, heads, chances, walks.counts, rhos, space)
         parity = parity + ROUNDS_AT_ONCE & 1
         going = bool(ahead.host()[:, SIZE + parity].any())
-    grid = max(1, BLOCKS // slots) * slots
-    launch(list_all, grid, BLOCK, slots, space)
-    launch(value_all, grid, BLOCK, slots, walks, among, space)
+        # What goes on after that is little.
+        width = slots
+    grid = (max(1, BLOCKS // slots), slots)
+    launch(list_all, grid, BLOCK, space)
+    launch(value_all, grid, BLOCK, walks, among, space)
+
+
+def clean_up(n: int, slots: int, space: Space) -> None:
+    """Make all that was written by the queries in so many slots zero again."""
+    groups = slots // TOGETHER
+    launch(clean_all, (max(1, BLOCKS // groups), groups), BLOCK, n, space)
 
 
 _i32, _i64, _u32, _int = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.int64
@@ -330,15 +381,16 @@ WALKS = types.NamedTuple((_i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, 
 """The types of graph and index, in signatures of kernels."""
 
 KERNELS = {
-    "begin_all": (begin_all, (_i64, _int, _int, SPACE)),
-    "take_all": (take_all, (_int, _int, _int, _int, EDGES, _none, SPACE)),
-    "take_all_weighted": (take_all, (_int, _int, _int, _int, EDGES, numba.uint64[::1], SPACE)),
-    "push_all": (push_all, (_int, _int, _int, _int, EDGES, _none, _u32, _i64, SPACE)),
-    "push_all_weighted": (push_all, (_int, _int, _int, _int, EDGES, numba.uint64[::1], _u32, _i64, SPACE)),
-    "list_all": (list_all, (_int, SPACE)),
-    "value_all": (value_all, (_int, WALKS, _none, SPACE)),
-    "value_all_among": (value_all, (_int, WALKS, numba.boolean[::1], SPACE)),
+    "begin_all": (begin_all, (_i64, _int, _int, _i64, SPACE)),
+    "take_all": (take_all, (_int, _int, _int, EDGES, _none, SPACE)),
+    "take_all_weighted": (take_all, (_int, _int, _int, EDGES, numba.uint64[::1], SPACE)),
+    "push_all": (push_all, (_int, _int, _int, EDGES, HEADS, _none, _u32, _i64, SPACE)),
+    "push_all_weighted": (push_all, (_int, _int, _int, EDGES, HEADS, numba.uint64[::1], _u32, _i64, SPACE)),
+    "list_all": (list_all, (SPACE,)),
+    "value_all": (value_all, (WALKS, _none, SPACE)),
+    "value_all_among": (value_all, (WALKS, numba.boolean[::1], SPACE)),
     "propose_all": (propose_all, (_int, _int, _int, _i64, _i64, WALKS, _none, SPACE)),
+    "clean_all": (clean_all, (_int, SPACE)),
     "propose_all_among": (propose_all, (_int, _int, _int, _i64, _i64, WALKS, numba.boolean[::1], SPACE)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

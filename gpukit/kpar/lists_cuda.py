@@ -1,8 +1,9 @@
 """Lists that a team of blocks makes of the vertices a query has met on a GPU; a thread owns a vertex at a time."""
 
-from numba import cuda, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.kpar import team_cuda as teams
+from gpukit.kpar.starts_cuda import warp_fence
 from gpukit.kpar.team_cuda import AT_ONCE
 
 LIFTED = 1
@@ -97,23 +98,26 @@ def value_walks(met, slot, walks, floor, among, team, phase):
     carriers = teams.Staged(team.memory.stage, team.memory.small, 0, slot.frontier, team.control, at, CARRIERS)
     large = teams.Staged(team.memory.other_stage, team.memory.small, 1, slot.upcoming, team.control, at, LARGE)
     cost, seen, left = int64(0), int64(0), False
+    vertices, counts = cuda.local.array(AT_ONCE, int32), cuda.local.array(AT_ONCE, uint32)
     rests, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
+    lengths = cuda.local.array(AT_ONCE, int64)
     first = AT_ONCE * team.block * block_size
     while first < met.span:
         fullest = -1
         for i in range(AT_ONCE):
-            j = first + i * block_size + tid
-            rests[i], keeps[i] = 0, 0
-            if j < met.span:
-                v = teams.met_vertex(met, slot.touched, j)
-                rests[i], keeps[i] = slot.residue[v], slot.reserve[v]
+            vertices[i] = teams.met_vertex(met, slot.touched, min(first + i * block_size + tid, met.span - 1))
+        warp_fence()
+        for i in range(AT_ONCE):
+            v = int64(vertices[i])
+            rests[i], keeps[i], counts[i] = slot.residue[v], slot.reserve[v], walks.counts[v]
+            lengths[i] = walks.row_begin[v + 1] - walks.row_begin[v]
+        warp_fence()
         for i in range(AT_ONCE):
             rest, kept = rests[i], keeps[i]
-            if rest > 0 or kept > 0:
-                j = first + i * block_size + tid
-                v = teams.met_vertex(met, slot.touched, j)
+            if first + i * block_size + tid < met.span and (rest > 0 or kept > 0):
+                v = int64(vertices[i])
                 seen += 1
-                w = int64(walks.counts[v])
+                w = int64(counts[i])
                 if w == 0 and rest > 0:
                     kept += rest
                     slot.reserve[v] = kept
@@ -125,7 +129,7 @@ def value_walks(met, slot, walks, floor, among, team, phase):
                     value = int64(uint64(rest) // uint64(w))
                 slot.unit[v] = value
                 if value > 0:
-                    cost += walks.row_begin[v + 1] - walks.row_begin[v]
+                    cost += lengths[i]
                     fullest = max(fullest, teams.put(carriers, v))
                 if kept >= floor and not left_out(v, among):
                     fullest = max(fullest, teams.put(large, v))
@@ -159,20 +163,21 @@ def list_candidates(met, slot, walks, threshold, least_reserve, among, team, pha
     at = teams.counters(team, phase)
     candidates = teams.Staged(team.memory.stage, small, 0, slot.candidates, team.control, at, LISTED)
     cost, fullest = int64(0), -1
+    vertices = cuda.local.array(AT_ONCE, int32)
     many, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
     first = AT_ONCE * team.block * block_size
     while first < met.span:
         fullest = -1
         for i in range(AT_ONCE):
-            j = first + i * block_size + tid
-            many[i], keeps[i] = 0, -1
-            if j < met.span:
-                v = teams.met_vertex(met, slot.touched, j)
-                many[i], keeps[i] = walks.arrivals[v], slot.reserve[v]
+            vertices[i] = teams.met_vertex(met, slot.touched, min(first + i * block_size + tid, met.span - 1))
+        warp_fence()
         for i in range(AT_ONCE):
-            if keeps[i] >= 0 and (many[i] > walks_max or keeps[i] + many[i] * rho >= least_reserve):
-                j = first + i * block_size + tid
-                v = teams.met_vertex(met, slot.touched, j)
+            many[i], keeps[i] = walks.arrivals[vertices[i]], slot.reserve[vertices[i]]
+        warp_fence()
+        for i in range(AT_ONCE):
+            found = first + i * block_size + tid < met.span
+            if found and (many[i] > walks_max or keeps[i] + many[i] * rho >= least_reserve):
+                v = int64(vertices[i])
                 if left_out(v, among):
                     continue
                 fullest = max(fullest, teams.put(candidates, v))

@@ -14,8 +14,9 @@ from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
 from gpukit.kpar import push_cuda, query_cuda
-from gpukit.kpar.ahead_cuda import longest_piece, propose_all, push_ahead
+from gpukit.kpar.ahead_cuda import clean_up, longest_piece, propose_all, push_ahead
 from gpukit.kpar.groups import NOWHERE, Asked, Edges, Tails, Walks
+from gpukit.kpar.heads_cuda import Heads, heads_of
 from gpukit.kpar.index import Index, light_index
 from gpukit.kpar.index_cuda import forward_rows, on_host
 from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Result, Sources, Step, check_k, step_arrays
@@ -60,6 +61,8 @@ class CudaPrepared:
         Schedules, with ρ, coefficients of the bounds and patience on the device, by k and depth.
     made : dict of Tails
         The in-edges on the device: none under ``nowhere``, and under ``in`` once an answer was refined.
+    heads : Heads or None
+        Those of the edges, once queries began together.
     """
 
     graph: Graph
@@ -71,6 +74,7 @@ class CudaPrepared:
     light: bool
     schedules: dict[tuple[int, bool], tuple[list[Step], tuple[Buffer, ...]]] = field(default_factory=dict, repr=False)
     made: dict[str, Tails] = field(default_factory=dict, repr=False)
+    heads: Heads | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
@@ -181,6 +185,12 @@ class CudaPrepared:
             self.made[name] = self._in_edges() if refine else Tails._make(map(Buffer, NOWHERE))
         return self.made[name]
 
+    def _heads(self) -> Heads:
+        """Return the heads of the edges, as kernels take them, with ω beside them; made once."""
+        if self.heads is None:
+            self.heads = heads_of(self.graph.n, self.arrays["indices"], self.arrays["walks"].array)
+        return self.heads._replace(words=self.heads.words.view)
+
     def _in_edges(self) -> Tails:
         """Return :class:`Tails` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
         n, m, advice = self.graph.n, self.graph.m, "use --device cpu, or --depth auto"
@@ -228,6 +238,8 @@ class CudaPrepared:
             if together > 1:
                 self._begin(source, queries, begun, slots, among, edges, chances, walks, asked, space)
             launch(query_cuda.answer, teams * blocks, BLOCK, *arguments(blocks, space))
+            if together > 1:
+                clean_up(self.graph.n, slots, space)
         return out.host()
 
     def _begin(
@@ -238,7 +250,7 @@ class CudaPrepared:
         ahead = self.space.ahead
         assert ahead is not None
         piece = longest_piece(self.graph.n, self.graph.m)
-        push_ahead(source, queries, first, among, edges, chances, walks, asked.rhos, piece, ahead, space)
+        push_ahead(source, queries, first, among, edges, self._heads(), chances, walks, asked.rhos, piece, ahead, space)
         taken = min(slots, queries - first)
 
         def arguments(blocks: int) -> tuple:

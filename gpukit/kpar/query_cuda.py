@@ -6,7 +6,7 @@ are *sweeps* over the rows of a list of vertices, split into tiles of equal leng
 """
 
 import numba
-from numba import cuda, int64, types
+from numba import cuda, int64, types, uint32
 
 from gpukit.device.arrays import Absent
 from gpukit.device.compiled import kernel
@@ -46,6 +46,15 @@ def leave_clean(met, slot, team):
         j += members
 
 
+@cuda.jit(device=True)
+def mark_all(slot, team):
+    """Mark all vertices as met."""
+    j = team.block * cuda.blockDim.x + cuda.threadIdx.x
+    while j < len(slot.marks):
+        slot.marks[j] = uint32(0xFFFFFFFF)
+        j += team.blocks * cuda.blockDim.x
+
+
 # whole: the loop over rounds of algorithm 3; what is left shares a dozen values that change in every phase
 @kernel(max_registers=REGISTERS)
 def answer(among, edges, chances, walks, into, sources, queries, first, blocks, asked, ways, space, out):
@@ -69,11 +78,11 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
         How frontiers are collected, and whether rows are split into tiles; otherwise a thread takes a whole row.
     space : Space
         ``long``, int64 (slots, LONG_ROWS, n), is zero at the start, but for what was done ahead, and at the end in its
-        first four rows; ``short`` is int32 (slots, SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or
-        k + CONTENDERS / 2 with ``into``); ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place
-        counts queries taken; ``marks`` uint32 (slots, ⌈n / 32⌉), zero like ``long``; a team has a slot of its own, but
-        where ``ahead``, int64 (slots, AHEAD), has rows; ``quads``, int64 (⌈slots / TOGETHER⌉, n * TOGETHER), then has
-        the units, zero like ``long``.
+        first four rows, unless that is left to :func:`gpukit.kpar.ahead_cuda.clean_all`; ``short`` is int32 (slots,
+        SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or k + CONTENDERS / 2 with ``into``);
+        ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries taken; ``marks``
+        uint32 (slots, ⌈n / 32⌉), zero like ``long``; a team has a slot of its own, but where ``ahead``, int64 (slots,
+        AHEAD), has rows; ``quads``, int64 (⌈slots / TOGETHER⌉, n * TOGETHER), then has the units, zero like ``long``.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k), or 3 k with ``into``
         Receives length, number of steps, the trace, scores, vertices and which are certain of each answer.
 
@@ -206,7 +215,10 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
         while i < length:
             out[q, row + i], out[q, row + asked.k + i] = best_keys[i], best_ids[i]
             i += members
-        leave_clean(met, slot, team)
+        if not begun:
+            leave_clean(met, slot, team)
+        elif not listed:
+            mark_all(slot, team)
 
 
 _i32, _i64 = numba.int32[::1], numba.int64[::1]

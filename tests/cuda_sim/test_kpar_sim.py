@@ -207,7 +207,7 @@ def test_start_lists_read_together_equal_the_cpu(
         assert 4 < len(suspended) < queries and max(suspended) > 0 and graph.indptr[7] == graph.indptr[6]
     check_equal(gpu.query(Sources.single(np.arange(queries)), k, shape=Shape(teams, blocks, together=4)), expected)
     _, long, _, _, marks = gpu.space._work["rows"]
-    assert not marks.array.any()
+    assert not marks.array.any() and not gpu.space._work["quads"].array.any()
     assert not long.array[:, :4].any()
     check_equal(gpu.query(Sources.single([5]), k), query(cpu, Sources.single([5]), k))
 
