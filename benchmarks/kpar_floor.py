@@ -30,9 +30,10 @@ from gpukit.device.launch import launch
 from gpukit.device.select import choose, simulated
 from gpukit.files import write_text
 from gpukit.kpar import Params, index_cuda, query_cpu, rank_cuda
-from gpukit.kpar.groups import Threshold, edges_of
-from gpukit.kpar.problem import ONE, Sources
+from gpukit.kpar.groups import edges_of
+from gpukit.kpar.problem import Sources
 from gpukit.kpar.query import Prepared
+from gpukit.kpar.rule import threshold_of
 
 SEED = 1
 TOGETHER = 4
@@ -166,7 +167,7 @@ def list_rows(items, size, begin, indices, out, at):
 @njit
 def candidates(k, met, walks, threshold, ws):
     """Return the number of candidates, listed in the workspace, after a push."""
-    size, _, _ = query_cpu.value_walks(met, 1, walks.row_begin, None, ws)
+    size, _, _ = query_cpu.value_walks(met, 1, threshold.coarse, walks.row_begin, None, ws)
     return query_cpu.propose(size, k, met, walks, threshold, None, ws)[1]
 
 
@@ -213,7 +214,7 @@ def accesses_of(sources: Sources, k: int, prepared: Prepared) -> Accesses:
     walks, batch = prepared.walks(), query_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
     edges, ws = edges_of(graph, index.params), query_cpu.workspace(index.walks, index.arrivals)
     rho = prepared.schedule(k, False)[1][0]
-    threshold = Threshold(rho, ONE // rho)
+    threshold = threshold_of(rho)
     heads, met, found, entries = [], [], [], []
     for q in range(len(sources)):
         size = reached = query_cpu.begin(q, batch, ws)

@@ -19,9 +19,9 @@ from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import rule
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.estimate_cuda import propose
-from gpukit.kpar.groups import Edges, Threshold, Walks
-from gpukit.kpar.heads_cuda import HEADS, Heads
-from gpukit.kpar.problem import ONE
+from gpukit.kpar.groups import Edges, Walks
+from gpukit.kpar.heads_cuda import HEADS, Heads, walks_within
+from gpukit.kpar.rule import threshold_of
 from gpukit.kpar.starts_cuda import add_for_warp, warp_fence
 from gpukit.kpar.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
 
@@ -34,7 +34,7 @@ REGISTERS = 64
 """Registers a thread of the larger kernels may take."""
 
 BLOCKS = 2 if simulated() else 4096
-"""Blocks of a launch, for all slots: ``blockIdx.y`` is the slot among those of the launch."""
+"""Blocks of a launch, for all slots: ``blockIdx.y`` is the slot."""
 
 ITEMS = 4
 """Vertices of the frontier whose edges a warp pushes along together."""
@@ -42,17 +42,14 @@ ITEMS = 4
 PIECE = 2 if simulated() else 128
 """Edges of a row that a warp takes at most: longer ones are cut, so that no warp is long at work on its own."""
 
-ROUNDS_AT_ONCE = 3 if simulated() else 4
+ROUNDS_AT_ONCE = 3 if simulated() else 8
 """Rounds that are launched before the host asks whether any query goes on; those without a frontier cost some µs."""
 
-ABREAST = 16
-"""Slots that push at a time: the residues of more push each other out of the cache."""
-
 SIZE, PIECES, ROUNDS, PUSHED, ALONG = 0, 2, 4, 5, 6
-WAITS, COUNT, LEAST_RESERVE, ENTRIES, WALKS_MAX = 7, 8, 9, 10, 11
+WAITS, COUNT, LEAST_RESERVE, ENTRIES, WALKS_MAX, COARSE = 7, 8, 9, 10, 11, 12
 """Words of a slot's row of ``ahead``: sizes of the frontier and of the list of pieces, of even and of odd rounds; the
 rounds, vertices pushed, and edges pushed along; whether the query waits for what start lists bring, its candidates, the
-k-th largest reserve, the entries of the lists, and the most walks that a threshold is known for."""
+k-th largest reserve, and the entries of the lists; two numbers of :class:`gpukit.kpar.groups.Threshold`."""
 
 LISTING, VALUING = 1, 2
 """The phases whose counters (:func:`gpukit.kpar.team_cuda.counters`) :func:`list_all` and :func:`value_all` leave."""
@@ -90,7 +87,7 @@ def begin_all(sources, queries, first, rhos, space):
         i += cuda.blockDim.x
     cuda.syncthreads()
     if tid == 0:
-        row[WALKS_MAX] = int64(ONE) // rhos[0]
+        _, row[WALKS_MAX], row[COARSE] = threshold_of(rhos[0])
     if q < queries:
         size = take_sources(q, sources, queries, teams.slot_of(space, own), tid, cuda.blockDim.x)
         if tid == 0:
@@ -98,14 +95,14 @@ def begin_all(sources, queries, first, rhos, space):
 
 
 @kernel
-def take_all(parity, piece, first, edges, chances, space):
-    """Take the residues of the frontiers of some slots, the first half of a round; a thread owns a vertex of a slot.
+def take_all(parity, piece, edges, chances, space):
+    """Take the residues of the frontiers of all slots, the first half of a round; a thread owns a vertex of a slot.
 
     What each edge takes goes to ``scores``, or with ``chances`` (else None) what all of them take; the rest stays in
     ``reserve``. Rows of more than ``piece`` edges are listed in ``limits``, piece by piece, a warp a row.
     Reads and writes five words of a vertex at random places.
     """
-    own, rank, members = first + cuda.blockIdx.y, cuda.grid(1), cuda.gridsize(1)
+    own, rank, members = cuda.blockIdx.y, cuda.grid(1), cuda.gridsize(1)
     cut = cuda.shared.array(1, int32)
     places = cuda.shared.array((BLOCK, 3), int64)
     slot, row = teams.slot_of(space, own), space.ahead[own]
@@ -152,16 +149,16 @@ def take_all(parity, piece, first, edges, chances, space):
 
 
 @kernel(max_registers=REGISTERS)
-def push_all(parity, piece, first, edges, heads, chances, counts, rhos, space):
-    """Push along the edges of the frontiers of some slots, the second half of a round.
+def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
+    """Push along the edges of the frontiers of all slots, the second half of a round.
 
     A warp owns ITEMS rows, or a piece of one.
 
     An edge costs 4 bytes read (20 along weighted edges, 8 of them read a moment before) and an 8-byte atomic add, and
-    for a vertex without residue one of a mark; ω is read where it does not stand with the head (:class:`Heads`).
+    for a vertex without residue one of a mark; ω is read where what stands with the head does not decide.
     Vertices lifted over their thresholds make the next frontier.
     """
-    own, lane, warp = first + cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    own, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
     lengths = cuda.shared.array((WARPS, ITEMS), int32)
     begins = cuda.shared.array((WARPS, ITEMS), int64)
     values = cuda.shared.array((WARPS, ITEMS), int64)
@@ -174,7 +171,7 @@ def push_all(parity, piece, first, edges, heads, chances, counts, rhos, space):
     if parity == 1:
         frontier, upcoming = slot.upcoming, slot.frontier
     size, pieces, rho, walks_max = row[SIZE + parity], row[PIECES + parity], rhos[0], row[WALKS_MAX]
-    bits, mask = heads.bits, (int64(1) << heads.bits) - 1
+    mask = (int64(1) << heads.bits) - 1
     work = int64(cuda.blockIdx.x * WARPS + warp)
     while work < pieces + (size + ITEMS - 1) // ITEMS:
         warp_fence()
@@ -212,9 +209,9 @@ def push_all(parity, piece, first, edges, heads, chances, counts, rhos, space):
                 old = cuda.atomic.add(slot.residue, u, value)
                 if old == 0:
                     cuda.atomic.or_(slot.marks, u >> 5, uint32(1) << uint32(u & 31))
-                if old + value > rho:
-                    w = (word >> bits) - 1
-                    if w < 0:
+                w, largest = walks_within(word, heads)
+                if w <= walks_max and old + value > w * rho and old <= min(largest, walks_max) * rho:
+                    if w < largest:
                         w = int64(counts[u])
                     if w > 0 and w <= walks_max and old <= w * rho and old + value > w * rho:
                         upcoming[cuda.atomic.add(row, SIZE + 1 - parity, 1)] = u
@@ -245,7 +242,7 @@ def list_all(space):
     lists.list_met(slot, team, LISTING)
 
 
-@kernel
+@kernel(max_registers=REGISTERS)
 def value_all(walks, among, space):
     """Find what walks carry (:func:`gpukit.kpar.lists_cuda.value_walks`) in each slot."""
     own = cuda.blockIdx.y
@@ -258,7 +255,7 @@ def value_all(walks, among, space):
     row = space.ahead[own]
     team = alone(row, teams.Memory(sums, sums, stage, other_stage, small))
     met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
-    lists.value_walks(met, teams.slot_of(space, own), walks, int64(1), among, team, VALUING)
+    lists.value_walks(met, teams.slot_of(space, own), walks, int64(1), row[COARSE], False, among, team, VALUING)
 
 
 @kernel(max_registers=REGISTERS)
@@ -274,15 +271,16 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
     teams.clear(memory.small)
     cuda.syncthreads()
     team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)
-    threshold, phase, turn = Threshold(rhos[0], int64(ONE) // rhos[0]), int64(1), 0
+    threshold, phase, turn = threshold_of(rhos[0]), int64(1), 0
     own = number
     while own < queries:
         row = space.ahead[own]
         if row[VALUED + lists.RESIDUE_LEFT] == 0 or len(rhos) == 1 or row[ALONG] >= patience[0]:
             met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
             least_reserve, count, entries, phase, turn = propose(
-                row[VALUED + lists.LARGE], k, met, walks, teams.slot_of(space, own), threshold, among, team, phase, turn
-            )
+                row[VALUED + lists.LARGE], int64(1), k, met, walks, teams.slot_of(space, own), threshold, among, team,
+                phase, turn,
+            )  # fmt: skip
             phase = teams.team_barrier(team, phase)
             if block == 0 and cuda.threadIdx.x == 0:
                 row[COUNT], row[LEAST_RESERVE], row[ENTRIES] = count, least_reserve, entries
@@ -292,41 +290,49 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
 
 @kernel
 def clean_all(n, space):
-    """Set what the queries of all slots wrote to zero again; a warp owns LANES words of the marks of a group of slots.
+    """Set what the queries of all slots wrote to zero again, but their marks; a warp owns LANES words of these.
 
     Residue and reserve are written where a vertex of the same sector of 32 bytes has a mark, and units where the vertex
     has one in any slot of its group: a sector of which only a part is written would be read first.
     """
-    group, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
-    words = cuda.shared.array((WARPS, TOGETHER, LANES), uint32)
-    units, base, length = space.quads[group], group * TOGETHER, (n + 31) // 32
+    own, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    words = cuda.shared.array((WARPS, LANES), uint32)
+    residue, reserve = space.long[own, teams.RESIDUE], space.long[own, teams.RESERVE]
+    place, length, step = own % TOGETHER, (n + 31) // 32, cuda.gridDim.x * WARPS * LANES
     first = (cuda.blockIdx.x * WARPS + warp) * LANES
     while first < length:
         warp_fence()
-        for s in range(TOGETHER):
-            word = uint32(0)
-            if first + lane < length:
-                word = space.marks[base + s, first + lane]
-                space.marks[base + s, first + lane] = 0
-            words[warp, s, lane] = word
+        words[warp, lane] = space.marks[own, min(first + lane, length - 1)]
         warp_fence()
         for i in range(min(LANES, length - first)):
-            begin, met = (first + i) * 32, uint32(0)
-            for s in range(TOGETHER):
-                word = words[warp, s, i]
-                if word > 0:
-                    met |= word
-                    residue, reserve = space.long[base + s, teams.RESIDUE], space.long[base + s, teams.RESERVE]
-                    for j in range(lane, 32, LANES):
-                        if word >> uint32(j & 28) & uint32(15) and begin + j < n:
-                            residue[begin + j] = 0
-                            reserve[begin + j] = 0
-            if met > 0:
-                for j in range(lane, 32 * TOGETHER, LANES):
-                    v = j // TOGETHER
-                    if met >> uint32(v) & uint32(1) and begin + v < n:
-                        units[begin * TOGETHER + j] = 0
-        first += cuda.gridDim.x * WARPS * LANES
+            word = words[warp, i]
+            if word > 0:
+                for part in range(32 // LANES):
+                    j = part * LANES + lane
+                    v = (first + i) * 32 + j
+                    if word >> uint32(j & 28) & uint32(15) and v < n:
+                        residue[v] = 0
+                        reserve[v] = 0
+        first += step
+    # Each slot of a group owns some of the units of all.
+    units = space.units[(own - place) * n :]
+    first = ((cuda.blockIdx.x * WARPS + warp) * TOGETHER + place) * LANES
+    while first < length:
+        word = uint32(0)
+        for s in range(TOGETHER):
+            word |= space.marks[own - place + s, min(first + lane, length - 1)]
+        warp_fence()
+        words[warp, lane] = word
+        warp_fence()
+        for i in range(min(LANES, length - first)):
+            word = words[warp, i]
+            if word > 0:
+                for part in range(32 * TOGETHER // LANES):
+                    j = part * LANES + lane
+                    v = (first + i) * 32 + j // TOGETHER
+                    if word >> uint32(j // TOGETHER) & uint32(1) and v < n:
+                        units[v * TOGETHER + j % TOGETHER] = 0
+        first += step * TOGETHER
 
 
 def longest_piece(n: int, m: int) -> int:
@@ -349,28 +355,21 @@ def push_ahead(
     """
     slots = len(ahead)
     launch(begin_all, slots, BLOCK, sources, queries, first, rhos, space)
-    width, parity, going = ABREAST, 0, True
+    grid, parity, going = (max(1, BLOCKS // slots), slots), 0, True
     while going:
-        for base in range(0, slots, width):
-            beside = min(width, slots - base)
-            grid = (max(1, BLOCKS // beside), beside)
-            for i in range(ROUNDS_AT_ONCE):
-                odd = parity + i & 1
-                launch(take_all, grid, BLOCK, odd, piece, base, edges, chances, space)
-                launch(push_all, grid, BLOCK, odd, piece, base, edges, heads, chances, walks.counts, rhos, space)
-        parity = parity + ROUNDS_AT_ONCE & 1
+        for _ in range(ROUNDS_AT_ONCE):
+            launch(take_all, grid, BLOCK, parity, piece, edges, chances, space)
+            launch(push_all, grid, BLOCK, parity, piece, edges, heads, chances, walks.counts, rhos, space)
+            parity = 1 - parity
         going = bool(ahead.host()[:, SIZE + parity].any())
-        # What goes on after that is little.
-        width = slots
-    grid = (max(1, BLOCKS // slots), slots)
     launch(list_all, grid, BLOCK, space)
     launch(value_all, grid, BLOCK, walks, among, space)
 
 
-def clean_up(n: int, slots: int, space: Space) -> None:
+def clean_up(n: int, slots: int, marks: Buffer, space: Space) -> None:
     """Make all that was written by the queries in so many slots zero again."""
-    groups = slots // TOGETHER
-    launch(clean_all, (max(1, BLOCKS // groups), groups), BLOCK, n, space)
+    launch(clean_all, (max(1, BLOCKS // slots), slots), BLOCK, n, space)
+    marks.array.fill(0)
 
 
 _i32, _i64, _u32, _int = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.int64
@@ -382,10 +381,10 @@ WALKS = types.NamedTuple((_i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, 
 
 KERNELS = {
     "begin_all": (begin_all, (_i64, _int, _int, _i64, SPACE)),
-    "take_all": (take_all, (_int, _int, _int, EDGES, _none, SPACE)),
-    "take_all_weighted": (take_all, (_int, _int, _int, EDGES, numba.uint64[::1], SPACE)),
-    "push_all": (push_all, (_int, _int, _int, EDGES, HEADS, _none, _u32, _i64, SPACE)),
-    "push_all_weighted": (push_all, (_int, _int, _int, EDGES, HEADS, numba.uint64[::1], _u32, _i64, SPACE)),
+    "take_all": (take_all, (_int, _int, EDGES, _none, SPACE)),
+    "take_all_weighted": (take_all, (_int, _int, EDGES, numba.uint64[::1], SPACE)),
+    "push_all": (push_all, (_int, _int, EDGES, HEADS, _none, _u32, _i64, SPACE)),
+    "push_all_weighted": (push_all, (_int, _int, EDGES, HEADS, numba.uint64[::1], _u32, _i64, SPACE)),
     "list_all": (list_all, (SPACE,)),
     "value_all": (value_all, (WALKS, _none, SPACE)),
     "value_all_among": (value_all, (WALKS, numba.boolean[::1], SPACE)),

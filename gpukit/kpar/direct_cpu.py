@@ -11,10 +11,8 @@ from numba import int64, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import UNIT, largest_first, refused_at, take_top
-from gpukit.kpar.groups import Threshold
-from gpukit.kpar.problem import ONE
 from gpukit.kpar.query_cpu import ABSORBS, SEEN, begin, collect_frontier, leave_clean, list_reached, push, write_answer
-from gpukit.kpar.rule import any_walk_end
+from gpukit.kpar.rule import any_walk_end, threshold_of
 
 STEP_COST = 4
 """What a step of a walk costs, in edges pushed along: random numbers, and a place in memory that nobody can foresee."""
@@ -128,8 +126,7 @@ def answer(edges, chances, key, goal, batch, first, last, asked, ws, out):
         met = size = begin(q, batch, ws)
         worked, walked, aim = int64(0), int64(0), int64(0)
         for step in range(steps):
-            rho = asked.rhos[step]
-            threshold = Threshold(rho, ONE // rho)
+            threshold = threshold_of(asked.rhos[step])
             if step > 0:
                 size = collect_frontier(met, threshold, ws)
             met, rounds, pushed, pushed_along = push(size, met, threshold, edges, chances, ws)

@@ -10,11 +10,11 @@ from gpukit.kpar.team_cuda import counters, prefix_over_blocks, team_barrier
 
 
 @cuda.jit(device=True)
-def propose(size, k, met, walks, slot, threshold, among, team, phase, turn):
+def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, turn):
     """List in ``candidates`` the vertices that could be among the k best; all threads of the team.
 
-    The first ``size`` vertices of ``upcoming`` are those among which the k largest reserves are; ``scores`` and
-    ``limits`` are room.
+    The first ``size`` vertices of ``upcoming`` are those with a reserve of ``floor`` or more, among which the k largest
+    are; ``scores`` and ``limits`` are room.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def propose(size, k, met, walks, slot, threshold, among, team, phase, turn):
     phase = team_barrier(team, phase)
     least_reserve, _, _, phase, turn = kth(slot.scores, size, k, slot.limits, slot.scores, team, phase, turn)
     at = counters(team, phase)
-    list_candidates(met, slot, walks, threshold, least_reserve, among, team, phase)
+    list_candidates(size if floor <= 1 else int64(0), met, slot, walks, threshold, least_reserve, among, team, phase)
     phase = team_barrier(team, phase)
     return least_reserve, team.control[at + LISTED], team.control[at + LIST_ENTRIES], phase, turn
 
@@ -75,7 +75,7 @@ def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, th
             sweeps.Rows(begin, walks.row_ends, walks.row_freqs), slot, threshold, tiled, team, phase,
         )  # fmt: skip
     else:
-        add_starts(items, size, whole, begin, walks, slot, tiled, team, team.memory.pool)
+        add_starts(items, size, whole, begin, walks, slot, threshold.coarse, tiled, team, team.memory.pool)
     phase = team_barrier(team, phase)
     reached = int64(0)
     if forward:

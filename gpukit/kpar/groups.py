@@ -75,10 +75,14 @@ class Asked(NamedTuple):
 
 
 class Threshold(NamedTuple):
-    """Which residues wait: those up to ω · ρ, and all where ω is above ``walks_max``, where the product overflows."""
+    """Which residues wait: those up to ω · ρ, and all where ω is above ``walks_max``, where the product overflows.
+
+    ``coarse`` is how many of its lowest bits what a walk carries leaves out (:func:`gpukit.kpar.rule.threshold_of`).
+    """
 
     rho: Any
     walks_max: Any
+    coarse: Any
 
 
 class Stopped(NamedTuple):

@@ -86,12 +86,14 @@ def collect_frontier(met, slot, walks, threshold, target, team, phase):
 
 
 @cuda.jit(device=True)
-def value_walks(met, slot, walks, floor, among, team, phase):
+def value_walks(met, slot, walks, floor, coarse, listing, among, team, phase):
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
-    Lists the vertices with a unit in ``frontier`` (CARRIERS) and those with a reserve of ``floor`` or more that answers
-    may name in ``upcoming`` (LARGE), and adds up forward entries of the carriers, vertices met and blocks that saw
-    residue. A thread owns ``AT_ONCE`` vertices at a time.
+    Units lack their lowest ``coarse`` bits.
+
+    Lists the vertices with a reserve of ``floor`` or more that answers may name in ``upcoming`` (LARGE), where
+    ``listing`` also those with a unit in ``frontier`` (CARRIERS), and adds up forward entries of the latter, vertices
+    met and blocks that saw residue. A thread owns ``AT_ONCE`` vertices at a time.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     at = teams.counters(team, phase)
@@ -101,9 +103,9 @@ def value_walks(met, slot, walks, floor, among, team, phase):
     vertices, counts = cuda.local.array(AT_ONCE, int32), cuda.local.array(AT_ONCE, uint32)
     rests, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
     lengths = cuda.local.array(AT_ONCE, int64)
+    passes, fullest = 0, -1
     first = AT_ONCE * team.block * block_size
     while first < met.span:
-        fullest = -1
         for i in range(AT_ONCE):
             vertices[i] = teams.met_vertex(met, slot.touched, min(first + i * block_size + tid, met.span - 1))
         warp_fence()
@@ -126,16 +128,21 @@ def value_walks(met, slot, walks, floor, among, team, phase):
                 value = int64(0)
                 if rest > 0:
                     left = True
-                    value = int64(uint64(rest) // uint64(w))
+                    value = int64(uint64(rest) // uint64(w)) >> coarse
                 slot.unit[v] = value
                 if value > 0:
                     cost += lengths[i]
-                    fullest = max(fullest, teams.put(carriers, v))
+                    if listing:
+                        fullest = max(fullest, teams.put(carriers, v))
                 if kept >= floor and not left_out(v, among):
                     fullest = max(fullest, teams.put(large, v))
-        if teams.block_any(fullest >= teams.STAGE >> 2, team.memory.small):
-            teams.flush(carriers)
-            teams.flush(large)
+        # Those with a large reserve are few.
+        if listing or passes & 3 == 3:
+            if teams.block_any(fullest >= teams.STAGE >> 2, team.memory.small):
+                teams.flush(carriers)
+                teams.flush(large)
+            fullest = -1
+        passes += 1
         first += AT_ONCE * team.blocks * block_size
     teams.flush(carriers)
     teams.flush(large)
@@ -150,11 +157,33 @@ def value_walks(met, slot, walks, floor, among, team, phase):
 
 
 @cuda.jit(device=True)
-def list_candidates(met, slot, walks, threshold, least_reserve, among, team, phase):
+def list_carriers(met, slot, team, phase):
+    """List the vertices with a unit in ``frontier`` (CARRIERS); a thread owns a vertex at a time."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    memory, at = team.memory, teams.counters(team, phase)
+    carriers = teams.Staged(memory.stage, memory.small, 0, slot.frontier, team.control, at, CARRIERS)
+    passes, fullest = 0, -1
+    first = team.block * block_size
+    while first < met.span:
+        if first + tid < met.span:
+            v = teams.met_vertex(met, slot.touched, first + tid)
+            if slot.unit[v] > 0:
+                fullest = max(fullest, teams.put(carriers, v))
+        if teams.time_to_flush(passes, fullest, memory.small):
+            teams.flush(carriers)
+            fullest = -1
+        passes += 1
+        first += team.blocks * block_size
+    teams.flush(carriers)
+
+
+@cuda.jit(device=True)
+def list_candidates(reserves, met, slot, walks, threshold, least_reserve, among, team, phase):
     """List the vertices whose reserve and walks could reach ``least_reserve`` (LISTED, LIST_ENTRIES).
 
-    A thread owns ``AT_ONCE`` of the vertices met at a time, and then one of the first in the list sorted by ω_I, if it
-    was not met. Those that ``among`` leaves out are passed over.
+    A thread owns ``AT_ONCE`` of the vertices met at a time, or of the ``reserves`` first of ``upcoming`` if these are
+    all that have one (else 0); then it owns one of the first in the list sorted by ω_I, if it was not there. Those that
+    ``among`` leaves out are passed over.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     small, src_begin = team.memory.small, walks.src_begin
@@ -165,11 +194,14 @@ def list_candidates(met, slot, walks, threshold, least_reserve, among, team, pha
     cost, fullest = int64(0), -1
     vertices = cuda.local.array(AT_ONCE, int32)
     many, keeps = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int64)
+    items = slot.touched
+    if reserves > 0:
+        items, met = slot.upcoming, teams.Met(reserves, False)
     first = AT_ONCE * team.block * block_size
     while first < met.span:
         fullest = -1
         for i in range(AT_ONCE):
-            vertices[i] = teams.met_vertex(met, slot.touched, min(first + i * block_size + tid, met.span - 1))
+            vertices[i] = teams.met_vertex(met, items, min(first + i * block_size + tid, met.span - 1))
         warp_fence()
         for i in range(AT_ONCE):
             many[i], keeps[i] = walks.arrivals[vertices[i]], slot.reserve[vertices[i]]
@@ -195,7 +227,8 @@ def list_candidates(met, slot, walks, threshold, least_reserve, among, team, pha
             walks_here = walks.arrivals[v]
             if walks_here > walks_max or walks_here * rho >= least_reserve:
                 passed = True
-                if slot.residue[v] == 0 and slot.reserve[v] == 0 and not left_out(v, among):
+                there = slot.reserve[v] > 0 or (reserves == 0 and slot.residue[v] > 0)
+                if not there and not left_out(v, among):
                     fullest = max(fullest, teams.put(candidates, v))
                     cost += src_begin[v + 1] - src_begin[v]
         if teams.block_any(fullest >= teams.STAGE - block_size, small):

@@ -239,7 +239,7 @@ class CudaPrepared:
                 self._begin(source, queries, begun, slots, among, edges, chances, walks, asked, space)
             launch(query_cuda.answer, teams * blocks, BLOCK, *arguments(blocks, space))
             if together > 1:
-                clean_up(self.graph.n, slots, space)
+                clean_up(self.graph.n, slots, self.space.marks, space)
         return out.host()
 
     def _begin(
@@ -260,7 +260,7 @@ class CudaPrepared:
         teams = taken if simulated() else min(taken, self.space.blocks(propose_all, arguments(1), 1))
         launch(propose_all, teams * blocks, BLOCK, *arguments(blocks))
         self.space.clear_control()
-        gather_together(ahead, edges.one_minus_alpha, walks, space)
+        gather_together(slots, edges.one_minus_alpha, walks, space)
         self.space.clear_control()
 
 

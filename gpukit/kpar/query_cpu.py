@@ -12,10 +12,10 @@ from numba import int64, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import largest_first, refused_at, take_top
-from gpukit.kpar.groups import NOWHERE, Stopped, Threshold
-from gpukit.kpar.problem import CONTENDERS, ONE
+from gpukit.kpar.groups import NOWHERE, Stopped
+from gpukit.kpar.problem import CONTENDERS
 from gpukit.kpar.refine_cpu import settle
-from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
+from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to, threshold_of
 
 ABSORBS = 1 << 52
 """Stands in ``state`` for the ω = 0 of a vertex without out-edges, which no threshold lets into a frontier: what it
@@ -126,7 +126,7 @@ def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
     """
     state, reserves, touched, taken = ws.state, ws.reserves, ws.touched, ws.taken
     indptr, indices, one_minus_alpha = edges
-    rho, walks_max = threshold
+    rho, walks_max, _ = threshold
     pushed_along = 0
     for j in range(size):
         v = frontier[j]
@@ -198,8 +198,10 @@ def left_out(v, among):
 
 
 @njit(error_model="numpy")
-def value_walks(met, floor, row_begin, among, ws):
+def value_walks(met, floor, coarse, row_begin, among, ws):
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
+
+    Its lowest ``coarse`` bits are zero.
 
     Returns
     -------
@@ -222,7 +224,7 @@ def value_walks(met, floor, row_begin, among, ws):
         left |= rest
         value = int64(0)
         if rest > 0:
-            value = int64(uint64(rest) // uint64(w))
+            value = int64(uint64(rest) // uint64(w)) >> coarse << coarse
         unit[v] = value
         if value > 0:
             forward_cost += row_begin[v + 1] - row_begin[v]
@@ -243,7 +245,7 @@ def propose(size, k, met, walks, threshold, among, ws):
     """
     state, reserves, candidates = ws.state, ws.reserves, ws.candidates
     src_begin, by_arrivals = walks.src_begin, walks.by_arrivals
-    rho, walks_max = threshold
+    rho, walks_max, _ = threshold
     count = 0
     inverted_cost = 0
     if size < k:
@@ -419,14 +421,16 @@ def answer(among, edges, chances, walks, batch, first, last, asked, ws, out):
         met = size = begin(q, batch, ws)
         least_reserve, worked = int64(0), int64(0)
         for step in range(steps):
-            threshold = Threshold(asked.rhos[step], ONE // asked.rhos[step])
+            threshold = threshold_of(asked.rhos[step])
             # Line 26: the frontier under the new thresholds.
             if step > 0:
                 size = collect_frontier(met, threshold, ws)
             # Line 7: no residue is above its threshold afterwards.
             met, rounds, pushed, pushed_along = push(size, met, threshold, edges, chances, ws)
             # e₀ never falls, so smaller reserves need no look.
-            large, forward_cost, left = value_walks(met, max(least_reserve, 1), walks.row_begin, among, ws)
+            large, forward_cost, left = value_walks(
+                met, max(least_reserve, 1), threshold.coarse, walks.row_begin, among, ws
+            )
             final = left == 0 or step == steps - 1
             trace = out.traces[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met

@@ -14,10 +14,10 @@ from gpukit.kpar import ahead_cuda as ahead
 from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.estimate_cuda import estimate, forget_walked, propose
-from gpukit.kpar.groups import Asked, Stopped, Tails, Threshold
-from gpukit.kpar.problem import ONE
+from gpukit.kpar.groups import Asked, Stopped, Tails
 from gpukit.kpar.push_cuda import Ways, push
 from gpukit.kpar.refine_cuda import settle
+from gpukit.kpar.rule import threshold_of
 from gpukit.kpar.select_cuda import IDS, KEYS
 from gpukit.kpar.stop_cuda import refused_at
 from gpukit.kpar.team_cuda import SPACE
@@ -78,11 +78,11 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
         How frontiers are collected, and whether rows are split into tiles; otherwise a thread takes a whole row.
     space : Space
         ``long``, int64 (slots, LONG_ROWS, n), is zero at the start, but for what was done ahead, and at the end in its
-        first four rows, unless that is left to :func:`gpukit.kpar.ahead_cuda.clean_all`; ``short`` is int32 (slots,
+        first three rows, unless that is left to :func:`gpukit.kpar.ahead_cuda.clean_all`; ``short`` is int32 (slots,
         SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or k + CONTENDERS / 2 with ``into``);
         ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries taken; ``marks``
         uint32 (slots, ⌈n / 32⌉), zero like ``long``; a team has a slot of its own, but where ``ahead``, int64 (slots,
-        AHEAD), has rows; ``quads``, int64 (⌈slots / TOGETHER⌉, n * TOGETHER), then has the units, zero like ``long``.
+        AHEAD), has rows; ``units`` uint32 (slots * n,), zero like ``long``, those of TOGETHER slots side by side then.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k), or 3 k with ``into``
         Receives length, number of steps, the trace, scores, vertices and which are certain of each answer.
 
@@ -136,7 +136,9 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
             phase = teams.team_barrier(team, phase)
         while refused != 0:
             row = 2 + step * TRACED
-            threshold = Threshold(asked.rhos[step], int64(ONE) // asked.rhos[step])
+            threshold = threshold_of(asked.rhos[step])
+            # e₀ never falls, so smaller reserves need no look.
+            floor = max(least_reserve, int64(1))
             scored, counted, valued = False, control, int64(0)
             if begun and step == 0:
                 counted, valued = space.ahead[own], int64(ahead.VALUED)
@@ -162,7 +164,7 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
                     count_met = control[at + lists.IN_ALL]
                 met = teams.met_of(count_met, listed, n)
                 valued = teams.counters(team, phase)
-                lists.value_walks(met, slot, walks, max(least_reserve, int64(1)), among, team, phase)
+                lists.value_walks(met, slot, walks, floor, threshold.coarse, True, among, team, phase)
                 phase = teams.team_barrier(team, phase)
             carriers, large = counted[valued + lists.CARRIERS], counted[valued + lists.LARGE]
             forward_cost, seen = counted[valued + lists.FORWARD_ENTRIES], counted[valued + lists.SEEN]
@@ -177,11 +179,16 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
                 entries = counted[ahead.ENTRIES]
             elif tested:
                 least_reserve, count, entries, phase, turn = propose(
-                    large, asked.k, met, walks, slot, threshold, among, team, phase, turn
+                    large, floor, asked.k, met, walks, slot, threshold, among, team, phase, turn
                 )
                 forward = walks.light or least_reserve == 0 or forward_cost < entries
                 if forward:
                     entries = forward_cost
+                if forward and begun and step == 0:
+                    lists.list_carriers(met, slot, team, phase)
+                    at = teams.counters(team, phase)
+                    phase = teams.team_barrier(team, phase)
+                    carriers = control[at + lists.CARRIERS]
             if rank == 0:
                 out[q, row], out[q, row + 1], out[q, row + 2], out[q, row + 3] = step, rounds, pushed, pushed_along
                 out[q, row + 4], out[q, row + 6], out[q, row + 7] = seen, entries, int64(forward)

@@ -14,7 +14,7 @@ from gpukit.kpar import rule
 from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
 from gpukit.kpar.problem import CONTENDERS, ONE
-from gpukit.kpar.rule import over_alpha, passed_on, refine_budget
+from gpukit.kpar.rule import over_alpha, passed_on, refine_budget, threshold_of
 from gpukit.kpar.select_cuda import BROUGHT, FEWEST, IDS, KEYS, UPPERS, sort_best, take_best
 from gpukit.kpar.starts_cuda import add_starts
 from gpukit.kpar.team_cuda import counters, prefix_over_blocks, team_barrier, times
@@ -157,7 +157,7 @@ def add_share(c, amount, degree, sums):
 
 
 @cuda.jit(device=True)
-def gather(number, total, stopped, edges, chances, walks, into, slot, top, found, tiled, team, phase):
+def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase):
     """Add up for each contender what its tails pass on to it of what walks bring them; the whole team.
 
     The sums go to BROUGHT of ``top``, the fewest out-edges of a tail to FEWEST, or along weighted edges minus the most
@@ -190,7 +190,8 @@ def gather(number, total, stopped, edges, chances, walks, into, slot, top, found
         )  # fmt: skip
         phase = team_barrier(team, phase)
         whole = prefix_over_blocks(team, pool, team.memory.sums)
-        add_starts(tails, total, whole, walks.src_begin, walks, slot, tiled, team, pool)
+        coarse = threshold_of(asked.rhos[stopped.step]).coarse
+        add_starts(tails, total, whole, walks.src_begin, walks, slot, coarse, tiled, team, pool)
         phase = team_barrier(team, phase)
     # In the block's shared memory first: a thread's entries of one contender follow each other.
     i = tid
@@ -313,7 +314,7 @@ def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, t
     number, total = choose(stopped, length, into, asked, slot, top, found, team.memory.pool)
     if number == 0:
         return number, phase
-    phase = gather(number, total, stopped, edges, chances, walks, into, slot, top, found, tiled, team, phase)
+    phase = gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase)
     rescore(number, stopped.step, edges, chances, asked, slot, top, found, team)
     phase = team_barrier(team, phase)
     phase = sort_best(top, False, team, phase, team.memory.pool)

@@ -7,8 +7,23 @@ import numba
 from numba import int64, uint32, uint64
 
 from gpukit.device.philox import draw4
+from gpukit.kpar.groups import Threshold
+from gpukit.kpar.problem import ONE
 
 _REDRAWS = 1 << 31
+
+
+UNIT_BITS = 32
+"""Bits that what a walk carries has at most: the lowest of ρ, which it does not exceed, are left out."""
+
+
+@numba.njit
+def threshold_of(rho):
+    """Return which residues wait at ρ (int64), in units of 2**-62, and how coarse what a walk carries is."""
+    coarse = int64(0)
+    while rho >> coarse >= int64(1) << UNIT_BITS:
+        coarse += 1
+    return Threshold(rho, int64(ONE) // rho, coarse)
 
 
 @numba.njit(inline="always")

@@ -14,13 +14,13 @@ from gpukit.kpar.team_cuda import TOGETHER
 from gpukit.kpar.team_cuda import Space as TeamSpace
 
 BLOCK = 4 if simulated() else 512
-BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS + 1
-"""Room that each slot of a team takes for a vertex and its mark; with TOGETHER slots 8 bytes more for its unit."""
+BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * (team_cuda.SHORT_ROWS + 1) + 1
+"""Room that each slot of a team takes for a vertex, its unit and its mark."""
 
 AT_WORK = 20_000_000
 """Vertices that the teams at work have room for, all together: with more they push each other out of the cache."""
 
-GROUPS = 8
+GROUPS = 32 // TOGETHER
 """Groups of TOGETHER queries that begin together: with fewer a GPU has not enough to do."""
 
 LARGE = 2_000_000
@@ -129,9 +129,7 @@ class Space:
 
     def _lacking(self, teams: int, together: int) -> int:
         """Return the bytes that the arrays of these teams take beyond those that are held."""
-        rows, quads = self._work["rows"], self._work["quads"].array
-        missing = self.n * BYTES_PER_VERTEX * max(0, teams * together - rows[0])
-        return missing + (max(0, 8 * self.n * teams * together - quads.nbytes) if together > 1 else 0)
+        return self.n * BYTES_PER_VERTEX * max(0, teams * together - self._work["rows"][0])
 
     def arrays(self, teams: int, together: int, k: int) -> TeamSpace:
         """Return the arrays of these teams or more, clean (:func:`query_cuda.answer`), as kernels take them."""
@@ -142,20 +140,22 @@ class Space:
             short = Buffer((slots, team_cuda.SHORT_ROWS, self.n), np.int32)
             control = Buffer(1 + slots * team_cuda.CONTROL, np.int64)
             marks = Buffer((slots, (self.n + 31) // 32), np.uint32, 0)
-            self._work["rows"] = (slots, long, short, control, marks)
-        held, long, short, control, marks = self._work["rows"]
+            units = Buffer(slots * self.n, np.uint32, 0)
+            self._work["rows"] = (slots, long, short, control, marks, units)
+        held, long, short, control, marks, units = self._work["rows"]
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
-        if "quads" not in self._work:
-            self._work["quads"] = Buffer((1, 1), np.int64)
-        if together > 1 and self._work["quads"].array.size < slots * self.n:
-            self._work["quads"] = Buffer((teams, together * self.n), np.int64, 0)
         self.clear_control()
         if self.ahead is None or len(self.ahead) != (slots if together > 1 else 0):
             self.ahead = Buffer((slots if together > 1 else 0, ahead_cuda.AHEAD), np.int64)
-        top, quads = self._work["top"], self._work["quads"]
-        return TeamSpace(long.view, short.view, top.view, control.view, quads.view, marks.view, self.ahead.view)
+        top = self._work["top"]
+        return TeamSpace(long.view, short.view, top.view, control.view, units.view, marks.view, self.ahead.view)
+
+    @property
+    def marks(self) -> Buffer:
+        """Those of the vertices that each slot met."""
+        return self._work["rows"][4]
 
     def clear_control(self) -> None:
         """Make what teams share zero, before a launch."""

@@ -50,7 +50,6 @@ else:
         """Add the values of each slot, which every TOGETHER-th thread of a warp has, to its own ``sums[place]``."""
         value += cuda.shfl_down_sync(0xFFFFFFFF, value, 16)
         value += cuda.shfl_down_sync(0xFFFFFFFF, value, 8)
-        value += cuda.shfl_down_sync(0xFFFFFFFF, value, 4)
         if cuda.threadIdx.x & 31 < TOGETHER and value > 0:
             cuda.atomic.add(sums, place, value)
 
@@ -71,7 +70,7 @@ def own_stretch(size, whole, limits, team, pool):
 
 
 @cuda.jit(device=True)
-def add_starts(items, size, whole, begin, walks, slot, tiled, team, pool):
+def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool):
     """Add to the score of each of ``size`` items what the walks that end there carry; all threads of the team.
 
     Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``prefix_over_blocks``. A warp owns a stretch of the entries of
@@ -99,16 +98,17 @@ def add_starts(items, size, whole, begin, walks, slot, tiled, team, pool):
             low = offset + stop
         total = int64(0)
         while place < min(stop, frequent):
-            total += unit[starts[row + place]] * int64(walks.frequencies[often + place])
+            total += int64(unit[starts[row + place]]) * int64(walks.frequencies[often + place])
             place += threads
         while place + 3 * threads < stop:
             first, second = starts[row + place], starts[row + place + threads]
             third, fourth = starts[row + place + 2 * threads], starts[row + place + 3 * threads]
-            total += unit[first] + unit[second] + unit[third] + unit[fourth]
+            total += int64(unit[first]) + int64(unit[second]) + int64(unit[third]) + int64(unit[fourth])
             place += 4 * threads
         while place < stop:
-            total += unit[starts[row + place]]
+            total += int64(unit[starts[row + place]])
             place += threads
+        total <<= coarse
         if tiled:
             add_for_warp(slot.scores, j, total)
             j += 1
@@ -118,7 +118,7 @@ def add_starts(items, size, whole, begin, walks, slot, tiled, team, pool):
 
 
 @cuda.jit(device=True)
-def add_starts_together(union, size, whole, walks, quads, sums, limits, team, pool):
+def add_starts_together(union, size, whole, walks, units, coarse, sums, limits, team, pool):
     """Add to ``sums`` of each listed vertex what the walks of each slot that end there carry; all threads of the team.
 
     Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``prefix_over_blocks``. A warp owns a stretch of the entries of
@@ -131,17 +131,17 @@ def add_starts_together(union, size, whole, walks, quads, sums, limits, team, po
     union : int32 array
         ``size`` vertices; their lists have ``whole`` entries.
     walks : Walks
-    quads : int64 array, shape (n * TOGETHER,)
-        The units of each vertex, side by side.
+    units : uint32 array, shape (n * TOGETHER,)
+        The units of each vertex, side by side, without their lowest ``coarse`` bits.
     sums : int64 array, shape (n,)
         Of the thread's slot, ``threadIdx.x % TOGETHER``.
     """
     lane = cuda.threadIdx.x % WARP
-    ahead, units = lane // TOGETHER, quads[lane % TOGETHER :]
+    ahead, own_units = lane // TOGETHER, units[lane % TOGETHER :]
     part = (size + team.blocks - 1) // team.blocks
     low, high, owner, j = own_stretch(size, whole, limits, team, pool)
     # Indices are unsigned: a signed one is looked at for counting from the end, with more instructions than the read.
-    places, found = cuda.local.array(ABREAST, uint64), cuda.local.array(ABREAST, int64)
+    places, found = cuda.local.array(ABREAST, uint64), cuda.local.array(ABREAST, uint32)
     counts = cuda.local.array(ABREAST, uint32)
     while low < high:
         v = int64(union[j])
@@ -165,10 +165,10 @@ def add_starts_together(union, size, whole, walks, quads, sums, limits, team, po
                         counts[i] = walks.frequencies[uint64(often + own)]
             warp_fence()
             for i in range(ABREAST):
-                found[i] = units[places[i]]
+                found[i] = own_units[places[i]]
             warp_fence()
             for i in range(ABREAST):
-                total += found[i] * int64(counts[i])
+                total += int64(found[i]) * int64(counts[i])
             place = int32(place + ABREAST * STRIDE)
-        add_for_slots(sums, v, total)
+        add_for_slots(sums, v, total << coarse)
         j += 1

@@ -33,7 +33,7 @@ BUCKETS = 2048
 AT_ONCE = 4
 """Vertices whose values a thread loads before it looks at the first, in passes over many: the loads overlap."""
 
-TOGETHER = 4
+TOGETHER = 4 if simulated() else 8
 """Queries whose start lists are read together: their units of a vertex fill a sector of 32 bytes."""
 
 RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MAX_BLOCKS + 1
@@ -44,7 +44,7 @@ blocks, histograms; its length."""
 COUNTED = 5
 """Counters of a phase; who writes them gives them names."""
 
-RESIDUE, RESERVE, UNIT, WALKED, SCORES, LIMITS, SPARE, ROOM, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+RESIDUE, RESERVE, WALKED, SCORES, LIMITS, SPARE, ROOM, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
 TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
 """Rows of n int64 and of n int32 that a query works in (:class:`Slot`)."""
 
@@ -83,14 +83,14 @@ class Space(NamedTuple):
     short: Any
     top: Any
     control: Any
-    quads: Any
+    units: Any
     marks: Any
     ahead: Any
 
 
 SPACE = types.NamedTuple(
     (
-        numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], numba.int64[::1], numba.int64[:, ::1],
+        numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], numba.int64[::1], numba.uint32[::1],
         numba.uint32[:, ::1], numba.int64[:, ::1],
     ),
     Space,
@@ -101,9 +101,10 @@ SPACE = types.NamedTuple(
 class Slot(NamedTuple):
     """The arrays a query works in, of n entries.
 
-    ``residue``, ``reserve``, ``unit`` (what a walk carries), ``walked`` (what walks brought), ``scores``, ``limits``
-    (offsets, upper bounds), ``spare`` and ``room`` are int64; ``touched`` (vertices met), ``candidates``, ``frontier``
-    and ``upcoming`` are int32; ``marks`` (uint32, a bit for each vertex) has those met in it.
+    ``residue``, ``reserve``, ``walked`` (what walks brought), ``scores``, ``limits`` (offsets, upper bounds), ``spare``
+    and ``room`` are int64; ``unit`` (uint32) is what a walk carries without its lowest bits; ``touched`` (vertices
+    met), ``candidates``, ``frontier`` and ``upcoming`` are int32; ``marks`` (uint32, a bit for each vertex) has those
+    met in it.
     """
 
     residue: Any
@@ -162,9 +163,10 @@ else:
 def slot_of(space, own):
     """Return the arrays of a slot; where queries were begun ahead, units of TOGETHER slots lie side by side."""
     long, short = space.long, space.short
-    unit = long[own, UNIT][0::1]
+    n, first, stride = long.shape[2], int64(own), 1
     if len(space.ahead) > 0:
-        unit = space.quads[own // TOGETHER][own % TOGETHER :: TOGETHER]
+        first, stride = own - own % TOGETHER, TOGETHER
+    unit = space.units[first * n + own - first :: stride]
     return Slot(
         long[own, RESIDUE], long[own, RESERVE], unit, long[own, WALKED], long[own, SCORES],
         long[own, LIMITS], long[own, SPARE], long[own, ROOM], short[own, TOUCHED], short[own, CANDIDATES],

@@ -9,16 +9,14 @@ group after the other, in kernels without a barrier: what a group reads stays in
 from typing import Any
 
 import numba
-import numpy as np
 from numba import cuda, int32, int64
 
-from gpukit.device.arrays import Buffer
 from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import simulated
 from gpukit.device.shape import shape
 from gpukit.kpar import team_cuda as teams
-from gpukit.kpar.ahead_cuda import COUNT, WAITS, WALKS
+from gpukit.kpar.ahead_cuda import COARSE, COUNT, WAITS, WALKS
 from gpukit.kpar.groups import Walks
 from gpukit.kpar.starts_cuda import add_starts_together
 from gpukit.kpar.sweep_cuda import FORWARD, lengths
@@ -104,8 +102,8 @@ def add_lists(first, walks, space):
     whole = teams.prefix_over_blocks(team, pool, sums)
     own = first + cuda.threadIdx.x % TOGETHER
     add_starts_together(
-        listed, space.control[counter], whole, walks, space.quads[first // TOGETHER], space.long[own, teams.WALKED],
-        space.long[first, teams.LIMITS], team, pool,
+        listed, space.control[counter], whole, walks, space.units[first * len(walks.counts) :],
+        space.ahead[first, COARSE], space.long[own, teams.WALKED], space.long[first, teams.LIMITS], team, pool,
     )  # fmt: skip
 
 
@@ -133,16 +131,15 @@ def forget_lists(first, space):
         j += cuda.gridsize(1) // TOGETHER
 
 
-def gather_together(ahead: Buffer, one_minus_alpha: Any, walks: Walks, space: Space) -> None:
+def gather_together(slots: int, one_minus_alpha: Any, walks: Walks, space: Space) -> None:
     """Write the scores of the candidates of all queries that wait for them, one group of slots after the other.
 
-    ``ahead`` has a row for each slot (:data:`gpukit.kpar.ahead_cuda.AHEAD`). The other arguments are those of kernels.
+    The arguments but the number of slots are those of kernels.
     ``space.control`` is zero before; SPARE, which has no bit set, ROOM and LIMITS of a group's first slot are room;
     WALKED is zero before and afterwards. A query that does not wait finds all its lists as they were.
     """
     grid, block = shape(add_lists, teams.MAX_BLOCKS, BLOCK)
-    waiting = ahead.host()[:, WAITS].reshape(-1, TOGETHER).any(axis=1)
-    for first in (TOGETHER * np.flatnonzero(waiting)).tolist():
+    for first in range(0, slots, TOGETHER):
         launch(unite, grid, block, first, space)
         launch(measure_lists, grid, block, first, one_minus_alpha, walks, space)
         launch(add_lists, grid, block, first, walks, space)

@@ -206,9 +206,9 @@ def test_start_lists_read_together_equal_the_cpu(
         suspended = [row[8] for row in tested if row[7] == 0]
         assert 4 < len(suspended) < queries and max(suspended) > 0 and graph.indptr[7] == graph.indptr[6]
     check_equal(gpu.query(Sources.single(np.arange(queries)), k, shape=Shape(teams, blocks, together=4)), expected)
-    _, long, _, _, marks = gpu.space._work["rows"]
-    assert not marks.array.any() and not gpu.space._work["quads"].array.any()
-    assert not long.array[:, :4].any()
+    _, long, _, _, marks, units = gpu.space._work["rows"]
+    assert not marks.array.any() and not units.array.any()
+    assert not long.array[:, :3].any()
     check_equal(gpu.query(Sources.single([5]), k), query(cpu, Sources.single([5]), k))
 
 
@@ -238,12 +238,12 @@ def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expect
     ("slots", "expected"), [(9.9, (2, 4)), (8.1, (2, 4)), (7.9, (1, 4)), (4.1, (1, 4)), (3.9, (2, 1)), (0.9, (1, 1))]
 )
 def test_slots_leave_half_of_the_memory(simulator, monkeypatch, slots, expected):
-    """There is room for ``slots`` with a unit beside them in half of what is free, and the first slot is there."""
+    """There is room for ``slots`` in half of what is free, and the first one is there."""
     from gpukit.kpar import space_cuda
 
     space = space_cuda.Space(1000, 1)
     space.arrays(1, 1, 1)
-    needed = (slots - 1) * 1000 * space_cuda.BYTES_PER_VERTEX + slots * 8000
+    needed = (slots - 1) * 1000 * space_cuda.BYTES_PER_VERTEX
     monkeypatch.setattr(space_cuda, "free_memory", lambda: int(2 * needed / 0.9))
     assert space._fitting(2, 4) == expected
 
@@ -380,3 +380,34 @@ def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monke
     found, expected = fora.query(sources, 2), baselines.fora(graph, walks, sources, 2)
     assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
     assert len(launched) == 6
+
+
+@pytest.mark.parametrize("n", [2, 1000, 2**22, 2**25, 2**26 + 1, 2**30])
+def test_heads_tell_between_which_numbers_their_walks_are(simulator, monkeypatch, n):
+    """ω itself where there are digits for it, and otherwise a range that it lies in; the head is in the lower bits."""
+    from gpukit.device.arrays import Buffer
+    from gpukit.kpar import heads_cuda
+    from gpukit.kpar.problem import ONE
+
+    monkeypatch.setattr(heads_cuda, "free_memory", lambda: 1 << 40)
+    powers = 2 ** np.arange(32)
+    walks = np.unique(np.r_[0:40, powers, powers - 1, powers + 1, 2**32 - 1]).astype(np.uint32)[:n]
+    heads = heads_cuda.heads_of(n, Buffer(np.arange(len(walks), dtype=np.int32)), walks)
+    spare = 31 - max(1, (n - 1).bit_length())
+    assert (heads.bits, heads.digits) == ((31 - spare, spare - 5) if spare >= 5 else (31, 0))
+
+    @cuda.jit
+    def ranges(heads, found):
+        i = cuda.grid(1)
+        found[i, 0], found[i, 1] = heads_cuda.walks_within(np.int64(heads.words[i]), heads)
+
+    found = np.zeros((len(walks), 2), np.int64)
+    ranges[len(walks), 1](heads._replace(words=heads.words.array), found)
+    least, largest = found.T
+    assert np.array_equal(heads.words.array & ((1 << heads.bits) - 1), np.arange(len(walks)))
+    if heads.bits == 31:
+        assert set(least) == {1} and set(largest) == {ONE}
+    else:
+        assert (least <= walks).all() and (walks <= largest).all()
+        assert (largest - least <= least >> heads.digits).all()
+        assert (least[walks < 2 << heads.digits] == walks[walks < 2 << heads.digits]).all()

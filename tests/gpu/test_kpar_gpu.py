@@ -58,12 +58,12 @@ def test_answers_equal_the_cpu(gpu, both, k, to_end):
 
 @pytest.mark.parametrize("k", [1, 10, 100, 1000])
 def test_refined_answers_equal_the_cpu(gpu, both, k):
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.space_cuda import TOGETHER, Shape
 
     cpu, cuda = both
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 40))
     expected = query(cpu, sources, k, refine=True, threads=4)
-    for shape in (Shape(), Shape(1, 16), Shape(3, 5, together=4), Shape(7, 1, tiled_estimate=False)):
+    for shape in (Shape(), Shape(1, 16), Shape(3, 5, together=TOGETHER), Shape(7, 1, tiled_estimate=False)):
         check_equal(cuda.query(sources, k, refine=True, shape=shape), expected)
     # With fewer edges than vertices queries end with nothing left to walks, and all of their places are certain.
     assert cpu.graph.m < cpu.graph.n or {True, False} == set(expected.certain.tolist())
@@ -73,14 +73,14 @@ def test_refined_answers_equal_the_cpu(gpu, both, k):
 @pytest.mark.parametrize("k", [1, 10, 700])
 @pytest.mark.parametrize("refine", [False, True])
 def test_answers_among_some_vertices_equal_the_cpu(gpu, both, k, refine):
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.space_cuda import TOGETHER, Shape
 
     cpu, cuda = both
     among = np.random.default_rng(8).random(cpu.graph.n) < 0.3
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 30))
     expected = query(cpu, sources, k, among=among, refine=refine, threads=4)
     assert among[expected.nodes].all() and not np.array_equal(expected.nodes, query(cpu, sources, k, threads=4).nodes)
-    for shape in (Shape(), Shape(3, 5, together=4)):
+    for shape in (Shape(), Shape(3, 5, together=TOGETHER)):
         check_equal(cuda.query(sources, k, among=among, refine=refine, shape=shape), expected)
 
 
@@ -90,18 +90,19 @@ SHAPES = [
     (1, 100, "scan", True, False),
     (7, 3, "atomic", False, True),
     (300, 1, "scan", False, False),
-    (1, 0, "auto", True, True, 4),
-    (3, 5, "atomic", True, True, 4),
+    (1, 0, "auto", True, True, "together"),
+    (3, 5, "atomic", True, True, "together"),
 ]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_launch_shapes_change_nothing(gpu, both, shape):
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.space_cuda import TOGETHER, Shape
 
     cpu, cuda = both
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))
-    check_equal(cuda.query(sources, 50, shape=Shape(*shape)), query(cpu, sources, 50, threads=4))
+    shape = Shape(*(TOGETHER if one == "together" else one for one in shape))
+    check_equal(cuda.query(sources, 50, shape=shape), query(cpu, sources, 50, threads=4))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -78,9 +78,12 @@ def kpar(graph, index, schedule, delta_min, start, k, refine=False, among=None):
             assert sum(residue.values()) + sum(reserve.values()) == ONE
             frontier = [v for v, amount in residue.items() if amount > omega[v] * step.rho]
         score = dict(reserve)
-        for v, amount in residue.items():
+        # A walk carries a number of at most 32 bits as long as one that ρ has: the bits below are left out.
+        cut = 1 << max(0, step.rho.bit_length() - 32)
+        carried = {v: amount // omega[v] // cut * cut for v, amount in residue.items() if omega[v]}
+        for v, amount in carried.items():
             for i in range(begin[v], begin[v + 1]):
-                score[ends[i]] += amount // omega[v] * freqs[i]
+                score[ends[i]] += amount * freqs[i]
         order = sorted((v for v in among if score[v] > 0), key=lambda v: (-score[v], v))
         last = number == len(schedule) - 1 or not any(residue.values())
         positive = sorted((x for v, x in reserve.items() if x and v in among), reverse=True)
@@ -91,7 +94,7 @@ def kpar(graph, index, schedule, delta_min, start, k, refine=False, among=None):
                 return [(v, score[v]) for v in order[:k]], number + 1
             candidates = [v for v in among if reserve[v] + int(index.arrivals[v]) * step.rho >= least]
             candidates = sorted(candidates if least else order, key=lambda v: (-score[v], v))
-            state = {"score": score, "reserve": reserve, "residue": residue, "worked": worked}
+            state = {"score": score, "reserve": reserve, "residue": residue, "carried": carried, "worked": worked}
             bounds = _Bounds(step, score, reserve, least, candidates, k, delta_min, epsilon)
             if not any(residue.values()):
                 return [(v, score[v]) for v in order[:k]], number + 1, [True] * min(k, len(order))
@@ -180,11 +183,11 @@ def _second_look(graph, index, words, go_on, bounds, state, intervals):
     length = min(k + 32, len(order))
     if length <= k:
         return score, intervals
-    omega, (begin, ends, freqs) = index.walks.tolist(), (part.tolist() for part in index.forward)
+    begin, ends, freqs = (part.tolist() for part in index.forward)
     walked = dict.fromkeys(range(graph.n), 0)
-    for v, amount in state["residue"].items():
+    for v, amount in state["carried"].items():
         for i in range(begin[v], begin[v + 1]):
-            walked[ends[i]] += amount // omega[v] * freqs[i]
+            walked[ends[i]] += amount * freqs[i]
     heads = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist() for v in range(graph.n)]
     tails = {v: [w for w in range(graph.n) if v in heads[w]] for v in order[:length]}
     inside, outside = intervals[order[k - 1]][0], intervals[order[k]][1]

@@ -11,10 +11,10 @@ from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
 from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar import team_cuda as teams
-from gpukit.kpar.groups import Edges, Threshold
-from gpukit.kpar.problem import ONE
+from gpukit.kpar.groups import Edges
 from gpukit.kpar.query_cuda import NUMBER, REGISTERS
 from gpukit.kpar.rows_cuda import row_of
+from gpukit.kpar.rule import threshold_of
 from gpukit.kpar.select_cuda import IDS, KEYS, sort_best, take_best
 
 LISTED = 0
@@ -104,7 +104,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
     rank, members = block * block_size + tid, blocks * block_size
     memory = teams.block_memory()
     team = teams.Team(control, 1 + number * teams.CONTROL, block, blocks, memory)
-    residue, reserve, walks = long[number, teams.RESIDUE], long[number, teams.RESERVE], long[number, teams.UNIT]
+    residue, reserve, walks = long[number, teams.RESIDUE], long[number, teams.RESERVE], long[number, teams.WALKED]
     scores, limits, spare = long[number, teams.SCORES], long[number, teams.LIMITS], long[number, teams.SPARE]
     frontier, upcoming = short[number, teams.FRONTIER], short[number, teams.UPCOMING]
     candidates = short[number, teams.CANDIDATES]
@@ -115,7 +115,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
     )  # fmt: skip
     keys, ids = top[number, KEYS], top[number, IDS]
     degrees, n = index.degrees, len(index.degrees)
-    threshold = Threshold(index.limit, int64(ONE) // index.limit)
+    threshold = threshold_of(index.limit)
     drawn = sweeps.Drawn(degrees, uint64(0), 0)
     teams.clear(memory.small)
     phase, turn = int64(1), 0

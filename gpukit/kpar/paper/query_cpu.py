@@ -6,7 +6,6 @@ from numba import int64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import UNIT, refused_at, take_top
-from gpukit.kpar.groups import Threshold
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.query_cpu import (
     begin,
@@ -19,7 +18,7 @@ from gpukit.kpar.query_cpu import (
     value_walks,
     write_answer,
 )
-from gpukit.kpar.rule import any_walk_end
+from gpukit.kpar.rule import any_walk_end, threshold_of
 
 RESORT = 2
 """Stands in a trace where others say whether forward rows were read: walks were drawn as a last resort."""
@@ -151,12 +150,14 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
         met = size = begin(q, batch, ws)
         least_reserve, worked = int64(0), int64(0)
         for step in range(steps):
-            threshold = Threshold(asked.rhos[step], ONE // asked.rhos[step])
+            threshold = threshold_of(asked.rhos[step])
             if step > 0:
                 size = collect_frontier(met, threshold, ws)
             met, rounds, pushed, pushed_along, lost = watched_push(size, met, threshold, edges, chances, watch, ws)
             wrong += lost
-            large, forward_cost, left = value_walks(met, max(least_reserve, 1), walks.row_begin, None, ws)
+            large, forward_cost, left = value_walks(
+                met, max(least_reserve, 1), threshold.coarse, walks.row_begin, None, ws
+            )
             final = left == 0 or (step == steps - 1 and resort == 0)
             trace = out.traces[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
