@@ -134,9 +134,9 @@ def forget_lists(first, space):
 def gather_together(slots: int, one_minus_alpha: Any, walks: Walks, space: Space) -> None:
     """Write the scores of the candidates of all queries that wait for them, one group of slots after the other.
 
-    The arguments but the number of slots are those of kernels.
-    ``space.control`` is zero before; SPARE, which has no bit set, ROOM and LIMITS of a group's first slot are room;
-    WALKED is zero before and afterwards. A query that does not wait finds all its lists as they were.
+    The arguments but the number of slots are those of kernels. ``space.control`` is zero before; SPARE, which has no
+    bit set, ROOM and LIMITS of a group's first slot are room; WALKED is zero before and afterwards. A query that does
+    not wait finds all its lists as they were.
     """
     grid, block = shape(add_lists, teams.MAX_BLOCKS, BLOCK)
     for first in range(0, slots, TOGETHER):

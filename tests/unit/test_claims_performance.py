@@ -14,11 +14,9 @@ THREADS = (1, 2, 4, 8, 16)
 PHASES, FLOORS = record("kpar-phases-h100"), {run["k"]: run for run in record("kpar-floor-h100")["runs"]}
 QUERY, SIZES = PHASES["mean_of_a_query"]["100"], PHASES["sizes"]
 SHARED, TRIED = PHASES["shared_by_queries"]["100"], PHASES["tried_ms_per_query_at_k_100"]
-BATCHES, ANY = (
-    {run["k"]: run["queries_per_s"] for run in record("kpar-batches-h100")["runs"]},
-    record("kpar-batches-h100")["any_vertex"],
-)
-H200, H200_FLOORS = record("kpar-batches-h200"), record("kpar-floor-h200")["runs"]
+LAUNCHES = record("kpar-launches-h200")
+ABREAST = LAUNCHES["pushes_abreast_on_h100"]
+H200 = record("kpar-batches-h200")
 SCALE_25 = record("kpar-floor-h200-scale-25")["runs"][0]["floor_arrays"]
 OPIM, OPIM_BEFORE = (
     [run["algorithm_ms"]["median"] for run in record(name)["runs"]]
@@ -44,9 +42,9 @@ def at_first(k, divisor, call):
     return [DELTAS[k, each, call]["queries_per_s"] for each in (divisor, 10)]
 
 
-def of_a_query(names):
-    """Return the microseconds that kernels take for one of 256 queries that begin together."""
-    return 1e3 / 256 * sum(PHASES["kernels_of_a_batch"]["ms"][name] for name in names)
+def batches(which):
+    """Return the answers a second of batches, for k = 10, 100 and 1000."""
+    return [run["queries_per_s"]["auto"] for run in record(f"kpar-batches-{which}")["runs"]]
 
 
 def phase(name, *phases, threads=16):
@@ -99,26 +97,21 @@ def test_what_bounds_merit(document, sentence, values):
     performance=[
         ("a query pushes along {:.1f} M edges, meets {:.2f} M vertices, and reads {:.0f} M entries of the index for {:,} candidates", (QUERY["edges_pushed"] / 1e6, QUERY["vertices_met"] / 1e6, QUERY["entries"] / 1e6, QUERY["candidates"])),
         ("of an earlier version that took {:.2f} ms", (one("kpar-phases-h100", k=100, teams=4, refined=False)["ms_per_query"],)),
-        ("an H100 gives at most {:,.0f} answers a second for k = 100", (1e6 / FLOORS[100]["floor_arrays"],)),
         ("over the vertices takes {:.1f} times as long", (FLOORS[100]["value_arrays"] / FLOORS[100]["value_arrays_in_order"],)),
-        ("together {:.0f} % of the entries", (100 * SHARED["4"]["entries"],)),
+        ("have together {:.0f} % of the entries", (100 * SHARED["4"]["entries"],)),
         ("the edges that four queries push along in a round are {:.0f} % of their sum, with eight {:.0f} % (counted", (100 * SHARED["4"]["edges_pushed"], 100 * SHARED["8"]["edges_pushed"])),
-        ("a query took {:.0f} µs there", (PHASES["kernels_of_a_batch"]["us_per_query_in_one_kernel"],)),
-        ("taking residues {:.0f}, pushing {:.0f}, listing the vertices met {:.0f}, valuing them {:.0f}, candidates {:.0f}, start lists {:.0f}, and the rest {:.0f}, which", tuple(map(of_a_query, (["take_all"], ["push_all"], ["list_all"], ["value_all"], ["propose_all"], ["unite", "measure_lists", "add_lists", "score_candidates", "forget_lists"], ["answer"])))),
-        ("take {:.1f} times as long", (of_a_query(["take_all", "push_all"]) / FLOORS[100]["push_arrays"],)),
-        ("(1, 2, 4, 8, 16 at a time: {:.2f}, {:.2f}, {:.2f}, {:.2f}, {:.2f} ms a query)", tuple(ms for ms, _ in PHASES["abreast"]["ms"].values())),
-        ("at scale 19 of an R-MAT {:,} in place of {:,} a second, at 20 {:,} in place of {:,}, at 23 {:,} in place of {:,}; for k = 10 it still is at scale 23, {:,} in place of {:,}.", (*SIZES["k_100"]["19"], *SIZES["k_100"]["20"], *SIZES["k_100"]["23"][:2], *SIZES["k_10"]["23"][:2])),
-        ("come at {:,} a second, or {:,} with the second look.", (ANY["queries_per_s"], ANY["refined_queries_per_s"])),
+        ("at scale 19 of an R-MAT {:,} in place of {:,} a second, at 20 {:,} in place of {:,}, at 23 {:,} in place of {:,}; for k = 10 it still was at scale 23, {:,} in place of {:,}.", (*SIZES["k_100"]["19"], *SIZES["k_100"]["20"], *SIZES["k_100"]["23"][:2], *SIZES["k_10"]["23"][:2])),
         ("vertices numbered by degree, {:.0f} % faster", (100 * (1 - TRIED["vertices_numbered_by_degree"] / TRIED["as_it_is"]),)),
-        ("start lists of eight queries at once, {:.0f} %.", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),
-        ("hardly more: {:,.0f} a second for k = 10, {:,.0f} for 100 and {:,.0f} for 1000", [run["queries_per_s"]["auto"] for run in H200["runs"]]),
-        ("with nothing else to do gave {:,}, {:,} and {:,}.", [DELTAS[k, 10, "first"]["queries_per_s"] for k in (10, 100, 1000)]),
-        ("Random vertices come at {:,} a second.", (H200["any_vertex"]["queries_per_s"],)),
         ("took {:.0f} s for {:,} vertices, {:,.0f} a second; so all of it would take {:.0f} minutes.", (EVERYBODY["time_s"]["query"], EVERYBODY["vertices"], EVERYBODY["vertices"] / EVERYBODY["time_s"]["query"], H200["graph"]["n"] / EVERYBODY["vertices"] * EVERYBODY["time_s"]["query"] / 60)),
-        ("At scale 25 and k = 1000 an H200 gives {}.", (H200["scale_25"]["queries_per_s"],)),
-        ("they allow {:,.0f}, {:,.0f} and {:,.0f} answers a second.", [1e6 / run["floor_arrays"] for run in H200_FLOORS]),
-        ("At scale 25 they take {:.1f} ms a query", (SCALE_25 / 1e3,)),
-        ("answers more than {:.0f} a second.", (1e6 / SCALE_25,)),
+        ("An H200 gives {:,.0f} answers a second for k = 10, {:,.0f} for 100 and {:,.0f} for 1000", batches("h200")),
+        ("where it gave {:,.0f}, {:,.0f} and {:,.0f} (", batches("h200-before")),
+        ("an H100 {:,.0f}, {:,.0f} and {:,.0f}.", batches("h100")),
+        ("have no out-edges, come at {:,} a second, or {:,} with the second look.", [H200["any_vertex"][name] for name in ("queries_per_s", "refined_queries_per_s")]),
+        ("At scale 25 and k = 1000 an H200 gives {:.0f}, in place of {}.", (H200["scale_25"]["queries_per_s"]["auto"], record("kpar-batches-h200-before")["scale_25"]["queries_per_s"])),
+        ("take {:.1f} ms a query there (`kpar-floor-h200-scale-25.json`)", (SCALE_25 / 1e3,)),
+        ("Pushing went from {} to {}, start lists from {} to {}, and the kernel of all steps from {} to {}.", [LAUNCHES[when][name] for name in ("push_all", "add_lists", "answer") for when in ("before", "after")]),
+        ("two edges a thread in a push, {:.0f} % of it, or four, {:.0f} %.", [100 * (1 - ABREAST[number] / ABREAST["1"]) for number in ("2", "4")]),
+        ("with units of 8 bytes, {:.0f} %;", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),
         ("take {:.2f} ms on soc-Epinions1 and {:.2f} ms on an R-MAT 22", OPIM),
         ("in place of {:.2f} and {:.2f} (`gim-opim-h200-before.json`)", OPIM_BEFORE),
         ("a search goes up to {} steps deep there, {} on soc-Epinions1", [record("gim-opim-h200")["depths"][name]["deepest"] for name in ("rmat22", "soc-Epinions1")]),
@@ -137,7 +130,7 @@ def test_what_bounds_kpar(document, sentence, values):
 def test_floors_of_kpar(k):
     run = FLOORS[k]
     kinds = ("push_arrays", "lists_together", "value_arrays_in_order", "clean_arrays_in_order", "floor_arrays")
-    values = (k, *(run[kind] for kind in kinds), 1e6 / BATCHES[k]["auto"])
+    values = (k, *(run[kind] for kind in kinds), 1e6 / dict(zip(FLOORS, batches("h100"), strict=True))[k])
     says("docs/performance.md", "| {} | {:.0f} | {:.0f} | {:.0f}, {:.0f} | {:.0f} | {:.0f} |", values)
 
 
