@@ -194,6 +194,7 @@ class CudaPrepared:
     def _in_edges(self) -> Tails:
         """Return :class:`Tails` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
         n, m, advice = self.graph.n, self.graph.m, "use --device cpu, or --depth auto"
+        self.heads = None  # only save time, and are made again where there is room
         needs, free = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}, free_memory(tidied=True)
         working = BYTES_PER_VERTEX * n
         if sum(needs.values()) + working > free and isinstance(self.graph.indices, np.ndarray):

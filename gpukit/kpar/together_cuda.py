@@ -1,7 +1,7 @@
 """Start lists read once for several queries on a GPU.
 
 On a large graph the unit of residue that a walk carries is at another place for every entry of a start list, and a
-sector of 32 bytes is read for the 8 that count. The units of TOGETHER queries, each in a *slot*, therefore lie side by
+sector of 32 bytes is read for the 4 that count. The units of TOGETHER queries, each in a *slot*, therefore lie side by
 side, and the lists of all that are a candidate of any of them are read once. All blocks of the GPU do so for one such
 group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is needed.
 """

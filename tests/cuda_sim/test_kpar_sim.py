@@ -212,6 +212,24 @@ def test_start_lists_read_together_equal_the_cpu(
     check_equal(gpu.query(Sources.single([5]), k), query(cpu, Sources.single([5]), k))
 
 
+def test_queries_whose_heads_have_nothing_beside_them_equal_the_cpu(simulator, random_graph, monkeypatch):
+    """Where their array does not fit; in-edges, which need room, take that of heads."""
+    from gpukit.kpar import heads_cuda
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.space_cuda import Shape
+
+    graph, sources, shape = random_graph(8, 20, 15), Sources.single([0, 3]), Shape(1, 1, together=4)
+    index = build_index(graph, rank(graph).order, Params(), seed=3)
+    cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
+    expected = query(cpu, sources, 2)
+    check_equal(gpu.query(sources, 2, shape=shape), expected)
+    assert gpu.heads.bits < heads_cuda.BARE
+    monkeypatch.setattr(heads_cuda, "free_memory", lambda: 0)
+    check_equal(gpu.query(sources, 2, refine=True, shape=shape), query(cpu, sources, 2, refine=True))
+    assert gpu.heads.bits == heads_cuda.BARE
+    check_equal(gpu.query(sources, 2, shape=shape), expected)
+
+
 @pytest.mark.parametrize(
     ("n", "queries", "expected"),
     [
