@@ -289,7 +289,7 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
 
 
 @kernel
-def clean_all(n, space):
+def clean_all(space):
     """Set what the queries of all slots wrote to zero again, but their marks; a warp owns LANES words of these.
 
     Residue and reserve are written where a vertex of the same sector of 32 bytes has a mark, and units where the vertex
@@ -298,7 +298,8 @@ def clean_all(n, space):
     own, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
     words = cuda.shared.array((WARPS, LANES), uint32)
     residue, reserve = space.long[own, teams.RESIDUE], space.long[own, teams.RESERVE]
-    place, length, step = own % TOGETHER, (n + 31) // 32, cuda.gridDim.x * WARPS * LANES
+    n, place, step = len(residue), own % TOGETHER, cuda.gridDim.x * WARPS * LANES
+    length = (n + 31) // 32
     first = (cuda.blockIdx.x * WARPS + warp) * LANES
     while first < length:
         warp_fence()
@@ -366,9 +367,9 @@ def push_ahead(
     launch(value_all, grid, BLOCK, walks, among, space)
 
 
-def clean_up(n: int, slots: int, marks: Buffer, space: Space) -> None:
+def clean_up(slots: int, marks: Buffer, space: Space) -> None:
     """Make all that was written by the queries in so many slots zero again."""
-    launch(clean_all, (max(1, BLOCKS // slots), slots), BLOCK, n, space)
+    launch(clean_all, (max(1, BLOCKS // slots), slots), BLOCK, space)
     marks.array.fill(0)
 
 
@@ -389,7 +390,7 @@ KERNELS = {
     "value_all": (value_all, (WALKS, _none, SPACE)),
     "value_all_among": (value_all, (WALKS, numba.boolean[::1], SPACE)),
     "propose_all": (propose_all, (_int, _int, _int, _i64, _i64, WALKS, _none, SPACE)),
-    "clean_all": (clean_all, (_int, SPACE)),
+    "clean_all": (clean_all, (SPACE,)),
     "propose_all_among": (propose_all, (_int, _int, _int, _i64, _i64, WALKS, numba.boolean[::1], SPACE)),
 }
 """Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -53,7 +53,7 @@ def walks_within(word, heads):
     return least, least + (int64(1) << e) - 1
 
 
-def codes_of(walks: Any, digits: int) -> Any:
+def _codes(walks: Any, digits: int) -> Any:
     """Return the code of each ω (int64) with so many digits (:class:`Heads`); ``walks`` is uint32."""
     large = xp.maximum(walks.astype(np.int64), 1 << digits)
     e = xp.frexp(large.astype(np.float64))[1].astype(np.int64) - 1 - digits
@@ -70,6 +70,6 @@ def heads_of(n: int, indices: Buffer, walks: Any) -> Heads:
     digits = BARE - bits - EXPONENT
     if digits < 0 or isinstance(indices, Far) or SHARE * indices.array.nbytes > free_memory():
         return Heads(indices, BARE, 0)
-    words = xp.take((codes_of(walks, digits) << bits).astype(np.int32), indices.array)
+    words = xp.take((_codes(walks, digits) << bits).astype(np.int32), indices.array)
     words |= indices.array
     return Heads(Buffer(words), bits, digits)

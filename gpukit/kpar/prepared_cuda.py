@@ -240,7 +240,7 @@ class CudaPrepared:
                 self._begin(source, queries, begun, slots, among, edges, chances, walks, asked, space)
             launch(query_cuda.answer, teams * blocks, BLOCK, *arguments(blocks, space))
             if together > 1:
-                clean_up(self.graph.n, slots, self.space.marks, space)
+                clean_up(slots, self.space.marks, space)
         return out.host()
 
     def _begin(
