@@ -2,12 +2,12 @@
 
 from collections import namedtuple
 
-from numba import cuda, int32, uint32, uint64
+from numba import cuda, int32, uint64
 
 from gpukit.device.select import simulated
 
-BLOCK, REGISTERS = 64, 128
-"""Threads in a block, and the registers each may take."""
+BLOCK, WARP, REGISTERS = 64, 32, 128
+"""Threads in a block and in a warp, and the registers each may take."""
 
 STAGE, RECENT = 4 * BLOCK, 4 * BLOCK
 """What a block has in shared memory: live edges it did not follow yet, and last pairs of its queue (a power of two)."""
@@ -53,25 +53,29 @@ GOT, BASE = 0, 1
 if simulated():
 
     @cuda.jit(device=True)
-    def together():
-        """Return the threads that run the same code now, for :func:`again`; here each runs alone."""
-        return uint32(1)
+    def again():
+        """Let the threads of a warp, all of them, run the same code at the same time again; here each runs alone."""
 
     @cuda.jit(device=True)
-    def again(threads):
-        """Let threads of a warp run the same code at the same time again."""
+    def any_goes_on(goes_on):
+        """Return whether a thread of the warp goes on; all of them. Here each is alone."""
+        return goes_on
 
 else:
 
     @cuda.jit(device=True)
-    def together():
-        """Return the threads of a warp that run the same code now, for :func:`again`."""
-        return cuda.activemask()
+    def again():
+        """Let the threads of a warp, all of them, run the same code at the same time again.
+
+        Without it each that left a loop goes on by itself. Of threads that happened to be together, as
+        ``cuda.activemask`` tells, some never came here where edges were followed in the loop over rows.
+        """
+        cuda.syncwarp()
 
     @cuda.jit(device=True)
-    def again(threads):
-        """Let threads run the same code at the same time again; else each that left a loop goes on by itself."""
-        cuda.syncwarp(threads)
+    def any_goes_on(goes_on):
+        """Return whether a thread of the warp goes on; all of them."""
+        return cuda.any_sync(0xFFFFFFFF, goes_on)
 
 
 step = cuda.jit(device=True, inline="always")

@@ -42,18 +42,19 @@ from gpukit.worlds.block_cuda import (
     UNRANKED,
     USED,
     VISITED,
+    WARP,
     Block,
     Gate,
     Output,
     Space,
     Stage,
     again,
+    any_goes_on,
     id_of,
     insert,
     is_over,
     meet,
     step,
-    together,
 )
 from gpukit.worlds.reverse import Samples, Tables
 from gpukit.worlds.rule import CALLS_PER_ROW
@@ -88,17 +89,19 @@ def keep(tables, samples, flags):
 
 # Algorithm 3, lines 19 to 21, with the root marked visited and an atomic test-then-set.
 @cuda.jit(device=True)
-def _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared):
-    """Add the tail of a live edge to its set and the queue, unless the set has it or has ended."""
+def _try(tables, samples, space, block, edge, owner, shift, shared):
+    """Return the pair of the tail of a live edge, and whether its set lacked it; neither if the set has ended."""
     if is_over(samples, space, owner):
-        return
-    u = int64(tables.indices[uint64(edge)]) + shift
-    key = uint64(owner) << uint64(32) | uint64(u + 1)
-    threads = together()
-    absent = insert(space.table, block.table_base, shared[SIZE], key)
-    again(threads)
+        return uint64(0), 0
+    key = uint64(owner) << uint64(32) | uint64(int64(tables.indices[uint64(edge)]) + shift + 1)
+    return key, insert(space.table, block.table_base, shared[SIZE], key)
+
+
+@cuda.jit(device=True)
+def _add(samples, space, out, block, stage, key, absent, shared):
+    """Add a pair to its set and the queue if it was absent; note where the table had no place for it."""
     if absent > 0:
-        rank = int32(UNRANKED)
+        owner, rank = int64(key >> uint64(32)), int32(UNRANKED)
         if len(samples.marks) > 0:
             rank = cuda.atomic.add(out.sizes, out.set_base + owner, 1)
         place = cuda.atomic.add(shared, USED, 1)
@@ -106,7 +109,7 @@ def _follow(tables, samples, space, out, block, stage, edge, owner, shift, share
         if place < block.capacity:
             space.queue[uint64(block.queue_base + place)] = key
             space.ranks[uint32(cuda.blockIdx.x), uint32(place)] = rank
-        meet(samples, space, owner, u, rank + 1)
+        meet(samples, space, owner, int64(key & uint64(0xFFFFFFFF)) - 1, rank + 1)
     elif absent < 0:
         shared[FULL] = 1
 
@@ -188,12 +191,13 @@ def _take(tables, samples, space, block, recent, head, used, shared):
 
 # Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the live in-edges
 # in some rows of a pair are in the stage, and those that find no place there are followed; a pair of the queue is put
-# back for the rows that are left.
+# back for the rows that are left. The threads of a warp take as many turns as the one with most rows.
 @step
 def _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared):
     owner = int64(key >> uint64(32))
-    if is_over(samples, space, owner):
-        return
+    if rows > 0 and is_over(samples, space, owner):
+        rows = int64(0)
+    drawn = rows > 0
     element = int64(key & uint64(0xFFFFFFFF)) - 1
     t = 0 if tables.rounds == 1 else element // tables.n
     shift = int64(t) * tables.n
@@ -201,29 +205,31 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
     row = v if first == 0 else int64(tables.rows[v, 3]) + first - 1
     draw, round_tag = first * CALLS_PER_ROW, samples.tag + (t << 8)
     sample_id = id_of(samples, owner)
-    while True:
-        threads = together()
-        start, length, meta, following = (
-            tables.rows[uint64(row), 0], tables.rows[uint64(row), 1], tables.rows[uint64(row), 2],
-            int64(tables.rows[uint64(row), 3]),
-        )  # fmt: skip
-        found = 0
-        if tables.lt_kind >= 0:
-            chosen = lt_choice(
-                tables.lt_kind, int64(length), int64(start), tables.lt_constant, tables.lt_prefix,
-                samples.seed, round_tag, sample_id, v, 0,
+    while any_goes_on(rows > 0):
+        start, found = uint32(0), 0
+        if rows > 0:
+            start, length, meta, following = (
+                tables.rows[uint64(row), 0], tables.rows[uint64(row), 1], tables.rows[uint64(row), 2],
+                int64(tables.rows[uint64(row), 3]),
             )  # fmt: skip
-            if chosen >= 0:
-                live[0] = uint32(chosen)
-                found = 1
-        else:
-            words = draw4(samples.seed, round_tag, sample_id, v, draw)  # while the row is on its way
-            if length > 0:
-                found = live_edges(
-                    length, meta, start, draw, tables.accept, tables.thresholds,
-                    samples.seed, round_tag, sample_id, v, words, live,
+            if tables.lt_kind >= 0:
+                chosen = lt_choice(
+                    tables.lt_kind, int64(length), int64(start), tables.lt_constant, tables.lt_prefix,
+                    samples.seed, round_tag, sample_id, v, 0,
                 )  # fmt: skip
-        again(threads)
+                if chosen >= 0:
+                    live[0] = uint32(chosen)
+                    found = 1
+            else:
+                words = draw4(samples.seed, round_tag, sample_id, v, draw)  # while the row is on its way
+                if length > 0:
+                    found = live_edges(
+                        length, meta, start, draw, tables.accept, tables.thresholds,
+                        samples.seed, round_tag, sample_id, v, words, live,
+                    )  # fmt: skip
+            row, draw = following, draw + CALLS_PER_ROW
+            rows = rows - 1 if following > 0 else int64(0)
+        again()
         if found > 0:
             place = cuda.atomic.add(shared, STAGED, int32(found))
             for j in range(found):
@@ -233,26 +239,29 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
                     stage.owner[at] = owner
                     stage.shift[at] = shift
                 else:
-                    _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared)
-        row = following
-        draw += CALLS_PER_ROW
-        rows -= 1
-        if row == 0 or rows == 0:
-            break
-    if first == 0 and row > 0:
+                    pair, absent = _try(tables, samples, space, block, edge, owner, shift, shared)
+                    _add(samples, space, out, block, stage, pair, absent, shared)
+    if drawn and first == 0 and row > 0:
         place = block.capacity - 2 * (cuda.atomic.add(shared, LONG, 1) + 1)
         if place >= 0:
             space.queue[block.queue_base + place] = key
             space.queue[block.queue_base + place + 1] = uint64(ROWS_ALONE)
 
 
+# The threads of a warp take as many turns as its first one.
 @step
 def _follow_staged(tables, samples, space, out, block, stage, shared):
-    j, staged = uint32(block.tid), min(shared[STAGED], STAGE)
-    while j < staged:
-        edge, owner, shift = int64(stage.edge[j]), int64(stage.owner[j]), int64(stage.shift[j])
-        _follow(tables, samples, space, out, block, stage, edge, owner, shift, shared)
-        j = uint32(j + block.block_size)
+    j, staged = int32(block.tid), int32(min(shared[STAGED], STAGE))
+    first = int32(j - j % WARP)
+    while first < staged:
+        key, absent = uint64(0), 0
+        if j < staged:
+            at = uint32(j)
+            edge, owner, shift = int64(stage.edge[at]), int64(stage.owner[at]), int64(stage.shift[at])
+            key, absent = _try(tables, samples, space, block, edge, owner, shift, shared)
+        again()
+        _add(samples, space, out, block, stage, key, absent, shared)
+        j, first = int32(j + block.block_size), int32(first + block.block_size)
 
 
 # Afterwards sets of the block that ended early have the size of what is left of them, and the block has counted the
@@ -425,8 +434,7 @@ def sample(tables, samples, gate, group, space, out, control):
         if tid == block_size - 1 and cuda.atomic.max(control, OVERFLOW, 0) > 0:  # it waits here in place of for others
             shared[STOPPED] = 1
         key, first, rows = _take(tables, samples, space, block, recent, head, used, shared)
-        if rows > 0:
-            _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared)
+        _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared)
         cuda.syncthreads()
         _follow_staged(tables, samples, space, out, block, stage, shared)
         cuda.syncthreads()

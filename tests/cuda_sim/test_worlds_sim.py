@@ -465,7 +465,7 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
     monkeypatch.setattr(kernel.BlockThread, "syncthreads", lambda self: (passed.update([self]), wait(self))[1])
     monkeypatch.setattr(kernelapi.FakeCUDAShared, "array", array)
     monkeypatch.setattr(kernels, "STAGE", 2)  # the other live edges are followed at once
-    monkeypatch.setattr(kernels, "_follow", lambda *args: args[-1].__setitem__(kernels.FULL, 1))
+    monkeypatch.setattr(kernels, "_add", lambda *args: args[-1].__setitem__(kernels.FULL, 1))
     gpu = pair(random_graph(20, 200, 1, Weights("const", 0.5)), "ic", "skip")[1]
     assert list(gpu._drawing(eight(gpu), 2000)) == [None] and gpu._counts.array.sum() == 0
     for reader, interval in touched["read"]:

@@ -47,6 +47,17 @@ def test_equals_the_cpu(random_graph, gpu, model, weights, sampler, rounds):
         check_equal(cpu, cuda)
 
 
+@pytest.mark.parametrize("probability", [0.03, 0.5])
+def test_more_live_edges_than_a_block_has_room_for_at_a_time(random_graph, gpu, probability):
+    """They are followed in the loop over rows, which the threads of a warp leave one by one."""
+    reverse = prepare(random_graph(2000, 200_000, 3, Weights("const", probability)), "ic")
+    cpu, cuda = CpuCollection(reverse, 5, threads=4), cuda_collection(reverse)
+    for size in (64, 500):
+        cpu.extend(size)
+        cuda.extend(size)
+        check_equal(cpu, cuda)
+
+
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("many", [False, True])
 def test_sets_of_a_range_of_ids_equal_the_cpu(random_graph, gpu, monkeypatch, kept, many):
