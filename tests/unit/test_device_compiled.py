@@ -42,7 +42,7 @@ def answer(tmp_path):
     room = tmp_path / "gpukit" / "kpar"
     room.mkdir(parents=True)
     shutil.copytree(ROOT / "device", tmp_path / "gpukit" / "device", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("__init__.py", "errors.py"):
+    for name in ("__init__.py", "errors.py", "wording.py"):
         shutil.copy(ROOT / name, tmp_path / "gpukit")
     (room / "__init__.py").touch()
     (room / "step_cpu.py").write_text(USES)
