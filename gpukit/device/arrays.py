@@ -8,8 +8,9 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
-from numba import cuda, types
+from numba import cuda
 
+from gpukit.device.arguments import View, for_numba
 from gpukit.device.context import loading, numba_on
 from gpukit.device.memory import gpu_limit
 from gpukit.device.select import simulated
@@ -29,57 +30,6 @@ else:
 
 DEVICE_TO_HOST = 2
 """The kind of such a copy, for CUDA."""
-
-
-class View:
-    """The array of a :class:`Buffer` for :func:`gpukit.device.launch.launch`, which notes its layout in ``words``.
-
-    Numba's own array costs more to make than a launch, and is made only where Numba launches. It is none of the arrays
-    that the host works with, in the simulator neither: what asks it for a length or an element fails there, too.
-    """
-
-    __slots__ = ("_numba", "array", "words")
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        self.words: Any = None
-        self._numba: Any = None
-
-    @property
-    def numba(self) -> Any:
-        """The array as Numba launches kernels with it."""
-        if self._numba is None:
-            self._numba = self.array if xp is np else cuda.as_cuda_array(self.array, sync=False)
-        return self._numba
-
-
-class Absent:
-    """None among the arguments of a launch: a constant of the kernel's code, for which nothing is handed over.
-
-    Where a kernel and the functions that it calls ask ``argument is None``, only one of the branches is compiled. Numba
-    knows such arguments as those that were left out, and does not launch with them, so that this is also an extension
-    of ``cuda.jit``.
-    """
-
-    kind = _numba_type_ = types.Omitted(None)
-
-    @staticmethod
-    def prepare_args(kind: Any, value: Any, **_: Any) -> tuple[Any, Any]:
-        """Return an argument and its type as they are, but no values for one that is absent."""
-        return (types.Tuple(()), ()) if kind == Absent.kind else (kind, value)
-
-
-ABSENT = Absent()
-
-
-def for_numba(argument: Any) -> Any:
-    """Return an argument of a launch as Numba takes it; a tuple of arguments stays one, of its own type."""
-    if argument is None:
-        return None if xp is np else ABSENT
-    if isinstance(argument, tuple):
-        values = [for_numba(one) for one in argument]
-        return argument._make(values) if hasattr(argument, "_make") else tuple(values)
-    return argument.numba if isinstance(argument, View) else argument
 
 
 class Buffer:

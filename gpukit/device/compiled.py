@@ -202,6 +202,6 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
         return lambda one: kernel(one, **options)
     if simulated():
         return cuda.jit(function)
-    from gpukit.device.arrays import ABSENT
+    from gpukit.device.arguments import ABSENT
 
     return _tell_of_misses(_stamped(cuda.jit(cache=True, extensions=[ABSENT], **options)(function)))

@@ -9,7 +9,8 @@ import numpy as np
 from numba import cuda, types
 from numba.np.numpy_support import as_dtype
 
-from gpukit.device.arrays import Absent, View, for_numba, shared_memory, xp
+from gpukit.device.arguments import Absent, View, for_numba, kind_of
+from gpukit.device.arrays import shared_memory, xp
 from gpukit.device.context import loading
 from gpukit.errors import DeviceError
 
@@ -44,8 +45,8 @@ class _Form(NamedTuple):
     ----------
     kinds : tuple
         Numba's type of each argument, those in tuples one by one.
-    dtypes : tuple
-        The dtype of each that is an array, None for the others.
+    arrays : tuple
+        What :func:`gpukit.device.arguments.kind_of` returns for each that is an array, None for the others.
     layout : struct.Struct
     fitting : set of tuples
         Python's types of arguments that were found to fit.
@@ -54,7 +55,7 @@ class _Form(NamedTuple):
     """
 
     kinds: tuple[Any, ...]
-    dtypes: tuple[Any, ...]
+    arrays: tuple[Any, ...]
     layout: struct.Struct
     fitting: set[tuple[type, ...]]
     spare: list[tuple[array, array]]
@@ -88,7 +89,7 @@ def launch(kernel: Any, grid: int | tuple[int, int], block: int, *args: Any, sha
         Threads of a block.
     *args : scalar, array on the device, or a tuple of them, named or not; or None
         Of arrays, the views of :class:`gpukit.device.arrays.Buffer` are quick. A kernel takes the values of a tuple as
-        if they stood one by one, and is compiled anew for None (:class:`gpukit.device.arrays.Absent`).
+        if they stood one by one, and is compiled anew for None (:class:`gpukit.device.arguments.Absent`).
     shared : int
         Bytes of shared memory of a block beside those that the kernel's code names; a kernel that is to have more than
         48 KiB asks for some in its first launch, too.
@@ -154,9 +155,9 @@ def _form(signature: Iterable[Any]) -> _Form | None:
     kinds = tuple(_flat_types(signature))
     if not all(kind in SCALARS or (isinstance(kind, types.Array) and kind.layout == "C") for kind in kinds):
         return None
-    dtypes = tuple(None if kind in SCALARS else as_dtype(kind.dtype) for kind in kinds)
+    arrays = tuple(None if kind in SCALARS else kind_of(as_dtype(kind.dtype), kind.ndim) for kind in kinds)
     layout = "".join(SCALARS[kind] if kind in SCALARS else "Q" * (5 + 2 * kind.ndim) for kind in kinds)
-    return _Form(kinds, dtypes, struct.Struct("=" + layout), set(), [])
+    return _Form(kinds, arrays, struct.Struct("=" + layout), set(), [])
 
 
 def _allow_shared(kernel: Any, args: list) -> None:
@@ -207,16 +208,13 @@ def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
             return None
         form.fitting.add(kinds)
     values: list[Any] = []
-    for arg, kind, dtype in zip(flat, form.kinds, form.dtypes, strict=True):
-        if dtype is None:
+    for arg, kind in zip(flat, form.arrays, strict=True):
+        if kind is None:
             values.append(arg)
+        elif arg.kind is kind:
+            values += arg.words
         else:
-            known = arg.words
-            if known is None or known[0] is not kind:
-                known = _words(kind, dtype, arg)
-                if known is None:
-                    return None
-            values += known[1]
+            return None
     try:
         held = form.spare.pop()
     except IndexError:  # asked for afterwards, not before: another thread may take the last one in between
@@ -230,12 +228,3 @@ def _room(words: int) -> tuple[array, array]:
     room = array("Q", bytes(8 * words))
     first = room.buffer_info()[0]
     return room, array("Q", range(first, first + 8 * words, 8))
-
-
-def _words(kind: Any, dtype: Any, view: View) -> tuple[Any, tuple[int, ...]] | None:
-    """Lay out an array as Numba's kernels take it, and keep that with its view; None if it is of another type."""
-    given = view.array
-    if given.dtype != dtype or given.ndim != kind.ndim or not given.flags.c_contiguous:
-        return None
-    view.words = (kind, (0, 0, given.size, given.itemsize, given.data.ptr, *given.shape, *given.strides))
-    return view.words

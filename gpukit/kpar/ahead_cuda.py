@@ -11,7 +11,8 @@ from typing import Any
 import numba
 from numba import cuda, int32, int64, types, uint32, uint64
 
-from gpukit.device.arrays import Absent, Buffer
+from gpukit.device.arguments import Absent
+from gpukit.device.arrays import Buffer
 from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import for_kernels, simulated

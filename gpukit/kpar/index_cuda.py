@@ -11,7 +11,8 @@ import numba
 import numpy as np
 from numba import cuda, int64, uint32
 
-from gpukit.device.arrays import Absent, free_memory, on_gpu, xp
+from gpukit.device.arguments import Absent
+from gpukit.device.arrays import free_memory, on_gpu, xp
 from gpukit.device.compiled import kernel
 from gpukit.device.memory import check_budget, check_host, readable
 from gpukit.device.philox import Stream, stream_tag

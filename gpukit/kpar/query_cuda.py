@@ -8,7 +8,7 @@ are *sweeps* over the rows of a list of vertices, split into tiles of equal leng
 import numba
 from numba import cuda, int64, types, uint32
 
-from gpukit.device.arrays import Absent
+from gpukit.device.arguments import Absent
 from gpukit.device.compiled import kernel
 from gpukit.kpar import ahead_cuda as ahead
 from gpukit.kpar import lists_cuda as lists

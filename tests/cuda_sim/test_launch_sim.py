@@ -22,7 +22,7 @@ def packed(simulator, kinds, values):
 
 def on_device(array):
     """Return the view of an array that says where it lies as one on a GPU does."""
-    from gpukit.device.arrays import View
+    from gpukit.device.arguments import View
 
     facts = {name: getattr(array, name) for name in ("dtype", "ndim", "size", "itemsize", "shape", "strides", "flags")}
     return View(SimpleNamespace(data=SimpleNamespace(ptr=array.ctypes.data), **facts))
@@ -102,7 +102,7 @@ def test_tuples_are_laid_out_as_if_their_values_stood_alone(simulator):
 
 
 def test_numba_gets_tuples_of_their_own_type(simulator):
-    from gpukit.device.arrays import View, for_numba
+    from gpukit.device.arguments import View, for_numba
 
     first, second = View(np.arange(2)), View(np.arange(3))
     first._numba, second._numba = "first", "second"

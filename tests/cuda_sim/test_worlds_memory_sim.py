@@ -47,7 +47,7 @@ def drawn(first, count):
 
 def written(kernel, grid, block, *args):
     """Do what the sampler does; nothing for a selection, which then is incomplete."""
-    from gpukit.device.arrays import for_numba
+    from gpukit.device.arguments import for_numba
     from gpukit.worlds import sample_cuda as kernels
 
     if kernel is not kernels.sample:

@@ -312,7 +312,7 @@ def test_none_among_the_arguments_of_a_kernel_is_a_constant_of_its_code():
     from numba import cuda, int64, types
     from numba.cuda.dispatcher import _Kernel
 
-    from gpukit.device.arrays import Absent, for_numba
+    from gpukit.device.arguments import Absent, for_numba
     from gpukit.device.compiled import kernel
 
     def step(out, more, last):

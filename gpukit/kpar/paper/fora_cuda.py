@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numba
 from numba import cuda, int64, types, uint64
 
-from gpukit.device.arrays import Absent
+from gpukit.device.arguments import Absent
 from gpukit.device.compiled import kernel
 from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
