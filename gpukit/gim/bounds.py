@@ -7,6 +7,7 @@ greedy selection, C the number of seed sets that may come out. docs/gim.md has t
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from functools import lru_cache
 
 from gpukit.worlds.bounds import CONTEXT, LN2, ceiling, doublings, hit_lower, hit_upper, log
 
@@ -85,6 +86,7 @@ class OpimPlan:
     target: Decimal
 
 
+@lru_cache(16)
 def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
     """Return the sizes of OPIM-C.
 

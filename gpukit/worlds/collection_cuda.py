@@ -41,8 +41,9 @@ FEW_SETS, USUAL_MEMBERS = 64, 64
 SIDE_LAUNCH_SETS = 1 << 17
 """Sets of a launch that leaves room for another one beside it: most blocks are done long before those of large sets."""
 
-PILOT_SHARE = 1 / 16
-"""The part of the GPU that launches beside a pilot leave to it, so that it can stop them soon."""
+PILOT_SHARE, SIDE_SHARE = 1 / 16, 1 / 4
+"""The part of the GPU that is a pilot's, so that it can stop two launches soon, and that of the second of these, whose
+sets judge: it may go on while seeds are chosen from the first."""
 
 VALUES = candidates_cuda.CHOSEN
 """Values of elements at most where a GPU chooses."""
@@ -132,7 +133,7 @@ class CudaCollection(DeviceSets):
         side = None
         if beside is not None and max(self.drawn, beside.drawn) < size <= self.drawn + SIDE_LAUNCH_SETS:
             side = self.graph.beside()
-            self._share = beside._share = (1 - (PILOT_SHARE if pilot is not None else 0)) / 2
+            self._share, beside._share = 1 - SIDE_SHARE - (PILOT_SHARE if pilot is not None else 0), SIDE_SHARE
             self._pilot = None if pilot is None else (pilot, beside, self.graph.beside(1))
         elif pilot is not None and pilot.many():
             raise NotDrawn
@@ -263,7 +264,7 @@ class CudaCollection(DeviceSets):
         batch, limit, tidied = count, MAX_PAIRS, False
         while count > 0:
             batch, each = min(batch, count), self._pairs_of_a_set()
-            pairs_max = min(self._room(count), limit)
+            pairs_max, memory = self._room(count, limit)
             spare = min(SPARE_PAIRS, pairs_max // 4)
             if 0 < self.ending.limit < self.reverse.n:
                 spare = min(spare, LIMITED * batch * (self.ending.limit + block_cuda.MARGIN))
@@ -279,7 +280,7 @@ class CudaCollection(DeviceSets):
             pairs = pairs_max if self._whole_room else min(expected, pairs_max)
             before, full = self._found, False
             try:
-                done = yield from self._drawing(part_of(samples, low, batch), pairs, self._target(count))
+                done = yield from self._drawing(part_of(samples, low, batch), pairs, memory, self._target(count))
             except OutOfMemory:
                 full = True  # dealt with below, where no frame holds the arrays that it was about any more
             if full:
@@ -320,19 +321,20 @@ class CudaCollection(DeviceSets):
             sufficed = (pairs - spare) / max(1, self._found - before)
             self.graph.slack = max(SLACK, min(self.graph.slack, sufficed))
 
-    def _room(self, count: int) -> int:
-        """Return how many pairs the next batch may have; a collection that leaves too few moves to the host."""
+    def _room(self, count: int, limit: int) -> tuple[int, int]:
+        """Return the pairs of the next batch at most, and the memory; a collection that leaves few goes to the host."""
         self._give_back_index(int(self._pairs_of_a_set() * count) + SPARE_PAIRS, max(self._target(count), count))
-        pairs = self._most_pairs(count)
-        if self._used and self._host is None and pairs * room.PAIR < self._memory() // SPILL_SHARE:
+        memory = self._memory()
+        pairs = self._most_pairs(memory, count)
+        if self._used and self._host is None and pairs * room.PAIR < memory // SPILL_SHARE:
             self._spill()
-            pairs = self._most_pairs(count)
-        pairs = max(MIN_PAIRS, min(pairs, MAX_PAIRS))
+            return self._room(count, limit)
+        pairs = max(MIN_PAIRS, min(pairs, limit))
         if bytes_of(self._samplers) > room.PAIR * pairs:
             release(self._samplers)
-        return pairs
+        return pairs, memory
 
-    def _drawing(self, samples: Samples, pairs: int, target: int = 0) -> Generator[None, None, int | None]:
+    def _drawing(self, samples: Samples, pairs: int, memory: int, target: int = 0) -> Generator[None, None, int | None]:
         """Draw sets after those there are, stop after each launch; return their members, or None if they do not fit.
 
         ``target``: for how many sets to make room, where there is too little.
@@ -340,7 +342,7 @@ class CudaCollection(DeviceSets):
         base, count = 0 if self._host is not None else self.drawn, samples.size
         # What is replaced may belong to another stream, which would use it again before this one has copied it.
         replaced = [one.array for one in (self._starts, self._sizes, self._entries)]
-        places = room.most_entries(self._memory(), self._held(), max(target, base + count), pairs)
+        places = room.most_entries(memory, self._held(), max(target, base + count), pairs)
         self._starts.reserve(base + count, base, target)
         self._sizes.reserve(base + count, base, target)
         self._entries.reserve(self._used + pairs, self._used, places)
@@ -354,7 +356,8 @@ class CudaCollection(DeviceSets):
         )
         self._launch = Launch(base, count)
         yield
-        control, self._told = self._control.host() if self._told is None else self._told, None
+        told, self._told = self._control.host() if self._told is None else self._told, None
+        control = told.tolist()
         self._launch, self._share = Launch(0, 0), 1.0
         del replaced
         if control[block_cuda.OVERFLOW] == block_cuda.SHUT:
@@ -368,12 +371,11 @@ class CudaCollection(DeviceSets):
             release(self._samplers, "visited", "found")  # bits of elements that found no place are still set
             if control[block_cuda.OVERFLOW] == walk_cuda.DEEP and walks:
                 self._sampler = samplers_cuda.skip
-                return (yield from self._drawing(samples, pairs, target))
+                return (yield from self._drawing(samples, pairs, memory, target))
             return None
-        early = len(self.ending.marks) > 0
-        self._found += int(control[block_cuda.VISITED if early else block_cuda.MEMBER_TAIL])
+        self._found += control[block_cuda.VISITED if len(self.ending.marks) else block_cuda.MEMBER_TAIL]
         if self._ended is not None:
-            self._ended += int(control[block_cuda.ENDED])
+            self._ended += control[block_cuda.ENDED]
         return int(control[block_cuda.MEMBER_TAIL])
 
     def members(self) -> int:

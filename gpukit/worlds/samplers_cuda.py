@@ -10,7 +10,7 @@ from gpukit.worlds.graph_cuda import Batch, release
 WALK_PLACES = room.PAIR // 8
 """Places in the logs of walks for an expected member."""
 
-GROUPS = 8
+GROUPS = 4
 """Groups of eight or more sets that a block starts: blocks that are done early take more of them."""
 
 SETS, LARGE_SETS, BUSY_PAIRS = 32, 4, 1 << 16

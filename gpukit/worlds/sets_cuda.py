@@ -97,9 +97,9 @@ class DeviceSets:
         if used + pairs > entries or sets > places or larger:
             chooser.forget_index()
 
-    def _most_pairs(self, count: int, pair: int = room.PAIR) -> int:
-        """Return the most pairs of a batch when so many sets are to come."""
-        memory, held, sets = self._memory(), self._held(), self._target(count)
+    def _most_pairs(self, memory: int, count: int, pair: int = room.PAIR) -> int:
+        """Return the most pairs of a batch when so many sets are to come, and there is so much memory."""
+        held, sets = self._held(), self._target(count)
         pairs = room.most_pairs(memory, held, sets, pair)
         if self._host is not None:  # the sets of a batch, which are no more than these
             sets = min(count, int(max(0, pairs) / self._pairs_of_a_set()))
@@ -152,9 +152,10 @@ class DeviceSets:
     def _make_room(self, count: int, members: int) -> bool:
         """Make room for more sets if there is any; return whether there is."""
         self._give_back_index(members, self._target(count))
-        if self._most_pairs(count, 0) < members:
+        memory = self._memory()
+        if self._most_pairs(memory, count, 0) < members:
             return False
-        places = room.most_entries(self._memory(), self._held(), self._target(count), 0)
+        places = room.most_entries(memory, self._held(), self._target(count), 0)
         try:
             for array in (self._starts, self._sizes):
                 array.reserve(self.drawn + count, self.drawn, self._target(count))

@@ -139,7 +139,7 @@ def test_sets_on_the_way_to_the_host_find_room_beside_their_members(simulator, m
     one.extend(40_000)
     one._spill()
     one._mean = 1.0
-    pairs, (entries, sets, _) = one._most_pairs(1 << 24), one._held()
+    pairs, (entries, sets, _) = one._most_pairs(one._memory(), 1 << 24), one._held()
     more = int(pairs / one._pairs_of_a_set())
     assert more > sets and 8 * (entries + pairs) + 12 * (sets + more) + 44 * pairs <= one._memory()
     assert pairs > 100_000

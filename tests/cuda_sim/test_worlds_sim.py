@@ -467,7 +467,7 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
     monkeypatch.setattr(kernels, "STAGE", 2)  # the other live edges are followed at once
     monkeypatch.setattr(kernels, "_add", lambda *args: args[-1].__setitem__(kernels.FULL, 1))
     gpu = pair(random_graph(20, 200, 1, Weights("const", 0.5)), "ic", "skip")[1]
-    assert list(gpu._drawing(eight(gpu), 2000)) == [None] and gpu._counts.array.sum() == 0
+    assert list(gpu._drawing(eight(gpu), 2000, gpu._memory())) == [None] and gpu._counts.array.sum() == 0
     for reader, interval in touched["read"]:
         assert not [setter for setter, when in touched["set"] if when == interval and setter != reader]
     assert len(touched["set"]) > 1
@@ -486,5 +486,5 @@ def test_a_batch_that_found_no_room_writes_no_entries(simulator, random_graph, m
         run(*others, out._replace(entry_base=-(1 << 20)), control)
 
     monkeypatch.setattr(samplers_cuda, "launch", before_the_first)
-    list(gpu._drawing(eight(gpu), 2000))
+    list(gpu._drawing(eight(gpu), 2000, gpu._memory()))
     assert (gpu._entries.array == -7).all()
