@@ -108,3 +108,11 @@ def test_the_package_leaves_compiled_code_to_one_module():
     """Numba's own ``cache=True`` looks at one file; ``gpukit.device.compiled`` at all that can be inlined."""
     cached = [local(path) for path in FILES if "cache=True" in path.read_text() and path.name != "compiled.py"]
     assert cached == []
+
+
+def test_warps_meet_by_masks_that_are_known():
+    """Threads that happen to be together need not come to the same barrier; no run on a CPU shows that one waits."""
+    asked = re.compile(r"\bcuda\.(activemask|syncwarp)\(([^)]*)\)")
+    found = {(local(path), *call) for path in FILES for call in asked.findall(path.read_text())}
+    masks = {("evaluate/spread_together_cuda.py", "syncwarp", "mask")}  # those of a team, whose lanes are known
+    assert {one for one in found if one[1] == "activemask" or one[2]} == masks
