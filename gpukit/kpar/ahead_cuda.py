@@ -16,6 +16,7 @@ from gpukit.device.arrays import Buffer
 from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import for_kernels, simulated
+from gpukit.device.warp_cuda import warp_fence
 from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import rule
 from gpukit.kpar import team_cuda as teams
@@ -23,7 +24,7 @@ from gpukit.kpar.estimate_cuda import propose
 from gpukit.kpar.groups import Edges, Walks
 from gpukit.kpar.heads_cuda import HEADS, Heads, walks_within
 from gpukit.kpar.rule import threshold_of
-from gpukit.kpar.starts_cuda import add_for_warp, warp_fence
+from gpukit.kpar.starts_cuda import add_for_warp
 from gpukit.kpar.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
 
 BLOCK, LANES = (4, 1) if simulated() else (256, 32)

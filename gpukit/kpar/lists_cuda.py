@@ -2,8 +2,8 @@
 
 from numba import cuda, int32, int64, uint32, uint64
 
+from gpukit.device.warp_cuda import warp_fence
 from gpukit.kpar import team_cuda as teams
-from gpukit.kpar.starts_cuda import warp_fence
 from gpukit.kpar.team_cuda import AT_ONCE
 
 LIFTED = 1

@@ -3,6 +3,7 @@
 from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.device.select import simulated
+from gpukit.device.warp_cuda import warp_fence
 from gpukit.kpar.rows_cuda import last_upto
 from gpukit.kpar.team_cuda import TOGETHER
 
@@ -23,16 +24,7 @@ if simulated():
 
     add_for_slots = add_for_warp
 
-    @cuda.jit(device=True)
-    def warp_fence():
-        """Do nothing: the simulator reads when it is told to."""
-
 else:
-
-    @cuda.jit(device=True)
-    def warp_fence():
-        """Have all loads before under way: the compiler would delay them one behind the other, to save registers."""
-        cuda.syncwarp()
 
     @cuda.jit(device=True)
     def add_for_warp(sums, place, value):

@@ -4,8 +4,6 @@ from collections import namedtuple
 
 from numba import cuda, int32, uint64
 
-from gpukit.device.select import simulated
-
 BLOCK, WARP, REGISTERS = 64, 32, 128
 """Threads in a block and in a warp, and the registers each may take."""
 
@@ -49,34 +47,6 @@ multiprocessor adds 64 bits to its shared memory by trying until no other thread
 
 GOT, BASE = 0, 1
 """Places of what is larger: the first of a group of sets, and the base."""
-
-if simulated():
-
-    @cuda.jit(device=True)
-    def again():
-        """Let the threads of a warp, all of them, run the same code at the same time again; here each runs alone."""
-
-    @cuda.jit(device=True)
-    def any_goes_on(goes_on):
-        """Return whether a thread of the warp goes on; all of them. Here each is alone."""
-        return goes_on
-
-else:
-
-    @cuda.jit(device=True)
-    def again():
-        """Let the threads of a warp, all of them, run the same code at the same time again.
-
-        Without it each that left a loop goes on by itself. Of threads that happened to be together, as
-        ``cuda.activemask`` tells, some never came here where edges were followed in the loop over rows.
-        """
-        cuda.syncwarp()
-
-    @cuda.jit(device=True)
-    def any_goes_on(goes_on):
-        """Return whether a thread of the warp goes on; all of them."""
-        return cuda.any_sync(0xFFFFFFFF, goes_on)
-
 
 step = cuda.jit(device=True, inline="always")
 """A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""

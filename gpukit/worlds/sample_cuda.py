@@ -12,6 +12,7 @@ from numba import cuda, int32, int64, types, uint32, uint64
 from gpukit.device.compiled import kernel
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
+from gpukit.device.warp_cuda import any_goes_on, warp_fence
 from gpukit.worlds import rule
 from gpukit.worlds.block_cuda import (
     AHEAD,
@@ -48,8 +49,6 @@ from gpukit.worlds.block_cuda import (
     Output,
     Space,
     Stage,
-    again,
-    any_goes_on,
     id_of,
     insert,
     is_over,
@@ -229,7 +228,7 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
                     )  # fmt: skip
             row, draw = following, draw + CALLS_PER_ROW
             rows = rows - 1 if following > 0 else int64(0)
-        again()
+        warp_fence()
         if found > 0:
             place = cuda.atomic.add(shared, STAGED, int32(found))
             for j in range(found):
@@ -259,7 +258,7 @@ def _follow_staged(tables, samples, space, out, block, stage, shared):
             at = uint32(j)
             edge, owner, shift = int64(stage.edge[at]), int64(stage.owner[at]), int64(stage.shift[at])
             key, absent = _try(tables, samples, space, block, edge, owner, shift, shared)
-        again()
+        warp_fence()
         _add(samples, space, out, block, stage, key, absent, shared)
         j, first = int32(j + block.block_size), int32(first + block.block_size)
 

@@ -11,7 +11,8 @@ from collections import namedtuple
 from numba import cuda, int32, int64, types, uint32, uint64
 
 from gpukit.device.compiled import kernel
-from gpukit.device.select import for_kernels, simulated
+from gpukit.device.select import for_kernels
+from gpukit.device.warp_cuda import warp_barrier
 from gpukit.worlds import rule
 from gpukit.worlds.block_cuda import MEMBER_TAIL, OVERFLOW, TICKET, id_of
 from gpukit.worlds.block_cuda import step as _step
@@ -68,21 +69,6 @@ class Recent(namedtuple("Recent", "vertex size ticket used")):
     size : int32 array, ticket, used : int64 arrays, shape (BLOCK,)
         How many vertices, of which walk, and the place of the first in the log.
     """
-
-
-if simulated():
-
-    @cuda.jit(device=True)
-    def warp_barrier():
-        """Wait for the other threads of a warp, here those of a block of one warp."""
-        cuda.syncthreads()
-
-else:
-
-    @cuda.jit(device=True)
-    def warp_barrier():
-        """Wait for the other threads of a warp, and see what they wrote."""
-        cuda.syncwarp()
 
 
 @kernel
