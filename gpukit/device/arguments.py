@@ -13,9 +13,9 @@ _kinds: dict[tuple[np.dtype, int], Any] = {}
 
 def kind_of(dtype: np.dtype, ndim: int) -> Any:
     """Return Numba's type of an array in C's order, always the same object."""
-    if (dtype, ndim) not in _kinds:
-        _kinds[dtype, ndim] = types.Array(from_dtype(dtype), ndim, "C")
-    return _kinds[dtype, ndim]
+    known = _kinds.get((dtype, ndim))
+    # Another thread may have been first.
+    return known or _kinds.setdefault((dtype, ndim), types.Array(from_dtype(dtype), ndim, "C"))
 
 
 class View:

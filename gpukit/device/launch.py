@@ -44,9 +44,8 @@ class _Form(NamedTuple):
     Attributes
     ----------
     kinds : tuple
-        Numba's type of each argument, those in tuples one by one.
-    arrays : tuple
-        What :func:`gpukit.device.arguments.kind_of` returns for each that is an array, None for the others.
+        Numba's type of each argument, those in tuples one by one; of arrays that of
+        :func:`gpukit.device.arguments.kind_of`.
     layout : struct.Struct
     fitting : set of tuples
         Python's types of arguments that were found to fit.
@@ -55,7 +54,6 @@ class _Form(NamedTuple):
     """
 
     kinds: tuple[Any, ...]
-    arrays: tuple[Any, ...]
     layout: struct.Struct
     fitting: set[tuple[type, ...]]
     spare: list[tuple[array, array]]
@@ -155,9 +153,9 @@ def _form(signature: Iterable[Any]) -> _Form | None:
     kinds = tuple(_flat_types(signature))
     if not all(kind in SCALARS or (isinstance(kind, types.Array) and kind.layout == "C") for kind in kinds):
         return None
-    arrays = tuple(None if kind in SCALARS else kind_of(as_dtype(kind.dtype), kind.ndim) for kind in kinds)
+    kinds = tuple(kind if kind in SCALARS else kind_of(as_dtype(kind.dtype), kind.ndim) for kind in kinds)
     layout = "".join(SCALARS[kind] if kind in SCALARS else "Q" * (5 + 2 * kind.ndim) for kind in kinds)
-    return _Form(kinds, arrays, struct.Struct("=" + layout), set(), [])
+    return _Form(kinds, struct.Struct("=" + layout), set(), [])
 
 
 def _allow_shared(kernel: Any, args: list) -> None:
@@ -208,8 +206,8 @@ def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
             return None
         form.fitting.add(kinds)
     values: list[Any] = []
-    for arg, kind in zip(flat, form.arrays, strict=True):
-        if kind is None:
+    for arg, one, kind in zip(flat, kinds, form.kinds, strict=True):
+        if one is not View:
             values.append(arg)
         elif arg.kind is kind:
             values += arg.words

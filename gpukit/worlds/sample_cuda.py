@@ -355,7 +355,7 @@ def _pack(samples, gate, space, out, block, used, control, shared, wide):
 
 @kernel(max_registers=REGISTERS)
 def sample(tables, samples, gate, group, space, out, control):
-    """Draw RR sets and pack them; any grid, whole warps of 256 threads a block at most.
+    """Draw RR sets and pack them; any grid, blocks of whole warps, 256 threads at most.
 
     A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes
     the live edges to shared memory. Of a hub it draws the first rows; the others wait until the queue is empty, as a
