@@ -17,6 +17,7 @@ from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import for_kernels, simulated
 from gpukit.device.warp_cuda import warp_fence
+from gpukit.graph.csr import Graph
 from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import rule
 from gpukit.kpar import team_cuda as teams
@@ -38,8 +39,15 @@ REGISTERS = 64
 BLOCKS = 2 if simulated() else 4096
 """Blocks of a launch, for all slots: ``blockIdx.y`` is the slot."""
 
+VERTICES_A_BLOCK, PUSHING = 1 << 14, 1024
+"""Vertices of the graph for each block that pushes for a slot, and blocks at most: so many that a GPU holds those of a
+few slots, one slot after the other, whose residues its cache then keeps."""
+
 ITEMS = 4
 """Vertices of the frontier whose edges a warp pushes along together."""
+
+EACH = 2
+"""Of these edges those that a thread has under way at a time."""
 
 PIECE = 2 if simulated() else 128
 """Edges of a row that a warp takes at most: longer ones are cut, so that no warp is long at work on its own."""
@@ -154,7 +162,7 @@ def take_all(parity, piece, edges, chances, space):
 def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
     """Push along the edges of the frontiers of all slots, the second half of a round.
 
-    A warp owns ITEMS rows, or a piece of one.
+    A warp owns ITEMS rows, or a piece of one, and each of its threads EACH of their edges at a time.
 
     An edge costs 4 bytes read (20 along weighted edges, 8 of them read a moment before) and an 8-byte atomic add, and
     for a vertex without residue one of a mark; ω is read where what stands with the head does not decide.
@@ -174,6 +182,8 @@ def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
         frontier, upcoming = slot.upcoming, slot.frontier
     size, pieces, rho, walks_max = row[SIZE + parity], row[PIECES + parity], rhos[0], row[WALKS_MAX]
     mask = (int64(1) << heads.bits) - 1
+    words, olds = cuda.local.array(EACH, int64), cuda.local.array(EACH, int64)
+    brings = cuda.local.array(EACH, int64)
     work = int64(cuda.blockIdx.x * WARPS + warp)
     while work < pieces + (size + ITEMS - 1) // ITEMS:
         warp_fence()
@@ -195,29 +205,43 @@ def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
                     firsts[warp, i], lasts[warp, i] = begin, end - 1
             i += LANES
         warp_fence()
-        # Every LANES-th of the edges, which lie one behind the other: the i-th row begins at ``before``.
-        e, i, before = int32(lane), int32(0), int32(0)
-        while i < ITEMS:
-            if e >= before + lengths[warp, i]:
-                before += lengths[warp, i]
-                i += int32(1)
-                continue
-            edge, value = begins[warp, i] + (e - before), values[warp, i]
-            word = int64(heads.words[edge])
-            u = word & mask
-            if chances is not None:
-                value = edge_part(value, chances, edge, firsts[warp, i], lasts[warp, i])
-            if value > 0:
-                old = cuda.atomic.add(slot.residue, u, value)
-                if old == 0:
-                    cuda.atomic.or_(slot.marks, u >> 5, uint32(1) << uint32(u & 31))
-                w, largest = walks_within(word, heads)
-                if w <= walks_max and old + value > w * rho and old <= min(largest, walks_max) * rho:
-                    if w < largest:
-                        w = int64(counts[u])
-                    if w > 0 and w <= walks_max and old <= w * rho and old + value > w * rho:
-                        upcoming[cuda.atomic.add(row, SIZE + 1 - parity, 1)] = u
-            e += int32(LANES)
+        # The edges of the rows lie one behind the other; a thread takes every LANES-th of them, EACH at a time.
+        total = int32(0)
+        for i in range(ITEMS):
+            total += lengths[warp, i]
+        e = int32(lane)
+        while e - lane < total:
+            for each in range(EACH):
+                i, place = int32(0), int32(e + each * LANES)
+                brings[each] = 0
+                if place < total:
+                    for _ in range(ITEMS - 1):
+                        if place >= lengths[warp, i]:
+                            place -= lengths[warp, i]
+                            i += int32(1)
+                    edge, value = begins[warp, i] + place, values[warp, i]
+                    words[each] = int64(heads.words[uint64(edge)])
+                    if chances is not None:
+                        value = edge_part(value, chances, edge, firsts[warp, i], lasts[warp, i])
+                    brings[each] = value
+            warp_fence()
+            for each in range(EACH):
+                if brings[each] > 0:
+                    olds[each] = cuda.atomic.add(slot.residue, uint64(words[each] & mask), brings[each])
+            warp_fence()
+            for each in range(EACH):
+                value = brings[each]
+                if value > 0:
+                    old, u = olds[each], words[each] & mask
+                    if old == 0:
+                        cuda.atomic.or_(slot.marks, u >> 5, uint32(1) << uint32(u & 31))
+                    w, largest = walks_within(words[each], heads)
+                    if w <= walks_max and old + value > w * rho and old <= min(largest, walks_max) * rho:
+                        if w < largest:
+                            w = int64(counts[uint64(u)])
+                        if w > 0 and w <= walks_max and old <= w * rho and old + value > w * rho:
+                            upcoming[cuda.atomic.add(row, SIZE + 1 - parity, 1)] = u
+            e += int32(EACH * LANES)
         work += cuda.gridDim.x * WARPS
 
 
@@ -347,22 +371,22 @@ def longest_piece(n: int, m: int) -> int:
 
 
 def push_ahead(
-    sources: Any, queries: int, first: int, among: Any, edges: Edges, heads: Heads, chances: Any, walks: Walks,
-    rhos: Any, piece: int, ahead: Buffer, space: Space,
+    graph: Graph, sources: Any, queries: int, first: int, among: Any, edges: Edges, heads: Heads, chances: Any,
+    walks: Walks, rhos: Any, ahead: Buffer, space: Space,
 ) -> None:  # fmt: skip
     """Push for the queries from ``first`` on, one in each slot, until no residue is above its threshold.
 
     Afterwards the vertices met are listed, and what walks from them carry is known, as after the first push of
-    :func:`gpukit.kpar.query_cuda.answer`, whose arguments these are. ``ahead`` has a row for each slot, and rows of
-    more than ``piece`` edges are cut (:func:`longest_piece`).
+    :func:`gpukit.kpar.query_cuda.answer`, whose arguments these are. ``ahead`` has a row for each slot.
     """
-    slots = len(ahead)
+    slots, piece = len(ahead), longest_piece(graph.n, graph.m)
     launch(begin_all, slots, BLOCK, sources, queries, first, rhos, space)
     grid, parity, going = (max(1, BLOCKS // slots), slots), 0, True
+    pushing = max(grid[0], min(graph.n // VERTICES_A_BLOCK, PUSHING)), slots
     while going:
         for _ in range(ROUNDS_AT_ONCE):
             launch(take_all, grid, BLOCK, parity, piece, edges, chances, space)
-            launch(push_all, grid, BLOCK, parity, piece, edges, heads, chances, walks.counts, rhos, space)
+            launch(push_all, pushing, BLOCK, parity, piece, edges, heads, chances, walks.counts, rhos, space)
             parity = 1 - parity
         going = bool(ahead.host()[:, SIZE + parity].any())
     launch(list_all, grid, BLOCK, space)

@@ -14,7 +14,7 @@ from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
 from gpukit.kpar import push_cuda, query_cuda
-from gpukit.kpar.ahead_cuda import clean_up, longest_piece, propose_all, push_ahead
+from gpukit.kpar.ahead_cuda import clean_up, propose_all, push_ahead
 from gpukit.kpar.groups import NOWHERE, Asked, Edges, Tails, Walks
 from gpukit.kpar.heads_cuda import Heads, heads_of
 from gpukit.kpar.index import Index, light_index
@@ -250,8 +250,9 @@ class CudaPrepared:
         """Begin the queries from ``first`` on, one in each slot, up to the scores of those that read start lists."""
         ahead = self.space.ahead
         assert ahead is not None
-        piece = longest_piece(self.graph.n, self.graph.m)
-        push_ahead(source, queries, first, among, edges, self._heads(), chances, walks, asked.rhos, piece, ahead, space)
+        push_ahead(
+            self.graph, source, queries, first, among, edges, self._heads(), chances, walks, asked.rhos, ahead, space
+        )  # fmt: skip
         taken = min(slots, queries - first)
 
         def arguments(blocks: int) -> tuple:
