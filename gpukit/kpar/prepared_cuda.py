@@ -262,7 +262,7 @@ class CudaPrepared:
         teams = taken if simulated() else min(taken, self.space.blocks(propose_all, arguments(1), 1))
         launch(propose_all, teams * blocks, BLOCK, *arguments(blocks))
         self.space.clear_control()
-        gather_together(slots, edges.one_minus_alpha, walks, space)
+        gather_together(slots, self.graph.n, walks, space)
         self.space.clear_control()
 
 

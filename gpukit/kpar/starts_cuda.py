@@ -12,6 +12,9 @@ WARP = 4 if simulated() else 32
 STRIDE = WARP // TOGETHER
 """Entries that a warp reads side by side where TOGETHER of its threads share one."""
 
+A_LIST = 4 if simulated() else 32
+"""Entries whose reading takes as long as to begin another list."""
+
 ABREAST = 8
 """Entries whose units each of these threads loads before it adds the first."""
 
@@ -40,8 +43,10 @@ else:
     @cuda.jit(device=True)
     def add_for_slots(sums, place, value):
         """Add the values of each slot, which every TOGETHER-th thread of a warp has, to its own ``sums[place]``."""
-        value += cuda.shfl_down_sync(0xFFFFFFFF, value, 16)
-        value += cuda.shfl_down_sync(0xFFFFFFFF, value, 8)
+        offset = WARP // 2
+        while offset >= TOGETHER:
+            value += cuda.shfl_down_sync(0xFFFFFFFF, value, offset)
+            offset //= 2
         if cuda.threadIdx.x & 31 < TOGETHER and value > 0:
             cuda.atomic.add(sums, place, value)
 
@@ -110,24 +115,27 @@ def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool
 
 
 @cuda.jit(device=True)
-def add_starts_together(union, size, whole, walks, units, coarse, sums, limits, team, pool):
-    """Add to ``sums`` of each listed vertex what the walks of each slot that end there carry; all threads of the team.
+def add_starts_together(union, size, whole, stretches, walks, units, coarse, sums, limits, team, pool):
+    """Add to ``sums`` of each listed vertex what walks of each slot carry that end there; all threads of the team.
 
-    Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``prefix_over_blocks``. A warp owns a stretch of the entries of
-    all lists, as long as that of any other warp. TOGETHER neighbouring threads read an entry, each the unit of its own
-    slot: 4 bytes an entry and one sector of 32 bytes for all of them, ABREAST at a time. One atomic add a warp, list
-    and slot.
+    Follows :func:`gpukit.kpar.together_cuda.measure_lists` and ``prefix_over_blocks``. A warp owns a stretch of the
+    entries of all lists, as long as that of any other warp, where A_LIST entries more stand for each list's beginning.
+    TOGETHER neighbouring threads read an entry, each the unit of its own slot: 4 bytes an entry and one sector of 32
+    bytes for all of them, ABREAST at a time. One atomic add a warp, list and slot.
 
     Parameters
     ----------
-    union : int32 array
-        ``size`` vertices; their lists have ``whole`` entries.
+    union : int64 array
+        ``size`` vertices; what is read of their lists has ``whole`` entries, with those that stand for beginnings.
+    stretches : tuple of two int64 arrays
+        Where in ``walks.starts`` what is read of each list begins and ends.
     walks : Walks
     units : uint32 array, shape (n * TOGETHER,)
         The units of each vertex, side by side, without their lowest ``coarse`` bits.
     sums : int64 array, shape (n,)
         Of the thread's slot, ``threadIdx.x % TOGETHER``.
     """
+    begins, ends = stretches
     lane = cuda.threadIdx.x % WARP
     ahead, own_units = lane // TOGETHER, units[lane % TOGETHER :]
     part = (size + team.blocks - 1) // team.blocks
@@ -136,31 +144,40 @@ def add_starts_together(union, size, whole, walks, units, coarse, sums, limits, 
     places, found = cuda.local.array(ABREAST, uint64), cuda.local.array(ABREAST, uint32)
     counts = cuda.local.array(ABREAST, uint32)
     while low < high:
-        v = int64(union[j])
-        row, often = walks.src_begin[v], walks.frequent_begin[v]
         while j >= (owner + 1) * part:
             owner += 1
-        offset = pool[owner] + limits[j]
-        place, stop = int32(low - offset), int32(min(high - offset, walks.src_begin[v + 1] - row))
-        low = offset + stop
-        frequent = int32(walks.frequent_begin[v + 1] - often)
-        total = int64(0)
+        v, row, offset = int64(union[j]), begins[j], pool[owner] + limits[j]
+        length, skipped = ends[j] - row, row - walks.src_begin[v]
+        often = walks.frequent_begin[v] + skipped
+        frequent = walks.frequent_begin[v + 1] - often
+        place, stop, total = int32(low - offset), int32(min(high - offset, length)), int64(0)
+        low = offset + length + A_LIST
         while place < stop:
-            for i in range(ABREAST):
-                own = int32(place + ahead + i * STRIDE)
-                counts[i] = uint32(1) if own < stop else uint32(0)
-                places[i] = uint64(walks.starts[uint64(row + min(own, int32(stop - 1)))]) * uint64(TOGETHER)
-            if place < frequent:
+            first = uint64(row + place + ahead)
+            if place >= frequent and place + ABREAST * STRIDE <= stop:
+                for i in range(ABREAST):
+                    places[i] = uint64(walks.starts[first + uint64(i * STRIDE)]) * uint64(TOGETHER)
+                warp_fence()
+                for i in range(ABREAST):
+                    found[i] = own_units[places[i]]
+                warp_fence()
+                for i in range(ABREAST):
+                    total += int64(found[i])
+            else:
                 for i in range(ABREAST):
                     own = int32(place + ahead + i * STRIDE)
-                    if own < min(stop, frequent):
+                    counts[i] = uint32(1) if own < stop else uint32(0)
+                    places[i] = uint64(walks.starts[uint64(row + min(own, int32(stop - 1)))]) * uint64(TOGETHER)
+                for i in range(ABREAST):
+                    own = int32(place + ahead + i * STRIDE)
+                    if own < min(int64(stop), frequent):
                         counts[i] = walks.frequencies[uint64(often + own)]
-            warp_fence()
-            for i in range(ABREAST):
-                found[i] = own_units[places[i]]
-            warp_fence()
-            for i in range(ABREAST):
-                total += int64(found[i]) * int64(counts[i])
+                warp_fence()
+                for i in range(ABREAST):
+                    found[i] = own_units[places[i]]
+                warp_fence()
+                for i in range(ABREAST):
+                    total += int64(found[i]) * int64(counts[i])
             place = int32(place + ABREAST * STRIDE)
         add_for_slots(sums, v, total << coarse)
         j += 1

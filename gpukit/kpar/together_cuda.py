@@ -4,9 +4,10 @@ On a large graph the unit of residue that a walk carries is at another place for
 sector of 32 bytes is read for the 4 that count. The units of TOGETHER queries, each in a *slot*, therefore lie side by
 side, and the lists of all that are a candidate of any of them are read once. All blocks of the GPU do so for one such
 group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is needed.
-"""
 
-from typing import Any
+Starts rise within a list, but for frequent ones, which come first. Lists are read up to the same vertex all of them,
+then up to the next, so that units are read of one range of vertices at a time, of which the cache holds more.
+"""
 
 import numba
 from numba import cuda, int32, int64
@@ -18,14 +19,16 @@ from gpukit.device.shape import shape
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.ahead_cuda import COARSE, COUNT, WAITS, WALKS
 from gpukit.kpar.groups import Walks
-from gpukit.kpar.starts_cuda import add_starts_together
-from gpukit.kpar.sweep_cuda import FORWARD, lengths
+from gpukit.kpar.starts_cuda import A_LIST, add_starts_together
 from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
 
 BLOCK = 4 if simulated() else 512
 
 REGISTERS = 64
 """Registers that a thread of :func:`add_lists` may take: two blocks of BLOCK threads on a multiprocessor."""
+
+RANGE = 5 if simulated() else 1 << 23
+"""Vertices of a range: in smaller ones, beginning lists anew takes more than the cache saves."""
 
 IN_UNION = 0
 """Counter: vertices that are candidates of any slot."""
@@ -77,18 +80,57 @@ def unite(first, space):
     teams.flush(in_union)
 
 
+@cuda.jit(device=True)
+def stretches_of(space, first):
+    """Return where in all start lists what is read of each of a group's begins, and where it ends."""
+    return space.long[first + 1, teams.ROOM], space.long[first + 2, teams.ROOM]
+
+
+@cuda.jit(device=True)
+def first_from(starts, low, high, goal):
+    """Return the first of the places low … high - 1, rising, that holds ``goal`` or more, or ``high``; one thread."""
+    while low < high:
+        middle = (low + high) >> 1
+        if starts[middle] < goal:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @kernel
-def measure_lists(first, one_minus_alpha, walks, space):
-    """Add up the lengths of a group's lists, within each block's share (:func:`gpukit.kpar.sweep_cuda.lengths`)."""
+def measure_lists(first, begun, upto, walks, space):
+    """Find what is read next of each list of a group, and add up lengths within each block's share.
+
+    This is what lies below ``upto``, with the frequent starts where lists are not ``begun``. A thread owns a list and
+    searches in what is left of it.
+    """
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     team, limits = team_of(space, first, sums, sums, small, small), space.long[first, teams.LIMITS]
     listed, counter = union_of(space, first)
-    # Of the arrays of vertices, rows of this kind have none read.
-    lengths(
-        FORWARD, listed, space.control[counter], walks.src_begin, None, one_minus_alpha, walks.counts, limits, limits,
-        limits, limits, team, sums,
-    )  # fmt: skip
+    begins, ends = stretches_of(space, first)
+    share = (space.control[counter] + team.blocks - 1) // team.blocks
+    base, last, running = team.block * share, min((team.block + 1) * share, space.control[counter]), int64(0)
+    while base < last:
+        j, length = base + tid, int64(0)
+        if j < last:
+            v = int64(listed[j])
+            begin, end = walks.src_begin[v], walks.src_begin[v + 1]
+            least = begin + walks.frequent_begin[v + 1] - walks.frequent_begin[v]
+            if begun:
+                begin = least = ends[j]
+            if upto < len(walks.counts):
+                end = first_from(walks.starts, least, end, upto)
+            begins[j], ends[j], length = begin, end, end - begin + A_LIST
+        before, whole = teams.block_prefix_sum(length, sums)
+        if j < last:
+            limits[j] = running + before - length
+        running += whole
+        base += block_size
+    if tid == 0:
+        space.control[team.home + teams.SUMS + team.block] = running
 
 
 @kernel(max_registers=REGISTERS)
@@ -102,8 +144,9 @@ def add_lists(first, walks, space):
     whole = teams.prefix_over_blocks(team, pool, sums)
     own = first + cuda.threadIdx.x % TOGETHER
     add_starts_together(
-        listed, space.control[counter], whole, walks, space.units[first * len(walks.counts) :],
-        space.ahead[first, COARSE], space.long[own, teams.WALKED], space.long[first, teams.LIMITS], team, pool,
+        listed, space.control[counter], whole, stretches_of(space, first), walks,
+        space.units[first * len(walks.counts) :], space.ahead[first, COARSE], space.long[own, teams.WALKED],
+        space.long[first, teams.LIMITS], team, pool,
     )  # fmt: skip
 
 
@@ -131,18 +174,19 @@ def forget_lists(first, space):
         j += cuda.gridsize(1) // TOGETHER
 
 
-def gather_together(slots: int, one_minus_alpha: Any, walks: Walks, space: Space) -> None:
+def gather_together(slots: int, n: int, walks: Walks, space: Space) -> None:
     """Write the scores of the candidates of all queries that wait for them, one group of slots after the other.
 
-    The arguments but the number of slots are those of kernels. ``space.control`` is zero before; SPARE, which has no
-    bit set, ROOM and LIMITS of a group's first slot are room; WALKED is zero before and afterwards. A query that does
-    not wait finds all its lists as they were.
+    The arguments but the number of slots and that of vertices are those of kernels. ``space.control`` is zero before;
+    SPARE, which has no bit set, LIMITS and ROOM of a group's slots are room; WALKED is zero before and afterwards. A
+    query that does not wait finds all its lists as they were.
     """
     grid, block = shape(add_lists, teams.MAX_BLOCKS, BLOCK)
     for first in range(0, slots, TOGETHER):
         launch(unite, grid, block, first, space)
-        launch(measure_lists, grid, block, first, one_minus_alpha, walks, space)
-        launch(add_lists, grid, block, first, walks, space)
+        for upto in range(RANGE, n + RANGE, RANGE):
+            launch(measure_lists, grid, block, first, upto > RANGE, upto, walks, space)
+            launch(add_lists, grid, block, first, walks, space)
         launch(score_candidates, grid, block, first, space)
         launch(forget_lists, grid, block, first, space)
 
@@ -151,7 +195,7 @@ _int = numba.int64
 
 KERNELS = {
     "unite": (unite, (_int, SPACE)),
-    "measure_lists": (measure_lists, (_int, numba.uint64, WALKS, SPACE)),
+    "measure_lists": (measure_lists, (_int, numba.boolean, _int, WALKS, SPACE)),
     "add_lists": (add_lists, (_int, WALKS, SPACE)),
     "score_candidates": (score_candidates, (_int, SPACE)),
     "forget_lists": (forget_lists, (_int, SPACE)),
