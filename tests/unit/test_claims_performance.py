@@ -15,7 +15,7 @@ PHASES, FLOORS = record("kpar-phases-h100"), {run["k"]: run for run in record("k
 QUERY, SIZES = PHASES["mean_of_a_query"]["100"], PHASES["sizes"]
 SHARED, TRIED = PHASES["shared_by_queries"]["100"], PHASES["tried_ms_per_query_at_k_100"]
 LAUNCHES = record("kpar-launches-h200")
-ABREAST = LAUNCHES["pushes_abreast_on_h100"]
+LARGEST = LAUNCHES["scale_25"]
 H200 = record("kpar-batches-h200")
 SCALE_25 = record("kpar-floor-h200-scale-25")["runs"][0]["floor_arrays"]
 OPIM, OPIM_BEFORE = (
@@ -105,12 +105,19 @@ def test_what_bounds_merit(document, sentence, values):
         ("took {:.0f} s for {:,} vertices, {:,.0f} a second; so all of it would take {:.0f} minutes.", (EVERYBODY["time_s"]["query"], EVERYBODY["vertices"], EVERYBODY["vertices"] / EVERYBODY["time_s"]["query"], H200["graph"]["n"] / EVERYBODY["vertices"] * EVERYBODY["time_s"]["query"] / 60)),
         ("An H200 gives {:,.0f} answers a second for k = 10, {:,.0f} for 100 and {:,.0f} for 1000", batches("h200")),
         ("where it gave {:,.0f}, {:,.0f} and {:,.0f} (", batches("h200-before")),
-        ("an H100 {:,.0f}, {:,.0f} and {:,.0f}.", batches("h100")),
+        ("an H100, with an earlier version, {:,.0f}, {:,.0f} and {:,.0f}.", batches("h100")),
+        ("a query pushes along {:.0f} million edges, meets", (LARGEST["first_delta"]["10"][0] / 1e6,)),
+        ("with {:.0f} million entries. Of the", (LARGEST["first_delta"]["10"][1] / 1e6,)),
+        ("start lists are {:,.0f} µs, pushes {:.0f}, and finding what walks carry {:.0f}", [LARGEST["after"][name] for name in ("add_lists", "push_all", "value_all")]),
+        ("with 85 blocks a slot pushes took {:,.0f} µs, with 128 {:,.0f}, with 1,056 {:.0f}.", [LARGEST["push_all_by_blocks_a_slot"][blocks] for blocks in ("85", "128", "1056")]),
+        ("more of the units in use: {:,.0f} µs became {:,.0f}.", [LARGEST[when]["add_lists"] for when in ("before", "after")]),
+        ("take {:.2f} ms a query in no such order, and {:.2f} in ranges of 2^22 vertices", [LARGEST["entries_alone"][width] / 8 for width in ("none", "4194304")]),
+        ("Groups of 16 queries read lists in {:.0f} µs, of 32 in {:.0f}, and lose {:.0f} and {:.0f} where", (*(LARGEST[f"groups_of_{size}"]["add_lists"] for size in (16, 32)), *(LARGEST[f"groups_of_{size}"]["value_all"] - LARGEST["before"]["value_all"] for size in (16, 32)))),
+        ("{:.1f} % of the queries follow walks forward then, each for a quarter of a second, so that only {} come a second.", (100 * LARGEST["first_delta"]["5"][2], LARGEST["first_delta"]["queries_per_s"]["5"])),
         ("have no out-edges, come at {:,} a second, or {:,} with the second look.", [H200["any_vertex"][name] for name in ("queries_per_s", "refined_queries_per_s")]),
         ("At scale 25 and k = 1000 an H200 gives {:.0f}, in place of {}.", (H200["scale_25"]["queries_per_s"]["auto"], record("kpar-batches-h200-before")["scale_25"]["queries_per_s"])),
         ("take {:.1f} ms a query there (`kpar-floor-h200-scale-25.json`)", (SCALE_25 / 1e3,)),
         ("Pushing went from {} to {}, start lists from {} to {}, and the kernel of all steps from {} to {}.", [LAUNCHES[when][name] for name in ("push_all", "add_lists", "answer") for when in ("before", "after")]),
-        ("two edges a thread in a push, {:.0f} % of it, or four, {:.0f} %.", [100 * (1 - ABREAST[number] / ABREAST["1"]) for number in ("2", "4")]),
         ("with units of 8 bytes, {:.0f} %;", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),
         ("take {:.2f} ms on soc-Epinions1 and {:.2f} ms on an R-MAT 22", OPIM),
         ("in place of {:.2f} and {:.2f} (`gim-opim-h200-before.json`)", OPIM_BEFORE),
