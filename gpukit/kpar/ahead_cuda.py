@@ -24,7 +24,7 @@ from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.estimate_cuda import propose
 from gpukit.kpar.groups import Edges, Walks
 from gpukit.kpar.heads_cuda import HEADS, Heads, walks_within
-from gpukit.kpar.rule import threshold_of
+from gpukit.kpar.rule import goes_forward, threshold_of
 from gpukit.kpar.starts_cuda import add_for_warp
 from gpukit.kpar.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
 
@@ -310,7 +310,7 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
             phase = teams.team_barrier(team, phase)
             if block == 0 and cuda.threadIdx.x == 0:
                 row[COUNT], row[LEAST_RESERVE], row[ENTRIES] = count, least_reserve, entries
-                row[WAITS] = int64(least_reserve > 0 and row[VALUED + lists.FORWARD_ENTRIES] >= entries)
+                row[WAITS] = int64(not goes_forward(least_reserve, row[VALUED + lists.FORWARD_ENTRIES], entries))
         own += cuda.gridDim.x // blocks
 
 

@@ -15,7 +15,7 @@ from gpukit.kpar.bounds import largest_first, refused_at, take_top
 from gpukit.kpar.groups import NOWHERE, Stopped
 from gpukit.kpar.problem import CONTENDERS
 from gpukit.kpar.refine_cpu import settle
-from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to, threshold_of
+from gpukit.kpar.rule import any_walk_end, goes_forward, passed_on, passed_up_to, threshold_of
 
 ABSORBS = 1 << 52
 """Stands in ``state`` for the ω = 0 of a vertex without out-edges, which no threshold lets into a frontier: what it
@@ -441,7 +441,7 @@ def answer(among, edges, chances, walks, batch, first, last, asked, ws, out):
             # Line 8: whoever is no candidate is not among the k best.
             least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, among, ws)
             # Lines 9 to 13: the candidates' scores, the cheaper way.
-            forward = walks.light or least_reserve == 0 or forward_cost < cost
+            forward = walks.light or goes_forward(least_reserve, forward_cost, cost)
             count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws)
             # Lines 14 to 23: bounds, and whether they allow to stop.
             refused = 0

@@ -17,7 +17,7 @@ from gpukit.kpar.estimate_cuda import estimate, forget_walked, propose
 from gpukit.kpar.groups import Asked, Stopped, Tails
 from gpukit.kpar.push_cuda import Ways, push
 from gpukit.kpar.refine_cuda import settle
-from gpukit.kpar.rule import threshold_of
+from gpukit.kpar.rule import goes_forward, threshold_of
 from gpukit.kpar.select_cuda import IDS, KEYS
 from gpukit.kpar.stop_cuda import refused_at
 from gpukit.kpar.team_cuda import SPACE
@@ -181,7 +181,7 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
                 least_reserve, count, entries, phase, turn = propose(
                     large, floor, asked.k, met, walks, slot, threshold, among, team, phase, turn
                 )
-                forward = walks.light or least_reserve == 0 or forward_cost < entries
+                forward = walks.light or goes_forward(least_reserve, forward_cost, entries)
                 if forward:
                     entries = forward_cost
                 if forward and begun and step == 0:

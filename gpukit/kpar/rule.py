@@ -17,6 +17,10 @@ UNIT_BITS = 32
 """Bits that what a walk carries has at most: the lowest of ρ, which it does not exceed, are left out."""
 
 
+FORWARD = 2
+"""Entries of start lists that are read while the end of a walk is written: each is at a random place."""
+
+
 @numba.njit
 def threshold_of(rho):
     """Return which residues wait at ρ (int64), in units of 2**-62, and how coarse what a walk carries is."""
@@ -105,6 +109,15 @@ def over_alpha(amount, one_minus_alpha):
     whole = uint64(amount) // alpha
     rest = uint64(amount) - whole * alpha
     return int64((whole << uint64(32)) + (rest << uint64(32)) // alpha)
+
+
+@numba.njit
+def goes_forward(least_reserve, forward_cost, cost):
+    """Return whether ``forward_cost`` entries of walks are followed forward, and not ``cost`` of start lists read.
+
+    Without e₀ there are no candidates whose lists could be read.
+    """
+    return least_reserve == 0 or FORWARD * forward_cost < cost
 
 
 @numba.njit

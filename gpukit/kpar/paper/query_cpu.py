@@ -18,7 +18,7 @@ from gpukit.kpar.query_cpu import (
     value_walks,
     write_answer,
 )
-from gpukit.kpar.rule import any_walk_end, threshold_of
+from gpukit.kpar.rule import any_walk_end, goes_forward, threshold_of
 
 RESORT = 2
 """Stands in a trace where others say whether forward rows were read: walks were drawn as a last resort."""
@@ -166,7 +166,7 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
                 trace[8] = -1
                 continue
             least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, None, ws)
-            forward = walks.light or least_reserve == 0 or forward_cost < cost
+            forward = walks.light or goes_forward(least_reserve, forward_cost, cost)
             count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, None, ws)
             refused = 0
             if not final and len(printed) > 0:
