@@ -102,8 +102,8 @@ def first_from(starts, low, high, goal):
 def measure_lists(first, begun, upto, walks, space):
     """Find what is read next of each list of a group, and add up lengths within each block's share.
 
-    This is what lies below ``upto``, with the frequent starts where lists are not ``begun``. A thread owns a list and
-    searches in what is left of it.
+    This is what lies below ``upto``, with the frequent starts where lists are not ``begun``. A thread owns a list,
+    writes where its stretch begins and ends, and searches for that in what is left of it: a dozen reads.
     """
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)

@@ -96,10 +96,12 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_launch_shapes_change_nothing(gpu, both, shape):
+def test_launch_shapes_change_nothing(gpu, both, shape, monkeypatch):
+    from gpukit.kpar import together_cuda
     from gpukit.kpar.space_cuda import TOGETHER, Shape
 
     cpu, cuda = both
+    monkeypatch.setattr(together_cuda, "RANGE", 1 + cpu.graph.n // 3)
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))
     shape = Shape(*(TOGETHER if one == "together" else one for one in shape))
     check_equal(cuda.query(sources, 50, shape=shape), query(cpu, sources, 50, threads=4))
