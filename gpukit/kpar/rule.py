@@ -82,7 +82,7 @@ def edge_part(amount, chances, edge, first, last):
 
 @numba.njit
 def row_place(indices, first, last, head):
-    """Return the place of ``head`` in ``indices[first : last + 1]``, ascending, where it is."""
+    """Return the first of the places first … last - 1, where ``indices`` rise, with ``head`` or more, or ``last``."""
     while first < last:
         middle = (first + last) >> 1
         if indices[middle] < head:

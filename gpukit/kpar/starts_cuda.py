@@ -115,6 +115,15 @@ def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool
 
 
 @cuda.jit(device=True)
+def read_abreast(units, places, found):
+    """Read ABREAST units into ``found``, all of them under way before the first is used."""
+    warp_fence()
+    for i in range(ABREAST):
+        found[i] = units[places[i]]
+    warp_fence()
+
+
+@cuda.jit(device=True)
 def add_starts_together(union, size, whole, stretches, walks, units, coarse, sums, limits, team, pool):
     """Add to ``sums`` of each listed vertex what walks of each slot carry that end there; all threads of the team.
 
@@ -157,10 +166,7 @@ def add_starts_together(union, size, whole, stretches, walks, units, coarse, sum
             if place >= frequent and place + ABREAST * STRIDE <= stop:
                 for i in range(ABREAST):
                     places[i] = uint64(walks.starts[first + uint64(i * STRIDE)]) * uint64(TOGETHER)
-                warp_fence()
-                for i in range(ABREAST):
-                    found[i] = own_units[places[i]]
-                warp_fence()
+                read_abreast(own_units, places, found)
                 for i in range(ABREAST):
                     total += int64(found[i])
             else:
@@ -172,10 +178,7 @@ def add_starts_together(union, size, whole, stretches, walks, units, coarse, sum
                     own = int32(place + ahead + i * STRIDE)
                     if own < min(int64(stop), frequent):
                         counts[i] = walks.frequencies[uint64(often + own)]
-                warp_fence()
-                for i in range(ABREAST):
-                    found[i] = own_units[places[i]]
-                warp_fence()
+                read_abreast(own_units, places, found)
                 for i in range(ABREAST):
                     total += int64(found[i]) * int64(counts[i])
             place = int32(place + ABREAST * STRIDE)

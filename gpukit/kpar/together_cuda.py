@@ -14,8 +14,9 @@ from numba import cuda, int32, int64
 
 from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
-from gpukit.device.select import simulated
+from gpukit.device.select import for_kernels, simulated
 from gpukit.device.shape import shape
+from gpukit.kpar import rule
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.ahead_cuda import COARSE, COUNT, WAITS, WALKS
 from gpukit.kpar.groups import Walks
@@ -32,6 +33,8 @@ RANGE = 5 if simulated() else 1 << 23
 
 IN_UNION = 0
 """Counter: vertices that are candidates of any slot."""
+
+row_place = for_kernels(rule.row_place)
 
 
 @cuda.jit(device=True)
@@ -86,18 +89,6 @@ def stretches_of(space, first):
     return space.long[first + 1, teams.ROOM], space.long[first + 2, teams.ROOM]
 
 
-@cuda.jit(device=True)
-def first_from(starts, low, high, goal):
-    """Return the first of the places low … high - 1, rising, that holds ``goal`` or more, or ``high``; one thread."""
-    while low < high:
-        middle = (low + high) >> 1
-        if starts[middle] < goal:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @kernel
 def measure_lists(first, begun, upto, walks, space):
     """Find what is read next of each list of a group, and add up lengths within each block's share.
@@ -122,7 +113,7 @@ def measure_lists(first, begun, upto, walks, space):
             if begun:
                 begin = least = ends[j]
             if upto < len(walks.counts):
-                end = first_from(walks.starts, least, end, upto)
+                end = row_place(walks.starts, least, end, upto)
             begins[j], ends[j], length = begin, end, end - begin + A_LIST
         before, whole = teams.block_prefix_sum(length, sums)
         if j < last:
