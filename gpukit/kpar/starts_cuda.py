@@ -15,7 +15,7 @@ STRIDE = WARP // TOGETHER
 A_LIST = 4 if simulated() else 32
 """Entries whose reading takes as long as to begin another list."""
 
-ABREAST = 8
+ABREAST = 2 if simulated() else 8
 """Entries whose units each of these threads loads before it adds the first."""
 
 if simulated():
