@@ -1,0 +1,54 @@
+"""Start lists that several queries read together, in the simulator, against sums of plain numbers."""
+
+import numpy as np
+import pytest
+
+from gpukit.kpar.groups import Walks
+from gpukit.kpar.index_cpu import invert_rows
+from gpukit.kpar.problem import begins
+
+N, COARSE_BITS, IDLE = 14, 3, 2
+
+
+@pytest.fixture
+def walks():
+    """Return how many walks of each start end at each vertex, none at one of them."""
+    many = np.random.default_rng(6).choice([0, 0, 0, 0, 1, 1, 2, 7], (N, N))
+    many[:, 4] = 0
+    return many
+
+
+@pytest.mark.parametrize("width", [3, 5, N, 100])
+def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width):
+    """Frequent starts and others, lists of all lengths and none, in every range; one query does not wait."""
+    from gpukit.device.arrays import Buffer
+    from gpukit.kpar import ahead_cuda as ahead
+    from gpukit.kpar import space_cuda, together_cuda
+    from gpukit.kpar import team_cuda as teams
+
+    monkeypatch.setattr(together_cuda, "RANGE", width)
+    tails, ends = np.nonzero(walks)
+    rows = begins(np.bincount(tails, minlength=N)), ends.astype(np.int32), walks[tails, ends].astype(np.uint32)
+    lists = dict(zip(Walks._fields[3:7], invert_rows(N, *rows), strict=False))
+    assert 0 < len(lists["frequencies"]) < len(lists["starts"])
+    fields = lists | {"counts": np.ones(N, np.uint32)}
+    held = Walks._make(Buffer(fields[name]).view if name in fields else None for name in Walks._fields)
+    space = space_cuda.Space(N, 1)
+    arrays = space.arrays(1, teams.TOGETHER, 1)
+    _, long, short, _, _, units = space._work["rows"]
+    generator, slots = np.random.default_rng(1), range(teams.TOGETHER)
+    units.array[:] = generator.integers(0, 1 << 32, len(units)) * (generator.random(len(units)) < 0.7)
+    long.array[:, teams.RESERVE] = generator.integers(0, 1 << 40, (len(slots), N))
+    long.array[:, teams.SCORES] = -1
+    candidates = [generator.permutation(N)[: generator.integers(1, N + 1)] for _ in slots]
+    space.ahead.array[:] = 0
+    for s in slots:
+        short.array[s, teams.CANDIDATES, : len(candidates[s])] = candidates[s]
+        space.ahead.array[s, [ahead.COUNT, ahead.WAITS, ahead.COARSE]] = len(candidates[s]), s != IDLE, COARSE_BITS
+    together_cuda.gather_together(len(slots), N, held, arrays)
+    for s in slots:
+        carried = walks.T.astype(np.int64) @ units.array.reshape(N, teams.TOGETHER)[:, s].astype(np.int64)
+        expected = long.array[s, teams.RESERVE] + (carried << COARSE_BITS)
+        found = long.array[s, teams.SCORES, : len(candidates[s])]
+        assert np.array_equal(found, expected[candidates[s]]) if s != IDLE else (found == -1).all()
+    assert not long.array[:, teams.WALKED].any()
