@@ -139,7 +139,8 @@ class Session:
             numba.set_num_threads(self._threads_before)
         if is_interrupt(error) and not isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt from error
-        if type(error).__name__ == "OutOfMemoryError":  # by its name, since CuPy is not loaded to run on the CPU
+        # By name, since CuPy is not loaded to run on the CPU. Where others took all, even to ask what is free fails.
+        if type(error).__name__ == "OutOfMemoryError" or "cudaErrorMemoryAllocation" in str(error):
             raise DeviceError(
                 f"too little GPU memory is free ({error}); end what else uses it, or use --device cpu"
             ) from error

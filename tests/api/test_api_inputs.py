@@ -386,13 +386,20 @@ def test_an_error_in_progress_comes_through(star: gk.Graph) -> None:
     assert gk.estimate_spread(star, ["hub"], runs=100).mean == 5
 
 
-def test_too_little_gpu_memory_is_one_line(star: gk.Graph) -> None:
-    """CuPy's error is known by its name: on a machine without a GPU nothing loads CuPy."""
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("OutOfMemoryError", "Out of memory allocating 8 bytes"),
+        ("CUDARuntimeError", "cudaErrorMemoryAllocation: out of memory"),
+    ],
+)
+def test_too_little_gpu_memory_is_one_line(star: gk.Graph, name: str, text: str) -> None:
+    """CuPy's errors are known by their names: on a machine without a GPU nothing loads CuPy."""
 
     def fail(done: int, total: int) -> None:
-        raise type("OutOfMemoryError", (MemoryError,), {})("Out of memory allocating 8 bytes")
+        raise type(name, (RuntimeError,), {})(text)
 
-    with pytest.raises(DeviceError, match=r"(?s)^(?!.*\n).*free \(Out of memory allocating 8 bytes\); .* device='cpu'"):
+    with pytest.raises(DeviceError, match=rf"(?s)^(?!.*\n).*free \({text}\); .* device='cpu'"):
         gk.estimate_spread(star, ["hub"], runs=100, progress=fail)
 
 
