@@ -56,7 +56,7 @@ class DeviceSets:
         self._mean = graph.mean or 32.0
         self._host: HostSets | None = None
         self._counts = Buffer(reverse.elements, np.int32, 0)
-        self._control, self._clear = Buffer(block_cuda.CONTROL, np.int64, 0), True
+        self._control = Buffer(block_cuda.CONTROL, np.int64, 0)
         self._launch = Launch(0, 0)
         self._samplers = graph.work
         self._give_back()
@@ -73,12 +73,6 @@ class DeviceSets:
         """Return the bytes of device memory that belong to this collection alone."""
         entries, counts = self._entries.array.nbytes, self._counts.array.nbytes
         return int(self._starts.array.nbytes + self._sizes.array.nbytes + entries + counts)
-
-    def _begin_launch(self) -> None:
-        """Make the control zero, which it is at first: the host's calls before a first launch are waited for."""
-        if not self._clear:
-            self._control.array.fill(0)
-        self._clear = False
 
     def _pairs_of_a_set(self) -> float:
         """Return for how many members of a set there is to be room."""
