@@ -47,6 +47,18 @@ class DeviceError(GpukitError):
     exit_code = 4
 
 
+NO_GPU_MEMORY = ("CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation")
+"""Signs of it in what the driver and the runtime say, of any call where other processes hold all of it."""
+
+
+def lacks_gpu_memory(error: BaseException | None) -> bool:
+    """Return whether an error tells of too little memory on a GPU.
+
+    CuPy's own is known by its name, since CuPy is not loaded to run on the CPU.
+    """
+    return type(error).__name__ == "OutOfMemoryError" or any(sign in str(error) for sign in NO_GPU_MEMORY)
+
+
 def is_interrupt(error: BaseException | None) -> bool:
     """Return whether an error is an interrupt, or comes of one, through however many others.
 

@@ -14,7 +14,7 @@ from gpukit.device.memory import check_start, gpu_limit
 from gpukit.device.probe import start_contexts
 from gpukit.device.select import Device, check_requested, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
-from gpukit.errors import DeviceError, UsageError, is_interrupt
+from gpukit.errors import DeviceError, UsageError, is_interrupt, lacks_gpu_memory
 from gpukit.wording import counted, worded
 
 if TYPE_CHECKING:
@@ -139,8 +139,7 @@ class Session:
             numba.set_num_threads(self._threads_before)
         if is_interrupt(error) and not isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt from error
-        # By name, since CuPy is not loaded to run on the CPU. Where others took all, even to ask what is free fails.
-        if type(error).__name__ == "OutOfMemoryError" or "cudaErrorMemoryAllocation" in str(error):
+        if lacks_gpu_memory(error):
             raise DeviceError(
                 f"too little GPU memory is free ({error}); end what else uses it, or use --device cpu"
             ) from error

@@ -20,7 +20,7 @@ from gpukit.cli import interrupts
 from gpukit.cli.help import SETTINGS, Command, Group, dress
 from gpukit.cli.interrupts import INTERRUPTED
 from gpukit.cli.outputs import guarded
-from gpukit.errors import GpukitError, UsageError, is_interrupt
+from gpukit.errors import GpukitError, UsageError, is_interrupt, lacks_gpu_memory
 
 # name, module:attribute (a typer app, or a function that is one command), help
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -50,7 +50,7 @@ INTERNAL = 70
 _COMPLETE = "_GPUKIT_COMPLETE"
 """The variable by which a shell asks how a line could go on."""
 
-_NO_MEMORY = ("CUDA_ERROR_OUT_OF_MEMORY", "failed to map segment", "annot allocate memory", "can't start new thread")
+_NO_MEMORY = ("failed to map segment", "annot allocate memory", "can't start new thread")
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "GOTO_NUM_THREADS",
@@ -252,7 +252,8 @@ def _drop_unwritable_output() -> None:
 
 def lacks_memory(error: BaseException) -> bool:
     """Say whether an exception tells of too little memory, on this machine or on a GPU."""
-    return isinstance(error, MemoryError) or any(sign in " ".join(str(error).split()) for sign in _NO_MEMORY)
+    text = " ".join(str(error).split())
+    return isinstance(error, MemoryError) or lacks_gpu_memory(error) or any(sign in text for sign in _NO_MEMORY)
 
 
 def explain(error: BaseException) -> tuple[int, str]:

@@ -73,6 +73,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
             "gpukit: error: out of memory (on this machine); use a smaller problem or a larger machine\n",
         ),
         (RuntimeError("[2] CUDA_ERROR_OUT_OF_MEMORY"), 4, None),
+        (RuntimeError("cudaErrorMemoryAllocation: out of memory"), 4, None),
         (RuntimeError("can't start new thread"), 4, None),
         (ImportError("libx.so: failed to map segment from shared object"), 4, None),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), 4, None),
