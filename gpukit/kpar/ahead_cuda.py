@@ -26,7 +26,7 @@ from gpukit.kpar.groups import Edges, Walks
 from gpukit.kpar.heads_cuda import HEADS, Heads, walks_within
 from gpukit.kpar.rule import goes_forward, threshold_of
 from gpukit.kpar.starts_cuda import add_for_warp
-from gpukit.kpar.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
+from gpukit.kpar.team_cuda import PAIRS, PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
 
 BLOCK, LANES = (4, 1) if simulated() else (256, 32)
 """Threads of a block, a power of two, and of a warp."""
@@ -342,24 +342,25 @@ def clean_all(space):
                         reserve[v] = 0
         first += step
     # Each slot of a group owns some of the units of all.
-    units = space.units[(own - place) * n :]
-    first = ((cuda.blockIdx.x * WARPS + warp) * TOGETHER + place) * LANES
+    group = own - place
+    pairs, slots = space.pairs[group // 2 * n :], min(TOGETHER, len(space.ahead) - group)
+    first = ((cuda.blockIdx.x * WARPS + warp) * slots + place) * LANES
     while first < length:
         word = uint32(0)
-        for s in range(TOGETHER):
-            word |= space.marks[own - place + s, min(first + lane, length - 1)]
+        for s in range(slots):
+            word |= space.marks[group + s, min(first + lane, length - 1)]
         warp_fence()
         words[warp, lane] = word
         warp_fence()
         for i in range(min(LANES, length - first)):
             word = words[warp, i]
             if word > 0:
-                for part in range(32 * TOGETHER // LANES):
+                for part in range(32 * PAIRS // LANES):
                     j = part * LANES + lane
-                    v = (first + i) * 32 + j // TOGETHER
-                    if word >> uint32(j // TOGETHER) & uint32(1) and v < n:
-                        units[v * TOGETHER + j % TOGETHER] = 0
-        first += step * TOGETHER
+                    v = (first + i) * 32 + j // PAIRS
+                    if word >> uint32(j // PAIRS) & uint32(1) and v < n:
+                        pairs[v * PAIRS + j % PAIRS] = 0
+        first += step * slots
 
 
 def longest_piece(n: int, m: int) -> int:

@@ -9,6 +9,7 @@ from numba import int64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.problem import SCALE_BITS
+from gpukit.kpar.rule import LOST
 
 UNIT = 2.0**-SCALE_BITS
 """The mass that one unit of residue, reserve or score stands for."""
@@ -93,8 +94,9 @@ def take_top(candidates, scores, count, k, keys, ids, spare_keys, spare_ids):
 
 @numba.njit(inline="always")
 def upper_bound(bounds, step, score, by_walks):
-    """Return the upper bound on π at π̂ = ``score``, of which walks brought ``by_walks``."""
-    return score + bounds[step, 0] + np.sqrt(bounds[step, 1] + bounds[step, 2] * by_walks)
+    """Return the upper bound on π at π̂ = ``score``, of which walks brought ``by_walks``, and lost a part on the way."""
+    lost = by_walks * LOST
+    return score + lost + bounds[step, 0] + np.sqrt(bounds[step, 1] + bounds[step, 2] * (by_walks + lost))
 
 
 @numba.njit(inline="always")

@@ -5,6 +5,7 @@ import math
 from numba import cuda, float64, int64
 
 from gpukit.kpar.problem import SCALE_BITS
+from gpukit.kpar.rule import LOST
 from gpukit.kpar.team_cuda import times
 
 HIDDEN = 1 << 52
@@ -30,8 +31,9 @@ def from_key(key):
 @cuda.jit(device=True)
 def upper_bound(bounds, step, score, by_walks):
     """Return the upper bound on π, as :mod:`gpukit.kpar.bounds` rounds it."""
-    root = math.sqrt(bounds[step, 1] + times(bounds[step, 2], by_walks))
-    return score + bounds[step, 0] + root
+    lost = times(by_walks, LOST)
+    root = math.sqrt(bounds[step, 1] + times(bounds[step, 2], by_walks + lost))
+    return score + lost + bounds[step, 0] + root
 
 
 @cuda.jit(device=True)

@@ -4,6 +4,7 @@ from numba import cuda, int32, int64, uint32, uint64
 
 from gpukit.device.warp_cuda import warp_fence
 from gpukit.kpar import team_cuda as teams
+from gpukit.kpar.rule import packed
 from gpukit.kpar.team_cuda import AT_ONCE
 
 LIFTED = 1
@@ -89,7 +90,7 @@ def collect_frontier(met, slot, walks, threshold, target, team, phase):
 def value_walks(met, slot, walks, floor, coarse, listing, among, team, phase):
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
-    Units lack their lowest ``coarse`` bits.
+    Units lack their lowest ``coarse`` bits, and are packed (:func:`gpukit.kpar.rule.packed`).
 
     Lists the vertices with a reserve of ``floor`` or more that answers may name in ``upcoming`` (LARGE), where
     ``listing`` also those with a unit in ``frontier`` (CARRIERS), and adds up forward entries of the latter, vertices
@@ -129,7 +130,7 @@ def value_walks(met, slot, walks, floor, coarse, listing, among, team, phase):
                 if rest > 0:
                     left = True
                     value = int64(uint64(rest) // uint64(w)) >> coarse
-                slot.unit[v] = value
+                slot.unit[v] = packed(value)
                 if value > 0:
                     cost += lengths[i]
                     if listing:

@@ -15,7 +15,7 @@ from gpukit.kpar.bounds import largest_first, refused_at, take_top
 from gpukit.kpar.groups import NOWHERE, Stopped
 from gpukit.kpar.problem import CONTENDERS
 from gpukit.kpar.refine_cpu import settle
-from gpukit.kpar.rule import any_walk_end, goes_forward, passed_on, passed_up_to, threshold_of
+from gpukit.kpar.rule import any_walk_end, goes_forward, passed_on, passed_up_to, shift_of, threshold_of
 
 ABSORBS = 1 << 52
 """Stands in ``state`` for the ω = 0 of a vertex without out-edges, which no threshold lets into a frontier: what it
@@ -201,7 +201,7 @@ def left_out(v, among):
 def value_walks(met, floor, coarse, row_begin, among, ws):
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
-    Its lowest ``coarse`` bits are zero.
+    Its lowest ``coarse`` bits are zero, and of the others all but the first :data:`gpukit.kpar.rule.SIGNIFICANT`.
 
     Returns
     -------
@@ -224,7 +224,9 @@ def value_walks(met, floor, coarse, row_begin, among, ws):
         left |= rest
         value = int64(0)
         if rest > 0:
-            value = int64(uint64(rest) // uint64(w)) >> coarse << coarse
+            value = int64(uint64(rest) // uint64(w)) >> coarse
+            shift = shift_of(value)
+            value = value >> shift << shift << coarse
         unit[v] = value
         if value > 0:
             forward_cost += row_begin[v + 1] - row_begin[v]

@@ -19,7 +19,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar.bounds import UNIT, lower_bound, sort_falling, take_top, upper_bound
 from gpukit.kpar.groups import Tails
 from gpukit.kpar.problem import CONTENDERS, ONE, WALKS_AN_EDGE
-from gpukit.kpar.rule import brought, over_alpha, passed_on, refine_budget
+from gpukit.kpar.rule import LOST, brought, over_alpha, passed_on, refine_budget
 
 AHEAD = 16
 """Tails whose start lists are looked up at once."""
@@ -161,9 +161,11 @@ def push_back(v, stopped, reached, edges, chances, walks, into, asked, ws):
         kept += rest - int64(passed_on(uint64(rest), edges.one_minus_alpha))
     score = kept + by_walks
     value, walked, bounds, step = float(score) * UNIT, float(by_walks) * UNIT, asked.bounds, stopped.step
-    square = part * part
-    high = value + bounds[step, 0] * part + np.sqrt(bounds[step, 1] * square + bounds[step, 2] * part * walked)
-    low = value + bounds[step, 3] * part - np.sqrt(bounds[step, 4] * square + bounds[step, 5] * part * walked)
+    square, lost = part * part, walked * LOST
+    root_high = np.sqrt(bounds[step, 1] * square + bounds[step, 2] * part * (walked + lost))
+    root_low = np.sqrt(bounds[step, 4] * square + bounds[step, 5] * part * walked)
+    high = value + lost + bounds[step, 0] * part + root_high
+    low = value + bounds[step, 3] * part - root_low
     return score, max(low, float(kept) * UNIT), high, reached
 
 

@@ -14,7 +14,7 @@ from gpukit.kpar import rule
 from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
 from gpukit.kpar.problem import CONTENDERS, ONE
-from gpukit.kpar.rule import over_alpha, passed_on, refine_budget, threshold_of
+from gpukit.kpar.rule import LOST, over_alpha, passed_on, refine_budget, threshold_of
 from gpukit.kpar.select_cuda import BROUGHT, FEWEST, IDS, KEYS, UPPERS, sort_best, take_best
 from gpukit.kpar.starts_cuda import add_starts
 from gpukit.kpar.team_cuda import counters, prefix_over_blocks, team_barrier, times
@@ -245,10 +245,10 @@ def push_back(v, by_walks, fewest, step, edges, chances, asked, slot):
         kept += rest - int64(passed_on(uint64(rest), one_minus_alpha))
     score = kept + by_walks
     value, walked = float64(score) * WORTH, float64(by_walks) * WORTH
-    square = part * part
-    root_high = math.sqrt(times(bounds[step, 1], square) + times(times(bounds[step, 2], part), walked))
+    square, lost = part * part, times(walked, LOST)
+    root_high = math.sqrt(times(bounds[step, 1], square) + times(times(bounds[step, 2], part), walked + lost))
     root_low = math.sqrt(times(bounds[step, 4], square) + times(times(bounds[step, 5], part), walked))
-    high = value + times(bounds[step, 0], part) + root_high
+    high = value + lost + times(bounds[step, 0], part) + root_high
     low = value + times(bounds[step, 3], part) - root_low
     return score, max(low, float64(kept) * WORTH), high
 

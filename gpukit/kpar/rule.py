@@ -4,7 +4,7 @@ All sums are of integers, so that neither order nor number of threads can change
 """
 
 import numba
-from numba import int64, uint32, uint64
+from numba import int64, uint16, uint32, uint64
 
 from gpukit.device.philox import draw4
 from gpukit.kpar.groups import Threshold
@@ -13,8 +13,13 @@ from gpukit.kpar.problem import ONE
 _REDRAWS = 1 << 31
 
 
-UNIT_BITS = 32
-"""Bits that what a walk carries has at most: the lowest of ρ, which it does not exceed, are left out."""
+SIGNIFICANT, UNIT_BITS = 12, 27
+"""Bits of what a walk carries that are kept, and those that it has at most: the lowest of ρ, which it does not exceed,
+are left out. A number and by how many places it is shifted fill 16 bits then (:func:`packed`)."""
+
+LOST = 2.0 ** (1 - SIGNIFICANT)
+"""What bits left out behind the first SIGNIFICANT are worth at most, as a part of these. Those left out below UNIT_BITS
+are worth less than 2**-26 of ρ a walk, and bounds do not allow for them: a vertex where 2**26 walks end lacks ρ."""
 
 
 FORWARD = 2
@@ -28,6 +33,30 @@ def threshold_of(rho):
     while rho >> coarse >= int64(1) << UNIT_BITS:
         coarse += 1
     return Threshold(rho, int64(ONE) // rho, coarse)
+
+
+@numba.njit(inline="always")
+def shift_of(value):
+    """Return how many of its lowest bits a unit (int64 below 2**UNIT_BITS) lacks to have SIGNIFICANT ones."""
+    shift = int64(0)
+    for step in (8, 4, 2, 1):
+        if value >> (shift + step - 1) >= int64(1) << SIGNIFICANT:
+            shift += step
+    return shift
+
+
+@numba.njit(inline="always")
+def packed(value):
+    """Return a unit rounded down to SIGNIFICANT bits, as those and their shift in 16 bits."""
+    shift = shift_of(value)
+    return uint16(shift << SIGNIFICANT | value >> shift)
+
+
+@numba.njit(inline="always")
+def unpacked(unit):
+    """Return the number (uint32) that :func:`packed` made 16 bits of."""
+    unit = uint32(unit)
+    return uint32(uint32(unit & uint32((1 << SIGNIFICANT) - 1)) << uint32(unit >> uint32(SIGNIFICANT)))
 
 
 @numba.njit(inline="always")

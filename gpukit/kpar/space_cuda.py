@@ -14,7 +14,7 @@ from gpukit.kpar.team_cuda import TOGETHER
 from gpukit.kpar.team_cuda import Space as TeamSpace
 
 BLOCK = 4 if simulated() else 512
-BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * (team_cuda.SHORT_ROWS + 1) + 1
+BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS + 2 + 1
 """Room that each slot of a team takes for a vertex, its unit and its mark."""
 
 AT_WORK = 20_000_000
@@ -53,8 +53,9 @@ class Shape:
         Whether long rows are split among threads when pushing, and when adding up walks. Off: the ablations of the
         paper's section 5.2 without its sections 4.1 and 4.2.
     together : int
-        Slots for each of the teams, in which queries begin together: 1 (none do) or ``TOGETHER``; 0 chooses. Those of a
-        light index, or whose frontiers are found by ``scan``, or with rows that are not split, begin alone.
+        Slots for each of the teams, in which queries begin together: 1 (none do) or ``TOGETHER``, or fewer for one
+        team; 0 chooses. Those of a light index, or whose frontiers are found by ``scan``, or with rows that are not
+        split, begin alone.
     """
 
     teams: int = 0
@@ -109,8 +110,8 @@ class Space:
         if self._lacking(teams, together) > 0:
             # Only here, because asking for the free memory goes to the driver.
             free = int(0.9 * free_memory())
-            if self._lacking(1, together) > free // 2:
-                together = 1
+            while together > 1 and self._lacking(1, together) > free // 2:
+                together //= 2
             limit = free // 2 if together > 1 else free
             while teams > 1 and self._lacking(teams, together) > limit:
                 teams -= 1
@@ -129,20 +130,23 @@ class Space:
 
     def _lacking(self, teams: int, together: int) -> int:
         """Return the bytes that the arrays of these teams take beyond those that are held."""
-        return self.n * BYTES_PER_VERTEX * max(0, teams * together - self._work["rows"][0])
+        slots, units = teams * together, _units(teams * together, together)
+        return self.n * (BYTES_PER_VERTEX * max(0, slots - self._work["rows"][0]) + 2 * (units - slots))
 
     def arrays(self, teams: int, together: int, k: int) -> TeamSpace:
         """Return the arrays of these teams or more, clean (:func:`query_cuda.answer`), as kernels take them."""
         slots = teams * together
-        if "rows" not in self._work or self._work["rows"][0] < slots:
+        words = (self.n * _units(slots, together) + 1) // 2
+        if "rows" not in self._work or self._work["rows"][0] < slots or len(self._work["rows"][-1]) < words:
             self._work.pop("rows", None)
             long = Buffer((slots, team_cuda.LONG_ROWS, self.n), np.int64, 0)
             short = Buffer((slots, team_cuda.SHORT_ROWS, self.n), np.int32)
             control = Buffer(1 + slots * team_cuda.CONTROL, np.int64)
             marks = Buffer((slots, (self.n + 31) // 32), np.uint32, 0)
-            units = Buffer(slots * self.n, np.uint32, 0)
-            self._work["rows"] = (slots, long, short, control, marks, units)
-        held, long, short, control, marks, units = self._work["rows"]
+            pairs = Buffer(words, np.uint32, 0)
+            units = Buffer(pairs.array.view(np.uint16))
+            self._work["rows"] = (slots, long, short, control, marks, units, pairs)
+        held, long, short, control, marks, units, pairs = self._work["rows"]
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
@@ -150,7 +154,9 @@ class Space:
         if self.ahead is None or len(self.ahead) != (slots if together > 1 else 0):
             self.ahead = Buffer((slots if together > 1 else 0, ahead_cuda.AHEAD), np.int64)
         top = self._work["top"]
-        return TeamSpace(long.view, short.view, top.view, control.view, units.view, marks.view, self.ahead.view)
+        return TeamSpace(
+            long.view, short.view, top.view, control.view, units.view, pairs.view, marks.view, self.ahead.view
+        )  # fmt: skip
 
     @property
     def marks(self) -> Buffer:
@@ -173,3 +179,8 @@ class Space:
         if "out" not in self._work or self._work["out"].array.shape != (queries, width):
             self._work["out"] = Buffer((queries, width), np.int64)
         return self._work["out"]
+
+
+def _units(slots: int, together: int) -> int:
+    """Return how many units of a vertex lie side by side for so many slots: those of whole groups of TOGETHER."""
+    return slots if together == 1 else -(-slots // TOGETHER) * TOGETHER

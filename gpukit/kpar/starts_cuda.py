@@ -5,12 +5,13 @@ from numba import cuda, int32, int64, uint32, uint64
 from gpukit.device.select import simulated
 from gpukit.device.warp_cuda import warp_fence
 from gpukit.kpar.rows_cuda import last_upto
-from gpukit.kpar.team_cuda import TOGETHER
+from gpukit.kpar.rule import unpacked
+from gpukit.kpar.team_cuda import PAIRS
 
 WARP = 4 if simulated() else 32
 
-STRIDE = WARP // TOGETHER
-"""Entries that a warp reads side by side where TOGETHER of its threads share one."""
+STRIDE = WARP // PAIRS
+"""Entries that a warp reads side by side where PAIRS of its threads share one."""
 
 A_LIST = 4 if simulated() else 32
 """Entries whose reading takes as long as to begin another list."""
@@ -42,12 +43,12 @@ else:
 
     @cuda.jit(device=True)
     def add_for_slots(sums, place, value):
-        """Add the values of each slot, which every TOGETHER-th thread of a warp has, to its own ``sums[place]``."""
+        """Add the values of each slot, which every PAIRS-th thread of a warp has, to its own ``sums[place]``."""
         offset = WARP // 2
-        while offset >= TOGETHER:
+        while offset >= PAIRS:
             value += cuda.shfl_down_sync(0xFFFFFFFF, value, offset)
             offset //= 2
-        if cuda.threadIdx.x & 31 < TOGETHER and value > 0:
+        if cuda.threadIdx.x & 31 < PAIRS and value > 0:
             cuda.atomic.add(sums, place, value)
 
 
@@ -72,7 +73,7 @@ def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool
 
     Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``prefix_over_blocks``. A warp owns a stretch of the entries of
     all lists, as long as that of any other warp, and its threads read neighbouring entries, several at a time: 4 bytes
-    an entry and an 8-byte read. One atomic add a warp and list. Without ``tiled`` a thread owns a whole list.
+    an entry and a 2-byte read. One atomic add a warp and list. Without ``tiled`` a thread owns a whole list.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     starts, unit = walks.starts, slot.unit
@@ -95,15 +96,16 @@ def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool
             low = offset + stop
         total = int64(0)
         while place < min(stop, frequent):
-            total += int64(unit[starts[row + place]]) * int64(walks.frequencies[often + place])
+            total += int64(unpacked(unit[starts[row + place]])) * int64(walks.frequencies[often + place])
             place += threads
         while place + 3 * threads < stop:
             first, second = starts[row + place], starts[row + place + threads]
             third, fourth = starts[row + place + 2 * threads], starts[row + place + 3 * threads]
-            total += int64(unit[first]) + int64(unit[second]) + int64(unit[third]) + int64(unit[fourth])
+            total += int64(unpacked(unit[first])) + int64(unpacked(unit[second]))
+            total += int64(unpacked(unit[third])) + int64(unpacked(unit[fourth]))
             place += 4 * threads
         while place < stop:
-            total += int64(unit[starts[row + place]])
+            total += int64(unpacked(unit[starts[row + place]]))
             place += threads
         total <<= coarse
         if tiled:
@@ -115,22 +117,22 @@ def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool
 
 
 @cuda.jit(device=True)
-def read_abreast(units, places, found):
-    """Read ABREAST units into ``found``, all of them under way before the first is used."""
+def read_abreast(pairs, places, found):
+    """Read ABREAST pairs of units into ``found``, all of them under way before the first is used."""
     warp_fence()
     for i in range(ABREAST):
-        found[i] = units[places[i]]
+        found[i] = pairs[places[i]]
     warp_fence()
 
 
 @cuda.jit(device=True)
-def add_starts_together(union, size, whole, stretches, walks, units, coarse, sums, limits, team, pool):
-    """Add to ``sums`` of each listed vertex what walks of each slot carry that end there; all threads of the team.
+def add_starts_together(union, size, whole, stretches, walks, pairs, coarse, sums, limits, team, pool):
+    """Add to ``sums`` of each place of the list what walks carry that end there; all threads of the team.
 
     Follows :func:`gpukit.kpar.together_cuda.measure_lists` and ``prefix_over_blocks``. A warp owns a stretch of the
     entries of all lists, as long as that of any other warp, where A_LIST entries more stand for each list's beginning.
-    TOGETHER neighbouring threads read an entry, each the unit of its own slot: 4 bytes an entry and one sector of 32
-    bytes for all of them, ABREAST at a time. One atomic add a warp, list and slot.
+    PAIRS neighbouring threads read an entry, each the units of two slots: 4 bytes an entry and one sector of 32 bytes
+    for all of them, ABREAST at a time. One atomic add a warp, list and slot.
 
     Parameters
     ----------
@@ -139,14 +141,14 @@ def add_starts_together(union, size, whole, stretches, walks, units, coarse, sum
     stretches : tuple of two int64 arrays
         Where in ``walks.starts`` what is read of each list begins and ends.
     walks : Walks
-    units : uint32 array, shape (n * TOGETHER,)
-        The units of each vertex, side by side, without their lowest ``coarse`` bits.
-    sums : int64 array, shape (n,)
-        Of the thread's slot, ``threadIdx.x % TOGETHER``.
+    pairs : uint32 array, shape (n * PAIRS,)
+        The units of each vertex, side by side, packed, and without their lowest ``coarse`` bits.
+    sums : tuple of two int64 arrays, shape (n,)
+        Of the thread's slots, which are number ``2 * (threadIdx.x % PAIRS)`` and the next one, a sum a place.
     """
     begins, ends = stretches
     lane = cuda.threadIdx.x % WARP
-    ahead, own_units = lane // TOGETHER, units[lane % TOGETHER :]
+    ahead, own_pairs = lane // PAIRS, pairs[lane % PAIRS :]
     part = (size + team.blocks - 1) // team.blocks
     low, high, owner, j = own_stretch(size, whole, limits, team, pool)
     # Indices are unsigned: a signed one is looked at for counting from the end, with more instructions than the read.
@@ -159,28 +161,36 @@ def add_starts_together(union, size, whole, stretches, walks, units, coarse, sum
         length, skipped = ends[j] - row, row - walks.src_begin[v]
         often = walks.frequent_begin[v] + skipped
         frequent = walks.frequent_begin[v + 1] - often
-        place, stop, total = int32(low - offset), int32(min(high - offset, length)), int64(0)
+        place, stop = int32(low - offset), int32(min(high - offset, length))
+        total, other = int64(0), int64(0)
         low = offset + length + A_LIST
         while place < stop:
             first = uint64(row + place + ahead)
             if place >= frequent and place + ABREAST * STRIDE <= stop:
                 for i in range(ABREAST):
-                    places[i] = uint64(walks.starts[first + uint64(i * STRIDE)]) * uint64(TOGETHER)
-                read_abreast(own_units, places, found)
+                    places[i] = uint64(walks.starts[first + uint64(i * STRIDE)]) * uint64(PAIRS)
+                read_abreast(own_pairs, places, found)
+                # Fewer than 2**32: ABREAST units of UNIT_BITS each.
+                some, others = uint32(0), uint32(0)
                 for i in range(ABREAST):
-                    total += int64(found[i])
+                    some = uint32(some + unpacked(found[i] & uint32(0xFFFF)))
+                    others = uint32(others + unpacked(found[i] >> uint32(16)))
+                total += int64(some)
+                other += int64(others)
             else:
                 for i in range(ABREAST):
                     own = int32(place + ahead + i * STRIDE)
                     counts[i] = uint32(1) if own < stop else uint32(0)
-                    places[i] = uint64(walks.starts[uint64(row + min(own, int32(stop - 1)))]) * uint64(TOGETHER)
+                    places[i] = uint64(walks.starts[uint64(row + min(own, int32(stop - 1)))]) * uint64(PAIRS)
                 for i in range(ABREAST):
                     own = int32(place + ahead + i * STRIDE)
                     if own < min(int64(stop), frequent):
                         counts[i] = walks.frequencies[uint64(often + own)]
-                read_abreast(own_units, places, found)
+                read_abreast(own_pairs, places, found)
                 for i in range(ABREAST):
-                    total += int64(found[i]) * int64(counts[i])
+                    total += int64(unpacked(found[i] & uint32(0xFFFF))) * int64(counts[i])
+                    other += int64(unpacked(found[i] >> uint32(16))) * int64(counts[i])
             place = int32(place + ABREAST * STRIDE)
-        add_for_slots(sums, v, total << coarse)
+        add_for_slots(sums[0], j, total << coarse)
+        add_for_slots(sums[1], j, other << coarse)
         j += 1

@@ -164,7 +164,7 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, til
                         pool[EXTRA_AT + tid] = int64(uint64(slot.residue[v]) % uint64(slot.unit[v]))
                     else:
                         pool[VALUE_AT + tid] = (
-                            slot.scores[j] if kind == PUSH else int64(slot.unit[v]) << threshold.coarse
+                            slot.scores[j] if kind == PUSH else int64(rule.unpacked(slot.unit[v])) << threshold.coarse
                         )
                         if chances is not None and kind == PUSH:
                             pool[EXTRA_AT + tid] = rows.begin[v + 1] - 1

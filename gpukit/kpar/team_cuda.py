@@ -33,8 +33,11 @@ BUCKETS = 2048
 AT_ONCE = 4
 """Vertices whose values a thread loads before it looks at the first, in passes over many: the loads overlap."""
 
-TOGETHER = 4 if simulated() else 8
-"""Queries whose start lists are read together: their units of a vertex fill a sector of 32 bytes."""
+TOGETHER = 4 if simulated() else 16
+"""Queries at most whose start lists are read together: their units of a vertex fill a sector of 32 bytes."""
+
+PAIRS = TOGETHER // 2
+"""Words of 32 bits that these units fill."""
 
 RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MAX_BLOCKS + 1
 CONTROL = HISTOGRAMS + 2 * BUCKETS
@@ -84,14 +87,15 @@ class Space(NamedTuple):
     top: Any
     control: Any
     units: Any
+    pairs: Any
     marks: Any
     ahead: Any
 
 
 SPACE = types.NamedTuple(
     (
-        numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], numba.int64[::1], numba.uint32[::1],
-        numba.uint32[:, ::1], numba.int64[:, ::1],
+        numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], numba.int64[::1], numba.uint16[::1],
+        numba.uint32[::1], numba.uint32[:, ::1], numba.int64[:, ::1],
     ),
     Space,
 )  # fmt: skip
@@ -102,9 +106,9 @@ class Slot(NamedTuple):
     """The arrays a query works in, of n entries.
 
     ``residue``, ``reserve``, ``walked`` (what walks brought), ``scores``, ``limits`` (offsets, upper bounds), ``spare``
-    and ``room`` are int64; ``unit`` (uint32) is what a walk carries without its lowest bits; ``touched`` (vertices
-    met), ``candidates``, ``frontier`` and ``upcoming`` are int32; ``marks`` (uint32, a bit for each vertex) has those
-    met in it.
+    and ``room`` are int64; ``unit`` (uint16) is what a walk carries, packed; ``touched`` (vertices met),
+    ``candidates``, ``frontier`` and ``upcoming`` are int32; ``marks`` (uint32, a bit for each vertex) has those met in
+    it.
     """
 
     residue: Any

@@ -1,9 +1,10 @@
 """Start lists read once for several queries on a GPU.
 
 On a large graph the unit of residue that a walk carries is at another place for every entry of a start list, and a
-sector of 32 bytes is read for the 4 that count. The units of TOGETHER queries, each in a *slot*, therefore lie side by
+sector of 32 bytes is read for the 2 that count. The units of TOGETHER queries, each in a *slot*, therefore lie side by
 side, and the lists of all that are a candidate of any of them are read once. All blocks of the GPU do so for one such
-group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is needed.
+group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is needed. The
+last group may have fewer slots.
 
 Starts rise within a list, but for frequent ones, which come first. Lists are read up to the same vertex all of them,
 then up to the next, so that units are read of one range of vertices at a time, of which the cache holds more.
@@ -21,7 +22,7 @@ from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.ahead_cuda import COARSE, COUNT, WAITS, WALKS
 from gpukit.kpar.groups import Walks
 from gpukit.kpar.starts_cuda import A_LIST, add_starts_together
-from gpukit.kpar.team_cuda import POOL, PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
+from gpukit.kpar.team_cuda import PAIRS, POOL, PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
 
 BLOCK = 4 if simulated() else 512
 
@@ -46,8 +47,15 @@ def team_of(space, first, pool, sums, stage, small):
 
 @cuda.jit(device=True)
 def union_of(space, first):
-    """Return the list of the candidates of a group, and where its length is counted."""
-    return space.long[first, teams.ROOM], 1 + first * teams.CONTROL + teams.COUNTERS + IN_UNION
+    """Return the list of the candidates of a group, where its length is counted, and the place of each in it."""
+    counter = 1 + first * teams.CONTROL + teams.COUNTERS + IN_UNION
+    return space.long[first, teams.ROOM], counter, space.long[first + 1, teams.SPARE]
+
+
+@cuda.jit(device=True)
+def end_of(space, first):
+    """Return the slot after the last one of a group."""
+    return min(first + TOGETHER, len(space.ahead))
 
 
 @kernel
@@ -61,10 +69,10 @@ def unite(first, space):
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     teams.clear(small)
     cuda.syncthreads()
-    listed, counter = union_of(space, first)
+    listed, counter, _ = union_of(space, first)
     in_union = teams.Staged(stage, small, 0, listed, space.control, counter, 0)
     seen = space.long[first, teams.SPARE]
-    for own in range(first, first + TOGETHER):
+    for own in range(first, end_of(space, first)):
         candidates, row = space.short[own, teams.CANDIDATES], space.ahead[own]
         count = row[COUNT] if row[WAITS] != 0 else int64(0)
         passes, fullest = 0, -1
@@ -86,7 +94,7 @@ def unite(first, space):
 @cuda.jit(device=True)
 def stretches_of(space, first):
     """Return where in all start lists what is read of each of a group's begins, and where it ends."""
-    return space.long[first + 1, teams.ROOM], space.long[first + 2, teams.ROOM]
+    return space.long[first + 1, teams.ROOM], space.long[first + 1, teams.LIMITS]
 
 
 @kernel
@@ -94,13 +102,14 @@ def measure_lists(first, begun, upto, walks, space):
     """Find what is read next of each list of a group, and add up lengths within each block's share.
 
     This is what lies below ``upto``, with the frequent starts where lists are not ``begun``. A thread owns a list,
-    writes where its stretch begins and ends, and searches for that in what is left of it: a dozen reads.
+    writes where its stretch begins and ends, and searches for that in what is left of it: a dozen reads. Before lists
+    are begun it writes the list's place, too.
     """
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     team, limits = team_of(space, first, sums, sums, small, small), space.long[first, teams.LIMITS]
-    listed, counter = union_of(space, first)
+    listed, counter, places = union_of(space, first)
     begins, ends = stretches_of(space, first)
     share = (space.control[counter] + team.blocks - 1) // team.blocks
     base, last, running = team.block * share, min((team.block + 1) * share, space.control[counter]), int64(0)
@@ -112,6 +121,8 @@ def measure_lists(first, begun, upto, walks, space):
             least = begin + walks.frequent_begin[v + 1] - walks.frequent_begin[v]
             if begun:
                 begin = least = ends[j]
+            else:
+                places[v] = j
             if upto < len(walks.counts):
                 end = row_place(walks.starts, least, end, upto)
             begins[j], ends[j], length = begin, end, end - begin + A_LIST
@@ -131,12 +142,14 @@ def add_lists(first, walks, space):
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
     team = team_of(space, first, pool, sums, small, small)
-    listed, counter = union_of(space, first)
+    listed, counter, _ = union_of(space, first)
     whole = teams.prefix_over_blocks(team, pool, sums)
-    own = first + cuda.threadIdx.x % TOGETHER
+    # Slots that a short group lacks carry nothing.
+    own, last = first + cuda.threadIdx.x % PAIRS * 2, end_of(space, first) - 1
+    sums_of = space.long[min(own, last), teams.WALKED], space.long[min(own + 1, last), teams.WALKED]
     add_starts_together(
         listed, space.control[counter], whole, stretches_of(space, first), walks,
-        space.units[first * len(walks.counts) :], space.ahead[first, COARSE], space.long[own, teams.WALKED],
+        space.pairs[first // 2 * len(walks.counts) :], space.ahead[first, COARSE], sums_of,
         space.long[first, teams.LIMITS], team, pool,
     )  # fmt: skip
 
@@ -144,25 +157,26 @@ def add_lists(first, walks, space):
 @kernel
 def score_candidates(first, space):
     """Write the scores of a group's candidates, reserve and what walks brought; a thread owns one at a time."""
-    for own in range(first, first + TOGETHER):
+    _, _, places = union_of(space, first)
+    for own in range(first, end_of(space, first)):
         candidates, row = space.short[own, teams.CANDIDATES], space.ahead[own]
         scores, reserve = space.long[own, teams.SCORES], space.long[own, teams.RESERVE]
         walked = space.long[own, teams.WALKED]
         count, j = row[COUNT] if row[WAITS] != 0 else int64(0), int64(cuda.grid(1))
         while j < count:
-            scores[j] = reserve[candidates[j]] + walked[candidates[j]]
+            scores[j] = reserve[candidates[j]] + walked[places[candidates[j]]]
             j += cuda.gridsize(1)
 
 
 @kernel
 def forget_lists(first, space):
-    """Set WALKED of all slots of a group to zero again; a thread owns a listed vertex of a slot."""
-    listed, counter = union_of(space, first)
-    walked = space.long[first + cuda.threadIdx.x % TOGETHER, teams.WALKED]
-    j = int64(cuda.grid(1) // TOGETHER)
-    while j < space.control[counter]:
-        walked[listed[j]] = 0
-        j += cuda.gridsize(1) // TOGETHER
+    """Set WALKED of all slots of a group to zero again; a thread owns a place of the list."""
+    _, counter, _ = union_of(space, first)
+    for own in range(first, end_of(space, first)):
+        walked, j = space.long[own, teams.WALKED], int64(cuda.grid(1))
+        while j < space.control[counter]:
+            walked[j] = 0
+            j += cuda.gridsize(1)
 
 
 def gather_together(slots: int, n: int, walks: Walks, space: Space) -> None:

@@ -18,9 +18,10 @@ def walks():
     return many
 
 
+@pytest.mark.parametrize("together", [4, 3, 2])
 @pytest.mark.parametrize("width", [3, 5, N, 100])
-def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width):
-    """Frequent starts and others, lists of all lengths and none, in every range; one query does not wait."""
+def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width, together):
+    """Frequent starts and others, lists of all lengths and none, in every range and group; one query does not wait."""
     from gpukit.device.arrays import Buffer
     from gpukit.kpar import ahead_cuda as ahead
     from gpukit.kpar import space_cuda, together_cuda
@@ -34,10 +35,11 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
     fields = lists | {"counts": np.ones(N, np.uint32)}
     held = Walks._make(Buffer(fields[name]).view if name in fields else None for name in Walks._fields)
     space = space_cuda.Space(N, 1)
-    arrays = space.arrays(1, teams.TOGETHER, 1)
-    _, long, short, _, _, units = space._work["rows"]
-    generator, slots = np.random.default_rng(1), range(teams.TOGETHER)
-    units.array[:] = generator.integers(0, 1 << 32, len(units)) * (generator.random(len(units)) < 0.7)
+    arrays = space.arrays(1, together, 1)
+    _, long, short, _, _, units, _ = space._work["rows"]
+    generator, slots = np.random.default_rng(1), range(together)
+    there = units.array.reshape(N, teams.TOGETHER)[:, :together]
+    there[:] = generator.integers(0, 1 << 16, there.shape) * (generator.random(there.shape) < 0.7)
     long.array[:, teams.RESERVE] = generator.integers(0, 1 << 40, (len(slots), N))
     long.array[:, teams.SCORES] = -1
     candidates = [generator.permutation(N)[: generator.integers(1, N + 1)] for _ in slots]
@@ -47,7 +49,7 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
         space.ahead.array[s, [ahead.COUNT, ahead.WAITS, ahead.COARSE]] = len(candidates[s]), s != IDLE, COARSE_BITS
     together_cuda.gather_together(len(slots), N, held, arrays)
     for s in slots:
-        carried = walks.T.astype(np.int64) @ units.array.reshape(N, teams.TOGETHER)[:, s].astype(np.int64)
+        carried = walks.T.astype(np.int64) @ ((there[:, s] % 4096).astype(np.int64) << (there[:, s] // 4096))
         expected = long.array[s, teams.RESERVE] + (carried << COARSE_BITS)
         found = long.array[s, teams.SCORES, : len(candidates[s])]
         assert np.array_equal(found, expected[candidates[s]]) if s != IDLE else (found == -1).all()

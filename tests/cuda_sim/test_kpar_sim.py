@@ -188,11 +188,10 @@ def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, rand
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("k", "queries", "teams", "blocks"), [(1, 7, 1, 1), (1, 7, 2, 2), (1, 7, 3, 1), (8, 2, 1, 2), (1, 1, 1, 1)]
+    ("k", "queries", "shape"),
+    [(1, 7, (1, 1, 4)), (1, 7, (2, 2, 4)), (1, 7, (3, 1, 4)), (1, 7, (1, 2, 2)), (8, 2, (1, 2, 4)), (1, 1, (1, 1, 4))],
 )
-def test_start_lists_read_together_equal_the_cpu(
-    simulator, blocks_at_once, random_graph, coarse, k, queries, teams, blocks
-):
+def test_start_lists_read_together_equal_the_cpu(simulator, blocks_at_once, random_graph, coarse, k, queries, shape):
     """Slots are filled more than once and in part, some queries go forward, and a batch leaves nothing to the next."""
     from gpukit.kpar.prepared_cuda import CudaPrepared
     from gpukit.kpar.space_cuda import Shape
@@ -205,8 +204,10 @@ def test_start_lists_read_together_equal_the_cpu(
         tested = [trace[trace[:, 8] != -1][0] for trace in expected.traces]
         suspended = [row[8] for row in tested if row[7] == 0]
         assert 4 < len(suspended) < queries and max(suspended) > 0 and graph.indptr[7] == graph.indptr[6]
-    check_equal(gpu.query(Sources.single(np.arange(queries)), k, shape=Shape(teams, blocks, together=4)), expected)
-    _, long, _, _, marks, units = gpu.space._work["rows"]
+    teams, blocks, together = shape
+    shape = Shape(teams, blocks, together=together)
+    check_equal(gpu.query(Sources.single(np.arange(queries)), k, shape=shape), expected)
+    _, long, _, _, marks, units, _ = gpu.space._work["rows"]
     assert not marks.array.any() and not units.array.any()
     assert not long.array[:, :3].any()
     check_equal(gpu.query(Sources.single([5]), k), query(cpu, Sources.single([5]), k))
@@ -253,7 +254,8 @@ def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expect
 
 
 @pytest.mark.parametrize(
-    ("slots", "expected"), [(9.9, (2, 4)), (8.1, (2, 4)), (7.9, (1, 4)), (4.1, (1, 4)), (3.9, (2, 1)), (0.9, (1, 1))]
+    ("slots", "expected"),
+    [(9.9, (2, 4)), (8.1, (2, 4)), (7.9, (1, 4)), (4.1, (1, 4)), (3.9, (1, 2)), (1.9, (2, 1)), (0.9, (1, 1))],
 )
 def test_slots_leave_half_of_the_memory(simulator, monkeypatch, slots, expected):
     """There is room for ``slots`` in half of what is free, and the first one is there."""

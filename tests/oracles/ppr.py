@@ -78,9 +78,7 @@ def kpar(graph, index, schedule, delta_min, start, k, refine=False, among=None):
             assert sum(residue.values()) + sum(reserve.values()) == ONE
             frontier = [v for v, amount in residue.items() if amount > omega[v] * step.rho]
         score = dict(reserve)
-        # A walk carries a number of at most 32 bits as long as one that ρ has: the bits below are left out.
-        cut = 1 << max(0, step.rho.bit_length() - 32)
-        carried = {v: amount // omega[v] // cut * cut for v, amount in residue.items() if omega[v]}
+        carried = {v: _rounded(amount // omega[v], step.rho) for v, amount in residue.items() if omega[v]}
         for v, amount in carried.items():
             for i in range(begin[v], begin[v + 1]):
                 score[ends[i]] += amount * freqs[i]
@@ -111,10 +109,20 @@ def kpar(graph, index, schedule, delta_min, start, k, refine=False, among=None):
     raise AssertionError("the schedule is empty")
 
 
+def _rounded(unit, rho):
+    """Return what a walk carries of ``unit``: the bits below the 27 that ρ has are left out, then all but the first 12.
+
+    Of the rest at most one part in 2048 is lost.
+    """
+    unit >>= max(0, rho.bit_length() - 27)
+    unit = unit >> max(0, unit.bit_length() - 12) << max(0, unit.bit_length() - 12)
+    return unit << max(0, rho.bit_length() - 27)
+
+
 def _passes(step, order, score, reserve, index, least, k, delta_min, epsilon, among):
     def upper(value, walked):
         a, b, d = step.upper
-        return value + a + math.sqrt(b + d * walked)
+        return value + walked / 2048 + a + math.sqrt(b + d * (walked + walked / 2048))
 
     def lower(v):
         a, b, d = step.lower
@@ -149,7 +157,8 @@ class _Bounds:
 
     def high_at(self, value, walked, part=1.0):
         a, b, d = self.step.upper
-        return value + a * part + math.sqrt(b * part**2 + d * part * walked)
+        lost = walked / 2048
+        return value + lost + a * part + math.sqrt(b * part**2 + d * part * (walked + lost))
 
     def low_at(self, value, walked, part=1.0):
         a, b, d = self.step.lower

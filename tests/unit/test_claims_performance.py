@@ -17,7 +17,10 @@ SHARED, TRIED = PHASES["shared_by_queries"]["100"], PHASES["tried_ms_per_query_a
 LAUNCHES = record("kpar-launches-h200")
 LARGEST = LAUNCHES["scale_25"]
 TWICE = LARGEST["first_delta"]["forward_counts_twice"]
+SIXTEEN = LAUNCHES["units_of_2_bytes"]
+SUMS = SIXTEEN["tried"]["sums_by_vertex"]
 H200 = record("kpar-batches-h200")
+EIGHT = H200["before"]["units_of_4_bytes"]
 SCALE_25 = record("kpar-floor-h200-scale-25")["runs"][0]["floor_arrays"]
 OPIM, OPIM_BEFORE = (
     [run["algorithm_ms"]["median"] for run in record(name)["runs"]]
@@ -118,7 +121,7 @@ def test_what_bounds_merit(document, sentence, values):
         ("an H100, with an earlier version, {:,.0f}, {:,.0f} and {:,.0f}.", batches("h100")),
         ("a query pushes along {:.0f} million edges, meets", (LARGEST["first_delta"]["10"][0] / 1e6,)),
         ("with {:.0f} million entries. Of the", (LARGEST["first_delta"]["10"][1] / 1e6,)),
-        ("start lists are {:,.0f} µs, pushes {:.0f}, and finding what walks carry {:.0f}", [LARGEST["after"][name] for name in ("add_lists", "push_all", "value_all")]),
+        ("start lists were {:,.0f} µs, pushes {:.0f}, and finding what walks carry {:.0f}", [LARGEST["after"][name] for name in ("add_lists", "push_all", "value_all")]),
         ("with 85 blocks a slot pushes took {:,.0f} µs, with 128 {:,.0f}, with 1,056 {:.0f}.", [LARGEST["push_all_by_blocks_a_slot"][blocks] for blocks in ("85", "128", "1056")]),
         ("more of the units in use: {:,.0f} µs became {:,.0f}.", [LARGEST[when]["add_lists"] for when in ("before", "after")]),
         ("take {:.2f} ms a query in no such order, and {:.2f} in ranges of 2^22 vertices", [LARGEST["entries_alone"][width] / 8 for width in ("none", "4194304")]),
@@ -127,9 +130,18 @@ def test_what_bounds_merit(document, sentence, values):
         ("a fifth gives {} in place of {}, two fifths {}; in groups", [TWICE["queries_per_s"][divisor] for divisor in ("5", "10", "2.5")]),
         ("gives {} (lists take {:.0f} µs), two fifths {} and four fifths {}. On", (TWICE["groups_of_16"]["queries_per_s"]["10"], TWICE["groups_of_16"]["add_lists"]["10"], *(TWICE["groups_of_16"]["queries_per_s"][divisor] for divisor in ("2.5", "1.25")))),
         ("two fifths give {:,} in place of {:,} for k = 1000, {:,} in place of {:,} for 100, and {:,} in place of {:,} for 10.", [TWICE["rmat_22"][k][divisor] for k in ("1000", "100", "10") for divisor in ("2.5", "10")]),
-        ("forward counted as two of a list, it was {:,} for k = 10.", (H200["before"]["queries_per_s"]["10"],)),
+        ("forward counted as two of a list, it was {:,} for k = 10; with units", (H200["before"]["queries_per_s"]["10"],)),
+        ("for eight queries, {:,}, {:,} and {:,}. At scale 25", [EIGHT[k] for k in ("10", "100", "1000")]),
+        ("and of {} with units of 4 bytes.", (EIGHT["scale_25"],)),
+        ("for sixteen, start lists are {:.0f}, pushes {:.0f}, and what walks carry still {:.0f}.", [SIXTEEN["scale_25"][name] for name in ("add_lists", "push_all", "value_all")]),
+        ("made lists {:.0f} of {:.0f}, and clearing {:.0f} of {:.0f}.", (SIXTEEN["scale_25"]["add_lists"], SUMS["add_lists"][0], SIXTEEN["scale_25"]["forget_lists"], SUMS["forget_lists"][0])),
+        ("are under way ({:.0f}), all sixteen", SIXTEEN["tried"]["next_starts_under_way"]["add_lists"][:1]),
+        ("valued by one block ({:.0f} in place of {:.0f})", SIXTEEN["tried"]["all_slots_of_a_stretch_of_vertices"]["value_all"]),
+        ("side by side ({:.0f} in place of {:.0f})", SIXTEEN["tried"]["bits_side_by_side"]["list_all"]),
+        ("a fifth gives {} in place of {} at scale 25, and", [SIXTEEN["first_delta"]["scale_25"][divisor] for divisor in ("5", "10")]),
+        ("{:,} in place of {:,} for k = 1000 on the R-MAT 22.", [SIXTEEN["first_delta"]["rmat_22_sums_by_vertex"]["1000"][divisor] for divisor in ("5", "10")]),
         ("have no out-edges, come at {:,} a second, or {:,} with the second look.", [H200["any_vertex"][name] for name in ("queries_per_s", "refined_queries_per_s")]),
-        ("At scale 25 and k = 1000 an H200 gives {:.0f}, in place of {}.", (H200["scale_25"]["queries_per_s"]["auto"], record("kpar-batches-h200-before")["scale_25"]["queries_per_s"])),
+        ("At scale 25 and k = 1000 an H200 gives {:.0f}, in place of {}, and", (H200["scale_25"]["queries_per_s"]["auto"], record("kpar-batches-h200-before")["scale_25"]["queries_per_s"])),
         ("take {:.1f} ms a query there (`kpar-floor-h200-scale-25.json`)", (SCALE_25 / 1e3,)),
         ("Pushing went from {} to {}, start lists from {} to {}, and the kernel of all steps from {} to {}.", [LAUNCHES[when][name] for name in ("push_all", "add_lists", "answer") for when in ("before", "after")]),
         ("with units of 8 bytes, {:.0f} %.", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),

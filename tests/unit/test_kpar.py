@@ -23,7 +23,7 @@ from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
 from gpukit.kpar.paper.query import printed_bounds
 from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import NEVER, ONE, PATIENCE, Constants
-from gpukit.kpar.rule import goes_forward, threshold_of
+from gpukit.kpar.rule import LOST, goes_forward, packed, threshold_of, unpacked
 from gpukit.kpar.threads import over_threads
 
 PARAMS = Params()
@@ -252,6 +252,15 @@ def test_walks_bring_the_same_forward_as_by_start_lists(random_graph, m):
             assert goes_forward(least, forward_cost, cost) == (2 * forward_cost < cost)
         query_cpu.leave_clean(met, ws)
     assert brought > 0 and goes_forward(0, 9, 1) and not goes_forward(1, 9, 18)
+
+
+def test_packed_units_lose_a_small_part_and_keep_their_order():
+    values = sorted([*range(5000), *(1 << i for i in range(12, 27)), *((1 << i) - 1 for i in range(1, 28))])
+    kept = [int(unpacked(packed(value))) for value in values]
+    lost = [value - left for value, left in zip(values, kept, strict=True)]
+    assert kept == sorted(kept) and all(0 <= part <= left * LOST for part, left in zip(lost, kept, strict=True))
+    assert not any(lost[:4096]) and any(lost)
+    assert threshold_of(1 << 40).coarse == 14 and threshold_of((1 << 27) - 1).coarse == 0
 
 
 @pytest.mark.parametrize("coarse", [False, True])
