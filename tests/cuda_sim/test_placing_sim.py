@@ -98,7 +98,7 @@ def test_start_lists_are_the_last_rows_to_go(held_back, random_graph):
     graph = random_graph(40, 800, 3)
     index = replace(build_index(graph, rank(graph).order, Params(), seed=1), updatable=True)
     forward = {"row_ends", "row_freqs"}
-    for free, expected in ((12_400, forward | {"starts"}), (12_800, forward)):
+    for free, expected in ((12_320, forward | {"starts"}), (12_720, forward)):
         held_back(free)
         ready = prepared_cuda.CudaPrepared.of(graph, index)
         assert {name for name, one in ready.arrays.items() if isinstance(one, arrays.Pinned)} == expected
