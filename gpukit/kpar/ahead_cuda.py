@@ -343,7 +343,7 @@ def clean_all(space):
         first += step
     # Each slot of a group owns some of the units of all.
     group = own - place
-    pairs, slots = space.pairs[group // 2 * n :], min(TOGETHER, len(space.ahead) - group)
+    pairs, slots = space.pairs[group // 2 * n :], teams.group_end(space, group) - group
     first = ((cuda.blockIdx.x * WARPS + warp) * slots + place) * LANES
     while first < length:
         word = uint32(0)

@@ -179,6 +179,12 @@ def slot_of(space, own):
 
 
 @cuda.jit(device=True)
+def group_end(space, first):
+    """Return the slot after the last one of the group of up to TOGETHER slots that begins with ``first``."""
+    return min(first + TOGETHER, len(space.ahead))
+
+
+@cuda.jit(device=True)
 def met_of(count, listed, n):
     """Return what passes over those met look at: ``count`` of the list, if it has all and they are few; else all n."""
     dense = not listed or count > n >> 2

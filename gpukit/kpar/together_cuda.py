@@ -52,12 +52,6 @@ def union_of(space, first):
     return space.long[first, teams.ROOM], counter, space.long[first + 1, teams.SPARE]
 
 
-@cuda.jit(device=True)
-def end_of(space, first):
-    """Return the slot after the last one of a group."""
-    return min(first + TOGETHER, len(space.ahead))
-
-
 @kernel
 def unite(first, space):
     """List the candidates of the slots of a group, each once; a thread owns a candidate of a slot at a time.
@@ -72,7 +66,7 @@ def unite(first, space):
     listed, counter, _ = union_of(space, first)
     in_union = teams.Staged(stage, small, 0, listed, space.control, counter, 0)
     seen = space.long[first, teams.SPARE]
-    for own in range(first, end_of(space, first)):
+    for own in range(first, teams.group_end(space, first)):
         candidates, row = space.short[own, teams.CANDIDATES], space.ahead[own]
         count = row[COUNT] if row[WAITS] != 0 else int64(0)
         passes, fullest = 0, -1
@@ -145,7 +139,7 @@ def add_lists(first, walks, space):
     listed, counter, _ = union_of(space, first)
     whole = teams.prefix_over_blocks(team, pool, sums)
     # Slots that a short group lacks carry nothing.
-    own, last = first + cuda.threadIdx.x % PAIRS * 2, end_of(space, first) - 1
+    own, last = first + cuda.threadIdx.x % PAIRS * 2, teams.group_end(space, first) - 1
     sums_of = space.long[min(own, last), teams.WALKED], space.long[min(own + 1, last), teams.WALKED]
     add_starts_together(
         listed, space.control[counter], whole, stretches_of(space, first), walks,
@@ -158,7 +152,7 @@ def add_lists(first, walks, space):
 def score_candidates(first, space):
     """Write the scores of a group's candidates, reserve and what walks brought; a thread owns one at a time."""
     _, _, places = union_of(space, first)
-    for own in range(first, end_of(space, first)):
+    for own in range(first, teams.group_end(space, first)):
         candidates, row = space.short[own, teams.CANDIDATES], space.ahead[own]
         scores, reserve = space.long[own, teams.SCORES], space.long[own, teams.RESERVE]
         walked = space.long[own, teams.WALKED]
@@ -172,7 +166,7 @@ def score_candidates(first, space):
 def forget_lists(first, space):
     """Set WALKED of all slots of a group to zero again; a thread owns a place of the list."""
     _, counter, _ = union_of(space, first)
-    for own in range(first, end_of(space, first)):
+    for own in range(first, teams.group_end(space, first)):
         walked, j = space.long[own, teams.WALKED], int64(cuda.grid(1))
         while j < space.control[counter]:
             walked[j] = 0

@@ -10,7 +10,9 @@ from oracles.ppr import kpar
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
+from gpukit.kpar.bounds import upper_bound
 from gpukit.kpar.problem import NEVER, ONE, Constants
+from gpukit.kpar.rule import LOST
 
 
 def prepare(graph, params=None, **options):
@@ -91,3 +93,11 @@ def test_a_second_look_is_right_more_often_and_certain_places_always(make_graph)
             kth = np.sort(truth)[-k]
             assert (truth[found.nodes[own][found.certain[own]]] >= kth * (1 - 1e-9)).all()
         assert 0.1 < found.certain.mean()
+
+
+def test_upper_bounds_allow_for_what_walks_lose():
+    """With no width of their own, they lie above the score by what rounding units down takes of the walks' part."""
+    assert upper_bound(np.zeros((1, 6)), 0, 0.5, 0.25) == 0.5 + 0.25 * LOST == 0.5 + 0.25 / 2048
+    wide = np.zeros((1, 6))
+    wide[0, 2] = 1.0
+    assert upper_bound(wide, 0, 0.5, 0.25) == 0.5 + 0.25 * LOST + np.sqrt(0.25 * (1 + LOST))
