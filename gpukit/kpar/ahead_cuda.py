@@ -26,7 +26,7 @@ from gpukit.kpar.groups import Edges, Walks
 from gpukit.kpar.heads_cuda import HEADS, Heads, walks_within
 from gpukit.kpar.rule import goes_forward, threshold_of
 from gpukit.kpar.starts_cuda import add_for_warp
-from gpukit.kpar.team_cuda import PAIRS, PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
+from gpukit.kpar.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, Space
 
 BLOCK, LANES = (4, 1) if simulated() else (256, 32)
 """Threads of a block, a power of two, and of a warp."""
@@ -318,14 +318,13 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
 def clean_all(space):
     """Set what the queries of all slots wrote to zero again, but their marks; a warp owns LANES words of these.
 
-    Residue and reserve are written where a vertex of the same sector of 32 bytes has a mark, and units where the vertex
-    has one in any slot of its group: a sector of which only a part is written would be read first.
+    A vertex is written where any of the same sector of 32 bytes has a mark, four of residue and reserve and sixteen
+    units: a sector of which only a part is written would be read first.
     """
     own, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
     words = cuda.shared.array((WARPS, LANES), uint32)
-    residue, reserve = space.long[own, teams.RESIDUE], space.long[own, teams.RESERVE]
-    n, place, step = len(residue), own % TOGETHER, cuda.gridDim.x * WARPS * LANES
-    length = (n + 31) // 32
+    residue, reserve, units = space.long[own, teams.RESIDUE], space.long[own, teams.RESERVE], space.units[own]
+    n, length = len(residue), space.marks.shape[1]
     first = (cuda.blockIdx.x * WARPS + warp) * LANES
     while first < length:
         warp_fence()
@@ -340,27 +339,9 @@ def clean_all(space):
                     if word >> uint32(j & 28) & uint32(15) and v < n:
                         residue[v] = 0
                         reserve[v] = 0
-        first += step
-    # Each slot of a group owns some of the units of all.
-    group = own - place
-    pairs, slots = space.pairs[group // 2 * n :], teams.group_end(space, group) - group
-    first = ((cuda.blockIdx.x * WARPS + warp) * slots + place) * LANES
-    while first < length:
-        word = uint32(0)
-        for s in range(slots):
-            word |= space.marks[group + s, min(first + lane, length - 1)]
-        warp_fence()
-        words[warp, lane] = word
-        warp_fence()
-        for i in range(min(LANES, length - first)):
-            word = words[warp, i]
-            if word > 0:
-                for part in range(32 * PAIRS // LANES):
-                    j = part * LANES + lane
-                    v = (first + i) * 32 + j // PAIRS
-                    if word >> uint32(j // PAIRS) & uint32(1) and v < n:
-                        pairs[v * PAIRS + j % PAIRS] = 0
-        first += step * slots
+                    if word >> uint32(j & 16) & uint32(0xFFFF) and v < n:
+                        units[v] = 0
+        first += cuda.gridDim.x * WARPS * LANES
 
 
 def longest_piece(n: int, m: int) -> int:

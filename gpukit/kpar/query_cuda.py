@@ -81,9 +81,9 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
         first three rows, unless that is left to :func:`gpukit.kpar.ahead_cuda.clean_all`; ``short`` is int32 (slots,
         SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or k + CONTENDERS / 2 with ``into``);
         ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries taken; ``marks``
-        uint32 (slots, ⌈n / 32⌉), zero like ``long``; a team has a slot of its own, but where ``ahead``, int64 (slots,
-        AHEAD), has rows; ``units`` uint16 (slots * n,), zero like ``long``, those of TOGETHER slots side by side then,
-        and ``pairs`` uint32, two of them each.
+        uint32 (slots, ⌈n / 32⌉) and ``units`` uint16 (slots, n), zero like ``long``; a team has a slot of its own, but
+        where ``ahead``, int64 (slots, AHEAD), has rows; ``pairs``, uint32 (n * PAIRS,), is room then for the units of a
+        group, side by side.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k), or 3 k with ``into``
         Receives length, number of steps, the trace, scores, vertices and which are certain of each answer.
 

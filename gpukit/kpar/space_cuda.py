@@ -130,30 +130,30 @@ class Space:
 
     def _lacking(self, teams: int, together: int) -> int:
         """Return the bytes that the arrays of these teams take beyond those that are held."""
-        slots, units = teams * together, _units(teams * together, together)
-        return self.n * (BYTES_PER_VERTEX * max(0, slots - self._work["rows"][0]) + 2 * (units - slots))
+        pairs = _pairs(together) * self.n - len(self._work["pairs"])
+        return BYTES_PER_VERTEX * self.n * max(0, teams * together - self._work["rows"][0]) + 4 * max(0, pairs)
 
     def arrays(self, teams: int, together: int, k: int) -> TeamSpace:
         """Return the arrays of these teams or more, clean (:func:`query_cuda.answer`), as kernels take them."""
         slots = teams * together
-        words = (self.n * _units(slots, together) + 1) // 2
-        if "rows" not in self._work or self._work["rows"][0] < slots or len(self._work["rows"][-1]) < words:
+        if "rows" not in self._work or self._work["rows"][0] < slots:
             self._work.pop("rows", None)
             long = Buffer((slots, team_cuda.LONG_ROWS, self.n), np.int64, 0)
             short = Buffer((slots, team_cuda.SHORT_ROWS, self.n), np.int32)
             control = Buffer(1 + slots * team_cuda.CONTROL, np.int64)
             marks = Buffer((slots, (self.n + 31) // 32), np.uint32, 0)
-            pairs = Buffer(words, np.uint32, 0)
-            units = Buffer(pairs.array.view(np.uint16))
-            self._work["rows"] = (slots, long, short, control, marks, units, pairs)
-        held, long, short, control, marks, units, pairs = self._work["rows"]
+            units = Buffer((slots, self.n), np.uint16, 0)
+            self._work["rows"] = (slots, long, short, control, marks, units)
+        held, long, short, control, marks, units = self._work["rows"]
+        if "pairs" not in self._work or len(self._work["pairs"]) < _pairs(together) * self.n:
+            self._work["pairs"] = Buffer(_pairs(together) * self.n, np.uint32)
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
         self.clear_control()
         if self.ahead is None or len(self.ahead) != (slots if together > 1 else 0):
             self.ahead = Buffer((slots if together > 1 else 0, ahead_cuda.AHEAD), np.int64)
-        top = self._work["top"]
+        top, pairs = self._work["top"], self._work["pairs"]
         return TeamSpace(
             long.view, short.view, top.view, control.view, units.view, pairs.view, marks.view, self.ahead.view
         )  # fmt: skip
@@ -181,6 +181,6 @@ class Space:
         return self._work["out"]
 
 
-def _units(slots: int, together: int) -> int:
-    """Return how many units of a vertex lie side by side for so many slots: those of whole groups of TOGETHER."""
-    return slots if together == 1 else -(-slots // TOGETHER) * TOGETHER
+def _pairs(together: int) -> int:
+    """Return how many pairs of units of a vertex lie side by side: those of a group, where queries begin together."""
+    return 0 if together == 1 else team_cuda.PAIRS

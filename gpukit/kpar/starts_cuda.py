@@ -142,7 +142,7 @@ def add_starts_together(union, size, whole, stretches, walks, pairs, coarse, sum
         Where in ``walks.starts`` what is read of each list begins and ends.
     walks : Walks
     pairs : uint32 array, shape (n * PAIRS,)
-        The units of each vertex, side by side, packed, and without their lowest ``coarse`` bits.
+        The group's units of each vertex, side by side, packed, and without their lowest ``coarse`` bits.
     sums : tuple of two int64 arrays, shape (n,)
         Of the thread's slots, which are number ``2 * (threadIdx.x % PAIRS)`` and the next one, a sum a place.
     """

@@ -34,7 +34,7 @@ AT_ONCE = 4
 """Vertices whose values a thread loads before it looks at the first, in passes over many: the loads overlap."""
 
 TOGETHER = 4 if simulated() else 16
-"""Queries at most whose start lists are read together: their units of a vertex fill a sector of 32 bytes."""
+"""Queries at most whose start lists are read together: their units of a vertex, side by side, fill 32 bytes."""
 
 PAIRS = TOGETHER // 2
 """Words of 32 bits that these units fill."""
@@ -94,7 +94,7 @@ class Space(NamedTuple):
 
 SPACE = types.NamedTuple(
     (
-        numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], numba.int64[::1], numba.uint16[::1],
+        numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], numba.int64[::1], numba.uint16[:, ::1],
         numba.uint32[::1], numba.uint32[:, ::1], numba.int64[:, ::1],
     ),
     Space,
@@ -165,14 +165,10 @@ else:
 
 @cuda.jit(device=True)
 def slot_of(space, own):
-    """Return the arrays of a slot; where queries were begun ahead, units of TOGETHER slots lie side by side."""
+    """Return the arrays of a slot."""
     long, short = space.long, space.short
-    n, first, stride = long.shape[2], int64(own), 1
-    if len(space.ahead) > 0:
-        first, stride = own - own % TOGETHER, TOGETHER
-    unit = space.units[first * n + own - first :: stride]
     return Slot(
-        long[own, RESIDUE], long[own, RESERVE], unit, long[own, WALKED], long[own, SCORES],
+        long[own, RESIDUE], long[own, RESERVE], space.units[own], long[own, WALKED], long[own, SCORES],
         long[own, LIMITS], long[own, SPARE], long[own, ROOM], short[own, TOUCHED], short[own, CANDIDATES],
         short[own, FRONTIER], short[own, UPCOMING], space.marks[own],
     )  # fmt: skip

@@ -1,22 +1,23 @@
 """Start lists read once for several queries on a GPU.
 
 On a large graph the unit of residue that a walk carries is at another place for every entry of a start list, and a
-sector of 32 bytes is read for the 2 that count. The units of TOGETHER queries, each in a *slot*, therefore lie side by
-side, and the lists of all that are a candidate of any of them are read once. All blocks of the GPU do so for one such
-group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is needed. The
-last group may have fewer slots.
+sector of 32 bytes is read for the 2 that count. The units of TOGETHER queries, each in a *slot*, are therefore laid
+side by side, and the lists of all that are a candidate of any of them are read once. All blocks of the GPU do so for
+one such group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is
+needed. The last group may have fewer slots.
 
 Starts rise within a list, but for frequent ones, which come first. Lists are read up to the same vertex all of them,
 then up to the next, so that units are read of one range of vertices at a time, of which the cache holds more.
 """
 
 import numba
-from numba import cuda, int32, int64
+from numba import cuda, int32, int64, uint16, uint32, uint64
 
 from gpukit.device.compiled import kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import for_kernels, simulated
 from gpukit.device.shape import shape
+from gpukit.device.warp_cuda import warp_fence
 from gpukit.kpar import rule
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.ahead_cuda import COARSE, COUNT, WAITS, WALKS
@@ -27,10 +28,13 @@ from gpukit.kpar.team_cuda import PAIRS, POOL, PREFIX_SUMS, SMALL, SPACE, STAGE,
 BLOCK = 4 if simulated() else 512
 
 REGISTERS = 64
-"""Registers that a thread of :func:`add_lists` may take: two blocks of BLOCK threads on a multiprocessor."""
+"""Registers that a thread of the larger kernels may take: two blocks of BLOCK threads on a multiprocessor."""
 
 RANGE = 5 if simulated() else 1 << 23
 """Vertices of a range: in smaller ones, beginning lists anew takes more than the cache saves."""
+
+COLUMNS = BLOCK + 2
+"""Those of a tile whose rows threads write and whose columns they read: 2 more, and neighbours read other banks."""
 
 IN_UNION = 0
 """Counter: vertices that are candidates of any slot."""
@@ -83,6 +87,35 @@ def unite(first, space):
             passes += 1
             base += cuda.gridDim.x * block_size
     teams.flush(in_union)
+
+
+@kernel(max_registers=REGISTERS)
+def lay_side_by_side(first, space):
+    """Lay the units of a group's slots side by side, zero for slots that it lacks.
+
+    A block owns as many vertices at a time as it has threads. Each thread reads one's units, and what it writes are
+    pairs one after the other: 2 bytes read and 2 written a vertex and slot, all of them in order.
+    """
+    tile = cuda.shared.array((TOGETHER, COLUMNS), uint16)
+    found = cuda.local.array(TOGETHER, uint16)
+    tid, n, end = cuda.threadIdx.x, space.units.shape[1], teams.group_end(space, first)
+    base = int64(cuda.blockIdx.x) * BLOCK
+    while base < n:
+        # Indices are unsigned: a signed one is looked at for counting from the end.
+        v = uint64(min(base + tid, n - 1))
+        for s in range(TOGETHER):
+            found[s] = space.units[uint64(min(first + s, end - 1)), v]
+        warp_fence()
+        for s in range(TOGETHER):
+            tile[uint32(s), uint32(tid)] = found[s] if first + s < end else uint16(0)
+        cuda.syncthreads()
+        for i in range(PAIRS):
+            column, pair = uint32(i * (BLOCK // PAIRS) + tid // PAIRS), uint32(tid % PAIRS)
+            if base + int64(column) < n:
+                low, high = tile[uint32(2 * pair), column], tile[uint32(2 * pair + 1), column]
+                space.pairs[uint64(base * PAIRS + i * BLOCK + tid)] = uint32(low) | uint32(high) << uint32(16)
+        cuda.syncthreads()
+        base += int64(cuda.gridDim.x) * BLOCK
 
 
 @cuda.jit(device=True)
@@ -143,8 +176,7 @@ def add_lists(first, walks, space):
     sums_of = space.long[min(own, last), teams.WALKED], space.long[min(own + 1, last), teams.WALKED]
     add_starts_together(
         listed, space.control[counter], whole, stretches_of(space, first), walks,
-        space.pairs[first // 2 * len(walks.counts) :], space.ahead[first, COARSE], sums_of,
-        space.long[first, teams.LIMITS], team, pool,
+        space.pairs, space.ahead[first, COARSE], sums_of, space.long[first, teams.LIMITS], team, pool,
     )  # fmt: skip
 
 
@@ -181,7 +213,9 @@ def gather_together(slots: int, n: int, walks: Walks, space: Space) -> None:
     query that does not wait finds all its lists as they were.
     """
     grid, block = shape(add_lists, teams.MAX_BLOCKS, BLOCK)
+    laying = shape(lay_side_by_side, -(-n // BLOCK), BLOCK).grid
     for first in range(0, slots, TOGETHER):
+        launch(lay_side_by_side, laying, block, first, space)
         launch(unite, grid, block, first, space)
         for upto in range(RANGE, n + RANGE, RANGE):
             launch(measure_lists, grid, block, first, upto > RANGE, upto, walks, space)
@@ -193,6 +227,7 @@ def gather_together(slots: int, n: int, walks: Walks, space: Space) -> None:
 _int = numba.int64
 
 KERNELS = {
+    "lay_side_by_side": (lay_side_by_side, (_int, SPACE)),
     "unite": (unite, (_int, SPACE)),
     "measure_lists": (measure_lists, (_int, numba.boolean, _int, WALKS, SPACE)),
     "add_lists": (add_lists, (_int, WALKS, SPACE)),

@@ -36,12 +36,13 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
     held = Walks._make(Buffer(fields[name]).view if name in fields else None for name in Walks._fields)
     space = space_cuda.Space(N, 1)
     arrays = space.arrays(1, together, 1)
-    _, long, short, _, _, units, _ = space._work["rows"]
+    _, long, short, _, _, units = space._work["rows"]
     generator, slots = np.random.default_rng(1), range(together)
-    there = units.array.reshape(N, teams.TOGETHER)[:, :together]
+    there = units.array.T
     there[:] = generator.integers(0, 1 << 16, there.shape) * (generator.random(there.shape) < 0.7)
     long.array[:, teams.RESERVE] = generator.integers(0, 1 << 40, (len(slots), N))
     long.array[:, teams.SCORES] = -1
+    space._work["pairs"].array[:] = 0xFFFFFFFF
     candidates = [generator.permutation(N)[: generator.integers(1, N + 1)] for _ in slots]
     space.ahead.array[:] = 0
     for s in slots:

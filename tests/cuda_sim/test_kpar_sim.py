@@ -207,7 +207,7 @@ def test_start_lists_read_together_equal_the_cpu(simulator, blocks_at_once, rand
     teams, blocks, together = shape
     shape = Shape(teams, blocks, together=together)
     check_equal(gpu.query(Sources.single(np.arange(queries)), k, shape=shape), expected)
-    _, long, _, _, marks, units, _ = gpu.space._work["rows"]
+    _, long, _, _, marks, units = gpu.space._work["rows"]
     assert not marks.array.any() and not units.array.any()
     assert not long.array[:, :3].any()
     check_equal(gpu.query(Sources.single([5]), k), query(cpu, Sources.single([5]), k))
@@ -258,12 +258,12 @@ def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expect
     [(9.9, (2, 4)), (8.1, (2, 4)), (7.9, (1, 4)), (4.1, (1, 4)), (3.9, (1, 2)), (1.9, (2, 1)), (0.9, (1, 1))],
 )
 def test_slots_leave_half_of_the_memory(simulator, monkeypatch, slots, expected):
-    """There is room for ``slots`` in half of what is free, and the first one is there."""
-    from gpukit.kpar import space_cuda
+    """There is room for ``slots`` and a group's pairs in half of what is free, and the first slot is there."""
+    from gpukit.kpar import space_cuda, team_cuda
 
     space = space_cuda.Space(1000, 1)
     space.arrays(1, 1, 1)
-    needed = (slots - 1) * 1000 * space_cuda.BYTES_PER_VERTEX
+    needed = 1000 * ((slots - 1) * space_cuda.BYTES_PER_VERTEX + 4 * team_cuda.PAIRS)
     monkeypatch.setattr(space_cuda, "free_memory", lambda: int(2 * needed / 0.9))
     assert space._fitting(2, 4) == expected
 
