@@ -257,9 +257,10 @@ def list_all(space):
     own = cuda.blockIdx.y
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
+    stage = cuda.shared.array(STAGE, int32)
     teams.clear(small)
     cuda.syncthreads()
-    team = alone(space.ahead[own], teams.Memory(sums, sums, small, small, small))
+    team = alone(space.ahead[own], teams.Memory(sums, sums, stage, stage, small))
     slot = teams.slot_of(space, own)
     i = int64(cuda.grid(1))
     while i < (len(slot.spare) + 63) // 64:

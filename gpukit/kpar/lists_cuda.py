@@ -32,11 +32,13 @@ def left_out(v, among):
 def list_met(slot, team, phase):
     """List in ``touched`` the vertices that have a mark (IN_ALL), in turns of a block by rising id.
 
-    A thread owns a word of 32 marks; all of them are read. Ids rise so that the threads of a pass over the list find
-    what they need in the same sectors: in the order in which vertices were met, passes took more than twice as long.
+    A thread owns a word of 32 marks; all of them are read. What a block finds goes through its stage, STAGE ids at a
+    time, so that neighbouring threads write neighbouring ones. Ids rise so that the threads of a pass over the list
+    find what they need in the same sectors: in the order in which vertices were met, passes took more than twice as
+    long.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    small, at = team.memory.small, teams.counters(team, phase)
+    small, stage, at = team.memory.small, team.memory.stage, teams.counters(team, phase)
     first = team.block * block_size
     while first < len(slot.marks):
         word = uint32(0)
@@ -46,12 +48,19 @@ def list_met(slot, team, phase):
         if tid == 0:
             small[teams.BASE] = cuda.atomic.add(team.control, at + IN_ALL, whole)
         cuda.syncthreads()
-        place = small[teams.BASE] + upto - cuda.popc(word)
-        while word > 0:
-            slot.touched[place] = ((first + tid) << 5) + cuda.ffs(word) - 1
-            word = uint32(word & uint32(word - uint32(1)))
-            place += 1
-        cuda.syncthreads()
+        base, place, written = small[teams.BASE], upto - cuda.popc(word), int64(0)
+        while written < whole:
+            while word > 0 and place < written + teams.STAGE:
+                stage[place - written] = ((first + tid) << 5) + cuda.ffs(word) - 1
+                word = uint32(word & uint32(word - uint32(1)))
+                place += 1
+            cuda.syncthreads()
+            i = tid
+            while i < min(whole - written, teams.STAGE):
+                slot.touched[base + written + i] = stage[i]
+                i += block_size
+            cuda.syncthreads()
+            written += teams.STAGE
         first += team.blocks * block_size
 
 
