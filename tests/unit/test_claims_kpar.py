@@ -51,6 +51,7 @@ def on_two_threads(graph, method, queries):
 
 
 BATCHES = record("kpar-batches-h200")
+MADE = [BATCHES["made"][which] for which in ("auto", "weighted")]
 IN_BATCHES = at(BATCHES["runs"])["queries_per_s"]["auto"], BATCHES["scale_25"]["queries_per_s"]["auto"]
 """Answers a second for k = 1000: on an R-MAT 22, and at Twitter's size."""
 
@@ -116,6 +117,14 @@ PAGE = [
     (
         "Batches have become quicker since: {:,.0f} queries/s on the R-MAT 22 and {:.0f} at Twitter's size",
         IN_BATCHES,
+    ),
+    (
+        "queries take {:.2f} (k = 10), {:.2f} (k = 100) and {:.2f} times (k = 1000) as long as on the same graph without",
+        [run["weighted_over_auto"] for run in BATCHES["runs"]],
+    ),
+    (
+        "drawing the walks {:.1f} times ({:.2f} s), and the rank {:.1f} times ({:.1f} s).",
+        [part for name in ("index_s", "rank_s") for part in (MADE[1][name] / MADE[0][name], MADE[1][name])],
     ),
     (
         "With its file of {:.1f} GB the index of Twitter's size takes {:.1f} s from the graph in host memory: {:.1f} s to "

@@ -19,8 +19,8 @@ LARGEST = LAUNCHES["scale_25"]
 TWICE = LARGEST["first_delta"]["forward_counts_twice"]
 SIXTEEN = LAUNCHES["units_of_2_bytes"]
 SUMS = SIXTEEN["tried"]["sums_by_vertex"]
+TODAY = LAUNCHES["units_in_order"]
 H200 = record("kpar-batches-h200")
-EIGHT = H200["before"]["units_of_4_bytes"]
 SCALE_25 = record("kpar-floor-h200-scale-25")["runs"][0]["floor_arrays"]
 OPIM, OPIM_BEFORE = (
     [run["algorithm_ms"]["median"] for run in record(name)["runs"]]
@@ -53,6 +53,12 @@ def large(name, *phases, record=LARGE):
 def at_first(k, divisor, call):
     """Return the answers a second when δ begins at the k-th value divided so, and by ten, both measured in one call."""
     return [DELTAS[k, each, call]["queries_per_s"] for each in (divisor, 10)]
+
+
+def in_kernels(times):
+    """Return what a query takes in pushes, start lists, valuing, laying side by side, if that is done, and so on."""
+    names = ("push_all", "add_lists", "value_all", "lay_side_by_side", "clean_all", "list_all")
+    return [times[name] for name in names if name in times]
 
 
 def batches(which):
@@ -116,33 +122,33 @@ def test_what_bounds_merit(document, sentence, values):
         ("at scale 19 of an R-MAT {:,} in place of {:,} a second, at 20 {:,} in place of {:,}, at 23 {:,} in place of {:,}; for k = 10 it still was at scale 23, {:,} in place of {:,}.", (*SIZES["k_100"]["19"], *SIZES["k_100"]["20"], *SIZES["k_100"]["23"][:2], *SIZES["k_10"]["23"][:2])),
         ("vertices numbered by degree, {:.0f} % faster", (100 * (1 - TRIED["vertices_numbered_by_degree"] / TRIED["as_it_is"]),)),
         ("took {:.0f} s for {:,} vertices, {:,.0f} a second; so all of it would take {:.0f} minutes.", (EVERYBODY["time_s"]["query"], EVERYBODY["vertices"], EVERYBODY["vertices"] / EVERYBODY["time_s"]["query"], H200["graph"]["n"] / EVERYBODY["vertices"] * EVERYBODY["time_s"]["query"] / 60)),
-        ("An H200 gives {:,.0f} answers a second for k = 10, {:,.0f} for 100 and {:,.0f} for 1000", batches("h200")),
-        ("where it gave {:,.0f}, {:,.0f} and {:,.0f} (", batches("h200-before")),
-        ("an H100, with an earlier version, {:,.0f}, {:,.0f} and {:,.0f}.", batches("h100")),
+        ("| today: each query's in order, and laid side by side afterwards | {:,.0f} | {:,.0f} | {:,.0f} | {:.0f} |", (*batches("h200"), H200["scale_25"]["queries_per_s"]["auto"])),
+        ("| units of 2 bytes, for sixteen, side by side from the start | {:,} | {:,} | {:,} | {} |", H200["before"]["units_side_by_side"].values()),
+        ("| units of 4 bytes, for eight | {:,} | {:,} | {:,} | {} |", H200["before"]["units_of_4_bytes"].values()),
+        ("(`kpar-batches-h200-before.json`) | {:,.0f} | {:,.0f} | {:,.0f} | {} |", (*batches("h200-before"), record("kpar-batches-h200-before")["scale_25"]["queries_per_s"])),
+        ("An H100, with an earlier version, gave {:,.0f}, {:,.0f} and {:,.0f}.", batches("h100")),
         ("a query pushes along {:.0f} million edges, meets", (LARGEST["first_delta"]["10"][0] / 1e6,)),
-        ("with {:.0f} million entries. Of the", (LARGEST["first_delta"]["10"][1] / 1e6,)),
-        ("start lists were {:,.0f} µs, pushes {:.0f}, and finding what walks carry {:.0f}", [LARGEST["after"][name] for name in ("add_lists", "push_all", "value_all")]),
-        ("with 85 blocks a slot pushes took {:,.0f} µs, with 128 {:,.0f}, with 1,056 {:.0f}.", [LARGEST["push_all_by_blocks_a_slot"][blocks] for blocks in ("85", "128", "1056")]),
+        ("with {:.0f} million entries. What", (LARGEST["first_delta"]["10"][1] / 1e6,)),
+        ("| units of 4 bytes, for eight | {:.0f} | {:,.0f} | {:.0f} | | {:.0f} | {:.0f} |", in_kernels(LARGEST["after"])),
+        ("| units of 2 bytes, for sixteen, side by side from the start | {:.0f} | {:.0f} | {:.0f} | | {:.0f} | {:.0f} |", in_kernels(SIXTEEN["scale_25"])),
+        ("| today | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} |", in_kernels(TODAY["scale_25"])),
+        ("go through shared memory, {1:.0f} µs in place of {0:.0f}.", TODAY["tried"]["ids_written_one_by_one"]["list_all"]),
+        ("and {:.0f} to {:.0f} % slower for a query alone.", [100 * (one / other - 1) for one, other in TODAY["tried"]["prefix_sums_by_shuffles"]["alone"].values()]),
+        ("With 85 blocks a slot pushes took {:,.0f} µs, with 128 {:,.0f}, with 1,056 {:.0f}.", [LARGEST["push_all_by_blocks_a_slot"][blocks] for blocks in ("85", "128", "1056")]),
         ("more of the units in use: {:,.0f} µs became {:,.0f}.", [LARGEST[when]["add_lists"] for when in ("before", "after")]),
         ("take {:.2f} ms a query in no such order, and {:.2f} in ranges of 2^22 vertices", [LARGEST["entries_alone"][width] / 8 for width in ("none", "4194304")]),
-        ("Groups of 16 queries read lists in {:.0f} µs, of 32 in {:.0f}, and lose {:.0f} and {:.0f} where", (*(LARGEST[f"groups_of_{size}"]["add_lists"] for size in (16, 32)), *(LARGEST[f"groups_of_{size}"]["value_all"] - LARGEST["before"]["value_all"] for size in (16, 32)))),
         ("{:.1f} % of the queries followed walks forward, each for a quarter of a second, so that only {} came a second.", (100 * LARGEST["first_delta"]["5"][2], LARGEST["first_delta"]["queries_per_s"]["5"])),
-        ("a fifth gives {} in place of {}, two fifths {}; in groups", [TWICE["queries_per_s"][divisor] for divisor in ("5", "10", "2.5")]),
-        ("gives {} (lists take {:.0f} µs), two fifths {} and four fifths {}. On", (TWICE["groups_of_16"]["queries_per_s"]["10"], TWICE["groups_of_16"]["add_lists"]["10"], *(TWICE["groups_of_16"]["queries_per_s"][divisor] for divisor in ("2.5", "1.25")))),
+        ("a fifth gives {} in place of {}, two fifths {}, with units", [TWICE["queries_per_s"][divisor] for divisor in ("5", "10", "2.5")]),
         ("two fifths give {:,} in place of {:,} for k = 1000, {:,} in place of {:,} for 100, and {:,} in place of {:,} for 10.", [TWICE["rmat_22"][k][divisor] for k in ("1000", "100", "10") for divisor in ("2.5", "10")]),
-        ("forward counted as two of a list, it was {:,} for k = 10; with units", (H200["before"]["queries_per_s"]["10"],)),
-        ("for eight queries, {:,}, {:,} and {:,}. At scale 25", [EIGHT[k] for k in ("10", "100", "1000")]),
-        ("and of {} with units of 4 bytes.", (EIGHT["scale_25"],)),
-        ("for sixteen, start lists are {:.0f}, pushes {:.0f}, and what walks carry still {:.0f}.", [SIXTEEN["scale_25"][name] for name in ("add_lists", "push_all", "value_all")]),
-        ("made lists {:.0f} of {:.0f}, and clearing {:.0f} of {:.0f}.", (SIXTEEN["scale_25"]["add_lists"], SUMS["add_lists"][0], SIXTEEN["scale_25"]["forget_lists"], SUMS["forget_lists"][0])),
+        ("forward counted as two of a list, it was {:,} for k = 10.", (H200["before"]["queries_per_s"]["10"],)),
+        ("made lists {:.0f} of {:.0f}, and clearing these {:.0f} of {:.0f}.", (SIXTEEN["scale_25"]["add_lists"], SUMS["add_lists"][0], SIXTEEN["scale_25"]["forget_lists"], SUMS["forget_lists"][0])),
         ("are under way ({:.0f}), all sixteen", SIXTEEN["tried"]["next_starts_under_way"]["add_lists"][:1]),
         ("valued by one block ({:.0f} in place of {:.0f})", SIXTEEN["tried"]["all_slots_of_a_stretch_of_vertices"]["value_all"]),
         ("side by side ({:.0f} in place of {:.0f})", SIXTEEN["tried"]["bits_side_by_side"]["list_all"]),
         ("a fifth gives {} in place of {} at scale 25, and", [SIXTEEN["first_delta"]["scale_25"][divisor] for divisor in ("5", "10")]),
         ("{:,} in place of {:,} for k = 1000 on the R-MAT 22.", [SIXTEEN["first_delta"]["rmat_22_sums_by_vertex"]["1000"][divisor] for divisor in ("5", "10")]),
         ("have no out-edges, come at {:,} a second, or {:,} with the second look.", [H200["any_vertex"][name] for name in ("queries_per_s", "refined_queries_per_s")]),
-        ("At scale 25 and k = 1000 an H200 gives {:.0f}, in place of {}, and", (H200["scale_25"]["queries_per_s"]["auto"], record("kpar-batches-h200-before")["scale_25"]["queries_per_s"])),
-        ("take {:.1f} ms a query there (`kpar-floor-h200-scale-25.json`)", (SCALE_25 / 1e3,)),
+        ("take {:.1f} ms a query at scale 25 (`kpar-floor-h200-scale-25.json`)", (SCALE_25 / 1e3,)),
         ("Pushing went from {} to {}, start lists from {} to {}, and the kernel of all steps from {} to {}.", [LAUNCHES[when][name] for name in ("push_all", "add_lists", "answer") for when in ("before", "after")]),
         ("with units of 8 bytes, {:.0f} %.", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),
         ("take {:.2f} ms on soc-Epinions1 and {:.2f} ms on an R-MAT 22", OPIM),
