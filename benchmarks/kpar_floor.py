@@ -5,7 +5,7 @@
 Four queries at a time are followed on the CPU; the GPU then repeats what they read and write at random places, all of a
 kind in one launch, with nothing in between: no frontier, no barrier, no list, no test. ``arrays`` are residue, reserve
 and unit in an array each, of 8 bytes; ``records`` have those of a vertex side by side, in one sector of 32 bytes. kPAR
-beats this floor in start lists: its units have 4 bytes, and a sector has those of eight queries.
+beats this floor in start lists: its units have 2 bytes, and a sector has those of sixteen queries.
 Passes over the vertices met are made in the order in which they were met, and ``in_order`` of their ids.
 """
 
