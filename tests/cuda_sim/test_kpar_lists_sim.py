@@ -1,4 +1,4 @@
-"""Start lists that several queries read together, in the simulator, against sums of plain numbers."""
+"""Lists that queries make and read together, in the simulator: vertices met, and start lists against plain sums."""
 
 import numpy as np
 import pytest
@@ -55,3 +55,28 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
         found = long.array[s, teams.SCORES, : len(candidates[s])]
         assert np.array_equal(found, expected[candidates[s]]) if s != IDLE else (found == -1).all()
     assert not long.array[:, teams.WALKED].any()
+
+
+@pytest.mark.parametrize("stage", [3, 2048])
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_vertices_met_are_listed_whatever_a_stage_holds(simulator, monkeypatch, share, stage):
+    """Each once, by two blocks of four words at a time, the last of which is not full."""
+    from gpukit.device.launch import launch
+    from gpukit.kpar import ahead_cuda as ahead
+    from gpukit.kpar import lists_cuda, space_cuda
+    from gpukit.kpar import team_cuda as teams
+
+    monkeypatch.setattr(teams, "STAGE", stage)
+    n, slots = 390, 2
+    space = space_cuda.Space(n, 1)
+    arrays = space.arrays(1, slots, 1)
+    met = np.random.default_rng(1).random((slots, n)) < share
+    bits = np.packbits(met, axis=1, bitorder="little")
+    marks = space.marks.array
+    marks.view(np.uint8)[:, : bits.shape[1]] = bits
+    space.ahead.array[:] = 0
+    launch(ahead.list_all, (2, slots), ahead.BLOCK, arrays)
+    short = space._work["rows"][2].array
+    for s in range(slots):
+        count = space.ahead.array[s, ahead.LISTED + lists_cuda.IN_ALL]
+        assert np.sort(short[s, teams.TOUCHED, :count]).tolist() == np.flatnonzero(met[s]).tolist()
