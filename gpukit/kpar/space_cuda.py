@@ -73,7 +73,7 @@ class Space:
         self.n, self.m = n, m
         self._work: dict[Any, Any] = {}
         self._resident: dict[Any, int] = {}
-        self._sources = Buffer(64, np.int64)
+        self._sources, self._pairs = Buffer(64, np.int64), Buffer(0, np.uint32)
         self.ahead: Buffer | None = None
 
     def spread(
@@ -130,8 +130,12 @@ class Space:
 
     def _lacking(self, teams: int, together: int) -> int:
         """Return the bytes that the arrays of these teams take beyond those that are held."""
-        pairs = _pairs(together) * self.n - len(self._work["pairs"])
-        return BYTES_PER_VERTEX * self.n * max(0, teams * together - self._work["rows"][0]) + 4 * max(0, pairs)
+        slots, pairs = teams * together - self._work["rows"][0], self._pairs_for(together) - len(self._pairs)
+        return BYTES_PER_VERTEX * self.n * max(0, slots) + 4 * max(0, pairs)
+
+    def _pairs_for(self, together: int) -> int:
+        """Return how many pairs of units there are to be: those of a group, where queries begin together."""
+        return 0 if together == 1 else team_cuda.PAIRS * self.n
 
     def arrays(self, teams: int, together: int, k: int) -> TeamSpace:
         """Return the arrays of these teams or more, clean (:func:`query_cuda.answer`), as kernels take them."""
@@ -145,17 +149,17 @@ class Space:
             units = Buffer((slots, self.n), np.uint16, 0)
             self._work["rows"] = (slots, long, short, control, marks, units)
         held, long, short, control, marks, units = self._work["rows"]
-        if "pairs" not in self._work or len(self._work["pairs"]) < _pairs(together) * self.n:
-            self._work["pairs"] = Buffer(_pairs(together) * self.n, np.uint32)
+        pairs = self._pairs_for(together)
+        self._pairs.reserve(pairs, 0, pairs)
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
         self.clear_control()
         if self.ahead is None or len(self.ahead) != (slots if together > 1 else 0):
             self.ahead = Buffer((slots if together > 1 else 0, ahead_cuda.AHEAD), np.int64)
-        top, pairs = self._work["top"], self._work["pairs"]
+        top = self._work["top"]
         return TeamSpace(
-            long.view, short.view, top.view, control.view, units.view, pairs.view, marks.view, self.ahead.view
+            long.view, short.view, top.view, control.view, units.view, self._pairs.view, marks.view, self.ahead.view
         )  # fmt: skip
 
     @property
@@ -179,8 +183,3 @@ class Space:
         if "out" not in self._work or self._work["out"].array.shape != (queries, width):
             self._work["out"] = Buffer((queries, width), np.int64)
         return self._work["out"]
-
-
-def _pairs(together: int) -> int:
-    """Return how many pairs of units of a vertex lie side by side: those of a group, where queries begin together."""
-    return 0 if together == 1 else team_cuda.PAIRS

@@ -42,7 +42,7 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
     there[:] = generator.integers(0, 1 << 16, there.shape) * (generator.random(there.shape) < 0.7)
     long.array[:, teams.RESERVE] = generator.integers(0, 1 << 40, (len(slots), N))
     long.array[:, teams.SCORES] = -1
-    space._work["pairs"].array[:] = 0xFFFFFFFF
+    space._pairs.array[:] = 0xFFFFFFFF
     candidates = [generator.permutation(N)[: generator.integers(1, N + 1)] for _ in slots]
     space.ahead.array[:] = 0
     for s in slots:
