@@ -346,7 +346,9 @@ class CudaCollection(DeviceSets):
         self._starts.reserve(base + count, base, target)
         self._sizes.reserve(base + count, base, target)
         self._entries.reserve(self._used + pairs, self._used, places)
-        self._control.array.fill(0)
+        if not self._clear:
+            self._control.array.fill(0)
+        self._clear = False
         before = self._counts.array.copy() if self.drawn else None  # nothing was counted yet
         out = block_cuda.Output(
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view

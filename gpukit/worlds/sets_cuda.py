@@ -56,7 +56,7 @@ class DeviceSets:
         self._mean = graph.mean or 32.0
         self._host: HostSets | None = None
         self._counts = Buffer(reverse.elements, np.int32, 0)
-        self._control = Buffer(block_cuda.CONTROL, np.int64, 0)
+        self._control, self._clear = Buffer(block_cuda.CONTROL, np.int64, 0), True
         self._launch = Launch(0, 0)
         self._samplers = graph.work
         self._give_back()
