@@ -26,21 +26,37 @@ class View:
 
     Attributes
     ----------
-    array : cupy or numpy array
     kind : numba.types.Array or None
         Of :func:`kind_of`; None for an array in another order, and for one of NumPy's in the simulator.
     words : tuple of int
         How kernels take the array: it is laid out once, not for each launch.
     """
 
-    __slots__ = ("_numba", "array", "kind", "words")
+    __slots__ = ("_cut", "_numba", "_whole", "kind", "words")
 
     def __init__(self, array: Any) -> None:
-        self.array, self.kind, self.words = array, None, ()
+        self._whole, self.kind = array, None
+        self._cut: Any = ...
+        self.words: tuple[int, ...] = ()
         if not isinstance(array, np.ndarray) and array.flags.c_contiguous:
             self.kind = kind_of(array.dtype, array.ndim)
             self.words = (0, 0, array.size, array.itemsize, array.data.ptr, *array.shape, *array.strides)
         self._numba: Any = None
+
+    def part(self, first: int, end: int) -> "View":
+        """Return a view of the elements first … end - 1 of an array of one dimension; CuPy takes longer to cut it."""
+        assert self._cut is ...
+        if self.kind is None:
+            return View(self._whole[first:end])
+        part, size, (itemsize, address) = View.__new__(View), end - first, self.words[3:5]
+        part._whole, part._cut, part._numba, part.kind = self._whole, slice(first, end), None, self.kind
+        part.words = (0, 0, size, itemsize, address + itemsize * first, size, itemsize)
+        return part
+
+    @property
+    def array(self) -> Any:
+        """The array, a cupy or numpy one."""
+        return self._whole[self._cut]
 
     @property
     def numba(self) -> Any:

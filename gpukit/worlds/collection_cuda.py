@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpukit.device.arguments import View
 from gpukit.device.arrays import Buffer, OutOfMemory, begin_to_read, join_side_streams, wait_for_stream, xp
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
@@ -453,7 +454,7 @@ class CudaCollection(DeviceSets):
         places = len(self._entries) if self._launch.sets else self._used
         return self.graph.chooser.choose(self._on_device(), self._drawn(), places, self._members(), query)
 
-    def _cover(self, seeds: Buffer, totals: Buffer) -> None:
+    def _cover(self, seeds: View, totals: View) -> None:
         """Start to count sets by the first of the seeds that they hold."""
         self.graph.chooser.cover(self._on_device(), self._drawn(), self._members(), seeds, totals)
 
@@ -463,7 +464,7 @@ class CudaCollection(DeviceSets):
         if self._host is None:
             try:
                 totals = Buffer(len(seeds) + 1, np.int64, 0)
-                self._cover(Buffer(seeds.astype(np.int64)), totals)
+                self._cover(Buffer(seeds.astype(np.int64)).view, totals.view)
                 return np.concatenate([[0], np.cumsum(totals.host()[:-1])])
             except OutOfMemory:
                 release(self.graph.work)

@@ -1,9 +1,11 @@
 """Selection and coverage on a GPU: working space and launches for the kernels of ``cover_cuda.py``."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpukit.device.arguments import View
 from gpukit.device.arrays import Buffer, cooperative_grid, multiprocessors, xp
 from gpukit.device.launch import launch
 from gpukit.worlds import candidates_cuda, cover_cuda
@@ -27,11 +29,11 @@ BLOCK_MEMBERS = 1 << 15
 class _Results(NamedTuple):
     """What one copy brings to the host: seeds, gains, the terms of the bound, hits of each seed, and the control."""
 
-    seeds: Buffer
-    gains: Buffer
-    largest: Buffer
-    hits: Buffer
-    control: Buffer
+    seeds: View
+    gains: View
+    largest: View
+    hits: View
+    control: View
 
 
 class Chooser:
@@ -115,8 +117,8 @@ class Chooser:
             AHEAD if members < LARGE_COLLECTION else 1,
         )
         work = Work(*(one.view for one in self.work))
-        answer = Answer(results.seeds.view, results.gains.view, results.largest.view)
-        _launch(cover_cuda.greedy, members, sets, asked, work, answer, results.control.view)
+        answer = Answer(results.seeds, results.gains, results.largest)
+        _launch(cover_cuda.greedy, members, sets, asked, work, answer, results.control)
         return results
 
     def _alone(self, own: Own) -> Buffer:
@@ -139,11 +141,13 @@ class Chooser:
     def _results(self, picks: int) -> _Results:
         """Return room for results, all zero, one after the other."""
         size = 4 * picks + 2 + CONTROL
-        if len(self.all) != size:
-            ends = np.cumsum([0, picks, picks, picks + 1, picks + 1, CONTROL]).tolist()
-            self.all, self.places = Buffer(size, np.int64), [slice(*ends[i : i + 2]) for i in range(5)]
-            self.parts = _Results(*(Buffer(self.all.array[one]) for one in self.places))
-        self.all.array.fill(0)
+        if len(self.all) == size:
+            self.all.array.fill(0)
+        else:
+            self.all = Buffer(size, np.int64, 0)
+            ends = [0, picks, 2 * picks, 3 * picks + 1, 4 * picks + 2, size]
+            self.places = [slice(*pair) for pair in pairwise(ends)]
+            self.parts = _Results(*(self.all.view.part(*pair) for pair in pairwise(ends)))
         return self.parts
 
     def selection(self, host: np.ndarray, query: Query, judged: bool) -> Selection | None:
@@ -157,11 +161,11 @@ class Chooser:
         covered = gains.copy() if query.own is None else (gains - query.own.of(seeds)) // query.own.unit
         return Selection(seeds.astype(np.int32), covered, largest if query.bounds else None, hit)
 
-    def cover(self, sets: Sets, drawn: int, members: int, seeds: Buffer, totals: Buffer) -> None:
+    def cover(self, sets: Sets, drawn: int, members: int, seeds: View, totals: View) -> None:
         """Count sets by the first of the seeds that they hold; ``totals`` is zero before."""
         self.earliest.reserve(drawn, 0, drawn)
         space = (self.position.view, self.earliest.view)
-        _launch(cover_cuda.coverage, members, sets, seeds.view, *space, totals.view)
+        _launch(cover_cuda.coverage, members, sets, seeds, *space, totals)
 
 
 def _launch(kernel: Any, members: int, *args: Any) -> None:

@@ -28,6 +28,23 @@ def on_device(array):
     return View(SimpleNamespace(data=SimpleNamespace(ptr=array.ctypes.data), **facts))
 
 
+def test_a_part_of_an_array_is_laid_out_as_one_of_its_own(simulator):
+    whole = np.arange(6)
+    addresses, _keep = packed(simulator, (types.int64[::1],), (on_device(whole).part(2, 5),))
+    cut = packed(simulator, (types.int64[::1],), (on_device(whole[2:5]),))
+    found = [[ctypes.c_int64.from_address(one).value for one in laid_out] for laid_out in (addresses, cut[0])]
+    assert found[0] == found[1] == [0, 0, 3, 8, whole.ctypes.data + 16, 3, 8]
+
+
+def test_a_part_of_an_array_is_that_part_for_numba_too(simulator):
+    from gpukit.device.arguments import View
+
+    whole = np.arange(6)
+    part = View(whole).part(2, 5)
+    part.numba[0] = 7
+    assert whole.tolist() == [0, 1, 7, 3, 4, 5] and part.array.tolist() == [7, 3, 4]
+
+
 def test_scalars_lie_where_the_kernel_looks(simulator):
     addresses, _keep = packed(simulator, KINDS, VALUES)
     c_types = (ctypes.c_int64, ctypes.c_uint64, ctypes.c_double, ctypes.c_bool, ctypes.c_int32)
