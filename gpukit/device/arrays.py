@@ -353,29 +353,30 @@ class Moment:
         return 1e-3 * float(xp.cuda.get_elapsed_time(other._event, self._event))
 
 
-_streams: dict[int, dict[int, Any]] = {}
-"""The streams beside the current one, by GPU and number."""
+_streams: dict[int, list[Any]] = {}
+"""The streams beside the current one, by GPU."""
 
 
-def side_stream(number: int = 0) -> Any:
-    """Return a context in which work of the current GPU waits for what it was given so far, not for what follows.
+def side_streams(count: int = 1) -> list[Any]:
+    """Return contexts in which work of the current GPU waits for what it was given so far, not for what follows.
 
     There are few such streams a GPU, since CuPy keeps memory that was freed for the stream that it was made for.
     """
     if xp is np:
-        return nullcontext()
-    streams = _streams.setdefault(xp.cuda.runtime.getDevice(), {})
-    if number not in streams:
-        streams[number] = xp.cuda.Stream(non_blocking=True)
-    streams[number].wait_event(_noted(xp.cuda.get_current_stream()))
-    return streams[number]
+        return [nullcontext()] * count
+    streams = _streams.setdefault(xp.cuda.runtime.getDevice(), [])
+    streams += [xp.cuda.Stream(non_blocking=True) for _ in range(len(streams), count)]
+    so_far = _noted(xp.cuda.get_current_stream())
+    for stream in streams[:count]:
+        stream.wait_event(so_far)
+    return streams[:count]
 
 
 def join_side_streams() -> None:
-    """Let what the current GPU is given from now on wait for what those of :func:`side_stream`, if any, were given."""
+    """Let what the current GPU is given from now on wait for what those of :func:`side_streams`, if any, were given."""
     if xp is np:
         return
-    for stream in _streams.get(xp.cuda.runtime.getDevice(), {}).values():
+    for stream in _streams.get(xp.cuda.runtime.getDevice(), []):
         xp.cuda.get_current_stream().wait_event(_noted(stream))
 
 

@@ -13,7 +13,7 @@ from gpukit.device.arrays import (
     join_side_streams,
     resident_blocks,
     shared_memory,
-    side_stream,
+    side_streams,
     xp,
 )
 from gpukit.device.launch import launch
@@ -321,7 +321,7 @@ class CudaNetwork:
                     cuda.synchronize()
             elif length:
                 queue, beside = kernels.Queue(egos, places, start, length), members > SIDE_MEMBERS
-                with side_stream() if beside else nullcontext():
+                with side_streams()[0] if beside else nullcontext():
                     self._launch_shared(queue, params.k, lists, values, members, kind - kernels.TEAM_CLASSES)
                 aside = aside or beside
             start += length

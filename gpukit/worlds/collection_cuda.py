@@ -133,9 +133,9 @@ class CudaCollection(DeviceSets):
         assert beside is None or isinstance(beside, CudaCollection)
         side = None
         if beside is not None and max(self.drawn, beside.drawn) < size <= self.drawn + SIDE_LAUNCH_SETS:
-            side = self.graph.beside()
+            side, *others = self.graph.beside(1 if pilot is None else 2)
             self._share, beside._share = 1 - SIDE_SHARE - (PILOT_SHARE if pilot is not None else 0), SIDE_SHARE
-            self._pilot = None if pilot is None else (pilot, beside, self.graph.beside(1))
+            self._pilot = None if pilot is None else (pilot, beside, others[0])
         elif pilot is not None and pilot.many():
             raise NotDrawn
         if not self._begin(size, None):
@@ -204,7 +204,7 @@ class CudaCollection(DeviceSets):
             if on_side and not small:
                 self.graph.forget_sides()  # of smaller launches before
             if on_side and small:
-                turns = self._on_side(turns, on_side if isinstance(on_side, Beside) else self.graph.beside())
+                turns = self._on_side(turns, on_side if isinstance(on_side, Beside) else self.graph.beside()[0])
             yield from turns
         self.size = max(self.size, size)
 

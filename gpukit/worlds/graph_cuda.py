@@ -6,7 +6,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, free_memory, join_side_streams, side_stream, xp
+from gpukit.device.arrays import Buffer, free_memory, join_side_streams, side_streams, xp
 from gpukit.device.launch import launch
 from gpukit.device.placing import Placement
 from gpukit.worlds import room, walk_cuda
@@ -105,9 +105,9 @@ class DeviceGraph:
         held += sum(bytes_of(one) for one in (self.work, *self.side_work) if one is not samplers)
         return (self.budget - held) // len(self.collections)
 
-    def beside(self, number: int = 0) -> Beside:
-        """Return where a launch is one beside others: it waits for what the GPU was given so far, not for them."""
-        return Beside(side_stream(number), self.side_work[number])
+    def beside(self, count: int = 1) -> list[Beside]:
+        """Return where launches are beside others, one or two: they wait for what the GPU was given so far, no more."""
+        return [Beside(*one) for one in zip(side_streams(count), self.side_work, strict=False)]
 
     def forget_sides(self) -> None:
         """Give the working space of launches beside others back, once they are done."""

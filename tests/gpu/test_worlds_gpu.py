@@ -299,7 +299,7 @@ def test_arrays_that_grow_on_the_side_stream_stay(random_graph, gpu):
     """The copy on the side stream is held up, and the default stream writes over whatever memory it is given."""
     import cupy
 
-    from gpukit.device.arrays import side_stream
+    from gpukit.device.arrays import side_streams
     from gpukit.worlds.collection_cuda import CudaCollection
 
     spin = cupy.RawKernel(
@@ -312,7 +312,7 @@ def test_arrays_that_grow_on_the_side_stream_stay(random_graph, gpu):
         lengths = [len(one) for one in (cuda._starts, cuda._sizes, cuda._entries)]
         turns = cuda.extending(size, on_side=size > 100)
         if size > 100:
-            with side_stream():
+            with side_streams()[0]:
                 spin((1,), (1,), (300_000_000,))
         next(turns)
         waste = [cupy.full(length, 7, kind) for length, kind in zip(lengths, ("i8", "i4", "i8"), strict=True)]
