@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
-from weakref import WeakSet
+from weakref import ref
 
 import numpy as np
 
@@ -87,8 +87,8 @@ class DeviceGraph:
         self.nothing = Buffer(CONTROL, np.int64, 0)
         self.no_ids, self.no_marks, self.not_met = Buffer(0, np.int64), Buffer(0, np.uint8), Buffer(1, np.int32, 0)
         self.gate = Gate(self.no_ids.view, self.no_ids.view, 0)
-        # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
-        self.collections: WeakSet[Holder] = WeakSet()
+        # Weak: a collection holds its graph, and gives its memory back when nobody uses it; a WeakSet is slow to read.
+        self.collections: list[ref[Holder]] = []
         self.budget = 0
         self.mean: float | None = None
         self.slack = SLACK
@@ -97,13 +97,14 @@ class DeviceGraph:
         """Take note of a collection; the first one finds the budget, unless it is given."""
         if memory is not None or not self.budget:
             self.budget = int(room.SHARE * free_memory()) if memory is None else memory
-        self.collections.add(collection)
+        self.collections.append(ref(collection, self.collections.remove))
 
     def spare(self, samplers: dict[str, Buffer]) -> int:
         """Return the bytes that a collection which uses these samplers may take beyond what it holds (``room.py``)."""
-        held = sum(one.held() for one in self.collections)
-        held += sum(bytes_of(one) for one in (self.work, *self.side_work) if one is not samplers)
-        return (self.budget - held) // len(self.collections)
+        alive = [one for one in [of() for of in [*self.collections]] if one is not None]
+        held = sum([one.held() for one in alive])
+        held += sum([bytes_of(one) for one in (self.work, *self.side_work) if one and one is not samplers])
+        return (self.budget - held) // len(alive)
 
     def beside(self, count: int = 1) -> list[Beside]:
         """Return where launches are beside others, one or two: they wait for what the GPU was given so far, no more."""
@@ -166,7 +167,7 @@ def part_of(samples: Samples, low: int, count: int) -> Samples:
 
 def bytes_of(samplers: dict[str, Buffer]) -> int:
     """Return the bytes that the working space of samplers takes."""
-    return sum(int(samplers[name].array.nbytes) for name in SAMPLERS if name in samplers)
+    return sum([int(one.array.nbytes) for one in samplers.values()])
 
 
 def release(work: dict[str, Buffer], *names: str) -> None:

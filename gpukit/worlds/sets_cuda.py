@@ -92,9 +92,8 @@ class DeviceSets:
     def _give_back_index(self, pairs: int, sets: int) -> None:
         """Give back what seeds were chosen by where so many pairs and sets find no room, or others were chosen from."""
         entries, places, used = self._held()
-        chooser = self.graph.chooser
-        larger = chooser.index_bytes() > room.INDEXED * used + room.COVERED * places
-        if used + pairs > entries or sets > places or larger:
+        chooser, counted = self.graph.chooser, room.INDEXED * used + room.COVERED * places
+        if used + pairs > entries or sets > places or chooser.index_bytes() > counted:
             chooser.forget_index()
 
     def _most_pairs(self, memory: int, count: int, pair: int = room.PAIR) -> int:
