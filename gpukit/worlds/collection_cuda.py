@@ -381,13 +381,6 @@ class CudaCollection(DeviceSets):
             self._ended += control[block_cuda.ENDED]
         return int(control[block_cuda.MEMBER_TAIL])
 
-    def members(self) -> int:
-        """Return the number of members of all sets."""
-        self.finish()
-        if self._host is not None:
-            return int(self._host.sets(self.size)[0][-1])
-        return self._used if self.size == self.drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
-
     def select(self, query: Query, judge: Collection | None = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
         at_once, result = self._select_at_once(query, judge)

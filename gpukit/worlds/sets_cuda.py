@@ -69,6 +69,13 @@ class DeviceSets:
         """Wait for sets that are being drawn."""
         raise NotImplementedError
 
+    def members(self) -> int:
+        """Return the number of members of all sets."""
+        self.finish()
+        if self._host is not None:
+            return int(self._host.sets(self.size)[0][-1])
+        return self._used if self.size == self.drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
+
     def held(self) -> int:
         """Return the bytes of device memory that belong to this collection alone."""
         entries, counts = self._entries.array.nbytes, self._counts.array.nbytes
