@@ -183,12 +183,12 @@ def _flat_types(signature: Iterable[Any]) -> Iterator[Any]:
             yield one
 
 
-def _flat(args: Iterable[Any]) -> list[Any]:
-    """Return the arguments of a launch but None, those in tuples one by one; a generator costs three times as much."""
-    found = []
+def _opened(args: Iterable[Any]) -> list[Any]:
+    """Return the arguments of a launch but None, and the values of tuples one by one, which may be tuples, or None."""
+    found: list[Any] = []
     for arg in args:
         if isinstance(arg, tuple):
-            found += _flat(arg)
+            found += arg
         elif arg is not None:
             found.append(arg)
     return found
@@ -196,15 +196,17 @@ def _flat(args: Iterable[Any]) -> list[Any]:
 
 def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
     """Return arguments as they lie in memory, and where each of the words does; None if a type is another one."""
-    flat = _flat(args)
-    kinds = tuple(map(type, flat))
-    if kinds not in form.fitting:
-        if not all(
+    flat = _opened(args)
+    while (kinds := tuple(map(type, flat))) not in form.fitting:
+        if any(isinstance(one, tuple) or one is None for one in flat):
+            flat = _opened(flat)  # seldom: what is looked at first is one level, which most launches have
+        elif all(
             one is View if isinstance(kind, types.Array) else HOST.get(one) is kind
             for one, kind in zip(kinds, form.kinds, strict=True)
         ):
+            form.fitting.add(kinds)
+        else:
             return None
-        form.fitting.add(kinds)
     values: list[Any] = []
     for arg, one, kind in zip(flat, kinds, form.kinds, strict=True):
         if one is not View:
