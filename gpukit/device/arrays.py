@@ -5,6 +5,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,7 @@ def begin_to_read(*arrays: Any) -> Callable[[], list[np.ndarray]]:
     if xp is np:
         copies = [array.copy() for array in arrays]
         return lambda: copies
-    ends = np.cumsum([0, *(array.nbytes for array in arrays)]).tolist()
+    ends = list(accumulate([array.nbytes for array in arrays], initial=0))
     held, stream = xp.cuda.alloc_pinned_memory(ends[-1]), xp.cuda.get_current_stream()
     for array, start in zip(arrays, ends[:-1], strict=True):
         xp.cuda.runtime.memcpyAsync(held.ptr + start, array.data.ptr, array.nbytes, DEVICE_TO_HOST, stream.ptr)
