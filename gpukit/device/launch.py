@@ -100,7 +100,7 @@ def launch(kernel: Any, grid: int | tuple[int, int], block: int, *args: Any, sha
     Notes
     -----
     The first launch, launches of a kernel that was compiled for several lists of types with the same arguments None,
-    and those with arguments of another type than before go through Numba.
+    and those with arguments of another type than before, or with a tuple or None in a tuple, go through Numba.
     """
     if xp is np:
         kernel[grid, block, 0, shared](*map(for_numba, args))
@@ -183,8 +183,8 @@ def _flat_types(signature: Iterable[Any]) -> Iterator[Any]:
             yield one
 
 
-def _opened(args: Iterable[Any]) -> list[Any]:
-    """Return the arguments of a launch but None, and the values of tuples one by one, which may be tuples, or None."""
+def _flat(args: Iterable[Any]) -> list[Any]:
+    """Return the arguments of a launch but None, those in tuples one by one."""
     found: list[Any] = []
     for arg in args:
         if isinstance(arg, tuple):
@@ -196,17 +196,15 @@ def _opened(args: Iterable[Any]) -> list[Any]:
 
 def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
     """Return arguments as they lie in memory, and where each of the words does; None if a type is another one."""
-    flat = _opened(args)
-    while (kinds := tuple(map(type, flat))) not in form.fitting:
-        if any(isinstance(one, tuple) or one is None for one in flat):
-            flat = _opened(flat)  # seldom: what is looked at first is one level, which most launches have
-        elif all(
+    flat = _flat(args)
+    kinds = tuple(map(type, flat))
+    if kinds not in form.fitting:
+        if len(kinds) != len(form.kinds) or not all(
             one is View if isinstance(kind, types.Array) else HOST.get(one) is kind
             for one, kind in zip(kinds, form.kinds, strict=True)
         ):
-            form.fitting.add(kinds)
-        else:
             return None
+        form.fitting.add(kinds)
     values: list[Any] = []
     for arg, one, kind in zip(flat, kinds, form.kinds, strict=True):
         if one is not View:

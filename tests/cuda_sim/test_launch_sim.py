@@ -110,12 +110,16 @@ class Csr(NamedTuple):
 def test_tuples_are_laid_out_as_if_their_values_stood_alone(simulator):
     csr = Csr(on_device(np.arange(4)), on_device(np.arange(3, dtype=np.int32)))
     kind = types.NamedTuple((types.int64[::1], types.int32[::1]), Csr)
-    inner = types.UniTuple(types.int64, 2)
     alone = packed(simulator, (types.int64[::1], types.int32[::1], *[types.int64] * 3), (*csr, 5, 6, 7))
-    nested = packed(simulator, (kind, types.Tuple((inner, types.int64))), (csr, ((5, 6), 7)))
-    values = [[ctypes.c_int64.from_address(address).value for address in found[0]] for found in (alone, nested)]
+    together = packed(simulator, (kind, types.UniTuple(types.int64, 3)), (csr, (5, 6, 7)))
+    values = [[ctypes.c_int64.from_address(address).value for address in found[0]] for found in (alone, together)]
     assert len(values[0]) == 17
     assert values[0] == values[1]
+
+
+def test_tuples_in_tuples_are_left_to_numba(simulator):
+    inner = types.UniTuple(types.int64, 2)
+    assert packed(simulator, (types.Tuple((inner, types.int64)),), (((5, 6), 7),)) is None
 
 
 def test_numba_gets_tuples_of_their_own_type(simulator):
