@@ -128,12 +128,6 @@ class PhaseTimer:
             self._spent.setdefault(entered, 0.0)
             self._open.append(entered)
 
-    def _end(self, name: str, broken: bool) -> None:
-        """Leave a phase; a device that is broken would raise again here and hide the cause."""
-        if not broken and name == TRANSFER and self.mark is not None and self.sync is not None:
-            self.sync()
-        self._change(None, broken)
-
     def seconds(self) -> dict[str, float]:
         """Return ``total`` (since the timer was made) and the seconds of each phase, in order of first entry."""
         for entered, now, done in self._changes:
@@ -154,4 +148,7 @@ class _Phase:
         self._timer._change(self._name)
 
     def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
-        self._timer._end(self._name, raised is not None)
+        timer, broken = self._timer, raised is not None  # a broken device would raise again here and hide the cause
+        if not broken and self._name == TRANSFER and timer.mark is not None and timer.sync is not None:
+            timer.sync()
+        timer._change(None, broken)

@@ -101,7 +101,8 @@ class DeviceGraph:
 
     def spare(self, samplers: dict[str, Buffer]) -> int:
         """Return the bytes that a collection which uses these samplers may take beyond what it holds (``room.py``)."""
-        alive = [one for one in [of() for of in [*self.collections]] if one is not None]
+        # A list of its own: who dies meanwhile takes its reference out.
+        alive = [one for of in [*self.collections] if (one := of()) is not None]
         held = sum([one.held() for one in alive])
         held += sum([bytes_of(one) for one in (self.work, *self.side_work) if one and one is not samplers])
         return (self.budget - held) // len(alive)
