@@ -1,5 +1,6 @@
 """Arguments of kernels: arrays as launches lay them out, and None."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,27 +37,35 @@ class View:
 
     def __init__(self, array: Any) -> None:
         self._whole, self.kind = array, None
-        self._cut: Any = ...
+        self._cut: tuple[int, tuple[int, ...], np.dtype] | None = None
         self.words: tuple[int, ...] = ()
         if not isinstance(array, np.ndarray) and array.flags.c_contiguous:
             self.kind = kind_of(array.dtype, array.ndim)
             self.words = (0, 0, array.size, array.itemsize, array.data.ptr, *array.shape, *array.strides)
         self._numba: Any = None
 
-    def part(self, first: int, end: int) -> "View":
-        """Return a view of the elements first … end - 1 of an array of one dimension; CuPy takes longer to cut it."""
-        assert self._cut is ...
-        if self.kind is None:
-            return View(self._whole[first:end])
-        part, size, (itemsize, address) = View.__new__(View), end - first, self.words[3:5]
-        part._whole, part._cut, part._numba, part.kind = self._whole, slice(first, end), None, self.kind
-        part.words = (0, 0, size, itemsize, address + itemsize * first, size, itemsize)
+    def part(self, first: int, shape: tuple[int, ...], dtype: np.dtype) -> "View":
+        """Return a view of what lies from byte ``first`` on as an array of this shape and type, in C's order.
+
+        CuPy takes longer to cut an array. This one has one dimension.
+        """
+        part = View.__new__(View)
+        part._whole, part._cut, part._numba, part.kind, part.words = self._whole, (first, shape, dtype), None, None, ()
+        if self.kind is not None:
+            part.kind, strides = kind_of(dtype, len(shape)), [dtype.itemsize]
+            for length in shape[:0:-1]:
+                strides.insert(0, length * strides[0])
+            part.words = (0, 0, prod(shape), dtype.itemsize, self.words[4] + first, *shape, *strides)
         return part
 
     @property
     def array(self) -> Any:
         """The array, a cupy or numpy one."""
-        return self._whole[self._cut]
+        if self._cut is None:
+            return self._whole
+        first, shape, dtype = self._cut
+        part = self._whole.view(np.uint8)[first : first + prod(shape) * dtype.itemsize]
+        return part.view(dtype).reshape(shape)
 
     @property
     def numba(self) -> Any:

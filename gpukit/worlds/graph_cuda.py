@@ -17,7 +17,7 @@ from gpukit.worlds.select_cuda import Chooser
 HOP_SHARE = 4
 """Walks are drawn where the rows beside the edges take at most this part of the free memory."""
 
-SAMPLERS = ("queue", "ranks", "table", "log", "visited", "found")
+SAMPLERS = ("search", "log", "visited", "found")
 """Working space of samplers, made for a batch and kept for the next."""
 
 ELEMENT_BYTES = 10

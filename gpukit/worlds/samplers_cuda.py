@@ -16,6 +16,8 @@ GROUPS = 4
 SETS, LARGE_SETS, BUSY_PAIRS = 32, 4, 1 << 16
 """Sets of a block; fewer, but so many at least, where they have so many pairs together."""
 
+WORD, RANK = np.dtype(np.uint64), np.dtype(np.int32)
+"""Of tables and queues, and of ranks: a search has them one after the other in one array."""
 
 FAR_BLOCKS = 2
 """Blocks for each multiprocessor at most where the edges lie in host memory: these read as fast as the bus allows, and
@@ -36,13 +38,22 @@ def skip(batch: Batch) -> None:
     least = 4 * block * rounds
     blocks = max(1, min(blocks, batch.pairs // least))
     places = max(batch.pairs // blocks, least)
-    if not _fits(work, "ranks", blocks, places):
-        release(work, "queue", "ranks", "table")
-        work["queue"], work["ranks"] = Buffer(blocks * places, np.uint64), Buffer((blocks, places), np.int32)
-        # At most two thirds of a table are taken; to clear it takes as long as to draw small sets.
-        work["table"] = Buffer(blocks << (3 * places // 2 - 1).bit_length(), np.uint64)
+    # At most two thirds of a table are taken; to clear it takes as long as to draw small sets.
+    slots = blocks << (3 * places // 2 - 1).bit_length()
+    queue = WORD.itemsize * slots
+    ranks = queue + WORD.itemsize * blocks * places
+    end = ranks + RANK.itemsize * blocks * places
+    if "search" not in work or len(work["search"]) < end:
+        release(work, "search")
+        work["search"] = Buffer(end, np.uint8)
+    whole = work["search"].view
     met = Buffer(count, np.int32, 0) if batch.samples.all_marks else batch.graph.not_met
-    space = block_cuda.Space(work["table"].view, work["queue"].view, work["ranks"].view, met.view)
+    space = block_cuda.Space(
+        whole.part(0, (slots,), WORD),
+        whole.part(queue, (blocks * places,), WORD),
+        whole.part(ranks, (blocks, places), RANK),
+        met.view,
+    )
     group = max(1, min(max(8, count // (GROUPS * blocks)), 2 * block // rounds, count // (fewest * blocks)))
     launch(
         sample_cuda.sample, blocks, block, batch.graph.tables, batch.samples, batch.gate, group, space, batch.out,
@@ -57,14 +68,10 @@ def walk(batch: Batch) -> None:
     block = 32 if xp is np else walk_cuda.BLOCK
     blocks = min(2 if xp is np else walk_cuda.BLOCKS * multiprocessors(), -(-count // block))
     places = WALK_PLACES * batch.pairs // (blocks * block)
-    if not _fits(work, "log", blocks * block, places):
+    log = work.get("log")
+    if log is None or log.array.shape[0] != blocks * block or log.array.shape[1] < places:
         release(work, "log")
-        work["log"] = Buffer((blocks * block, places), np.uint64)
+        log = work["log"] = Buffer((blocks * block, places), np.uint64)
     t = graph.tables
     tables = walk_cuda.WalkTables(t.rows, graph.hops.view, t.lt_kind, t.lt_constant, t.lt_prefix, t.roots, t.n)
-    launch(walk_cuda.walk, blocks, block, tables, batch.samples, work["log"].view, batch.out, batch.control)
-
-
-def _fits(work: dict[str, Buffer], name: str, rows: int, places: int) -> bool:
-    """Return whether there is a table of so many rows with so many places or more."""
-    return name in work and work[name].array.shape[0] == rows and work[name].array.shape[1] >= places
+    launch(walk_cuda.walk, blocks, block, tables, batch.samples, log.view, batch.out, batch.control)

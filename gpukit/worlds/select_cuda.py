@@ -147,7 +147,9 @@ class Chooser:
             self.all = Buffer(size, np.int64, 0)
             ends = [0, picks, 2 * picks, 3 * picks + 1, 4 * picks + 2, size]
             self.places = [slice(*pair) for pair in pairwise(ends)]
-            self.parts = _Results(*(self.all.view.part(*pair) for pair in pairwise(ends)))
+            cut, kind = self.all.view.part, self.all.array.dtype
+            parts = [cut(kind.itemsize * first, (end - first,), kind) for first, end in pairwise(ends)]
+            self.parts = _Results(*parts)
         return self.parts
 
     def selection(self, host: np.ndarray, query: Query, judged: bool) -> Selection | None:

@@ -30,7 +30,7 @@ def on_device(array):
 
 def test_a_part_of_an_array_is_laid_out_as_one_of_its_own(simulator):
     whole = np.arange(6)
-    addresses, _keep = packed(simulator, (types.int64[::1],), (on_device(whole).part(2, 5),))
+    addresses, _keep = packed(simulator, (types.int64[::1],), (on_device(whole).part(16, (3,), whole.dtype),))
     cut = packed(simulator, (types.int64[::1],), (on_device(whole[2:5]),))
     found = [[ctypes.c_int64.from_address(one).value for one in laid_out] for laid_out in (addresses, cut[0])]
     assert found[0] == found[1] == [0, 0, 3, 8, whole.ctypes.data + 16, 3, 8]
@@ -40,9 +40,19 @@ def test_a_part_of_an_array_is_that_part_for_numba_too(simulator):
     from gpukit.device.arguments import View
 
     whole = np.arange(6)
-    part = View(whole).part(2, 5)
+    part = View(whole).part(16, (3,), whole.dtype)
     part.numba[0] = 7
     assert whole.tolist() == [0, 1, 7, 3, 4, 5] and part.array.tolist() == [7, 3, 4]
+
+
+def test_a_part_of_an_array_may_have_another_shape_and_type(simulator):
+    from gpukit.device.arguments import View
+
+    whole, kind = np.arange(6), np.dtype(np.int32)
+    addresses, _keep = packed(simulator, (types.int32[:, ::1],), (on_device(whole).part(8, (2, 3), kind),))
+    found = [ctypes.c_int64.from_address(one).value for one in addresses]
+    assert found == [0, 0, 6, 4, whole.ctypes.data + 8, 2, 3, 12, 4]
+    assert View(whole).part(8, (2, 3), kind).array.tolist() == [[1, 0, 2], [0, 3, 0]]
 
 
 def test_scalars_lie_where_the_kernel_looks(simulator):

@@ -237,7 +237,7 @@ def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_grap
         extend_both(gpu, other, size)
         extend_both(cpu, judge, size)
         assert other._samplers is gpu.graph.work
-        assert (("queue" if model == "ic" else "log") in gpu.graph.side_work[0]) == few
+        assert (("search" if model == "ic" else "log") in gpu.graph.side_work[0]) == few
     check_equal(cpu, gpu)
     check_equal(judge, other)
 
