@@ -11,12 +11,12 @@ OPIM-C, more where several GPUs draw) divide what none of them holds yet, so tha
 Of a collection with U members, a batch of p pairs that makes T sets has at once, with [...] 1 where true, else 0:
 
     drawing:   8 E + [U + p > E] 8 C + 12 S + [T > S] 12 T + PAIR p             <= memory
-    selecting: 8 C + 4 (U + p) + (12 + 8) max(S, T) + PAIR p                    <= memory
+    selecting: 8 C + 4 (U + p) + (12 + 4) max(S, T) + PAIR p                    <= memory
 
 where C >= U + p, the places of the entries afterwards, is E if that is enough. While they grow, old and new are there
 at once. PAIR is what the sampler takes, which stays until the next batch: 8 for the queue, 4 for ranks and up to 32 for
 hash tables, or 40 for the logs of walks; the sampler of gIM makes its bitmaps and lists as large as that. A selection
-takes 4 for each member (inverted index) and 8 for each set (covered, and earliest where it judges). These stay for the
+takes 4 for each member (inverted index) and 4 for each set (covered, or earliest where it judges). These stay for the
 next one where entries and sets do not grow, since as much is counted for that; else they are given back first. The sets
 of a collection in host memory are those of a batch; to have room for them, p is first found without.
 """
@@ -32,7 +32,7 @@ PAIR = 8 + 4 + 32
 ENTRY, SET, COUNTER = 8, 8 + 4, 4
 """For a member, a set and an element, as long as the collection is there."""
 
-INDEXED, COVERED = 4, 4 + 4
+INDEXED, COVERED = 4, 4
 """For a member and a set while seeds are chosen and judged."""
 
 

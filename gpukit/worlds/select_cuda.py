@@ -56,13 +56,13 @@ class Chooser:
             parts=Buffer(words, np.int64),
             list_start=Buffer(candidates, np.int64),
             list_end=Buffer(candidates, np.int64),
-            inverted=Buffer(1, np.int32),
-            covered=Buffer(1, np.int32),
+            inverted=Buffer(0, np.int32),
+            covered=Buffer(0, np.int32),
             taken=Buffer((candidates_cuda.ROWS, candidates), np.int32),
             snapshot=Buffer((0, candidates), np.int32),
         )
         self.state, self.restricted = Buffer(elements, np.uint8, FREE), False
-        self.position, self.earliest = Buffer(elements, np.int32, 2**31 - 1), Buffer(1, np.int32)
+        self.position = Buffer(elements, np.int32, 2**31 - 1)
         self._values: tuple[np.ndarray, Any] | None = None
         self.all, self.none = Buffer(0, np.int64), Buffer(0, np.int32)
 
@@ -73,13 +73,12 @@ class Chooser:
 
     def index_bytes(self) -> int:
         """Return the bytes that grow with the number of members and of sets, and stay for the next selection."""
-        return sum(int(one.array.nbytes) for one in (self.work.inverted, self.work.covered, self.earliest))
+        return int(self.work.inverted.array.nbytes + self.work.covered.array.nbytes)
 
     def forget_index(self) -> None:
         """Give these back, where there are any."""
-        if self.index_bytes() > 3 * self.earliest.array.itemsize:
-            self.work = self.work._replace(inverted=Buffer(1, np.int32), covered=Buffer(1, np.int32))
-            self.earliest = Buffer(1, np.int32)
+        if self.index_bytes():
+            self.work = self.work._replace(inverted=Buffer(0, np.int32), covered=Buffer(0, np.int32))
 
     def choose(self, sets: Sets, drawn: int, places: int, members: int, query: Query) -> _Results:
         """Start a selection (:func:`gpukit.worlds.cover_cpu.greedy`).
@@ -165,8 +164,9 @@ class Chooser:
 
     def cover(self, sets: Sets, drawn: int, members: int, seeds: View, totals: View) -> None:
         """Count sets by the first of the seeds that they hold; ``totals`` is zero before."""
-        self.earliest.reserve(drawn, 0, drawn)
-        space = (self.position.view, self.earliest.view)
+        earliest = self.work.covered  # which a choice clears where it begins
+        earliest.reserve(drawn, 0, drawn)
+        space = (self.position.view, earliest.view)
         _launch(cover_cuda.coverage, members, sets, seeds, *space, totals)
 
 

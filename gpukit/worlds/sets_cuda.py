@@ -98,10 +98,12 @@ class DeviceSets:
 
     def _give_back_index(self, pairs: int, sets: int) -> None:
         """Give back what seeds were chosen by where so many pairs and sets find no room, or others were chosen from."""
+        index = self.graph.chooser.index_bytes()
+        if not index:
+            return
         entries, places, used = self._held()
-        chooser, counted = self.graph.chooser, room.INDEXED * used + room.COVERED * places
-        if used + pairs > entries or sets > places or chooser.index_bytes() > counted:
-            chooser.forget_index()
+        if used + pairs > entries or sets > places or index > room.INDEXED * used + room.COVERED * places:
+            self.graph.chooser.forget_index()
 
     def _most_pairs(self, memory: int, count: int, pair: int = room.PAIR) -> int:
         """Return the most pairs of a batch when so many sets are to come, and there is so much memory."""
