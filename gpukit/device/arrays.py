@@ -368,9 +368,25 @@ def side_streams(count: int = 1) -> list[Any]:
     streams = _streams.setdefault(xp.cuda.runtime.getDevice(), [])
     streams += [xp.cuda.Stream(non_blocking=True) for _ in range(len(streams), count)]
     so_far = _noted(xp.cuda.get_current_stream())
-    for stream in streams[:count]:
-        stream.wait_event(so_far)
-    return streams[:count]
+    return [_Side(stream, so_far) for stream in streams[:count]]
+
+
+class _Side:
+    """A stream as a context. It waits for an event once it is needed, so that what is urgent is launched before."""
+
+    __slots__ = ("_before", "_stream")
+
+    def __init__(self, stream: Any, before: Any) -> None:
+        self._stream, self._before = stream, before
+
+    def __enter__(self) -> None:
+        if self._before is not None:
+            self._stream.wait_event(self._before)
+            self._before = None
+        self._stream.__enter__()
+
+    def __exit__(self, *raised: Any) -> None:
+        self._stream.__exit__(*raised)
 
 
 def join_side_streams() -> None:
