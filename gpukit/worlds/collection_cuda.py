@@ -40,7 +40,8 @@ FEW_SETS, USUAL_MEMBERS = 64, 64
 """So few sets are drawn alone, to know how large they are; larger than usual ones, fewer ahead."""
 
 SIDE_LAUNCH_SETS = 1 << 17
-"""Sets of a launch that leaves room for another one beside it: most blocks are done long before those of large sets."""
+"""Sets of a launch that leaves room for another one beside it: most blocks are done long before those of large sets. A
+collection has room for as many from the start, since to make arrays anew delays its first launch."""
 
 PILOT_SHARE, SIDE_SHARE = 1 / 16, 1 / 4
 """The part of the GPU that is a pilot's, so that it can stop two launches soon, and that of the second of these, whose
@@ -384,6 +385,8 @@ class CudaCollection(DeviceSets):
     def select(self, query: Query, judge: Collection | None = None) -> Selection:
         """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
         at_once, result = self._select_at_once(query, judge)
+        if result is not None:
+            return result
         self.finish()
         if isinstance(judge, CudaCollection):
             judge.finish()
@@ -492,5 +495,5 @@ class CudaCollection(DeviceSets):
         self._give_back()
 
     def _give_back(self) -> None:
-        self._starts = self._sizes = self._entries = Buffer(1, np.int64)  # there may be no room beside those there were
-        self._starts, self._sizes = Buffer(MIN_LAUNCH_SETS, np.int64), Buffer(MIN_LAUNCH_SETS, np.int32)
+        self._starts = self._sizes = self._entries = Buffer(0, np.int64)  # there may be no room beside those there were
+        self._starts, self._sizes = Buffer(SIDE_LAUNCH_SETS, np.int64), Buffer(SIDE_LAUNCH_SETS, np.int32)

@@ -162,10 +162,12 @@ def test_memory_that_is_not_there_after_all(simulator, make_graph, pool, monkeyp
     check(two)
 
 
-def test_collections_that_only_garbage_holds_share_no_memory(simulator, make_graph, pool):
+def test_collections_that_only_garbage_holds_share_no_memory(simulator, make_graph, pool, monkeypatch):
     """Numba's compiler leaves frames behind that hold what was current; a set has room where nobody uses those."""
+    from gpukit.worlds import collection_cuda
     from gpukit.worlds.collection_cuda import CudaCollection
 
+    monkeypatch.setattr(collection_cuda, "SIDE_LAUNCH_SETS", 1 << 15)
     one, two = collections(make_graph, 3_400_000)
     cycle = [CudaCollection(one.reverse, 5, graph=one.graph) for _ in range(6)]
     cycle.append(cycle)

@@ -210,8 +210,11 @@ def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
 
 def test_arrays_that_grow_on_another_stream_stay_until_it_was_waited_for(simulator, random_graph, monkeypatch):
     """Else their memory may be used again while it is still copied from."""
+    from gpukit.worlds import collection_cuda
 
-    _, gpu = pair(random_graph(20, 60, 1), "ic", "skip")
+    with monkeypatch.context() as small:
+        small.setattr(collection_cuda, "SIDE_LAUNCH_SETS", 16)
+        _, gpu = pair(random_graph(20, 60, 1), "ic", "skip")
     gpu.extend(16)
     old = [weakref.ref(one.array) for one in (gpu._starts, gpu._sizes, gpu._entries)]
     turns = gpu.extending(300, on_side=True)

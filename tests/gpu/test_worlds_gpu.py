@@ -307,7 +307,7 @@ def test_arrays_that_grow_on_the_side_stream_stay(random_graph, gpu):
     )
     reverse = prepare(random_graph(3000, 20_000, 6), "ic")
     cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
-    for size in (100, 60_000):
+    for size in (100, 150_000):
         cpu.extend(size)
         lengths = [len(one) for one in (cuda._starts, cuda._sizes, cuda._entries)]
         turns = cuda.extending(size, on_side=size > 100)
