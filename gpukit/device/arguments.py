@@ -49,6 +49,7 @@ class View:
 
         CuPy takes longer to cut an array. This one has one dimension.
         """
+        assert self._cut is None
         part = View.__new__(View)
         part._whole, part._cut, part._numba, part.kind, part.words = self._whole, (first, shape, dtype), None, None, ()
         if self.kind is not None:

@@ -76,9 +76,8 @@ class Chooser:
         return int(self.work.inverted.array.nbytes + self.work.covered.array.nbytes)
 
     def forget_index(self) -> None:
-        """Give these back, where there are any."""
-        if self.index_bytes():
-            self.work = self.work._replace(inverted=Buffer(0, np.int32), covered=Buffer(0, np.int32))
+        """Give these back."""
+        self.work = self.work._replace(inverted=Buffer(0, np.int32), covered=Buffer(0, np.int32))
 
     def choose(self, sets: Sets, drawn: int, places: int, members: int, query: Query) -> _Results:
         """Start a selection (:func:`gpukit.worlds.cover_cpu.greedy`).
