@@ -18,7 +18,7 @@ import numpy as np
 from gpukit.diversity import Params, build_network, search
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.graph.readers import read_edges
+from gpukit.graph.read.formats import read_edges
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from oracles import diversity as oracle  # noqa: E402

@@ -20,7 +20,7 @@ from gpukit.files import replacing
 from gpukit.gim.baselines import random
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.graph.readers import read_edges
+from gpukit.graph.read.formats import read_edges
 from gpukit.imgpu import Params, maximise
 from gpukit.settings import IMGPU_WORLDS
 

@@ -26,8 +26,8 @@ from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import write_text
-from gpukit.graph.parsing import Format, eight_bytes
 from gpukit.graph.parsing_cpu import parse_ids
+from gpukit.graph.read.text import eight_bytes
 
 
 def main() -> int:
@@ -60,10 +60,9 @@ def _parsed(path: Path, count: int) -> dict[str, Any]:
     """Time the parser on the bytes of a file in memory."""
     text = np.fromfile(path, np.uint8)
     u, v = (np.empty(len(text) // 4 + 1, np.int32) for _ in range(2))
-    highest = min(2**31 - 1, Format(str(path), 0).highest)
-    words = eight_bytes(text)
-    parse_ids(text[:0], words, u, v, highest)
-    found = _times(lambda: parse_ids(text, words, u, v, highest), count, resource.RUSAGE_SELF)
+    asked = eight_bytes(text), u, v, 2**31 - 1, 2, False
+    parse_ids(text[:0], *asked)
+    found = _times(lambda: parse_ids(text, *asked), count, resource.RUSAGE_SELF)
     return {**found, "megabytes_per_cpu_second": len(text) / 1e6 / found["cpu_s"]["median"]}
 
 

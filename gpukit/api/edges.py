@@ -11,7 +11,8 @@ from gpukit.wording import counted
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
-    from gpukit.graph.readers import EdgeList
+    from gpukit.graph.read.dialect import Dialect
+    from gpukit.graph.read.edgelist import EdgeList
 
 _log = logging.getLogger("gpukit")
 
@@ -24,8 +25,8 @@ class Import:
 
     Attributes
     ----------
-    undirected : bool
-        Whether each edge stands for both directions.
+    undirected : bool or None
+        Whether each edge stands for both directions; None: as the file says, else not.
     weights : str
         Edge probabilities: ``wc``, ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file`` or ``none``.
     parallel : str
@@ -39,10 +40,11 @@ class Import:
     transpose : bool
         Whether to keep the in-edges.
     text : dict
-        What is said of a text: ``sep``, ``header``, ``columns``, ``ids``; None is found by looking.
+        What the user says of the file: ``sep``, ``header``, ``columns``, ``ids``, ``format``, ``comment`` and
+        ``skip_bad``; None is found by looking.
     """
 
-    undirected: bool = False
+    undirected: bool | None = None
     weights: str = "wc"
     parallel: str = "merge"
     scale: str | None = None
@@ -57,7 +59,7 @@ def import_edges(
 ) -> "tuple[Graph, dict[str, Any], float]":
     """Return the graph of a file of edges, what was understood of its text, and the part of the file that was read.
 
-    ``limit`` is that of :func:`gpukit.graph.readers.read_edges`: blocks of a text, all by default.
+    ``limit`` is that of :func:`gpukit.graph.read.formats.read_edges`: blocks of a text, all by default.
     """
     known, undirected, vertices = None, asked.undirected, asked.vertices
     if asked.dataset is not None:
@@ -66,18 +68,18 @@ def import_edges(
         known = find_dataset(asked.dataset)
         if vertices not in (None, known.vertices):
             raise UsageError(f"--vertices {vertices} contradicts --dataset {known.name}, which says it; leave it out")
-        undirected, vertices = undirected or known.undirected, known.vertices
+        undirected, vertices = undirected or known.undirected or None, known.vertices
     said = {name: value for name, value in asked.text.items() if value is not None}
-    session.params = {"undirected": undirected, "weights": asked.weights, "parallel_edges": asked.parallel}
+    session.params = {"undirected": bool(undirected), "weights": asked.weights, "parallel_edges": asked.parallel}
     session.params |= {"vertices": vertices} | ({"dataset": known.name} if known is not None else {})
     session.params |= ({"scale": asked.scale} if asked.scale is not None else {}) | said
     session.use_device()
-    from gpukit.graph.dialect import Asked
-    from gpukit.graph.parsing import COUNTS, PROBABILITIES
+    from gpukit.graph.lines import COUNTS, PROBABILITIES
     from gpukit.graph.probabilities import parse_weights
-    from gpukit.graph.readers import read_edges
+    from gpukit.graph.read.edgelist import ReadOptions
+    from gpukit.graph.read.formats import read_edges
 
-    text = Asked(said.get("sep"), said.get("header"), said.get("columns"), said.get("ids"))
+    options = ReadOptions(**{"separator" if name == "sep" else name: value for name, value in said.items()})
     scheme = parse_weights(asked.weights, session.seed)
     if asked.scale is not None and scheme.scheme != "file":
         raise UsageError(f"--scale makes probabilities of a third column, but --weights is {asked.weights}; use file")
@@ -85,9 +87,16 @@ def import_edges(
     if vertices is not None and vertices < 1:
         raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
     with session.phase("read"), session.progress("read") as update:
-        listed = read_edges(edges, highest, update, text, limit)
+        listed = read_edges(edges, highest, update, options, limit)
         session.inputs = {} if listed.digest is None else {"edges": listed.digest}
     understood = tell(listed, highest > 0)
+    if undirected is None:
+        undirected = bool(listed.undirected)
+    elif listed.undirected not in (None, undirected):
+        _log.warning(
+            "the file says that its edges are %s; %s", *(("directed", "--undirected reads each both ways") if undirected
+            else ("undirected", "--directed reads each one way, as it stands"))
+        )  # fmt: skip
     if (listed.ids is not None or listed.n is not None) and vertices is not None:
         kind = listed.said.get("format", "Matrix Market")
         raise UsageError(f"--vertices does not go with a {kind} file, which declares its vertices")
@@ -145,7 +154,7 @@ def build(
             listed.v,
             w=listed.w,
             weights=parse_weights(session.params["weights"], session.seed),
-            undirected=undirected or listed.undirected,
+            undirected=undirected,
             parallel=parallel,
             ids=listed.ids if listed.ids is not None else vertices is None and listed.n is None,
             n=vertices if listed.n is None else listed.n,
@@ -175,21 +184,27 @@ def tell(listed: "EdgeList", weighted: bool, option: str = "--weights file") -> 
     ``option`` is the one that would read a third column.
     """
     dialect, record = listed.dialect, listed.said
-    if not record:
-        return {}
-    if dialect is None:
+    sides = {None: "", True: "; the file says that edges have no direction", False: ""}[listed.undirected]
+    skipped = f"; {listed.skipped:,} lines are blank or comments" if listed.skipped else ""
+    if dialect is not None:
+        columns = " and ".join(map(str, record["columns"][:2])) + "".join(
+            f", weight {one}" for one in record["columns"][2:]
+        )
+        header = "a header" if record["header"] else "no header"
+        said = (record["separator"], header, columns, KINDS[record["ids"]], sides, skipped)
+        _log.info("read with %s between columns, %s, ids in columns %s: %s%s%s", *said)
+        _tell_of_columns(dialect, weighted, option)
+    elif record:
         columns = " in columns " + " and ".join(record["columns"][:2]) if "columns" in record else ""
-        _log.info("read as %s, ids%s: %s", record["format"], columns, KINDS[record["ids"]])
-        return record
-    columns = " and ".join(map(str, record["columns"][:2])) + "".join(
-        f", weight {one}" for one in record["columns"][2:]
-    )
-    kind = KINDS[record["ids"]]
-    header = "a header" if record["header"] else "no header"
-    comments = f"; {listed.comments:,} lines are comments" if listed.comments else ""
-    said = (record["separator"], header, columns, kind, comments)
-    _log.info("read with %s between columns, %s, ids in columns %s: %s%s", *said)
-    unused = set(range(listed.columns)) - set(dialect.columns)
+        _log.info("read as %s, ids%s: %s%s", record["format"], columns, KINDS[record["ids"]], sides)
+    for note in listed.notes:
+        _log.warning("%s", note)
+    return record
+
+
+def _tell_of_columns(dialect: "Dialect", weighted: bool, option: str) -> None:
+    """Say which columns of a text were not used."""
+    unused = set(range(dialect.width)) - {*dialect.columns, dialect.direction}
     if dialect.has_index and 0 in unused:
         _log.info("the first column has no name, as the index of a table, and is not used")
         unused.remove(0)
@@ -197,26 +212,10 @@ def tell(listed: "EdgeList", weighted: bool, option: str = "--weights file") -> 
         names = ", ".join(dialect.names[place] or "no name" for place in sorted(unused) if dialect.names)[:200]
         _log.info(
             "the lines have %d columns, %d of them%s are not used; %s reads one of weights",
-            listed.columns, len(unused), names and f" ({names})", option,
+            dialect.width, len(unused), names and f" ({names})", option,
         )  # fmt: skip
     elif unused and not weighted:
         _log.info(
             "the lines have %d columns, the %s is not used; %s reads it",
-            listed.columns, ("first", "second", "third", "fourth")[min(unused)], option,
+            dialect.width, ("first", "second", "third", "fourth")[min(unused)], option,
         )  # fmt: skip
-    if dialect.index:
-        _log.warning("the first column counts up, as an index does, and was read as ids; --columns 2,3 leaves it out")
-    if dialect.padded:
-        _log.warning(
-            "ids with leading zeros, such as %s, are read as numbers, %d; --ids text keeps them as they stand",
-            dialect.padded[:40], int(dialect.padded[:40]),
-        )  # fmt: skip
-    u, v = listed.u, listed.v
-    if listed.labels is not None and not record["header"] and len(u) > 2:
-        ends = u[0], v[0]
-        if all((u == end).sum() + (v == end).sum() == 1 for end in ends):
-            _log.warning(
-                "the first line was read as an edge from %s to %s, which no other line names; --header says that it "
-                "names the columns", *listed.labels.texts(ends),
-            )  # fmt: skip
-    return record

@@ -218,7 +218,7 @@ def read_edges(
     source: str | int | None = None,
     target: str | int | None = None,
     weight: str | int | None = None,
-    undirected: bool = False,
+    undirected: bool | None = None,
     weights: str | None = None,
     parallel_edges: Parallel = "merge",
     scale: Scale | None = None,
@@ -228,6 +228,9 @@ def read_edges(
     sep: str | None = None,
     header: bool | None = None,
     ids: Literal["integer", "text"] | None = None,
+    format: str | None = None,
+    comment: str | None = None,
+    skip_bad: int = 0,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = False,
@@ -237,11 +240,11 @@ def read_edges(
     Parameters
     ----------
     path : path
-        Text, CSV, Matrix Market, Parquet, Arrow, SciPy ``.npz``, GraphML, GEXF, GML or Pajek, also compressed.
+        Text, CSV, or a file in a format that ``gpukit graph import --format list`` shows; also compressed.
     source, target, weight : str or int, optional
         Columns by name or by number from 1; found by looking by default. A column of weights holds probabilities.
-    undirected : bool
-        Whether each edge stands for both directions.
+    undirected : bool, optional
+        Whether each edge stands for both directions; by default as the file says, else not.
     weights : str, optional
         Edge probabilities: ``wc`` (1/in-degree, the default), ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file``
         (those of the file, the default where ``weight`` is named) or ``none``.
@@ -257,6 +260,8 @@ def read_edges(
         Whether to keep the in-edges.
     sep, header, ids
         Of a text: what stands between columns, whether the first line names them, whole numbers or names.
+    format, comment, skip_bad
+        The format by name, what a comment begins with (or ``none``), and how many lines that are no edges to skip.
     threads, seed, progress
         As everywhere; the seed is that of ``trivalency`` and ``uniform``.
 
@@ -284,14 +289,16 @@ def read_edges(
     if ids not in (None, "integer", "text"):
         raise UsageError(f"ids is {ids!r}; integer and text are allowed")
     asked = Import(
-        flag("undirected", undirected),
+        optional(flag, "undirected", undirected),
         optional(text, "weights", weights) or ("wc" if weight is None else "file"),
         parallel_edges,
         scale,
         optional(whole, "vertices", vertices),
         optional(text, "dataset", dataset),
         flag("transpose", transpose),
-        said | {"ids": ids},
+        said
+        | {"ids": ids, "format": optional(text, "format", format), "comment": optional(text, "comment", comment)}
+        | {"skip_bad": whole("skip_bad", skip_bad) or None},
     )
     with Session(threads=threads, seed=whole("seed", seed), progress=progress) as session:
         graph, _, _ = import_edges(session, path_of(path), asked)

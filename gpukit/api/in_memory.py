@@ -14,7 +14,7 @@ from gpukit.errors import InputError, UsageError, WrongType
 if TYPE_CHECKING:
     import numpy as np
 
-    from gpukit.graph.foreign import Found
+    from gpukit.graph.read.edgelist import EdgeList
 
 GraphLike = Any
 """A :class:`Graph`, a graph of NetworkX, a sparse matrix of SciPy, or a table of edges (pandas, Polars, Arrow)."""
@@ -104,15 +104,15 @@ def from_networkx(
         raise WrongType(f"{type_of(graph)} is no graph of NetworkX")
     import numpy as np
 
-    from gpukit.graph.foreign import found_in_network, of_one_kind
+    from gpukit.graph.read.edgelist import of_one_kind
+    from gpukit.graph.read.networks import edges_of_networkx
 
     scheme = _scheme(weights, weight is not None, "weight")
     nodes = list(graph)
     values = np.empty(len(nodes), object)
     values[:] = nodes
-    found = found_in_network(
-        "the graph", "NetworkX", graph, of_one_kind("the graph", values), weight, _nothing_said(), _highest(scale)
-    )
+    called = of_one_kind("the graph", values)
+    found = edges_of_networkx("the graph", graph, called, weight, _nothing_said(), _highest(scale))
     return _made(found, scheme, parallel_edges, False, seed, scale)
 
 
@@ -148,10 +148,10 @@ def from_scipy(
     """
     if not hasattr(matrix, "tocoo"):
         raise WrongType(f"{type_of(matrix)} is no sparse matrix of SciPy")
-    from gpukit.graph.foreign import found_in_matrix
+    from gpukit.graph.read.edgelist import edges_of_matrix
 
     scheme = optional(text, "weights", weights) or "wc"
-    found = found_in_matrix("the matrix", "SciPy", matrix, _highest(scale) if scheme == "file" else 0)
+    found = edges_of_matrix("the matrix", "SciPy", matrix, _highest(scale) if scheme == "file" else 0)
     return _made(found, scheme, parallel_edges, undirected, seed, scale)
 
 
@@ -308,12 +308,12 @@ def _from_arrays(
     titles: Sequence[str],
 ) -> Graph:
     """Make a graph of columns; ``name`` and ``titles`` are what messages call them."""
-    from gpukit.graph.foreign import found_in_arrays
+    from gpukit.graph.read.edgelist import edges_of_columns
 
     lengths = [len(one) for one in columns]
     if len(set(lengths)) > 1:
         raise UsageError(f"{name} have columns of {' and '.join(map(str, lengths))} rows; give as many of each")
-    found = found_in_arrays(name, columns, _nothing_said(), _highest(scale), titles)
+    found = edges_of_columns(name, columns, _nothing_said(), _highest(scale), titles)
     if vertices is not None:
         if found.labels is not None:
             raise UsageError("--vertices goes with whole numbers, and the ids of these edges are names; leave it out")
@@ -328,7 +328,7 @@ def _columns(name: str, there: list[Any], source: Any, target: Any, weight: Any)
     if (source is None) != (target is None):
         raise UsageError("give both source and target, or none of them")
     if source is None:
-        from gpukit.graph.dialect import choose_columns
+        from gpukit.graph.read.dialect import choose_columns
 
         named = not all(isinstance(one, int) for one in there)
         others = [one for one in there if weight is None or one != weight]
@@ -353,22 +353,23 @@ def _scheme(weights: str | None, named: bool, what: str) -> str:
 
 
 def _nothing_said() -> Any:
-    from gpukit.graph.dialect import Asked
+    from gpukit.graph.read.edgelist import ReadOptions
 
-    return Asked()
+    return ReadOptions()
 
 
 def _highest(scale: Scale | None) -> float:
     """Return the highest weight that may come: that of a probability, or where they are to be scaled, of a count."""
-    from gpukit.graph.parsing import COUNTS, PROBABILITIES
+    from gpukit.graph.lines import COUNTS, PROBABILITIES
 
     return COUNTS if scale else PROBABILITIES
 
 
-def _made(found: "Found", weights: str, parallel: Parallel, undirected: bool, seed: int, scale: Scale | None) -> Graph:
+def _made(
+    found: "EdgeList", weights: str, parallel: Parallel, undirected: bool, seed: int, scale: Scale | None
+) -> Graph:
     """Build the graph of what was found in memory, as an import of the same edges does."""
     from gpukit.graph.probabilities import parse_weights
-    from gpukit.graph.readers import EdgeList
 
     undirected = flag("undirected", undirected)
     with Session(seed=whole("seed", seed)) as session:
@@ -380,9 +381,6 @@ def _made(found: "Found", weights: str, parallel: Parallel, undirected: bool, se
         if not len(found.u):
             raise InputError("the graph has no edges; a graph needs at least one")
         session.use_device()
-        listed = EdgeList(
-            found.u, found.v, found.w, labels=found.labels, ids=found.ids, n=found.n, undirected=found.undirected
-        )
-        graph = build(session, listed, parallel, undirected=undirected, facts={}, scale=scale)
+        graph = build(session, found, parallel, undirected=undirected or bool(found.undirected), facts={}, scale=scale)
         need_edges(graph)
         return Graph(graph, params=session.params, seed=seed_of(session))

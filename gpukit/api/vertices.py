@@ -31,7 +31,7 @@ Vertices = Iterable[Label]
 
 def in_units(text: str, decimals: int) -> int | None:
     """Return a decimal number in units of 10**-decimals; None if it is none, or not a whole number of them."""
-    from gpukit.graph.parsing import NUMBER
+    from gpukit.graph.lines import NUMBER
 
     if not NUMBER.fullmatch(text):
         return None
@@ -46,7 +46,7 @@ def in_units(text: str, decimals: int) -> int | None:
 
 def source_weight(text: str) -> Fraction | None:
     """Return exactly the weight that a decimal number is, or None if it is not one of :data:`SOURCE_WEIGHTS`."""
-    from gpukit.graph.parsing import NUMBER
+    from gpukit.graph.lines import NUMBER
 
     if not NUMBER.fullmatch(text):
         return None

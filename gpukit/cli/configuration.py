@@ -276,9 +276,9 @@ def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: 
     if path is None or not (threshold or weights == "file"):
         return
     from gpukit.graph.build import build_graph
-    from gpukit.graph.parsing import COUNTS, PROBABILITIES
+    from gpukit.graph.lines import COUNTS, PROBABILITIES
     from gpukit.graph.probabilities import above_one, parse_weights
-    from gpukit.graph.readers import read_edges
+    from gpukit.graph.read.formats import read_edges
 
     highest = (COUNTS if entry["scale"] else PROBABILITIES) if weights == "file" else 0
     try:
@@ -293,7 +293,7 @@ def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: 
         return
     graph = build_graph(
         listed.u, listed.v, w=listed.w, weights=parse_weights(weights, config["seed"]),
-        undirected=entry["undirected"] or listed.undirected, ids=True if listed.ids is None else listed.ids,
+        undirected=entry["undirected"] or bool(listed.undirected), ids=True if listed.ids is None else listed.ids,
         labels=listed.labels, scale=entry["scale"] or None, transpose=False,
     )  # fmt: skip
     if broken := above_one(graph):
@@ -332,7 +332,7 @@ def _listed(path: Path, needed: int) -> int | None:
     """
     import numpy as np
 
-    from gpukit.graph.readers import read_edges
+    from gpukit.graph.read.formats import read_edges
 
     n = 0
     for limit in (1, None):

@@ -80,8 +80,8 @@ def own_configuration(run: Run, path: Path, undirected: bool, scale: str | None 
         raise missing(path, " is no file; name an edge list")
     with run.phase("read"):
         from gpukit.graph.build import build_graph
-        from gpukit.graph.parsing import COUNTS
-        from gpukit.graph.readers import read_edges
+        from gpukit.graph.lines import COUNTS
+        from gpukit.graph.read.formats import read_edges
 
         listed = read_edges(path, COUNTS if scale else 0)
         ids = listed.ids if listed.ids is not None else listed.n is None

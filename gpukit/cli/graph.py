@@ -12,7 +12,6 @@ from gpukit.cli.common import Run, print_json, print_table
 from gpukit.cli.generate import generate
 from gpukit.cli.graph_common import graph_facts, show_estimate, shown, write_graph_file
 from gpukit.cli.options import (
-    BothWaysOption,
     CompressOption,
     ScaleOption,
     TransposeOption,
@@ -25,9 +24,19 @@ app = typer.Typer(help="Import, generate and describe graphs.", no_args_is_help=
 app.add_typer(generate, name="generate")
 
 
+def _format(name: str | None) -> str | None:
+    """Print the formats instead of an import, where these are asked for."""
+    if name != "list":
+        return name
+    from gpukit.graph.read.formats import FORMATS
+
+    print_table({name: " ".join((form.title, *form.suffixes)) for name, form in FORMATS.items()})
+    raise typer.Exit()
+
+
 @dataclass(frozen=True)
-class TextOptions:
-    """What is said of a text; what is not, is found by looking."""
+class FileOptions:
+    """What the user says of a file; the rest is found by looking."""
 
     sep: Annotated[
         str | None,
@@ -43,6 +52,19 @@ class TextOptions:
     ids: Annotated[
         Literal["integer", "text"] | None, option("--ids", "Whole numbers or names; as in the first edge by default.")
     ] = None
+    format: Annotated[
+        str | None,
+        option(
+            "--format NAME",
+            "The format; found by looking by default. `--format list` shows all.",
+            is_eager=True,
+            callback=_format,
+        ),
+    ] = None
+    comment: Annotated[str | None, option("--comment C|none", "What a comment begins with; # and % by default.")] = None
+    skip_bad: Annotated[
+        int | None, option("--skip-bad N", "Skip up to N lines that are no edges, and say which; none by default.")
+    ] = None
 
 
 @app.command("import")
@@ -54,7 +76,10 @@ def import_graph(
         argument("EDGES", "Text, CSV, a file of another library, also packed by gzip, …; - for standard input."),
     ],
     *,
-    undirected: BothWaysOption = False,
+    undirected: Annotated[
+        bool | None,
+        option("--undirected/--directed", "Edges stand for both directions, or for one; as the file says by default."),
+    ] = None,
     weights: WeightsOption = "wc",
     parallel: Annotated[
         Literal["merge", "combine"],
@@ -66,7 +91,7 @@ def import_graph(
         str | None, option("--dataset NAME", "The file is this one of `gpukit data list`; it says the rest.")
     ] = None,
     transpose: TransposeOption = True,
-    text: TextOptions,
+    file: FileOptions,
     compress: CompressOption = False,
     estimate: Annotated[
         bool, option("--estimate", "Say what memory and time it will take, by the start of the text; write nothing.")
@@ -76,7 +101,7 @@ def import_graph(
 
     With --dataset NAME the options of the catalogue apply, and the file must have as many vertices and edge lines.
     """
-    asked = Import(undirected, weights, parallel, scale, vertices, dataset, transpose, vars(text))
+    asked = Import(undirected, weights, parallel, scale, vertices, dataset, transpose, vars(file))
     if estimate:
         from gpukit.api.estimate import estimate_import
 

@@ -96,14 +96,15 @@ def update(
 
 def _read_edges(run: Run, graph: "Graph", path: Path | None, name: str) -> "Edges":
     """Return the edges of a file, none where there is no file."""
-    from gpukit.graph.dialect import Asked
-    from gpukit.graph.readers import read_edges
+    from gpukit.graph.read.edgelist import ReadOptions
+    from gpukit.graph.read.formats import read_edges
     from gpukit.kpar.update_changes import Edges
 
     if path is None:
         return Edges.of([], [])
+    kind = "integer" if graph.labels is None else "text"
     with run.progress(name) as progress:
-        found: Any = read_edges(path, 0, progress, Asked(ids="integer" if graph.labels is None else "text"))
+        found: Any = read_edges(path, 0, progress, ReadOptions(ids=kind, may_state_sizes=False))
     if found.digest is not None:
         run.inputs[name] = found.digest
     return listed(graph, found, str(path))

@@ -31,8 +31,7 @@ from gpukit.cli.options import Queries
 from gpukit.cli.vertex_tables import COLUMN, as_text, column
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing
-from gpukit.graph.lines import split
-from gpukit.graph.parsing import NUMBER
+from gpukit.graph.lines import NUMBER, split
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph

@@ -1,15 +1,40 @@
-"""Lines of delimited text: how one is cut into fields, and what it is in a message."""
+"""Lines of delimited text: how one is cut into fields, which fields are numbers, and what they are in a message."""
 
 import csv
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
+
+MAX_ID = 2**63 - 1
+
+PROBABILITIES = 1.0
+COUNTS = sys.float_info.max
+"""The highest weight that is read, where weights are probabilities and where they are to be scaled."""
+
+NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+"""A decimal number. Python takes more for one: underscores, the digits of every script, words."""
 
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t"][^ \t]*)')
 _BLANKS = re.compile(r"[ \t]*")
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": None}
 """Separators by name; blanks and tabs in runs are None."""
+
+
+def shown(text: str) -> str:
+    """Return a piece of the input for a message, quoted and cut at 40 characters."""
+    return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+def decimal_comma(text: str) -> bool:
+    """Return whether a text would be a number if a comma in it were a point."""
+    return text.count(",") == 1 and NUMBER.fullmatch(text.replace(",", ".")) is not None
+
+
+def not_a_weight(highest: float) -> str:
+    """Return what a message says of a weight outside [0, highest]."""
+    return "is not a probability in [0, 1]; --scale takes counts" if highest == 1 else "is not a finite number >= 0"
 
 
 def separator_name(separator: str | None) -> str:
@@ -39,6 +64,14 @@ def split(line: str, separator: str | None) -> list[str]:
     except csv.Error as error:
         raise ValueError(_told(error)) from None
     return [field.strip() for field in rows[0]] if rows else []
+
+
+def count(line: str, separator: str | None) -> int:
+    """Return the number of fields of a line; 0 where its quotes are wrong."""
+    try:
+        return len(split(line, separator))
+    except ValueError:
+        return 0
 
 
 def quoted(item: Any) -> str:

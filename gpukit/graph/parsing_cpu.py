@@ -1,4 +1,4 @@
-"""The kernel behind :mod:`gpukit.graph.parsing`."""
+"""The kernel behind :mod:`gpukit.graph.read.text`."""
 
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
@@ -16,8 +16,8 @@ _HUNDREDS, _UNITS = _U(100 + (1000000 << 32)), _U(1 + (10000 << 32))
 
 
 @njit
-def parse_ids(text, words, u, v, highest):
-    """Read ``u v`` lines of plain text; what comes behind two ids is passed over.
+def parse_ids(text, words, u, v, highest, width, comma):
+    """Read ``u v`` lines of plain text; fields behind two ids are counted.
 
     Parameters
     ----------
@@ -29,12 +29,17 @@ def parse_ids(text, words, u, v, highest):
         Take the ids; with room for a line of every four bytes.
     highest : int64
         The highest id that they can hold.
+    width : int64
+        Fields of each line; 0: two or more.
+    comma : bool
+        Whether one comma stands between fields, with blanks around it or none; else blanks and tabs do.
 
     Returns
     -------
     int
         The number of edges; NOT_PLAIN where a line is not what it should be, or may mean something else than it seems
-        to, TOO_WIDE where an id is above ``highest``. Cost: one pass over the bytes.
+        to (an id with leading zeros can be a name), TOO_WIDE where an id is above ``highest``. Cost: one pass over the
+        bytes.
     """
     at, count = 0, 0
     while at < len(text):
@@ -50,24 +55,21 @@ def parse_ids(text, words, u, v, highest):
         tail, end = _eight_digits(words[at], at) if at < len(words) else (0, at)
         if end - at == 8 or at >= len(words):
             tail, end = _more_digits(text, end, tail)
-        if end == at or end - at > MAX_DIGITS:
+        if end == at or end - at > MAX_DIGITS or (text[at] == 48 and end - at > 1):
             return NOT_PLAIN
-        at = _separator(text, end)
+        at = _separator(text, end, comma)
         if at == end:
             return NOT_PLAIN
         head, end = _eight_digits(words[at], at) if at < len(words) else (0, at)
         if end - at == 8 or at >= len(words):
             head, end = _more_digits(text, end, head)
-        if end == at or end - at > MAX_DIGITS:
+        if end == at or end - at > MAX_DIGITS or (text[at] == 48 and end - at > 1):
             return NOT_PLAIN
-        at = end
+        at, fields = end, 2
         if text[at] != 10:
-            if _separator(text, end) == end:
-                return NOT_PLAIN
-            while text[at] != 10:
-                if (text[at] < 32 and text[at] != 9) or text[at] > 126:
-                    return NOT_PLAIN
-                at += 1
+            at, fields = _more_fields(text, end, comma)
+        if fields != width and (width or fields < 2):
+            return NOT_PLAIN
         if tail > highest or head > highest:
             return TOO_WIDE
         u[count] = tail
@@ -102,12 +104,36 @@ def _more_digits(text, at, value):
 
 
 @njit
-def _separator(text, at):
-    """Return the end of a separator: blanks and tabs, with at most one comma among them."""
+def _separator(text, at, comma):
+    """Return the end of a separator, blanks and tabs with a comma among them if ``comma``; ``at`` if there is none."""
+    start = at
     while text[at] == 32 or text[at] == 9:
         at += 1
-    if text[at] == 44:
+    if not comma:
+        return at
+    if text[at] != 44:
+        return start
+    at += 1
+    while text[at] == 32 or text[at] == 9:
         at += 1
-        while text[at] == 32 or text[at] == 9:
-            at += 1
     return at
+
+
+@njit
+def _more_fields(text, at, comma):
+    """Return the end of a line, and the number of its fields, of which two end at ``at``; 0 where it is not plain."""
+    fields, blank = 2, False
+    while comma and (text[at] == 32 or text[at] == 9):
+        at += 1
+    if text[at] != 10 and (text[at] != 44 if comma else text[at] != 32 and text[at] != 9):
+        return at, 0
+    while text[at] != 10:
+        byte = text[at]
+        if (byte < 32 and byte != 9) or byte > 126 or byte == 34:
+            return at, 0
+        is_blank = byte == 32 or byte == 9
+        if byte == 44 if comma else blank and not is_blank:
+            fields += 1
+        blank = is_blank
+        at += 1
+    return at, fields

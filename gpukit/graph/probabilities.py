@@ -15,7 +15,7 @@ from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph, Weights
 from gpukit.graph.kernels import rows_by_edges
-from gpukit.graph.parsing import NUMBER
+from gpukit.graph.lines import NUMBER
 
 ONE = 2**32
 TRIVALENCY = (0.1, 0.01, 0.001)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpukit.graph import readers
+from gpukit.graph.read import source
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("options", [(), ("--undirected", "--weights", "trivalency"), ("--no-transpose",)])
 def test_an_estimate_is_near_what_comes(record, tmp_path, monkeypatch, options):
     """Of a tenth of the text; ends are skewed, so that there are ever fewer new ones."""
-    monkeypatch.setattr(readers, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 1 << 12)
     ends = (20_000 * np.random.default_rng(5).random((100_000, 2)) ** 3).astype(int)
     path = tmp_path / "e.txt"
     np.savetxt(path, ends, "%d")
@@ -51,7 +51,7 @@ def test_what_cannot_be_estimated_is_one_line(run, tmp_path):
     for path, code, expected in [
         ("-", 2, "- is no file"),
         (tmp_path, 2, "is no file"),
-        (matrix, 2, "is a Matrix Market file"),
+        (matrix, 2, "is Matrix Market, and --estimate reads the start of a text"),
         (loops, 3, "has no edges to judge by"),
         (tmp_path / "none", 3, "No such file"),
     ]:

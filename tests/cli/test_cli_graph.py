@@ -17,7 +17,7 @@ import scipy.sparse
 
 from gpukit.artifacts import read_graph, read_graph_file, read_header
 from gpukit.cli.app import main
-from gpukit.graph import readers
+from gpukit.graph.read import formats
 
 PROJECT = Path(__file__).resolve().parents[2]
 PATHS = {"PYTHONPATH": str(PROJECT)}
@@ -86,14 +86,14 @@ def test_import_and_info(gpukit, edges, tmp_path):
 
 def test_the_artifact_names_the_edges_it_was_made_of(gpukit, edges, tmp_path, monkeypatch):
     """Not those that another process puts in their place."""
-    content, read = edges.read_bytes(), readers.read_edges
+    content, read = edges.read_bytes(), formats.read_edges
 
     def read_and_replace(path, *more):
         listed = read(path, *more)
         path.write_text("1 2\n")
         return listed
 
-    monkeypatch.setattr(readers, "read_edges", read_and_replace)
+    monkeypatch.setattr(formats, "read_edges", read_and_replace)
     assert gpukit("graph", "import", edges, "--out", tmp_path / "g.h5")[0] == 0
     assert read_header(tmp_path / "g.h5").inputs == {"edges": hashlib.sha256(content).hexdigest()}
 
@@ -193,11 +193,11 @@ def test_counts_of_any_format(gpukit, edges, tmp_path, scale):
 @pytest.mark.parametrize(
     ("content", "options", "code", "expected"),
     [
-        ("1 2\n3\n", (), 3, "line 2: one field"),
+        ("1 2\n3\n", (), 3, "line 2: 1 field, 2 in the first line"),
         ("5 5\n", (), 3, "no edges: 1 self-loops"),
         ("1 2 0\n", ("--weights", "file"), 3, "no edges: 0 self-loops and 1 edges of probability 0"),
         ("1 2 1.5\n", ("--weights", "file"), 3, "weight '1.5'"),
-        ("1 2\n", ("--weights", "file"), 3, "no weight"),
+        ("1 2\n", ("--weights", "file"), 3, "has 2 columns; --weights file needs a third one"),
         ("1 2 3\n", ("--weights", "file"), 3, "--scale takes counts"),
         ("1 2 3\n", ("--scale", "max"), 2, "--scale makes probabilities of a third column, but --weights is wc"),
         ("1 2 -3\n", ("--weights", "file", "--scale", "max"), 3, "weight '-3' is not a finite number >= 0"),

@@ -30,7 +30,7 @@ def test_what_was_understood_is_said_once(gpukit, tmp_path):
     assert "index" not in err
     assert gpukit("graph", "info", out, "--json")[1]["text"] == said
     code, record, err = gpukit("graph", "import", path, "--out", out, "--columns", "1,2", "--json")
-    assert record["text"]["columns"] == ["n", "from"] and "as an index does" in err
+    assert record["text"]["columns"] == ["n", "from"]
     assert record["params"]["columns"] == "1,2"
 
 
@@ -41,21 +41,60 @@ def test_an_index_and_a_header_that_was_read_are_said(gpukit, tmp_path):
     assert "the first column has no name, as the index of a table, and is not used" in err
     assert "4 columns, the fourth is not used" in err
     path.write_text("wer,wen\nann,bob\nbob,cy\ncy,ann\n")
-    err = gpukit("graph", "import", path, "--out", out)[2]
-    assert "the first line was read as an edge from wer to wen, which no other line names; --header" in err
+    code, _, err = gpukit("graph", "import", path, "--out", out)
+    assert code == 3 and "the first line names wer and wen, which no other line does; --header says" in err
+    for said, lines in (("--header", 3), ("--no-header", 4)):
+        assert gpukit("graph", "import", path, "--out", out, said, "--json")[1]["lines"] == lines
     path.write_text("wer,wen\nann,wer\nbob,cy\ncy,ann\n")
-    assert "names the columns" not in gpukit("graph", "import", path, "--out", out)[2]
+    assert gpukit("graph", "import", path, "--out", out)[0] == 0
 
 
-@pytest.mark.parametrize("text", ["007 12\n12 0030\n", "source,target\n12,13\n12,007\n", "12\t007\n"])
-def test_leading_zeros_are_said(gpukit, tmp_path, text):
+@pytest.mark.parametrize("text", ["007 12\n12 0030\n", "source,target\n12,13\n12,007\n", "12\t007\n", "12 +7\n"])
+def test_numbers_that_are_not_written_as_such_are_names(gpukit, tmp_path, text):
     path, out = tmp_path / "e.csv", tmp_path / "g.h5"
     path.write_text(text)
-    said = "ids with leading zeros, such as 007, are read as numbers, 7; --ids text keeps them as they stand"
-    assert said in gpukit("graph", "import", path, "--out", out)[2]
-    assert "leading zeros" not in gpukit("graph", "import", path, "--out", out, "--ids", "text")[2]
-    path.write_text(text.replace("007", "0").replace("0030", "7"))
-    assert "leading zeros" not in gpukit("graph", "import", path, "--out", out)[2]
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--json")
+    assert code == 0 and record["text"]["ids"] == "text" and ": names" in err
+    assert gpukit("graph", "import", path, "--out", out, "--ids", "integer", "--json")[1]["text"]["ids"] == "integer"
+    path.write_text("1 2\n" * 200 + "1 007\n")
+    code, _, err = gpukit("graph", "import", path, "--out", out)
+    assert code == 3 and "line 201: '007' is no usual number; --ids text keeps it as it stands" in err
+
+
+def test_what_a_file_says_of_direction_is_used_or_contradicted_aloud(gpukit, tmp_path):
+    path, out = tmp_path / "out.x", tmp_path / "g.h5"
+    path.write_text("% sym unweighted\n1 2\n2 3\n")
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--json")
+    assert (code, record["undirected"], record["m"]) == (0, True, 4)
+    assert "the file says that edges have no direction" in err
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--directed", "--json")
+    assert (code, record["undirected"], record["m"]) == (0, False, 2)
+    assert "the file says that its edges are undirected; --directed reads each one way, as it stands" in err
+    path.write_text("% asym unweighted\n1 2\n2 3\n")
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--undirected", "--json")
+    assert (code, record["undirected"], record["m"]) == (0, True, 4)
+    assert "the file says that its edges are directed; --undirected reads each both ways" in err
+
+
+def test_lines_that_hold_no_edge_are_counted(gpukit, tmp_path):
+    path, out = tmp_path / "e.txt", tmp_path / "g.h5"
+    path.write_text("# a\n\n1 2\n# b\n2 3\nx\n")
+    code, _, err = gpukit("graph", "import", path, "--out", out)
+    assert code == 3 and "line 6: 1 field" in err
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--skip-bad", "1", "--json")
+    assert code == 0 and record["lines"] == 2
+    assert "3 lines are blank or comments" in err
+    assert "1 lines are no edges and were skipped: line 6: 1 field" in err
+
+
+def test_the_formats_are_listed(gpukit, capsys):
+    from gpukit.cli.app import main
+
+    assert main(["graph", "import", "--format", "list"]) == 0
+    said = capsys.readouterr().out
+    assert "graphml" in said and ".graphml" in said and "METIS" in said
+    code, _, err = gpukit("graph", "import", "none", "--out", "none.h5", "--format", "odd")
+    assert code == 2 and "--format is 'odd'; edges, adjlist, metis" in err
 
 
 def test_probabilities_below_the_least_are_said(gpukit, tmp_path):

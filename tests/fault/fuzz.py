@@ -93,7 +93,7 @@ def cover(name: str, budget_s: float, folder: Path) -> None:
 
     with atheris.instrument_imports(include=["gpukit"]):
         import gpukit.cli.vertices
-        import gpukit.graph.readers  # noqa: F401
+        import gpukit.graph.read.formats  # noqa: F401
     strategy, check = FUZZERS[name](folder)
     test = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))(given(strategy)(check))
     atheris.Setup([sys.argv[0], f"-max_total_time={budget_s:.0f}", "-max_len=4096"], test.hypothesis.fuzz_one_input)

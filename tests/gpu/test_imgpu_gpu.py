@@ -147,7 +147,7 @@ def test_real_graph(gpu):
     """NetHEPT, as in the paper: 2,000 fixed worlds, 50 seeds."""
     from pathlib import Path
 
-    from gpukit.graph.readers import read_edges
+    from gpukit.graph.read.formats import read_edges
 
     edges = read_edges(Path(__file__).parents[2] / "data/NetHEPT.txt.gz")
     for directed in (True, False):

@@ -13,7 +13,7 @@ from gpukit.gim.baselines import degree
 from gpukit.gim.paper import maximise
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.graph.readers import read_edges
+from gpukit.graph.read.formats import read_edges
 
 
 def gim(graph, model, bound, samples="grid"):

@@ -9,7 +9,7 @@ from gpukit.datasets import fetch, find_dataset, load_catalogue, shipped_file
 from gpukit.errors import InputError, UsageError
 from gpukit.graph import generators
 from gpukit.graph.build import build_graph
-from gpukit.graph.readers import read_edges
+from gpukit.graph.read.formats import read_edges
 
 PAPERS = {"gim", "imgpu", "kpar", "merit", "structural-diversity"}
 CATALOGUE = load_catalogue()

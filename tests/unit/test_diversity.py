@@ -14,7 +14,7 @@ from gpukit.diversity.paper.baselines import EgoByEgo
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.graph.readers import read_edges
+from gpukit.graph.read.formats import read_edges
 
 MODELS = ("comp", "core", "truss")
 WIKI = Path(__file__).resolve().parents[2] / "data" / "wiki-Vote.txt.gz"

@@ -14,7 +14,7 @@ from gpukit.device import memory
 from gpukit.errors import DeviceError
 from gpukit.graph import generators
 from gpukit.graph.build import build_graph
-from gpukit.graph.readers import read_edges
+from gpukit.graph.read.formats import read_edges
 
 MEASURE = """
 import json, sys

@@ -6,7 +6,7 @@ import pytest
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.graph.pairs import Listing, keys_behind, paired
-from gpukit.graph.readers import read_edges
+from gpukit.graph.read.formats import read_edges
 
 
 def test_keys_are_the_pairs():

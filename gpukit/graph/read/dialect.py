@@ -1,26 +1,33 @@
 """What kind of text an edge list is: found by looking at its first lines, or said.
 
-The plain format (whole numbers between blanks or commas, no header) has a parser of its own, which
-:mod:`gpukit.graph.parsing` defines; a file whose first line fits it is read by that alone, and refused by it.
+A guess that can change the graph must be unambiguous; else the text is refused, and the error names the option that
+decides.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpukit.errors import InputError, UsageError
-from gpukit.graph.lines import SEPARATORS, separator_name, split
-from gpukit.graph.parsing import NUMBER, PLAIN_SEPARATOR, decimal_comma, shown
+from gpukit.graph.lines import NUMBER, SEPARATORS, count, decimal_comma, separator_name, shown, split
+from gpukit.graph.read.edgelist import ReadOptions
 
 LOOKED_AT = 100
 """Lines by which the separator, the header and an index are found."""
 
-_INTEGER = re.compile("[-+]?[0-9]+")
+_INTEGER = re.compile("-?[0-9]+")
+ODD_INTEGER = re.compile(r"[+-]?0[0-9]+|\+[0-9]+|[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
+"""A whole number that is not written as numbers are, and may be a name: 007, +491, 1,234."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+_USUAL = bytes(byte for byte in range(256) if byte in (9, 10) or 32 <= byte != 127)
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+)")
 """A number with thousands apart; without decimals it could be an address, as 192.168.100.200 is."""
 _MARK = re.compile(r"[^\w\s]+")
+_GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing"))
+"""What stands, in small letters, where a value is missing."""
+DIRECTIONS = {"directed": False, "undirected": True, "mutual": True}
+"""What a column ``Type`` of Gephi says, and whether the edge stands for both directions."""
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 _ENDS = (
     ("source", "target"), ("src", "dst"), ("src", "dest"), ("from", "to"), ("u", "v"), ("tail", "head"),
@@ -41,77 +48,54 @@ _WEIGHTS = frozenset(("weight", "weights", "probability", "prob", "p"))
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is said of a text; None is found by looking.
-
-    Attributes
-    ----------
-    separator : str or None
-        ``space``, ``tab``, ``comma``, ``semicolon`` or one character.
-    header : bool or None
-        Whether the first line names the columns.
-    columns : str or None
-        ``source,target`` or ``source,target,weight``, by name or by number from 1.
-    ids : str or None
-        ``integer`` or ``text``.
-    """
-
-    separator: str | None = None
-    header: bool | None = None
-    columns: str | None = None
-    ids: str | None = None
-
-    def __post_init__(self) -> None:
-        one = self.separator
-        if one is not None and one not in SEPARATORS and (len(one) != 1 or one.isalnum() or one in '"\n\r#%'):
-            raise UsageError(f"--sep is {one[:40]!r}; space, tab, comma, semicolon or one character is allowed")
-        if self.columns is not None and len(self.names) not in (2, 3):
-            raise UsageError(f"--columns is {self.columns[:40]!r}; source,target or source,target,weight is needed")
-
-    @property
-    def names(self) -> list[str]:
-        """The columns one by one."""
-        try:
-            return split(self.columns or "", ",")
-        except ValueError as error:
-            raise UsageError(f"--columns: {error}") from None
-
-
-@dataclass(frozen=True)
 class Dialect:
     """How a text is to be read.
 
     Attributes
     ----------
-    plain : bool
-        Whether it is of the plain format.
     separator : str or None
         One character; None for runs of blanks and tabs.
-    header : int
-        Number of the line that names the columns; 0 without.
-    names : tuple of str
-        What it names them.
     columns : tuple of int
         Places of source and target, and of the weight where it is read.
     width : int
         Number of fields of a line.
+    header : int
+        Number of the line that names the columns, or states sizes; 0 without.
+    names : tuple of str
+        What the columns are called.
     ids : str
         ``integer`` or ``text``.
     index : bool
         Whether the first column is read and counts up, as an index does.
-    padded : str
-        The first end of an edge that is a whole number and begins with zeros, which are lost.
+    guessed : bool
+        Whether the header is one for the numbers below it alone.
+    direction : int or None
+        Place of the column that says of each edge whether it stands for both directions.
+    sizes : tuple of int, or None
+        The numbers of the first line where these may be those of vertices and edges.
+    between : str
+        What stands between fields, in words.
+    options : ReadOptions
     """
 
-    plain: bool
     separator: str | None
     columns: tuple[int, ...]
     width: int
     header: int = 0
-    names: tuple[str, ...] = field(default=())
+    names: tuple[str, ...] = ()
     ids: str = "integer"
     index: bool = False
-    padded: str = ""
+    guessed: bool = False
+    direction: int | None = None
+    sizes: tuple[int, int] | None = None
+    between: str = "space"
+    options: ReadOptions = ReadOptions()
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is of the plain format: whole numbers, the first two the ends, between blanks or commas."""
+        default = self.columns == tuple(range(len(self.columns))) and not self.names
+        return default and self.ids == "integer" and self.separator in (None, ",") and not self.options.separator
 
     @property
     def has_index(self) -> bool:
@@ -120,24 +104,13 @@ class Dialect:
 
     def record(self) -> dict[str, Any]:
         """Return what was understood, for people and programs."""
-        said = [self.names[place] if self.header else place + 1 for place in self.columns]
-        name = separator_name(self.separator)
-        return {"separator": name, "header": bool(self.header), "columns": said, "ids": self.ids}
+        said = [self.names[place] if self.names else place + 1 for place in self.columns]
+        return {"separator": self.between, "header": bool(self.names), "columns": said, "ids": self.ids}
 
 
-def text_lines(block: bytes, first: int) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of the lines of a block that are neither blank nor comments."""
-    start, number = 0, first
-    while start < len(block):
-        end = block.find(b"\n", start)
-        end = len(block) if end < 0 else end
-        line = block[start:end].strip(b" \t")
-        if line and not line.startswith((b"#", b"%")):
-            yield number, block[start:end]
-        start, number = end + 1, number + 1
-
-
-def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: float) -> Dialect:
+def look(
+    name: str, lines: Sequence[tuple[int, bytes]], comments: Sequence[str], options: ReadOptions, weights: float
+) -> Dialect:
     """Return how to read a text.
 
     Parameters
@@ -145,9 +118,11 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: f
     name : str
         The file, for messages.
     lines : sequence of (int, bytes)
-        Its first lines that hold something, with their numbers; at least one.
-    asked : Asked
-        What is said of it.
+        Its first lines that are neither blank nor comments, with their numbers; at least one.
+    comments : sequence of str
+        The comments before them.
+    options : ReadOptions
+        What the user says of it.
     weights : float
         Whether weights are read.
 
@@ -156,61 +131,78 @@ def look(name: str, lines: Sequence[tuple[int, bytes]], asked: Asked, weights: f
     InputError
         If the text is not understood; the line says which option would help.
     UsageError
-        If what is said of it does not fit.
+        If what the user says of it does not fit.
     """
-    number, first = lines[0]
-    plain = _PlainLine(first)
-    if asked in (Asked(), Asked(ids="integer"), Asked(header=False)) and not plain.is_other:
-        separator = "," if b"," in first else "\t" if b"\t" in first else None
-        rows = [_PlainLine(line).fields for _, line in lines]
-        places = (0, 1, 2) if weights else (0, 1)
-        index = _counts_up(rows) and not weights
-        return Dialect(True, separator, places, len(plain.fields), index=index, padded=_padded(rows, (0, 1)))
-    texts = [(number, _decoded(name, number, line)) for number, line in lines]
+    number, texts = lines[0][0], [(number, check_text(name, line, number)) for number, line in lines]
     if re.fullmatch('"?sep=."?', texts[0][1].strip(" "), re.IGNORECASE):
         raise InputError(f"{name}, line {number}: {shown(texts[0][1])} is a note for Excel; remove this line")
-    separator = _separator(texts, asked)
-    rows = [_fields(name, number, text, separator) for number, text in texts]
-    if separator is None and asked.separator is None and asked.columns is None:
+    between = separator = _separator(texts, options)
+    rows = [_fields(name, at, text, separator) for at, text in texts]
+    if separator is None and options.separator is None and options.columns is None:
         _check_marks(name, number, rows)
-    if _counts_up(rows[1:]) and all(len(row) == len(rows[0]) + 1 for row in rows[1:]):
-        rows[0].insert(0, "")  # R writes the numbers of rows below no name
+    sizes, header = _sizes(rows, separator, options), False
+    if sizes is not None and len(rows[0]) < max(map(len, rows)):  # the line can be no edge beside the others
+        rows, header = rows[1:], True
+    else:
+        if _counts_up(rows[1:]) and all(len(row) == len(rows[0]) + 1 for row in rows[1:]):
+            rows[0].insert(0, "")  # R writes the numbers of rows below no name
+        header, sizes = (True, None) if _has_header(name, number, rows, options) else (False, sizes)
+    named, body = (rows[0], rows[1:]) if header and sizes is None else ([], rows)
     width = len(rows[0])
     if width < 2:
         raise InputError(
             f"{name}, line {number}: one field, {shown(texts[0][1].strip())}; a line needs two vertex ids, --sep names "
             "what stands between them"
         )
-    header = _has_header(rows, asked)
-    body = rows[1:] if header else rows
-    columns = choose_columns(name, rows[0], header, asked, weights, _kinds(body, width))
-    at = texts[1 if header else 0][0] if body else number
-    ids = _kind_of_ids(
-        name, at, [body[0][place] for place in columns[:2] if place < len(body[0])] if body else [], asked
-    )
+    kinds = _kinds(body, width)
+    named = named or named_in_comment(comments, separator, width, options)
+    columns = choose_columns(name, named or rows[0], bool(named), options, weights, kinds)
+    if not header and columns == tuple(range(len(columns))):
+        named = []
+    at = texts[len(texts) - len(body)][0] if body else number
+    ids = _kind_of_ids(name, at, [[row[place] for place in columns[:2] if place < len(row)] for row in body], options)
+    uneven = next((i for i, row in enumerate(body) if len(row) != width), None)
+    if separator is None and uneven is not None and options.format is None and not options.skip_bad:
+        found = texts[uneven + len(texts) - len(body)][0]
+        raise InputError(f"{name}, line {found}: {uneven_fields(len(body[uneven]), width)}")
+    if separator == "\t" and not options.separator and not named and ids == "integer" and columns[:2] == (0, 1):
+        separator = None  # the kernel and pandas take blanks and tabs alike
+    kinds_of_edge = [place for place, word in enumerate(named) if word.casefold() == "type"]
+    words = {row[place].casefold() for row in body for place in kinds_of_edge if place < len(row)}
     return Dialect(
-        False, separator, columns, width, number if header else 0, tuple(rows[0]) if header else (), ids,
-        0 in columns[:2] and _counts_up(body), _padded(body, columns[:2]) if ids == "integer" else "",
+        separator, columns, width, number if header else 0, tuple(named), ids,
+        index=0 in columns[:2] and not weights and _counts_up(body) and kinds[:3] == ["whole"] * 3,
+        guessed=header and sizes is None and options.header is None and _known_ends(rows[0]) is None,
+        direction=kinds_of_edge[0] if len(kinds_of_edge) == 1 and words and words <= {*DIRECTIONS} else None,
+        sizes=sizes, between=separator_name(between), options=options,
     )  # fmt: skip
 
 
-class _PlainLine:
-    """A line as the plain format has it."""
+def _sizes(rows: Sequence[Sequence[str]], separator: str | None, options: ReadOptions) -> tuple[int, int] | None:
+    """Return the two numbers of the first line, where they may state how many vertices and edges there are."""
+    first, widths = rows[0], {len(row) for row in rows[1:]}
+    whole = len(first) == 2 and all(word.isascii() and word.isdigit() and len(word) < 19 for word in first)
+    wanted = options.may_state_sizes and options.header is not False and separator in (None, "\t")
+    return (int(first[0]), int(first[1])) if whole and wanted and len(widths) == 1 and min(widths) > 1 else None
 
-    def __init__(self, line: bytes) -> None:
-        self._text = line.decode("latin-1").strip(" \t")
-        self.fields = PLAIN_SEPARATOR.split(self._text)
-        self._odd = _CONTROL.search(line) is not None
 
-    @property
-    def is_other(self) -> bool:
-        """Whether the line is not of the plain format, but can be of another: header, names, other separators."""
-        text, ends = self._text, self.fields[:2]
-        if self._odd or (len(ends) == 2 and all(_INTEGER.fullmatch(end) for end in ends)):
-            return False
-        ways = (ends, text.split("\t")[:2], text.split(",")[:2])  # names may hold blanks, and numbers between them
-        words = any(len(ends) == 2 and not any(NUMBER.fullmatch(end.strip()) for end in ends) for ends in ways)
-        return words or any(mark in text for mark in ';"|')
+def named_in_comment(comments: Sequence[str], separator: str | None, width: int, options: ReadOptions) -> list[str]:
+    """Return the names of the columns that the last comment before the edges holds; none if it is of another kind."""
+    if not comments or options.header is False:
+        return []
+    text = comments[-1].lstrip("#% \t")
+    try:
+        words = split(text, separator)
+    except ValueError:
+        return []
+    is_header = len(words) == width and (_known_ends(words) is not None or any(one in words for one in options.names))
+    return words if is_header else []
+
+
+def uneven_fields(fields: int, width: int) -> str:
+    """Return what is said of a line between blanks that has not as many fields as the first."""
+    advice = "--format edges reads the first ones of each, --format adjlist a vertex and its neighbours"
+    return f"{fields} field{'s' * (fields != 1)}, {width} in the first line; {advice}"
 
 
 def check_text(name: str, block: bytes, line: int) -> str:
@@ -222,14 +214,11 @@ def check_text(name: str, block: bytes, line: int) -> str:
         raise InputError(
             f"{name}, line {at}: not text in UTF-8; convert the file (`iconv -f WINDOWS-1252 -t UTF-8`)"
         ) from None
-    if control := _CONTROL.search(block):
+    odd = block.translate(None, _USUAL) or b"\xc2" in block  # the expression alone takes ten times as long
+    if odd and (control := _CONTROL.search(block)):
         at = line + block.count(b"\n", 0, control.start())
         raise InputError(f"{name}, line {at}: not text, it holds the control character {control[0].decode()!r}")
     return text
-
-
-def _decoded(name: str, number: int, line: bytes) -> str:
-    return check_text(name, line, number)
 
 
 def _fields(name: str, number: int, text: str, separator: str | None) -> list[str]:
@@ -239,17 +228,17 @@ def _fields(name: str, number: int, text: str, separator: str | None) -> list[st
         raise InputError(f"{name}, line {number}: {error}") from None
 
 
-def _separator(texts: Sequence[tuple[int, str]], asked: Asked) -> str | None:
+def _separator(texts: Sequence[tuple[int, str]], options: ReadOptions) -> str | None:
     """Return what stands between fields: the first of tab, semicolon, comma that cuts the first and most other lines.
 
     Not all others: one of them may be at fault, and is to be named for what is wrong with it.
     """
-    if asked.separator is not None:
-        return SEPARATORS.get(asked.separator, asked.separator)
+    if options.separator is not None:
+        return SEPARATORS.get(options.separator, options.separator)
     for separator in ("\t", ";", ","):
-        counts = [_count(text, separator) for _, text in texts]
-        cut, whole = sum(count > 1 for count in counts), sum(count == 1 for count in counts)
-        if counts[0] > 1 and cut > whole:
+        fields = [count(text.strip(" \t"), separator) for _, text in texts]
+        cut, whole = sum(one > 1 for one in fields), fields.count(1)
+        if fields[0] > 1 and cut > whole:
             return separator
     return None
 
@@ -264,31 +253,28 @@ def _check_marks(name: str, number: int, rows: Sequence[Sequence[str]]) -> None:
     raise InputError(f"{name}, line {number}: {mark[:40]!r} stands between the fields of each line; {advice}")
 
 
-def _count(text: str, separator: str) -> int:
-    """Return the number of fields of a line with a separator; 0 where its quotes are wrong."""
-    try:
-        return len(split(text, separator))
-    except ValueError:
-        return 0
-
-
-def _has_header(rows: Sequence[Sequence[str]], asked: Asked) -> bool:
+def _has_header(name: str, number: int, rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
     """Say whether the first line names the columns, by the words in it and by what stands below them."""
-    if asked.header is not None:
-        return asked.header
+    if options.header is not None:
+        return options.header
     first, rest = rows[0], rows[1:]
-    if any(not word.isdigit() and word in first for word in asked.names):
+    if any(not word.isdigit() and word in first for word in options.names):
         return True
     if any(_is_number(word) or _DATE.fullmatch(word) for word in first):
         return False
-    # A column of numbers, or of dates, below a word.
-    if set(_kinds(rest, len(first))) - {"text"}:
-        return True
-    known = _known_ends(first)
-    if known is None:
-        return False
     used = {word for row in rest for word in row}
-    return not used & {first[place] for place in known}
+    known = _known_ends(first)
+    # A column of numbers, or of dates, below a word that does not stand for a missing number.
+    below = [kind != "text" for kind in _kinds(rest, len(first))]
+    if not any(one and word.casefold() not in _GAPS for one, word in zip(below, first, strict=True)):
+        return known is not None and not used & {first[place] for place in known}
+    used_too = next((word for one, word in zip(below, first, strict=True) if not one and word in used), None)
+    if used_too is not None and used_too.casefold() not in _GAPS:
+        raise InputError(
+            f"{name}, line {number}: {shown(used_too)} stands above a column and in it; --header says that the first "
+            "line names the columns, --no-header that it is an edge"
+        )
+    return True
 
 
 def _is_number(word: str) -> bool:
@@ -298,7 +284,10 @@ def _is_number(word: str) -> bool:
 
 def _kinds(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Return what each column holds: ``whole`` numbers, others too (``number``), ``date`` or ``text``."""
-    columns = ([row[place] for row in rows if place < len(row) and row[place]] for place in range(width))
+    columns = (
+        [row[place] for row in rows if place < len(row) and row[place].casefold() not in _GAPS]
+        for place in range(width)
+    )
     tests: dict[str, Callable[[str], object]] = {
         "whole": _INTEGER.fullmatch,
         "number": _is_number,
@@ -327,24 +316,24 @@ def is_unnamed(names: Sequence[str], place: int) -> bool:
 
 
 def choose_columns(
-    name: str, first: Sequence[str], header: bool, asked: Asked, weights: float, kinds: Sequence[str] = ()
+    name: str, first: Sequence[str], header: bool, options: ReadOptions, weights: float, kinds: Sequence[str] = ()
 ) -> tuple[int, ...]:
     """Return the places of source, target and, where it is read, weight; raises like :func:`look`.
 
     ``kinds`` says what each column holds, as :func:`_kinds` does, where that is known.
     """
-    if len(asked.names) == 3 and not weights:
+    if len(options.names) == 3 and not weights:
         raise UsageError(
             "--columns names a column of weights, which --weights file alone reads; add it or leave it out"
         )
     if len(first) < 2:
         raise InputError(f"{name} has one column; an edge has two ends")
-    if asked.columns is None:
+    if options.columns is None:
         ends = _ends(name, first, header, kinds)
         return (*ends, _weight(name, first, header, kinds, ends)) if weights else ends
-    places = [_place(name, word, first, header) for word in asked.names]
+    places = [_place(name, word, first, header) for word in options.names]
     if len(set(places)) < len(places):
-        raise UsageError(f"--columns {asked.columns} names a column twice; give each once")
+        raise UsageError(f"--columns {options.columns} names a column twice; give each once")
     if weights and len(places) == 2:
         raise UsageError("--weights file reads a column of weights; name it, --columns source,target,weight")
     return tuple(places)
@@ -352,7 +341,7 @@ def choose_columns(
 
 def _ends(name: str, first: Sequence[str], header: bool, kinds: Sequence[str]) -> tuple[int, int]:
     """Return the places of source and target, of a header by its names, or as the only two columns that can be ends."""
-    if not header and "date" not in kinds[:2]:
+    if not header and "date" not in kinds[:2] and not (len(first) > 2 and list(kinds[:3]) == ["text"] * 3):
         return 0, 1
     known = _known_ends(first) if header else None
     if known is not None or len(first) == 2:
@@ -406,28 +395,30 @@ def _place(name: str, word: str, first: Sequence[str], header: bool) -> int:
     return first.index(word)
 
 
-def _kind_of_ids(name: str, number: int, ends: Sequence[str], asked: Asked) -> str:
-    """Return ``integer`` or ``text``, by the first edge; an edge of one of each has to be decided by a person."""
-    if asked.ids is not None:
-        return asked.ids
-    whole = [_INTEGER.fullmatch(end) is not None for end in ends]
-    if all(whole) and ends:
+def _kind_of_ids(name: str, number: int, ends: Sequence[Sequence[str]], options: ReadOptions) -> str:
+    """Return ``integer`` or ``text``, by the first edge; an edge of one of each has to be decided by a person.
+
+    Numbers that are not written as such (:data:`ODD_INTEGER`) are names, so that no two of them become one.
+    """
+    if options.ids is not None:
+        return options.ids
+    if any(ODD_INTEGER.fullmatch(end) for pair in ends for end in pair):
+        return "text"
+    first = ends[0] if ends else []
+    whole = [_INTEGER.fullmatch(end) is not None for end in first]
+    if all(whole) and first:
         return "integer"
-    odd = next((end for end, is_whole in zip(ends, whole, strict=True) if not is_whole and NUMBER.fullmatch(end)), None)
+    odd = next(
+        (end for end, is_whole in zip(first, whole, strict=True) if not is_whole and NUMBER.fullmatch(end)), None
+    )
     if any(whole):
-        odd = ends[whole.index(False)]
+        odd = first[whole.index(False)]
     if odd is not None:
         raise InputError(
             f"{name}, line {number}: {shown(odd)} is not a vertex id; ids are whole numbers, --ids text takes "
             "names, --columns says in which columns they are"
         )
     return "text"
-
-
-def _padded(rows: Sequence[Sequence[str]], ends: Sequence[int]) -> str:
-    """Return the first end of an edge that begins with zeros before other digits; nothing where none does."""
-    found = (row[place] for row in rows for place in ends if place < len(row) and re.fullmatch("0[0-9]+", row[place]))
-    return next(found, "")
 
 
 def _counts_up(rows: Sequence[Sequence[str]]) -> bool:

@@ -1,0 +1,1 @@
+"""Files of edges: formats told apart, and read."""

@@ -1,0 +1,340 @@
+"""Edges as they were listed, whatever listed them: a file, a library, columns in memory."""
+
+import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpukit.errors import GpukitError, InputError, UsageError
+from gpukit.graph.labels import CONTROL, Interned, Labels
+from gpukit.graph.lines import MAX_ID, SEPARATORS, not_a_weight, shown, split
+
+_ONE_KIND = "all whole numbers or all texts are needed, convert them"
+_NO_NUMBERS = "weights are not numbers; give probabilities, or counts with --scale"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user says of a file; None is found by looking.
+
+    Attributes
+    ----------
+    separator : str or None
+        ``space``, ``tab``, ``comma``, ``semicolon`` or one character.
+    header : bool or None
+        Whether the first line names the columns, or states sizes.
+    columns : str or None
+        ``source,target`` or ``source,target,weight``, by name or by number from 1.
+    ids : str or None
+        ``integer`` or ``text``.
+    format : str or None
+        A name of :data:`gpukit.graph.read.formats.FORMATS`.
+    comment : str or None
+        ``none``, or the character that begins a comment.
+    skip_bad : int
+        Lines to skip that are no edges.
+    may_state_sizes : bool
+        Whether two numbers in the first line can be those of vertices and edges.
+    """
+
+    separator: str | None = None
+    header: bool | None = None
+    columns: str | None = None
+    ids: str | None = None
+    format: str | None = None
+    comment: str | None = None
+    skip_bad: int = 0
+    may_state_sizes: bool = True
+
+    def __post_init__(self) -> None:
+        for option, one, words, never in (
+            ("--sep", self.separator, [*SEPARATORS], '"\n\r#%'),
+            ("--comment", self.comment, ["none"], '"\n\r'),
+        ):
+            if one is not None and one not in words and (len(one) != 1 or one.isalnum() or one in never):
+                raise UsageError(f"{option} is {one[:40]!r}; {', '.join(words)} or one character is allowed")
+        if self.columns is not None and len(self.names) not in (2, 3):
+            raise UsageError(f"--columns is {self.columns[:40]!r}; source,target or source,target,weight is needed")
+        if self.skip_bad < 0:
+            raise UsageError(f"--skip-bad is {self.skip_bad}; a number of lines is needed, 0 or more")
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What a comment begins with."""
+        return ("#", "%") if self.comment is None else () if self.comment == "none" else (self.comment,)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns one by one."""
+        try:
+            return split(self.columns or "", ",")
+        except ValueError as error:
+            raise UsageError(f"--columns: {error}") from None
+
+    def refuse_text(self, name: str, kind: str, *allowed: str) -> None:
+        """Refuse options of texts for a file that says itself how to read it; raises UsageError."""
+        options: dict[str, Any] = {"--sep": self.separator, "--header": self.header, "--columns": self.columns}
+        options |= {"--comment": self.comment, "--skip-bad": self.skip_bad or None}
+        given = [option for option, value in options.items() if value is not None and option not in allowed]
+        if given:
+            raise UsageError(f"{name} is {kind}, which says how to read it; leave {' and '.join(given)} out")
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeList:
+    """Edges as they were listed.
+
+    Attributes
+    ----------
+    u, v : int32 or int64 arrays, shape (lines,)
+        Tail and head of each edge: original ids; positions in ``ids`` where that is given; vertices with ``labels`` or
+        ``n``. 32 bits if all fit.
+    w : float64 array, shape (lines,), or None
+        Weights, where they were asked for.
+    labels : Labels or None
+        Names of the vertices.
+    ids : int64 array or None
+        Ids of all vertices, ascending, where the file lists them.
+    n : int or None
+        Number of vertices, where these are 0 … n-1.
+    undirected : bool or None
+        Whether an edge stands for both directions; None where the file does not say.
+    said : dict
+        What was understood, for people and programs.
+    notes : tuple of str
+        What else the reader has to know, a line each.
+    dialect : gpukit.graph.read.dialect.Dialect or None
+        What was understood of a text.
+    skipped : int
+        Lines of a text that hold no edge: blank ones and comments.
+    digest : str or None
+        SHA-256 of the file as it is stored, of the very bytes that the edges came from; None for a pipe.
+    share : float
+        The part of the file that was read, by its bytes.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray | None = None
+    labels: Labels | None = None
+    ids: np.ndarray | None = None
+    n: int | None = None
+    undirected: bool | None = None
+    said: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    dialect: Any = None
+    skipped: int = 0
+    digest: str | None = None
+    share: float = 1.0
+
+
+@contextmanager
+def in_one_line(name: str, kind: str) -> Iterator[None]:
+    """Make an InputError of whatever a library raises where a file is wrong."""
+    try:
+        yield
+    except (GpukitError, MemoryError):
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:160] or type(error).__name__
+        raise InputError(f"{name} cannot be read as {kind} ({text}); make it again, or give a text") from None
+
+
+def library(name: str, kind: str, module: str, extra: str) -> Any:
+    """Return a library that reads a format; raises UsageError where it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise UsageError(f"{name} is {kind}, which the package {package} reads; install gpukit[{extra}]") from None
+
+
+def edges_of_columns(
+    name: str,
+    columns: Sequence[np.ndarray],
+    options: ReadOptions,
+    highest: float,
+    titles: Sequence[str] = ("u", "v", "w"),
+) -> EdgeList:
+    """Return edges of columns: two of ends, whole numbers or texts, and where there is a third, weights.
+
+    Raises
+    ------
+    InputError
+        If they do not hold vertices of one kind, or weights in [0, highest].
+    """
+    ends = [of_one_kind(f"{name}, {title}", column) for title, column in zip(titles[:2], columns, strict=False)]
+    kinds = {"str" if end.dtype == object else "int" for end in ends if len(end)}
+    if len(kinds) > 1:
+        raise InputError(f"{name}: vertices are of type int and str; {_ONE_KIND}")
+    vertices, labels = _vertices(name, np.concatenate(ends), options)
+    half = len(ends[0])
+    w = check_weights(name, highest, numbers_of(f"{name}, {titles[2]}", columns[2])) if len(columns) > 2 else None
+    return EdgeList(vertices[:half], vertices[half:], w, labels)
+
+
+def edges_of_network(
+    name: str,
+    kind: str,
+    values: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
+    w: np.ndarray | None,
+    options: ReadOptions,
+    undirected: bool | np.ndarray | None,
+    notes: tuple[str, ...] = (),
+) -> EdgeList:
+    """Return the edges of a network that lists its vertices.
+
+    Parameters
+    ----------
+    name, kind : str
+        The file, for messages, and its format.
+    values : array
+        What each vertex is called: whole numbers, or texts (object).
+    ends : pair of int64 arrays, shape (edges,)
+        Tail and head of each edge, as places in ``values``.
+    w : float64 array, shape (edges,), or None
+        Weights.
+    options : ReadOptions
+    undirected : bool, bool array of shape (edges,), or None
+        Whether an edge stands for both directions; None where the network does not say.
+    notes : tuple of str
+
+    Raises
+    ------
+    InputError
+        If two vertices have one name.
+    """
+    u, v = ends
+    if isinstance(undirected, np.ndarray):
+        u, v, w, undirected = both_ways(u, v, w, undirected)
+    vertices, labels = _vertices(name, values, options)
+    said = {"format": kind, "ids": "integer" if labels is None else "text"}
+    named: dict[str, Any] = {"labels": labels}
+    if labels is None:
+        ids = np.unique(vertices)
+        vertices = np.searchsorted(ids, vertices)
+        named = {"n": len(ids)} if len(ids) and ids[-1] == len(ids) - 1 else {"ids": ids}
+    if len(ids if labels is None else labels) != len(values):
+        raise InputError(f"{name} has two vertices of one name, but for blanks around it; rename one")
+    return EdgeList(vertices[u], vertices[v], w, undirected=undirected, said=said, notes=notes, **named)
+
+
+def both_ways(
+    u: np.ndarray, v: np.ndarray, w: np.ndarray | None, both: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
+    """Return edges of which some stand for both directions (``both``), and whether all do; else these are doubled."""
+    if both.all():
+        return u, v, w, bool(len(both))
+    u, v = np.concatenate([u, v[both]]), np.concatenate([v, u[both]])
+    return u, v, None if w is None else np.concatenate([w, w[both]]), False
+
+
+def edges_of_matrix(name: str, kind: str, matrix: Any, highest: float) -> EdgeList:
+    """Return the edges in a sparse matrix of SciPy: entry (i, j) is the edge i → j, vertices are 0 … n-1.
+
+    Entries of one place are added, as SciPy does. ``highest`` is the highest weight, 0 to read none.
+    """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        size = " by ".join(map(str, matrix.shape))
+        raise InputError(f"{name} is {size}; a graph is a square matrix")
+    from scipy.sparse import coo_array
+
+    listed = matrix.tocoo()
+    values = numbers_of(name, np.asarray(listed.data)) if highest else np.ones(len(listed.data))
+    total = coo_array((values, (listed.row, listed.col)), matrix.shape).tocsr().tocoo()
+    u, v = (np.asarray(part, np.int64) for part in (total.row, total.col))
+    w = check_weights(name, highest, total.data) if highest else None
+    return EdgeList(u, v, w, n=matrix.shape[0], said={"format": kind, "ids": "integer"})
+
+
+def highest_id(name: str, values: np.ndarray) -> int:
+    """Return the highest of some whole numbers; raises InputError where one is no vertex id."""
+    ends = int(values.min()), int(values.max())
+    odd = [one for one in ends if not 0 <= one <= MAX_ID]
+    if odd:
+        raise InputError(f"{name}: vertex id {odd[0]} is outside [0, 2**63 - 1]")
+    return ends[1]
+
+
+def of_one_kind(name: str, values: np.ndarray) -> np.ndarray:
+    """Return vertices as whole numbers (int64), or as texts (object).
+
+    Raises
+    ------
+    InputError
+        If some are missing, a number is no vertex id, or they are of other types or of several.
+    """
+    if not len(values):
+        return np.zeros(0, np.int64)
+    if values.dtype.kind in "iu":
+        highest_id(name, values)
+        return values.astype(np.int64)
+    listed = values.tolist()
+    kinds = {type(one) for one in listed}
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        try:
+            return of_one_kind(name, np.array(listed, np.int64))
+        except OverflowError:
+            raise InputError(f"{name}: a vertex id is outside [0, 2**63 - 1]") from None
+    if all(issubclass(kind, str) for kind in kinds):
+        return np.array([str(one) for one in listed], object)
+    if missing := sum(map(_is_missing, listed)):
+        raise InputError(f"{name}: {missing} rows have no vertex; every row needs two")
+    types = " and ".join(sorted({kind.__name__ for kind in kinds}))
+    neither = [one for one in listed if not isinstance(one, str | int | np.integer) or isinstance(one, bool)]
+    if neither:
+        first = f"{shown(str(neither[0]))} is neither a whole number nor a name; convert the column"
+        raise InputError(f"{name}: vertices are of type {types}, and {first}")
+    raise InputError(f"{name}: vertices are of type {types}; {_ONE_KIND}")
+
+
+def numbers_of(name: str, values: np.ndarray) -> np.ndarray:
+    """Return weights as float64, not a number where one is missing; raises InputError where they are no numbers."""
+    kind = values.dtype.kind
+    listed = values.tolist() if kind == "O" else []
+    if kind not in "biufO" or any(isinstance(one, str | bytes) for one in listed):
+        raise InputError(f"{name}: {_NO_NUMBERS}")
+    if kind != "O":
+        return values.astype(np.float64)
+    try:
+        return np.array([np.nan if _is_missing(one) else float(one) for one in listed], np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name}: {_NO_NUMBERS}") from None
+
+
+def _is_missing(value: Any) -> bool:
+    """Say whether a value stands for none: of Python, NumPy or pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (value != value) is True
+
+
+def _vertices(name: str, values: np.ndarray, options: ReadOptions) -> tuple[np.ndarray, Labels | None]:
+    """Return the vertices of a column of whole numbers or texts: ids, or numbers of labels."""
+    if values.dtype.kind in "iu":
+        if options.ids != "text":
+            if len(values):
+                highest_id(name, values)
+            return values.astype(np.int64), None
+        values = np.array([str(value) for value in values.tolist()], object)
+    elif options.ids == "integer":
+        raise InputError(f"{name}: vertices are not whole numbers; leave --ids integer out")
+    texts = [value.strip() for value in values.tolist()]
+    wrong = next((text for text in texts if not text or CONTROL.search(text)), None)
+    if wrong is not None:
+        raise InputError(f"{name}: {shown(wrong)} is no name; names are not empty and hold no control characters")
+    names = Interned()
+    numbers = names.numbers(texts)
+    labels, vertices = names.ordered()
+    return vertices[numbers].astype(np.int64), labels
+
+
+def check_weights(name: str, highest: float, w: np.ndarray, before: int = 0) -> np.ndarray:
+    """Return weights that are in [0, highest]; InputError names the first that is not, after ``before`` others."""
+    wrong = ~((w >= 0) & (w <= highest))
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise InputError(f"{name}, edge {before + place + 1}: weight {w[place]} {not_a_weight(highest)}")
+    return w

@@ -1,0 +1,215 @@
+"""The bytes of a file: digested as they are read, unpacked, and cut into blocks of whole lines."""
+
+import bz2
+import gzip
+import hashlib
+import importlib
+import io
+import lzma
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpukit.errors import InputError
+from gpukit.files import missing, state_of
+
+BLOCK_BYTES = 1 << 20
+"""What is read at a time: a block, its edges and what is next stay in a core's cache."""
+
+HEAD_BYTES = 1 << 16
+"""The start of a file, by which its format is found."""
+
+LONGEST_LINE = 1 << 20
+
+Block = tuple[int, bytes]
+"""The number of the first line of a block, and its lines, each ended by a line feed."""
+
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_DAMAGED = (OSError, zlib.error, lzma.LZMAError)
+"""What the libraries raise where packed data are wrong; an error of the system has a number."""
+
+
+class _Digested(io.FileIO):
+    """A file that digests what is read of it: another process may replace it at any time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._is_input = str(path) == "-"
+        super().__init__(0 if self._is_input else path, closefd=not self._is_input)
+        self.sha256 = hashlib.sha256()
+        self._state = state_of(self.fileno())
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read as any file does, by which :class:`io.BufferedReader` gets all it gets."""
+        count = super().readinto(buffer)
+        if count:
+            self.sha256.update(memoryview(buffer)[:count])
+        return count
+
+    def place(self) -> str | None:
+        """Return the path of the file, which others may open; None for a pipe, and for standard input."""
+        regular = not self._is_input and stat.S_ISREG(os.fstat(self.fileno()).st_mode)
+        return os.fspath(self.name) if regular else None
+
+    def is_there(self) -> bool:
+        """Return whether this file is still at its place, and as it was when it was opened."""
+        place = self.place()
+        try:
+            return place is not None and state_of(place) == self._state
+        except OSError:
+            return False
+
+
+class Source:
+    """A file, opened and unpacked.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it may be a pipe, and ``-`` is standard input.
+    stack : ExitStack
+        What closes it.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    packed : str
+        How it is packed; empty if it is not.
+    stream : binary file
+        Its content, unpacked.
+    head : bytes
+        The start of the content.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+
+    def __init__(self, path: str | Path, stack: ExitStack) -> None:
+        self.name = "standard input" if str(path) == "-" else str(path)
+        try:
+            self._file = _Digested(path)
+            self._raw: Any = stack.enter_context(io.BufferedReader(self._file, HEAD_BYTES))
+            start = self._raw.peek(8)[:8]
+        except OSError as error:
+            raise missing(self.name, f": {error.strerror or error}; give a readable edge list") from None
+        self.packed = next((kind for magic, kind in _PACKED.items() if start.startswith(magic)), "")
+        content = self._raw
+        if self.packed:
+            opened: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}.get(self.packed)
+            content = stack.enter_context((opened or _open_zstd(self.name))(self._raw))
+        self.head = self._rest = self._read(content, HEAD_BYTES)
+        self._content: Any = content
+        self.stream: Any = io.BufferedReader(_Again(self._take))
+
+    def place(self) -> str | None:
+        """Return the path of the content, which others may open; None where it is packed, or no regular file."""
+        return None if self.packed else self._file.place()
+
+    def digest(self) -> str | None:
+        """Return the digest of the file, with what was not read for the edges; None where it is no regular file.
+
+        Of standard input nobody knows whether it was read from the start of a file.
+        """
+        if self._file.place() is None:
+            return None
+        rest = bytearray(1 << 16)
+        while self._file.readinto(rest):
+            pass
+        return self._file.sha256.hexdigest()
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that another process replaced, for a library that has opened it itself; raises InputError."""
+        if not self._file.is_there():
+            raise InputError(f"{self.name} was replaced or written to while it was read; try again")
+
+    def share(self) -> float:
+        """Return the part of the file that was read."""
+        return self._raw.tell() / os.fstat(self._raw.fileno()).st_size
+
+    def blocks(self, progress: Callable[[int, int], object] | None = None) -> Iterator[Block]:
+        """Yield the text in blocks, without its byte order mark; line ends are line feeds (others: CR LF, a bare CR).
+
+        ``progress(bytes read, size)`` is of the file as it is stored, and not called for a pipe.
+        """
+        size = os.fstat(self._raw.fileno()).st_size
+        line, rest, last = 1, b"", False
+        while not last:
+            data = self._take(BLOCK_BYTES)
+            if data.endswith(b"\r"):
+                data += self._take(1)  # the line feed behind it
+            last = not data
+            end = data.rfind(b"\n" if b"\n" in data else b"\r") + 1
+            block = b"".join((rest, memoryview(data)[:end])) if end else rest + b"\n" if last and rest else b""
+            rest = data[end:] if end else rest + data
+            if len(rest) > LONGEST_LINE:
+                raise InputError(f"{self.name} has a line of more than {LONGEST_LINE} bytes; this is not an edge list")
+            if not block:
+                continue
+            if b"\r" in block:
+                block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            if progress is not None and self._raw.seekable():
+                progress(self._raw.tell(), size)
+            yield line, block.removeprefix(b"\xef\xbb\xbf") if line == 1 else block
+            # bytes.count looks for one line feed after another, which takes three times as long
+            line += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
+
+    def _take(self, room: int) -> bytes:
+        """Return the next bytes of the content: of the start, which was read already, or of what follows."""
+        if not self._rest:
+            return self._read(self._content, room)
+        data, self._rest = self._rest[:room], self._rest[room:]
+        return data
+
+    def _read(self, stream: Any, room: int) -> bytes:
+        """Return the next bytes; Python sees to signals between the pieces of a pipe, so that Ctrl-C ends the wait."""
+        pieces = []
+        try:
+            while room > 0 and (piece := stream.read1(room)):
+                pieces.append(piece)
+                room -= len(piece)
+        except EOFError:
+            raise InputError(f"{self.name} is a truncated {self.packed} file; fetch or compress it again") from None
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise InputError(f"{self.name}: {error.strerror}") from None
+            if isinstance(error, _DAMAGED) or type(error).__name__ == "ZstdError":
+                raise InputError(
+                    f"{self.name} is a damaged {self.packed} file ({error}); fetch or compress it again"
+                ) from None
+            raise
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+class _Again(io.RawIOBase):
+    """A content for libraries that want a file."""
+
+    def __init__(self, take: Callable[[int], bytes]) -> None:
+        self._take = take
+
+    def readable(self) -> bool:
+        """Say that it is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        data = self._take(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _open_zstd(name: str) -> Any:
+    """Return what opens zstd: Python's own from 3.14 on, or the same as a package."""
+    for module in ("compression.zstd", "backports.zstd"):
+        try:
+            return importlib.import_module(module).open
+        except ImportError:
+            continue
+    raise InputError(f"{name} is zstd; install the package backports.zstd, or unpack the file (`unzstd`)")
