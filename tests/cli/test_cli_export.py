@@ -406,3 +406,21 @@ def test_what_is_true_or_false_has_one_form_in_each_medium(folder, good, tmp_pat
     good(*words, "--out", tmp_path / "t.parquet")
     table = parquet.read_table(tmp_path / "t.parquet")
     assert str(table.schema.field(column).type) == "bool" and table[column].to_pylist() == rows
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "parquet"])
+def test_names_that_look_like_numbers_come_back(tmp_path, record, form):
+    """Without an option: the table says by its quotes that they are names."""
+    import gpukit as gk
+
+    names = ["1e5", "007", "12", "#x", "%y", "a,b", 'q"', "1,234", "-1", "nan"]
+    first = gk.from_edges(names, names[1:] + names[:1], [0.5] * len(names))
+    first.save(tmp_path / "a.h5")
+    record("export", tmp_path / "a.h5", "--out", tmp_path / f"t.{form}")
+    again = gk.read_edges(tmp_path / f"t.{form}", source="source", target="target", weight="probability")
+    assert again.vertices == first.vertices
+    assert record("graph", "import", tmp_path / f"t.{form}", "--weights", "file", "--out", tmp_path / "b.h5")[
+        "n"
+    ] == len(names)
+    if form != "parquet":
+        assert gk.read_edges(tmp_path / f"t.{form}").vertices == first.vertices

@@ -160,7 +160,10 @@ def look(
     if not header and columns == tuple(range(len(columns))):
         named = []
     at = texts[len(texts) - len(body)][0] if body else number
-    ids = _kind_of_ids(name, at, [[row[place] for place in columns[:2] if place < len(row)] for row in body], options)
+    ends = [[row[place] for place in columns[:2] if place < len(row)] for row in body]
+    raw = [text for _, text in texts[len(texts) - len(body) :]]
+    in_quotes = bool(body) and all(map(_are_names, raw, ends))
+    ids = "text" if in_quotes and options.ids is None else _kind_of_ids(name, at, ends, options)
     uneven = next((i for i, row in enumerate(body) if len(row) != width), None)
     if separator is None and uneven is not None and options.format is None and not options.skip_bad:
         found = texts[uneven + len(texts) - len(body)][0]
@@ -393,6 +396,12 @@ def _place(name: str, word: str, first: Sequence[str], header: bool) -> int:
         how = "two columns are" if first.count(word) else "no column is"
         raise UsageError(f"--columns: {how} called {word[:40]!r} in {name}; there are {there}")
     return first.index(word)
+
+
+def _are_names(line: str, ends: Sequence[str]) -> bool:
+    """Say whether the ends of an edge stand in quotes, and another field of the line does not: these are numbers."""
+    others = re.sub(r'"(?:[^"]|"")*"', "", line)
+    return re.search(r"\w", others) is not None and all(f'"{end}"' in line for end in ends)
 
 
 def _kind_of_ids(name: str, number: int, ends: Sequence[Sequence[str]], options: ReadOptions) -> str:
