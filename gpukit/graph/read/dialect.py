@@ -24,6 +24,8 @@ _USUAL = bytes(byte for byte in range(256) if byte in (9, 10) or 32 <= byte != 1
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+)")
 """A number with thousands apart; without decimals it could be an address, as 192.168.100.200 is."""
 _MARK = re.compile(r"[^\w\s]+")
+_VERTEX = ("id", "label", "name", "node", "vertex")
+"""Names of a first column by which a table may be one of vertices."""
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing"))
 """What stands, in small letters, where a value is missing."""
 DIRECTIONS = {"directed": False, "undirected": True, "mutual": True}
@@ -347,6 +349,8 @@ def _ends(name: str, first: Sequence[str], header: bool, kinds: Sequence[str]) -
     if not header and "date" not in kinds[:2] and not (len(first) > 2 and list(kinds[:3]) == ["text"] * 3):
         return 0, 1
     known = _known_ends(first) if header else None
+    if header and known is None and first[0].casefold() in _VERTEX:
+        raise InputError(_undecided(name, "two are the ends of an edge", first, header, "SOURCE,TARGET"))
     if known is not None or len(first) == 2:
         return known or (0, 1)
     able = [

@@ -32,7 +32,7 @@ def read_pajek(name: str, content: Any) -> Network:
         text = data.decode("windows-1252", errors="replace")
         pajek.network.notes.append("labels are not UTF-8 and were read as Windows-1252")
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
-        if line.strip() and not line.lstrip().startswith("%"):
+        if line.strip() and not line.lstrip().startswith(("%", "#")):
             pajek.line(f"{name}, line {number}", line.strip())
     return pajek.finished()
 
