@@ -34,7 +34,7 @@ class NodeRows:
     indices : int32 array, shape (entries,)
         Positions of neighbours (successors), in the order of the graph.
     graph : dict
-        Attributes of the graph; empty if they were not asked for.
+        Attributes of the graph: its own dict, not a copy; empty if they were not asked for.
     node_data : list of dict, or None
         Attributes of each node, where they were asked for.
     edge_data : list of dict, or None
@@ -179,7 +179,10 @@ def convert_from_nx(
     elif node_attrs is not None:
         node_data = [_chosen(graph._node[node], node_attrs) for node in index]
     edge_data = list(each_edge()) if preserve_edge_attrs else None
-    facts = dict(graph.graph) if preserve_graph_attrs else {}
+    facts = graph.graph if preserve_graph_attrs else {}
+    if hasattr(graph, "_graph"):
+        # NetworkX does not empty the cache of a view when the graph beneath it changes: nothing is kept there.
+        graph.__networkx_cache__ = None
     return NodeRows(type(graph), index, indptr, indices, facts, node_data, edge_data, values)
 
 

@@ -124,6 +124,25 @@ def test_networkx_keeps_what_was_converted():
     assert nx.core_number(kept) == nx.core_number(nx.gnm_random_graph(30, 100, seed=1))
 
 
+def test_attributes_of_a_graph_are_not_kept_as_they_were():
+    graph = nx.complete_graph(4)
+    for name in ("first", "second"):
+        graph.graph["name"] = graph.nodes[0]["name"] = graph[0][1]["name"] = name
+        core = nx.k_core(graph, backend="gpukit")
+        assert core.graph["name"] == core.nodes[0]["name"] == core[0][1]["name"] == name
+
+
+def test_a_view_is_converted_each_time():
+    """NetworkX does not see in a view that the graph beneath it changes."""
+    graph = nx.path_graph(6)
+    for view in (graph.subgraph(range(5)), graph.to_directed(as_view=True), graph.copy(as_view=True)):
+        before = nx.core_number(view, backend="gpukit")
+        graph.add_edge(len(graph), 0)
+        graph.add_edges_from([(0, 2), (1, 3), (0, 3)])
+        assert nx.core_number(view, backend="gpukit") == nx.core_number(view) != before
+        graph.remove_edges_from([(0, 2), (1, 3), (0, 3)])
+
+
 def test_weights_of_a_graph_with_all_attributes():
     graph = nx.gnm_random_graph(30, 100, seed=1)
     for place, (_, _, data) in enumerate(graph.edges(data=True)):
