@@ -10,6 +10,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from gpukit.errors import GpukitError
+
 _PLAIN = ("__getitem__", "add_edges_from", "adj", "neighbors")
 """What a class of graphs must have from NetworkX, so that its rows say what its methods do."""
 
@@ -17,7 +19,7 @@ WIDEST = 8
 """Nodes that are integers are looked up in a table, if that has at most so many places for each."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class NodeRows:
     """A graph of NetworkX as it was when it was converted: what functions of the backend take.
 
@@ -156,7 +158,8 @@ def convert_from_nx(
     Raises
     ------
     NotImplementedError
-        If it is a multigraph, or of a class that looks at neighbours in its own way.
+        If it is a multigraph, or of a class that looks at neighbours in its own way; or if there is no place for
+        compiled code.
     """
     problem = not_rows(graph)
     if problem:
@@ -166,24 +169,29 @@ def convert_from_nx(
     np.cumsum(np.fromiter(map(len, adjacency.values()), np.int64, len(adjacency)), out=indptr[1:])
     index = dict(zip(adjacency, range(len(adjacency)), strict=True))
     indices = _positions(index, adjacency, int(indptr[-1]))
+    facts = graph.graph if preserve_graph_attrs else {}
+    rows = NodeRows(type(graph), index, indptr, indices, facts)
+    try:
+        _ = rows.incoming
+    except (GpukitError, RuntimeError) as error:  # no place for compiled code
+        raise NotImplementedError(str(error)) from error
 
     def each_edge() -> Iterator[dict]:
         return chain.from_iterable(map(methodcaller("values"), adjacency.values()))
 
-    values = {}
-    if edge_attrs is not None and not preserve_edge_attrs:
-        values = {key: _values(each_edge, key, default, len(indices)) for key, default in edge_attrs.items()}
-    node_data = None
+    if preserve_edge_attrs:
+        rows.edge_data = list(each_edge())
+    elif edge_attrs is not None:
+        for key, default in edge_attrs.items():
+            rows.values[key] = _values(each_edge, key, default, len(indices))
     if preserve_node_attrs:
-        node_data = list(map(graph._node.__getitem__, index))
+        rows.node_data = list(map(graph._node.__getitem__, index))
     elif node_attrs is not None:
-        node_data = [_chosen(graph._node[node], node_attrs) for node in index]
-    edge_data = list(each_edge()) if preserve_edge_attrs else None
-    facts = graph.graph if preserve_graph_attrs else {}
+        rows.node_data = [_chosen(graph._node[node], node_attrs) for node in index]
     if hasattr(graph, "_graph"):
         # NetworkX does not empty the cache of a view when the graph beneath it changes: nothing is kept there.
         graph.__networkx_cache__ = None
-    return NodeRows(type(graph), index, indptr, indices, facts, node_data, edge_data, values)
+    return rows
 
 
 def not_rows(graph: Any) -> str:

@@ -6,10 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import networkx as nx
-import numba
 import numpy as np
 
-from gpukit.graph.kernels import rows_by_edges
 from gpukit.nx.graph import NodeRows
 
 _EDGES_OF_A_THREAD = 1 << 18
@@ -32,6 +30,9 @@ def pagerank(
     does otherwise: there a walk ends at such a node.) An iteration reads each edge once, from the row of its head, so
     that sums do not depend on the number of threads.
     """
+    import numba
+
+    from gpukit.graph.kernels import rows_by_edges
     from gpukit.nx.pagerank_cpu import step
 
     n = len(G)
