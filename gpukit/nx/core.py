@@ -51,10 +51,9 @@ def k_truss(G: NodeRows, k: int) -> nx.Graph:
     """
     from gpukit.diversity.decomposition import truss_numbers
     from gpukit.graph.csr import Graph
-    from gpukit.graph.kernels import transpose_rows
 
     _refuse_loops(G)
-    indptr, indices, entries = transpose_rows(*G.incoming)
+    indptr, indices, entries = G.outgoing
     needed = math.ceil(min(max(k - 2, 0), len(G))) + 2
     trussness = truss_numbers(Graph(indptr, indices, undirected=True), k_max=needed)[2]
     # Edges come lower end first, ascending: as the places behind the diagonal do.

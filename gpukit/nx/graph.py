@@ -116,6 +116,13 @@ class NodeRows:
 
         return transpose_rows(self.indptr, self.indices, np.arange(len(self.indices), dtype=np.uint32))
 
+    @cached_property
+    def outgoing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of successors, ascending: their starts (int64), positions (int32), and entries (uint32)."""
+        from gpukit.graph.kernels import transpose_rows
+
+        return transpose_rows(*self.incoming)
+
     def weights(self, name: Hashable | None) -> np.ndarray | None:
         """Return an attribute of edges as numbers (float64) by entry, or None if all are 1, as where there is none.
 
@@ -129,7 +136,7 @@ class NodeRows:
         if name not in self.values:
             self.values[name] = _values(lambda: iter(self.edge_data or ()), name, 1, len(self.indices))
         found = self.values[name]
-        return found if found is None else np.asarray(found, np.float64)
+        return found if found is None else np.array(found, np.float64)
 
 
 def convert_from_nx(

@@ -39,11 +39,15 @@ def pagerank(
     if n == 0:
         return {}
     weights = G.weights(weight)
-    sums = np.diff(G.indptr).astype(np.float64) if weights is None else np.bincount(G.tails, weights, n)
-    in_indptr, in_indices, entries = G.incoming if G.is_directed() else (G.indptr, G.indices, slice(None))
-    carried = np.empty(0) if weights is None else weights[entries]
-    is_dangling = np.flatnonzero(sums == 0)
+    sums = np.diff(G.indptr).astype(np.float64) if weights is None else _row_sums(G, weights)
+    # As in NetworkX, a row whose weights add up to infinity counts like one without weights.
     part = np.divide(1.0, sums, out=np.zeros(n), where=sums != 0)
+    is_dangling = np.flatnonzero(part == 0)
+    in_indptr, in_indices, entries = G.incoming
+    carried = np.empty(0)
+    if weights is not None:
+        each, part = part[in_indices], np.ones(n)
+        carried = np.multiply(each, weights[entries], out=np.zeros(len(each)), where=each != 0)
     x, p = _shares(G, nstart), _shares(G, personalization, sum_may_be_zero=False)
     to = p if dangling is None else _shares(G, dangling)
     workers = max(1, min(numba.get_num_threads(), len(in_indices) // _EDGES_OF_A_THREAD))
@@ -58,6 +62,20 @@ def pagerank(
             if np.absolute(x - last).sum() < n * tol:
                 return dict(zip(G.nodes, x.tolist(), strict=True))
     raise nx.PowerIterationFailedConvergence(max_iter)
+
+
+def _row_sums(G: NodeRows, weights: np.ndarray) -> np.ndarray:
+    """Return the sum of the weights of each row (float64), added in SciPy's order, and change weights of self-loops.
+
+    NetworkX adds a self-loop of an undirected graph twice and subtracts it once, which overflows for huge weights.
+    """
+    if not G.is_directed():
+        loops = np.flatnonzero(G.tails == G.indices)
+        weights[loops] = weights[loops] + weights[loops] - weights[loops]
+    indptr, _, entries = G.outgoing
+    sums, filled = np.zeros(len(G)), np.flatnonzero(np.diff(indptr))
+    sums[filled] = np.add.reduceat(weights[entries], indptr[filled])
+    return sums
 
 
 def _shares(G: NodeRows, given: Mapping[Hashable, float] | None, sum_may_be_zero: bool = True) -> np.ndarray:

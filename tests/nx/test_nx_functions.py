@@ -1,6 +1,7 @@
 """Every function of the backend against NetworkX itself: results to the last digit, their order, and errors."""
 
 import random
+from math import inf, nan
 
 import networkx as nx
 import pytest
@@ -187,12 +188,45 @@ def test_pagerank_fails_as_there(kind):
         )
 
 
-@pytest.mark.parametrize("weights", [[1, -1, 2, 1], [-1, -2, -3, -1], [1, "2.5", True, 0.1], [1, None, 1, 1]])
-def test_pagerank_with_odd_weights(weights):
-    graph = nx.DiGraph()
+ODD_WEIGHTS = [
+    [1, -1, 2, 1],
+    [-1, -2, -3, -1],
+    [1, "2.5", True, 0.1],
+    [1, None, 1, 1],
+    [inf, 1, 1, 1],
+    [1, -inf, 1, 1],
+    [inf, -inf, 1, 1],
+    [1, 1, nan, 1],
+    [1e308, 1e308, 1, 1],
+    [5e-324, 0, 1, 1],
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("weights", ODD_WEIGHTS)
+@pytest.mark.parametrize("make", [nx.Graph, nx.DiGraph])
+def test_pagerank_with_odd_weights(weights, make):
+    graph = make()
     graph.add_weighted_edges_from(
-        (u, v, w) for (u, v), w in zip([(0, 1), (0, 2), (1, 2), (2, 0)], weights, strict=True)
+        (u, v, w) for (u, v), w in zip([(0, 1), (0, 2), (1, 2), (2, 3)], weights, strict=True)
     )
+    check("pagerank", graph)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("weight", [0, -1, True, inf, nan, 1e308])
+def test_pagerank_with_odd_weights_of_loops(weight):
+    for make in (nx.Graph, nx.DiGraph):
+        graph = make([(0, 1), (1, 2), (2, 0)])
+        graph.add_edge(1, 1, weight=weight)
+        check("pagerank", graph)
+
+
+def test_pagerank_adds_weights_in_the_order_of_nodes():
+    """Where they cancel out, the order decides whether the sum is 0."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(4))
+    graph.add_weighted_edges_from([(0, 1, 1e16), (0, 3, -1e16), (0, 2, 1), (1, 0, 1), (2, 0, 1), (3, 0, 1)])
     check("pagerank", graph)
 
 
@@ -203,6 +237,13 @@ def test_pagerank_says_each_time_that_a_weight_is_no_number(weight):
     for _ in range(2):
         theirs, ours = both("pagerank", graph)
         assert ours[0] is theirs[0] and issubclass(ours[0], TypeError | ValueError | OverflowError)
+
+
+def test_pagerank_refuses_lists_as_weights():
+    for graph in (nx.path_graph(2), nx.path_graph(3), nx.cycle_graph(3, nx.DiGraph)):
+        nx.set_edge_attributes(graph, [1], "weight")
+        theirs, ours = both("pagerank", graph)
+        assert ours[0] is theirs[0] is ValueError
 
 
 @pytest.mark.parametrize("name", ["triangles", "clustering", "average_clustering", "generalized_degree"])
