@@ -18,19 +18,19 @@ def core_number(G: NodeRows) -> dict[Hashable, int]:
 def k_core(G: NodeRows, k: int | None = None, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
     """Return the nodes of core number k or more (by default the largest), as :func:`networkx.k_core`."""
     numbers, k = _asked(G, k, core_number)
-    return subgraph(G, numbers >= k)
+    return _induced(G, numbers >= k, core_number)
 
 
 def k_shell(G: NodeRows, k: int | None = None, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
     """Return the nodes of core number k (by default the largest), as :func:`networkx.k_shell`."""
     numbers, k = _asked(G, k, core_number)
-    return subgraph(G, numbers == k)
+    return _induced(G, numbers == k, core_number)
 
 
 def k_crust(G: NodeRows, k: int | None = None, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
     """Return the nodes of core number k or less (by default one less than the largest), as :func:`networkx.k_crust`."""
     numbers, bound = _asked(G, k, core_number)
-    return subgraph(G, numbers <= (bound - 1 if k is None else bound))
+    return _induced(G, numbers <= (bound - 1 if k is None else bound), core_number)
 
 
 def k_corona(G: NodeRows, k: int, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
@@ -41,7 +41,7 @@ def k_corona(G: NodeRows, k: int, core_number: Mapping[Hashable, int] | None = N
     if len(absent):
         raise KeyError(G.nodes[absent[0]])
     neighbours = np.bincount(G.tails[numbers[G.indices] >= k], minlength=len(G))
-    return subgraph(G, (numbers == k) & (neighbours == k))
+    return _induced(G, (numbers == k) & (neighbours == k), core_number)
 
 
 def k_truss(G: NodeRows, k: int) -> nx.Graph:
@@ -57,10 +57,22 @@ def k_truss(G: NodeRows, k: int) -> nx.Graph:
     needed = math.ceil(min(max(k - 2, 0), len(G))) + 2
     trussness = truss_numbers(Graph(indptr, indices, undirected=True), k_max=needed)[2]
     # Edges come lower end first, ascending: as the places behind the diagonal do.
-    found = np.sort(entries[indices > G.tails][trussness >= needed])
-    nodes = np.zeros(len(G), bool)
-    nodes[G.tails[found]] = nodes[G.indices[found]] = True
-    return subgraph(G, nodes, found)
+    found = entries[indices > G.tails][trussness >= needed]
+    edges = np.zeros(len(indices), bool)
+    edges[found] = True
+    return subgraph(G, np.unique([G.tails[found], G.indices[found]]), edges)
+
+
+def _induced(G: NodeRows, kept: np.ndarray, core_number: Mapping[Hashable, int] | None) -> nx.Graph:
+    """Return some nodes and the edges between them, as ``G.subgraph(nodes).copy()`` does.
+
+    NetworkX iterates over the set of the nodes if they are fewer than half.
+    """
+    places = np.flatnonzero(kept)
+    if 2 * len(places) < G.underlying:
+        chosen = {node for node in core_number or G.index if node in G.index and kept[G.index[node]]}
+        places = np.array([G.index[node] for node in chosen], np.int64)
+    return subgraph(G, places)
 
 
 def _refuse_loops(G: NodeRows) -> None:

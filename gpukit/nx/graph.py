@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter, methodcaller
 from typing import Any
 
@@ -23,7 +23,8 @@ WIDEST = 8
 class NodeRows:
     """A graph of NetworkX as it was when it was converted: what functions of the backend take.
 
-    An edge of an undirected graph is an entry of both rows, a self-loop one of its row.
+    An edge of an undirected graph is an entry of both rows, a self-loop one of its row. Edges are numbered in the order
+    of their entries; an edge of an undirected graph counts in the row that comes first, as in ``Graph.edges``.
 
     Attributes
     ----------
@@ -35,20 +36,24 @@ class NodeRows:
         Starts of rows.
     indices : int32 array, shape (entries,)
         Positions of neighbours (successors), in the order of the graph.
+    underlying : int
+        The number of nodes of the graph that a view shows a part of; of the graph itself, if it is no view.
     graph : dict
         Attributes of the graph: its own dict, not a copy; empty if they were not asked for.
     node_data : list of dict, or None
         Attributes of each node, where they were asked for.
     edge_data : list of dict, or None
-        Attributes of each entry, where all were asked for: the graph's own, not copies.
+        Attributes of each entry, where all were asked for: the graph's own, not copies. The two entries of an edge may
+        have different dicts.
     values : dict of str to list or float64 array or None
-        Attributes of edges that were asked for by name, by entry: numbers, unless they are none; None stands for 1.
+        Attributes of edges that were asked for by name, by edge: numbers, unless they are none; None stands for 1.
     """
 
     like: type[nx.Graph]
     index: dict[Any, int]
     indptr: np.ndarray
     indices: np.ndarray
+    underlying: int = 0
     graph: dict = field(default_factory=dict)
     node_data: list[dict] | None = None
     edge_data: list[dict] | None = None
@@ -91,8 +96,7 @@ class NodeRows:
 
     def number_of_edges(self) -> int:
         """Return the number of edges."""
-        entries = len(self.indices)
-        return entries if self.is_directed() else (entries + self.self_loops) // 2
+        return int(self.once.sum())
 
     @cached_property
     def nodes(self) -> list[Hashable]:
@@ -110,6 +114,11 @@ class NodeRows:
         return int(np.count_nonzero(self.tails == self.indices))
 
     @cached_property
+    def once(self) -> np.ndarray:
+        """Whether each entry is the one that counts for its edge (bool)."""
+        return np.ones(len(self.indices), bool) if self.is_directed() else self.tails <= self.indices
+
+    @cached_property
     def incoming(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rows of predecessors, ascending: their starts (int64), positions (int32), and entries (uint32)."""
         from gpukit.graph.kernels import transpose_rows
@@ -123,6 +132,19 @@ class NodeRows:
 
         return transpose_rows(*self.incoming)
 
+    @cached_property
+    def twins(self) -> np.ndarray:
+        """The other entry of each entry's edge (uint32), in an undirected graph; that of a self-loop is itself."""
+        twins = np.empty_like(self.incoming[2])
+        twins[self.outgoing[2]] = self.incoming[2]
+        return twins
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """The number of each entry's edge (int64)."""
+        numbers = np.cumsum(self.once) - 1
+        return numbers if self.is_directed() else np.where(self.once, numbers, numbers[self.twins])
+
     def weights(self, name: Hashable | None) -> np.ndarray | None:
         """Return an attribute of edges as numbers (float64) by entry, or None if all are 1, as where there is none.
 
@@ -134,9 +156,9 @@ class NodeRows:
         if name is None or (name not in self.values and self.edge_data is None):
             return None
         if name not in self.values:
-            self.values[name] = _values(lambda: iter(self.edge_data or ()), name, 1, len(self.indices))
+            self.values[name] = _values(lambda: compress(self.edge_data or (), self.once), name, 1)
         found = self.values[name]
-        return found if found is None else np.array(found, np.float64)
+        return found if found is None else np.asarray(found, np.float64)[self.edges]
 
 
 def convert_from_nx(
@@ -165,38 +187,40 @@ def convert_from_nx(
     Raises
     ------
     NotImplementedError
-        If it is a multigraph, or of a class that looks at neighbours in its own way; or if there is no place for
-        compiled code.
+        If it is a multigraph, or of a class that looks at neighbours in its own way, or a view that shows an edge from
+        one of its ends only; or if there is no place for compiled code.
     """
     problem = not_rows(graph)
     if problem:
         raise NotImplementedError(problem)
-    adjacency = graph._adj
-    indptr = np.zeros(len(adjacency) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, adjacency.values()), np.int64, len(adjacency)), out=indptr[1:])
-    index = dict(zip(adjacency, range(len(adjacency)), strict=True))
-    indices = _positions(index, adjacency, int(indptr[-1]))
+    index = dict(zip(graph._adj, range(len(graph._adj)), strict=True))
     facts = graph.graph if preserve_graph_attrs else {}
-    rows = NodeRows(type(graph), index, indptr, indices, facts)
+    rows = NodeRows(type(graph), index, *_rows(graph._adj, index), len(getattr(graph, "_graph", index)), facts)
     try:
         _ = rows.incoming
     except (GpukitError, RuntimeError) as error:  # no place for compiled code
         raise NotImplementedError(str(error)) from error
+    is_view = hasattr(graph, "_graph")
+    if is_view or not graph.is_directed():
+        back = NodeRows(type(graph), index, *_rows(graph._pred, index)) if graph.is_directed() else rows
+        if not all(map(np.array_equal, back.incoming[:2], rows.outgoing)):
+            raise NotImplementedError("the graph has edges that are seen from one of their ends only")
 
-    def each_edge() -> Iterator[dict]:
-        return chain.from_iterable(map(methodcaller("values"), adjacency.values()))
+    def each_entry() -> Iterator[dict]:
+        return chain.from_iterable(map(methodcaller("values"), graph._adj.values()))
 
     if preserve_edge_attrs:
-        rows.edge_data = list(each_edge())
+        rows.edge_data = list(each_entry())
     elif edge_attrs is not None:
+        once = rows.once.tolist()
         for key, default in edge_attrs.items():
-            rows.values[key] = _values(each_edge, key, default, len(indices))
+            rows.values[key] = _values(lambda: compress(each_entry(), once), key, default)
     if preserve_node_attrs:
         rows.node_data = list(map(graph._node.__getitem__, index))
     elif node_attrs is not None:
         rows.node_data = [_chosen(graph._node[node], node_attrs) for node in index]
-    if hasattr(graph, "_graph"):
-        # NetworkX does not empty the cache of a view when the graph beneath it changes: nothing is kept there.
+    if is_view:
+        # NetworkX does not empty the cache of a view when the underlying graph changes, so nothing is kept there.
         graph.__networkx_cache__ = None
     return rows
 
@@ -216,7 +240,7 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
     return subgraph(result) if isinstance(result, NodeRows) else result
 
 
-def subgraph(graph: NodeRows, nodes: np.ndarray | None = None, entries: np.ndarray | None = None) -> nx.Graph:
+def subgraph(graph: NodeRows, places: np.ndarray | None = None, edges: np.ndarray | None = None) -> nx.Graph:
     """Return nodes and edges as a new graph of NetworkX, in the order of a copy of the old one; attributes are copied.
 
     Rows are filled as a whole: a tenth of the time of ``add_edges_from``.
@@ -224,26 +248,32 @@ def subgraph(graph: NodeRows, nodes: np.ndarray | None = None, entries: np.ndarr
     Parameters
     ----------
     graph : NodeRows
-    nodes : bool array, shape (n,), optional
-        The nodes; all if not given.
-    entries : ascending integer array, optional
-        The entry of each edge in the row that comes first; all between the nodes if not given.
+    places : integer array, optional
+        The positions of the nodes, in the order of the new graph; all nodes if not given.
+    edges : bool array, optional
+        The entries whose edges to keep; all between the nodes if not given.
     """
-    kept = np.ones(len(graph), bool) if nodes is None else nodes
-    if entries is None:
-        once = kept[graph.tails] & kept[graph.indices]
-        if not graph.is_directed():
-            once &= graph.tails <= graph.indices
-        entries = np.flatnonzero(once)
-    names, places = graph.nodes, np.flatnonzero(kept).tolist()
+    if places is None:
+        places = np.arange(len(graph))
+    rank = np.full(len(graph), -1)
+    rank[places] = np.arange(len(places))
+    tails, heads = rank[graph.tails], rank[graph.indices]
+    kept = (tails >= 0) & (heads >= 0)
+    if edges is not None:
+        kept &= edges
+    if not graph.is_directed():
+        kept &= tails <= heads
+    entries = np.flatnonzero(kept)
+    entries = entries[np.argsort(tails[entries], kind="stable")]
+    names = [graph.nodes[place] for place in places.tolist()]
     result = graph.like()
     result.graph.update(graph.graph)
     if graph.node_data is None:
-        result.add_nodes_from([names[place] for place in places])
+        result.add_nodes_from(names)
     else:
-        result.add_nodes_from([(names[place], graph.node_data[place]) for place in places])
+        result.add_nodes_from(zip(names, map(graph.node_data.__getitem__, places.tolist()), strict=True))
     data = _edge_data(graph, entries, result.edge_attr_dict_factory)
-    tails, heads, number = graph.tails[entries], graph.indices[entries], np.arange(len(entries))
+    tails, heads, number = tails[entries], heads[entries], np.arange(len(entries))
     back = np.argsort(heads, kind="stable")
     into = heads[back], tails[back], number[back]
     if isinstance(result, nx.DiGraph):
@@ -259,7 +289,7 @@ def subgraph(graph: NodeRows, nodes: np.ndarray | None = None, entries: np.ndarr
 
 
 def _edge_data(graph: NodeRows, entries: np.ndarray, make: Callable[[], dict]) -> list[dict]:
-    """Return new dicts of the attributes of entries."""
+    """Return new dicts of the attributes of edges, which are given by their first entries."""
 
     def filled(data: Mapping) -> dict:
         new = make()
@@ -268,9 +298,15 @@ def _edge_data(graph: NodeRows, entries: np.ndarray, make: Callable[[], dict]) -
 
     copy = dict if make is dict else filled
     if graph.edge_data is not None:
-        return list(map(copy, map(graph.edge_data.__getitem__, entries.tolist())))
-    columns = [_column(values, entries) for values in graph.values.values()]
-    rows = zip(*columns, strict=True) if columns else iter([()] * len(entries))
+        found = [copy(graph.edge_data[entry]) for entry in entries.tolist()]
+        if not graph.is_directed():
+            # NetworkX copies both entries of an edge into one dict.
+            for new, twin in zip(found, graph.twins[entries].tolist(), strict=True):
+                new.update(graph.edge_data[twin])
+        return found
+    edges = graph.edges[entries]
+    columns = [_column(values, edges) for values in graph.values.values()]
+    rows = zip(*columns, strict=True) if columns else iter([()] * len(edges))
     return [copy(dict(zip(graph.values, row, strict=True))) for row in rows]
 
 
@@ -285,8 +321,14 @@ def _fill(adjacency: dict, names: list, entries: tuple[np.ndarray, ...], data: l
         adjacency[names[place]].update(zip(neighbours[start:end], theirs[start:end], strict=True))
 
 
-def _positions(index: dict[Any, int], adjacency: Mapping, count: int) -> np.ndarray:
-    """Return the positions of all neighbours (int32): by a table where nodes are integers, half the time of a dict."""
+def _rows(adjacency: Mapping, index: dict[Any, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the starts of rows (int64) and the positions of all neighbours (int32).
+
+    Nodes that are integers are looked up in a table, in half the time of a dict.
+    """
+    indptr = np.zeros(len(adjacency) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, adjacency.values()), np.int64, len(adjacency)), out=indptr[1:])
+    count = int(indptr[-1])
 
     def neighbours() -> Iterator[Any]:
         return chain.from_iterable(adjacency.values())
@@ -297,18 +339,18 @@ def _positions(index: dict[Any, int], adjacency: Mapping, count: int) -> np.ndar
             table = np.empty(high - low + 1, np.int32)
             table[np.fromiter(index, np.int64, len(index)) - low] = np.arange(len(index), dtype=np.int32)
             try:
-                return table[np.fromiter(neighbours(), np.int64, count) - low]
+                return indptr, table[np.fromiter(neighbours(), np.int64, count) - low]
             except (TypeError, ValueError):
                 pass  # a neighbour that equals an integer, but is of another type
-    return np.fromiter(map(index.__getitem__, neighbours()), np.int32, count)
+    return indptr, np.fromiter(map(index.__getitem__, neighbours()), np.int32, count)
 
 
-def _values(each: Callable[[], Iterable[dict]], name: Hashable, default: Any, count: int) -> Any:
-    """Return an attribute of all entries: float64, or a list if one is no number, or None if none has any."""
+def _values(each: Callable[[], Iterable[dict]], name: Hashable, default: Any) -> Any:
+    """Return an attribute of all edges: float64, or a list if one is no number, or None if none has any."""
     if default == 1 and not any(each()):
         return None
     try:
-        return np.fromiter(map(itemgetter(name), each()), np.float64, count)
+        return np.fromiter(map(itemgetter(name), each()), np.float64)
     except (KeyError, TypeError, ValueError, OverflowError):
         found = [data.get(name, default) for data in each()]
     try:
@@ -322,10 +364,10 @@ def _chosen(data: Mapping, wanted: Mapping[Hashable, Any]) -> dict:
     return {name: data.get(name, default) for name, default in wanted.items() if default is not None or name in data}
 
 
-def _column(values: Any, entries: np.ndarray) -> list:
-    """Return an attribute of some entries; None stands for 1 everywhere."""
+def _column(values: Any, edges: np.ndarray) -> list:
+    """Return an attribute of some edges; None stands for 1 everywhere."""
     if values is None:
-        return [1] * len(entries)
+        return [1] * len(edges)
     if isinstance(values, list):
-        return [values[entry] for entry in entries.tolist()]
-    return values[entries].tolist()
+        return [values[edge] for edge in edges.tolist()]
+    return values[edges].tolist()

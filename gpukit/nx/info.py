@@ -2,7 +2,7 @@
 
 from typing import Any
 
-_CORES = "Of k only the nodes and edges that are in the answer are copied; they keep the order of the graph."
+_CORES = "Copies only the nodes and edges of the result, in NetworkX's order."
 _TRIANGLES = "Counts the triangles of all nodes, also where few are asked for."
 FUNCTIONS = {
     "average_clustering": f"Undirected graphs without weights. {_TRIANGLES}",

@@ -124,7 +124,7 @@ def same_graphs(graph, theirs, ours):
     assert type(ours) is type(theirs) and ours.graph == theirs.graph
     assert dict(ours.nodes(data=True)) == dict(theirs.nodes(data=True))
     assert ours._adj == theirs._adj
-    assert list(ours) == [node for node in graph if node in theirs]
+    assert list(ours) == list(theirs)
     for u, v, data in ours.edges(data=True):
         back = ours._pred if ours.is_directed() else ours._adj
         assert back[v][u] is data and data is not graph[u][v]
@@ -312,6 +312,15 @@ def test_rows_are_those_of_a_copy():
     theirs, ours = both("k_truss", graph, 4)
     assert 0 < len(ours) < len(graph)
     assert [(u, list(row)) for u, row in ours.adj.items()] == [(u, list(row)) for u, row in theirs.adj.items()]
+
+
+def test_few_nodes_of_a_view_have_the_order_of_networkx():
+    """NetworkX takes them from a set, if they are fewer than half of the nodes of the underlying graph."""
+    graph = nx.empty_graph(reversed(range(10)))
+    graph.add_edges_from(nx.complete_graph(range(6, 10)).edges)
+    view = graph.subgraph(range(4, 10))
+    theirs, ours = both("k_core", view)
+    assert list(ours) == list(theirs) != [node for node in view if node in theirs]
 
 
 def test_the_number_of_threads_does_not_matter():

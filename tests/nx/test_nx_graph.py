@@ -133,7 +133,7 @@ def test_attributes_of_a_graph_are_not_kept_as_they_were():
 
 
 def test_a_view_is_converted_each_time():
-    """NetworkX does not see in a view that the graph beneath it changes."""
+    """NetworkX does not empty the cache of a view when the underlying graph changes."""
     graph = nx.path_graph(6)
     for view in (graph.subgraph(range(5)), graph.to_directed(as_view=True), graph.copy(as_view=True)):
         before = nx.core_number(view, backend="gpukit")
@@ -141,6 +141,32 @@ def test_a_view_is_converted_each_time():
         graph.add_edges_from([(0, 2), (1, 3), (0, 3)])
         assert nx.core_number(view, backend="gpukit") == nx.core_number(view) != before
         graph.remove_edges_from([(0, 2), (1, 3), (0, 3)])
+
+
+def test_an_edge_with_other_attributes_at_each_end():
+    """PageRank takes what the first end has, and a copy is updated by the second end, as in NetworkX."""
+    arcs = nx.DiGraph()
+    arcs.add_edge(0, 1, weight=1, colour="red")
+    arcs.add_edge(1, 0, weight=9)
+    arcs.add_edges_from([(1, 2), (2, 0)], weight=1)
+    view = arcs.to_undirected(as_view=True)
+    graph = nx.Graph(arcs.edges)
+    graph._adj[0][1], graph._adj[1][0] = arcs[0][1], arcs[1][0]
+    for each in (view, graph):
+        core = nx.k_core(each, backend="gpukit")
+        assert core[0][1] == core[1][0] == {"weight": 9, "colour": "red"}
+        assert nx.pagerank(each, backend="gpukit") == pytest.approx(dict.fromkeys(range(3), 1 / 3))
+    assert arcs[0][1] == {"weight": 1, "colour": "red"} and arcs[1][0] == {"weight": 9}
+
+
+def test_edges_that_one_end_does_not_show_are_left_to_networkx():
+    graph = nx.cycle_graph(3)
+    view = nx.subgraph_view(graph, filter_edge=lambda u, v: (v - u) % 3 == 1)
+    for each in (view, view.to_directed(as_view=True)):
+        with pytest.raises(NotImplementedError, match="from one of their ends only"):
+            convert_from_nx(each)
+    assert nx.subgraph_view(graph.to_directed(), filter_edge=lambda u, v: u < v).size() == 3
+    assert len(convert_from_nx(nx.subgraph_view(graph.to_directed(), filter_edge=lambda u, v: u < v)).indices) == 3
 
 
 def test_weights_of_a_graph_with_all_attributes():
