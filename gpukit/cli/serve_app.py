@@ -259,8 +259,8 @@ class Service:
         graph = self.served.graph
         if graph.labels is None:
             return graph.internal([_number(vertex) for vertex in vertices]).tolist()
-        if wrong := next((vertex for vertex in vertices if not isinstance(vertex, str)), None):
-            raise UsageError(f"{str(wrong)[:40]} is no name; the vertices of this graph are named by texts")
+        if wrong := [vertex for vertex in vertices if not isinstance(vertex, str)]:
+            raise UsageError(f"{str(wrong[0])[:40]} is no name; the vertices of this graph are named by texts")
         found = [self._table.get(vertex, -1) for vertex in vertices]
         return found if self._table and -1 not in found else graph.internal(vertices).tolist()
 

@@ -143,10 +143,10 @@ def test_names_go_in_and_out(folder, monkeypatch):
         assert among == [as_json(index.top_k("Zoë", 1, among=["bob"]))]
         status, found = server.ask({"sources": ["nobody"]})
         assert status == 422 and "'nobody' is not in the graph" in found["error"]
-        assert server.ask({"sources": [1]}) == (
-            400,
-            {"error": "1 is no name; the vertices of this graph are named by texts"},
-        )
+        for wrong, shown in ((1, "1"), (None, "None"), (0, "0"), (0.0, "0.0"), (False, "False"), ([], "[]")):
+            line = {"error": f"{shown} is no name; the vertices of this graph are named by texts"}
+            for asked in ({"sources": [wrong]}, {"sources": ["ann", wrong]}, {"sources": ["ann"], "among": [wrong]}):
+                assert server.ask(asked) == (400, line)
         table = pyarrow.ipc.open_stream(
             server.raw("POST", "/v1/topk", b'{"k": 1, "sources": ["ann"]}', [("accept", ARROW)])[2]
         )
