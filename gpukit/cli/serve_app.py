@@ -129,7 +129,9 @@ class Service:
             Route("/health", self._told(self.health), methods=["GET"]),
             Route("/metrics", self._told(self.report), methods=["GET"]),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: self._unknown})
+        app = Starlette(routes=routes, exception_handlers={HTTPException: self._unknown})
+        app.router.redirect_slashes = False  # a path with a slash too many is another path: 404
+        return app
 
     def _told(self, handle: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         """Return a handler whose errors are lines of JSON, and which is counted."""

@@ -219,7 +219,8 @@ def test_errors_are_one_line_of_json(server, body, wanted, says):
 
 
 def test_other_paths_and_methods(server):
-    for method, path, wanted in (("GET", "/v1/topk", 405), ("POST", "/health", 405), ("GET", "/" + "x" * 5000, 404)):
+    others = (("POST", "/v1/topk/", 404), ("GET", "/health/", 404), ("GET", "/" + "x" * 5000, 404))
+    for method, path, wanted in (("GET", "/v1/topk", 405), ("POST", "/health", 405), *others):
         status, head, answer = server.raw(method, path)
         assert status == wanted and "POST /v1/topk" in json.loads(answer)["error"] and len(answer) < 300
     assert head.get("allow") is None and server.raw("GET", "/v1/topk")[1]["allow"] == "POST"
