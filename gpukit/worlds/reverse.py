@@ -17,6 +17,8 @@ from gpukit.worlds.tables import build_per_edge_tables, build_tables, equal_rows
 from gpukit.worlds.trivial import ONE, kept_mass, quiet_by_edges, quiet_by_rows, quiet_of_sums
 
 NO_ACCEPT = np.zeros(1, np.uint32)
+"""For kernels that need no table: they tell it by its single entry, so :func:`prepare` gives every table more."""
+
 NO_ROOTS = np.zeros(0, np.uint64)
 NO_MARKS = np.zeros(0, np.uint8)
 MAX_ROUNDS = 255
@@ -93,6 +95,7 @@ class Reverse:
         ``ic`` or ``lt``; ``skip`` or ``scan``.
     rows, accept, thresholds
         Sampling tables (:func:`gpukit.worlds.tables.build_tables`); under LT one row a vertex, and the rest unused.
+        ``accept`` has one entry where no row needs it, else two or more.
     indptr : int64 array, shape (n + 1,)
         Row starts of the in-edges.
     indices : int32 array, shape (m,)
@@ -241,7 +244,8 @@ def prepare(
         elif tables is None:
             tables = build_tables(graph)
         indices = tables.get("indices", indices)
-        accept = tables.get("accept", accept)
+        if "accept" in tables:  # one entry would mean that there is no such table
+            accept = tables["accept"] if graph.m > 1 else np.resize(tables["accept"], 2)
     else:
         check_lt(graph)
         tables = {"rows": equal_rows(graph.in_indptr), "thresholds": np.zeros(1, np.uint64)}
