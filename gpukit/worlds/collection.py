@@ -329,13 +329,15 @@ class CpuCollection:
         check_ids(self.first, self.ids + ids)
         work = self.reverse.sets_of(ids) * self._mean() + self._looks(ids)
         each = max(sample_cpu.BATCH * self.threads, int(ids * SLICE / max(work, SLICE)))
-        offsets, members, end = [self._offsets], [self._members[: self._offsets[-1]]], len(self._offsets) - 1
+        end, used = len(self._offsets) - 1, self._offsets[-1]
+        offsets, members = [self._offsets], [self._members[:used]]
         for low in range(0, ids, each):
             at, count = self.ids + low, min(each, ids - low)
             pieces = self._draw_parallel(at, count) if shared else [self._draw(self.first + at, count)]
             for i, (piece_offsets, piece_members) in enumerate(pieces):
-                offsets.append(piece_offsets[1:] + offsets[-1][-1])
+                offsets.append(piece_offsets[1:] + used)
                 members.append(piece_members)
+                used += len(piece_members)
                 start, end = end, end + len(piece_offsets) - 1
                 self._ranges[i % self.threads].append((start, end))
             self.drawn = end

@@ -1,5 +1,6 @@
-"""Sets that are kept in the simulator of a graph of one edge."""
+"""Sets that are kept in the simulator: of a graph of one edge, and where few ids or none have one."""
 
+import numpy as np
 import pytest
 from test_worlds_sim import check_equal
 
@@ -18,3 +19,23 @@ def test_sets_of_a_single_edge_equal_the_cpu(simulator, make_graph, model, kept)
         one.extend_over(100)
     check_equal(cpu, gpu)
     assert 0 < cpu.size < 30 if kept else cpu.size == 100
+
+
+@pytest.mark.parametrize("gpus", [(0,), (0, 0)])
+def test_slices_of_ids_without_a_set_equal_the_cpu(simulator, make_graph, monkeypatch, gpus):
+    """Nearly every root is a heavy target without an in-edge: most slices of ids, and parts of GPUs, have no set."""
+    from gpukit.worlds import collection_cuda
+    from gpukit.worlds.collection_devices import MultiCudaCollection
+
+    monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 1)
+    monkeypatch.setattr(collection_cuda, "LOOKS", 16)
+    monkeypatch.setattr("gpukit.worlds.collection.SLICE", 1)
+    monkeypatch.setattr("gpukit.worlds.sample_cpu.BATCH", 16)
+    reverse = prepare(make_graph(3, [(1, 0), (2, 0)]), "ic", kept=True, root_weights=np.array([1, 40, 60]))
+    cpu = CpuCollection(reverse, 5)
+    gpu = collection_cuda.CudaCollection(reverse, 5) if gpus == (0,) else MultiCudaCollection(reverse, 5, gpus=gpus)
+    for size in (1, 4):
+        for one in (cpu, gpu):
+            one.extend(size)
+        check_equal(cpu, gpu)
+    assert cpu.ids > 100

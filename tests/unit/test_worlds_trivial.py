@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from oracles.worlds import spread
 
+from gpukit.device.select import Device
 from gpukit.gim import Params, maximise
 from gpukit.gim.known import Known
 from gpukit.graph.csr import Weights
@@ -67,6 +68,31 @@ def test_kept_sets_of_vertices_with_several_rows(make_graph, weights):
         expected = [part.tolist() for part in np.split(members, offsets[1:-1]) if len(part) > 1][:500]
         offsets, members = collection.export()
         assert [part.tolist() for part in np.split(members, offsets[1:-1])] == expected
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_slices_of_ids_without_a_kept_set(make_graph, monkeypatch, threads):
+    """Nearly every root is a heavy target without an in-edge, and a slice has few ids."""
+    monkeypatch.setattr("gpukit.worlds.collection.SLICE", 1)
+    graph, weights = make_graph(3, [(1, 0), (2, 0)]), np.array([1, 40_000, 60_000])
+    plain, kept = (prepare(graph, "ic", root_weights=weights, kept=is_kept) for is_kept in (False, True))
+    found, every = CpuCollection(kept, 7, threads=threads), CpuCollection(plain, 7)
+    for size in (1, 4):
+        found.extend(size)
+        every.extend(found.ids)
+        offsets, members = every.export()
+        expected = [part.tolist() for part in np.split(members, offsets[1:-1]) if len(part) > 1][:size]
+        offsets, members = found.export()
+        assert [part.tolist() for part in np.split(members, offsets[1:-1])] == expected
+        assert found.coverage(np.array([0]))[-1] == size
+
+
+@pytest.mark.parametrize("sets", ["plain", "kept"])
+def test_a_heavy_target_that_cannot_be_the_choice(make_graph, sets):
+    weights = np.array([1000, 1])
+    params, threads = Params(k=1, include=[1], root_weights=weights, seed=4, sets=sets), Device("cpu", "", (), 2, "")
+    result = maximise(make_graph(2, [(0, 1)], Weights("const", 0.02)), params, threads)
+    assert result.seeds.tolist() == [1] and result.lower <= 1 <= result.upper and result.guarantee == 1
 
 
 def check_quiet(graph, reverse):
