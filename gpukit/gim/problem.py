@@ -376,7 +376,7 @@ class Result:
     history : tuple of Step
         The sizes tried.
     stderr : float or None
-        Standard error of ``spread_estimate``.
+        Standard error of ``spread_estimate`` (:func:`gpukit.gim.judge.standard_error`); 0 only where that is certain.
     optimism : float or None
         Of the last size (:class:`Step`), where ``Params`` asks for it.
     converged : bool

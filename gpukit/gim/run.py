@@ -191,8 +191,12 @@ def _result(
     own: bool = False,
 ) -> Result:
     """Return the result; ``hit`` of ``sets`` are other sets than the seeds were chosen from, or their ``own``."""
-    known = problem.known
+    known, error = problem.known, None
     estimate = known.spread(choice.seeds, hit, sets) if drawn else history[-1].lower or 0.0
+    if drawn and not own:
+        # A spread is at least what the seeds count for, and at most what all vertices do.
+        farthest = max(estimate - problem.self_spread(choice.seeds), problem.family.mass - estimate)
+        error = min(standard_error(known.gamma, hit, sets), farthest / 2)
     n, rounds = problem.graph.n, problem.params.rounds
     return Result(
         seeds=(choice.seeds % n).astype(np.int32),
@@ -200,7 +204,7 @@ def _result(
         gains=choice.gains,
         spread_gains=known.gains(choice.seeds, choice.gains, choice.sets),
         spread_estimate=None if own else estimate,
-        stderr=None if own or not drawn else standard_error(known.gamma, hit, sets),
+        stderr=error,
         selection_estimate=estimate if own else None,
         rr_sets=drawn,
         guarantee=guarantee,
