@@ -20,6 +20,7 @@ def thinned(values):
     return list(dict.fromkeys((values[0], values[-1]))) if SCALE["thin"] else values
 
 
+PLACES = [Path(), CHECKOUT]  # in which edge lists are looked for
 GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
 # What `data: real` cannot have, and why; a job of another machine need not say it again.
 LACKING = {name: lacking(entry) for name, entry in GRAPHS.items() if config["data"] == "real" and lacking(entry)}
@@ -129,7 +130,7 @@ def workers(wildcards, threads):
 @cache
 def size(graph):
     """Return the size of a graph, as far as it is known by the configuration."""
-    return size_of(GRAPHS[graph], [Path(), CHECKOUT])
+    return size_of(GRAPHS[graph], PLACES)
 
 
 def memory(floor, building=False):

@@ -22,6 +22,8 @@ rule import_graph:
     params:
         options=import_options,
         seed=config["seed"],
+        # The command does not need it: Snakemake imports again if it changed, whatever the times of the files are.
+        digest=edges_digest,
     message:
         "Importing {wildcards.graph}"
     shell:

@@ -1,12 +1,27 @@
 # What jobs are made of, and options that follow from their wildcards.
+from gpukit.cli.configuration import find_edges
+from gpukit.cli.edge_lists import digest_of, is_made_of
+
+GRAPH_FOLDER = Path(config["results"]) / "graphs"
 
 
 def edges(wildcards):
-    """Return the edge list of a graph: fetched, as configured, or beside the Snakefile if it is not there."""
-    if GRAPHS[wildcards.graph]["fetch"]:
-        return f"<results>/fetched/{GRAPHS[wildcards.graph]['fetch']}.gz"
-    path = Path(GRAPHS[wildcards.graph]["edges"])
-    return str(path if path.is_file() else CHECKOUT / path)
+    """Return the edge list of a graph: fetched, as configured, or beside the Snakefile if it is not there.
+
+    Where it is newer than the graph, and yet what that was made of, as after a copy, its time does not count.
+    """
+    entry, graph = GRAPHS[wildcards.graph], GRAPH_FOLDER / f"{wildcards.graph}.h5"
+    if entry["fetch"]:
+        return f"<results>/fetched/{entry['fetch']}.gz"
+    path = find_edges(entry, PLACES) or CHECKOUT / entry["edges"]
+    newer = path.exists() and graph.exists() and path.stat().st_mtime > graph.stat().st_mtime
+    return ancient(str(path)) if newer and is_made_of(graph, edges_digest(wildcards)) else str(path)
+
+
+def edges_digest(wildcards):
+    """Return the SHA-256 of an edge list that is not fetched; another one may be older than the one before."""
+    path = find_edges(GRAPHS[wildcards.graph], PLACES)
+    return digest_of(path, GRAPH_FOLDER / f".{wildcards.graph}.edges") if path else ""
 
 
 def import_options(wildcards):

@@ -1,0 +1,53 @@
+"""Whether an edge list is the one that a graph was made of.
+
+Snakemake compares times alone, and what is unpacked or copied may be older than the file that it replaces.
+"""
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+from gpukit.errors import GpukitError
+from gpukit.files import state_of, write_text
+
+
+def digest_of(edges: Path, stamp: Path) -> str:
+    """Return the SHA-256 of an edge list, or nothing if it cannot be read.
+
+    It is read again only if its size or a time is not that of its stamp.
+
+    Parameters
+    ----------
+    edges : Path
+        The edge list.
+    stamp : Path
+        A small file that keeps size, times and digest; where it cannot be written, the list is read each time.
+    """
+    try:
+        state = state_of(edges)
+        known = [str(value) for value in state[2:]]  # device and inode are others on another machine
+        with suppress(OSError, ValueError):
+            *kept, digest = stamp.read_text(encoding="utf-8").split()
+            if kept == known:
+                return digest
+        with edges.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+    if stamp.parent.is_dir():  # made with the first graph
+        from gpukit.artifacts.remembered import is_settled
+
+        if is_settled(state):
+            with suppress(GpukitError):
+                write_text(stamp, " ".join([*known, digest]) + "\n")
+    return digest
+
+
+def is_made_of(graph: Path, digest: str) -> bool:
+    """Return whether a graph artifact is there and was imported from a file with this SHA-256."""
+    from gpukit.artifacts import read_header
+
+    try:
+        return read_header(graph, "graph").inputs.get("edges") == digest
+    except GpukitError:
+        return False
