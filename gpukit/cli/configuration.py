@@ -202,10 +202,23 @@ def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
             raise InputError(
                 f"fetch: {dataset.name} cannot be downloaded; get it from {dataset.page} and name it in edges"
             )
-    elif places and not find_edges(entry, places):
-        if re.match("https?://", entry["edges"]):
-            raise missing(entry["edges"], "")
-        raise InputError(f"there is no file {entry['edges']!r}; name an edge list that is there")
+    elif places:
+        _check_edges(entry["edges"], find_edges(entry, places))
+
+
+def _check_edges(edges: str, found: Path | None) -> None:
+    """Check that an edge list was found, and that Snakemake and the commands take its name for a file's."""
+    if found is None:
+        if re.match("https?://", edges):
+            raise missing(edges, "")
+        raise InputError(f"there is no file {edges!r}; name an edge list that is there")
+    if Path(edges) == Path("-"):
+        raise InputError("edges is '-', by which commands mean standard input; rename the file")
+    if re.search("{.*}|<.*>", str(found), re.DOTALL):
+        raise InputError(
+            f"edges is {str(found)!r}, but Snakemake puts something else for what is in braces or in < and >; "
+            "rename the file, or name a link to it"
+        )
 
 
 def _take_directions(entry: dict[str, Any], asked: bool | None) -> None:

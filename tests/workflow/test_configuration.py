@@ -178,7 +178,7 @@ def test_a_file_replaces_the_list_of_graphs(tmp_path):
     done = dry_run(tmp_path, "--configfile", str(tmp_path / "mine.yaml"))
     assert done.returncode == 0, done.stdout
     text = done.stdout
-    assert "graph import e.txt --out results/graphs/mine.h5 --weights file --scale max" in text
+    assert "graph import --out results/graphs/mine.h5 --weights file --scale max" in text and "-- e.txt >" in text
     assert "wiki-Vote" not in text
 
 

@@ -147,6 +147,12 @@ VALUES = [
     (of(edges="gone.txt"), "graphs[0] (x): there is no file 'gone.txt'"),
     (of(edges="https://x.example/e.txt"), "https://x.example/e.txt is an address, and files are read; fetch it first"),
     (of(edges="."), "there is no file '.'"),
+    (of(edges="-"), "graphs[0] (x): edges is '-', by which commands mean standard input; rename the file"),
+    (of(edges="./-"), "graphs[0] (x): edges is '-', by which commands mean standard input; rename the file"),
+    (of(edges="g{1}.csv"), "g{1}.csv', but Snakemake puts something else for what is in braces"),
+    (of(edges="{graph}.csv"), "{graph}.csv', but Snakemake puts something else for what is in braces"),
+    (of(edges="<results>.csv"), "<results>.csv', but Snakemake puts something else for what is in braces"),
+    (of(edges="-g.csv"), None),
     (of(edges="x.txt\n"), "there is no file 'x.txt\\n'"),
     (of(edges=["x.txt"]), "graphs[0].edges: ['x.txt'] is not of type 'string'"),
     (of(weights="wc\n"), "graphs[0].weights: 'wc\\n' does not match"),
@@ -314,6 +320,8 @@ def folder(tmp_path_factory):
     (path / "p.txt").write_text("".join(f"{v} {v + 1} 0.7\n{v} {v + 2} 0.6\n" for v in range(1200)))
     (path / "counts.txt").write_text("".join(f"{v} {v + 1} 7\n" for v in range(1200)))
     (path / "long.txt").write_text("".join(f"{v} {v + 1} 0.5\n" for v in range(99_999)) + "1 99999 1\n")
+    for name in ("-", "-g.csv", "g{1}.csv", "{graph}.csv", "<results>.csv"):
+        (path / name).write_text((path / "x.txt").read_text())
     (path / "bad.txt").write_text("1 2\n3\n")
     return path
 

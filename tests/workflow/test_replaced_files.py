@@ -1,10 +1,11 @@
-"""Edge lists as people have them: replaced by older files, or touched."""
+"""Edge lists as people have them: replaced by older files, touched, with odd names."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,3 +50,10 @@ def test_another_edge_list_is_imported_whatever_its_time(tmp_path):
 
     os.utime(edges)
     assert not snakemake(tmp_path), "only touched"
+
+
+@pytest.mark.parametrize("name", ["-g.csv", "--help", ' it\'s $HOME; & (a) #`b` "c" \\d *~%s.csv', "two\nlines.csv"])
+def test_a_file_may_have_any_name(tmp_path, name):
+    (tmp_path / name).write_text("source,target\n" + "".join(f"{v},{v + 1}\n" for v in range(40)))
+    assert snakemake(tmp_path, name)
+    assert not snakemake(tmp_path, name)

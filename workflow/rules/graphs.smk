@@ -27,8 +27,8 @@ rule import_graph:
     message:
         "Importing {wildcards.graph}"
     shell:
-        "python -m gpukit graph import {input.edges:q} --out {output.graph:q} {params.options:q} --seed {params.seed}"
-        " --threads {threads} --json > {output.record:q} 2> {log:q}"
+        "python -m gpukit graph import --out {output.graph:q} {params.options:q} --seed {params.seed}"
+        " --threads {threads} --json -- {input.edges:q} > {output.record:q} 2> {log:q}"
 
 
 rule generate_graph:

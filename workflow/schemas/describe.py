@@ -35,7 +35,8 @@ class GraphEntry(Section):
     )
     edges: str = Field(
         default="",
-        description="Edge list; a relative path is looked up in the working directory, then beside the Snakefile.",
+        description="Edge list; a relative path is looked up in the working directory, then beside the Snakefile. Any "
+        "name but `-`, and but for those with `{…}` or `<…>`.",
     )
     generate: str = Field(
         default="",
