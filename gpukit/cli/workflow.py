@@ -1,5 +1,6 @@
 """``gpukit workflow``: the Snakemake workflow in a folder of its own, without a checkout."""
 
+import importlib.util
 import shutil
 import tempfile
 from pathlib import Path
@@ -45,7 +46,9 @@ def init(run: Run, folder: Annotated[Path, argument("DIR", "The folder: a new on
     """Write the workflow into a folder: rules, configurations, data, environments; `snakemake` runs it there."""
     with run.phase("write"):
         files = write_workflow(folder)
-    summary = {"workflow": f"{files} files in {folder}", "next": "snakemake --cores all   (in that folder)"}
+    install = "" if importlib.util.find_spec("snakemake") else "pip install 'gpukit[workflow]', then "
+    following = f"{install}snakemake --cores all   (in that folder)"
+    summary = {"workflow": f"{files} files in {folder}", "next": following}
     run.finish({"folder": str(folder), "files": files}, summary)
 
 

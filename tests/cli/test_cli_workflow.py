@@ -42,6 +42,12 @@ def test_a_folder_gets_the_whole_workflow(record, tmp_path):
     assert sorted(os.listdir(folder)) == sorted({part.partition("/")[0] for part in workflow.PARTS}), "nothing is left"
 
 
+def test_without_snakemake_the_next_step_is_to_install_it(run, tmp_path, monkeypatch):
+    assert "pip install" not in run("workflow", "init", tmp_path / "with")[1]
+    monkeypatch.setattr(workflow.importlib.util, "find_spec", lambda name: None if name == "snakemake" else 1)
+    assert "pip install 'gpukit[workflow]', then snakemake --cores all" in run("workflow", "init", tmp_path / "new")[1]
+
+
 def test_an_empty_folder_is_taken_and_a_full_one_is_not(run, tmp_path):
     assert run("workflow", "init", tmp_path)[0] == 0
     before = listing(tmp_path)

@@ -1,5 +1,6 @@
 """The workflow's configuration: one description, a schema that refuses typos, and pins that agree."""
 
+import importlib.util
 import json
 import os
 import re
@@ -230,4 +231,23 @@ def test_a_profile_has_options_that_there_are(name):
     known = {word for action in get_argument_parser()._actions for word in action.option_strings}
     keys = yaml.safe_load((ROOT / f"workflow/profiles/{name}/profile.yaml").read_text())
     assert keys["executor"] == name
-    assert [key for key in keys if f"--{key}" not in known and not key.startswith(f"{name}-")] == []
+    assert [key for key in keys if f"--{key}" not in known and not key.startswith((f"{name}-", "__"))] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("slurm", "pip install 'gpukit[slurm]'"),
+        (
+            "kubernetes",
+            "pip install 'gpukit[workflow]' snakemake-executor-plugin-kubernetes snakemake-storage-plugin-s3",
+        ),
+    ],
+)
+def test_a_profile_without_its_executor_says_how_to_install_it(name, remedy):
+    if importlib.util.find_spec(f"snakemake_executor_plugin_{name}"):
+        pytest.skip("it is installed")
+    command = [sys.executable, "-m", "snakemake", "-n", "--profile", f"workflow/profiles/{name}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1:] == [f"profile: the executor {name} is not installed; {remedy}"]
