@@ -1,5 +1,6 @@
 """What every command shares: one run from its checks to its record, and how results are printed."""
 
+import codecs
 import json
 import logging
 import math
@@ -7,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gpukit.api.session import Session, check_seed
 from gpukit.device.memory import limit_data, unlimit_data
@@ -219,4 +220,11 @@ def print_table(lines: Mapping[str, Any]) -> None:
     width = max((len(title) for title in lines), default=0)
     for title, value in lines.items():
         text = ", ".join(map(quoted, value)) if isinstance(value, list | tuple) else str(value)
+        if not takes_utf8(sys.stdout):  # what it lacks is printed by a backslash; one of a name is to look different
+            text = text.replace("\\", r"\\")
         print(f"{title:<{width}}  {text}")
+
+
+def takes_utf8(stream: TextIO) -> bool:
+    """Return whether what is printed to a stream is UTF-8, or kept as text."""
+    return not stream.encoding or codecs.lookup(stream.encoding).name == "utf-8"

@@ -2,7 +2,6 @@
 
 import csv
 import importlib.util
-import io
 import json
 import logging
 import math
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from gpukit.cli.command import with_run
-from gpukit.cli.common import Run
+from gpukit.cli.common import Run, takes_utf8
 from gpukit.cli.options import ForceOption, argument, option
 from gpukit.errors import InputError, UsageError
 from gpukit.files import replacing
@@ -144,13 +143,27 @@ def _frames(table: "Table", columns: list[str]) -> Iterator["pd.DataFrame"]:
 
 
 def _print(kind: str, table: "Table", as_json: bool) -> None:
-    """Print a table; names are UTF-8, whatever the terminal is set to."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
+    """Print a table: JSON in ASCII, CSV in UTF-8.
+
+    Raises
+    ------
+    UsageError
+        If CSV needs UTF-8, and standard output is something else, as with ``PYTHONIOENCODING=latin-1``.
+    """
     if as_json:
-        _write_json(sys.stdout, kind, _frames(table, []))
-    else:
-        _write_csv(sys.stdout, _frames(table, []), ",")
+        _write_json(sys.stdout, kind, _frames(table, []), ascii=True)
+        return
+    out: Any = sys.stdout
+    encoding = out.encoding
+    if not takes_utf8(out):
+        out.reconfigure(encoding="ascii", errors="strict")
+    try:
+        _write_csv(out, _frames(table, []), ",")
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"the table has names in UTF-8, and standard output is set to {encoding}; give --out X.csv, or set "
+            "PYTHONIOENCODING=utf-8"
+        ) from None
 
 
 def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str) -> None:
@@ -166,14 +179,14 @@ def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str)
         )  # fmt: skip
 
 
-def _write_json(stream: TextIO, kind: str, frames: Iterator["pd.DataFrame"]) -> None:
-    """Write one JSON object with a list of rows; what has no value is null."""
+def _write_json(stream: TextIO, kind: str, frames: Iterator["pd.DataFrame"], *, ascii: bool = False) -> None:
+    """Write one JSON object with a list of rows; what has no value is null. ``ascii`` escapes all other characters."""
     stream.write(f'{{"kind": {json.dumps(kind)}, "rows": [')
     first = True
     for frame in frames:
         plain = frame.astype(object).replace([math.inf, -math.inf], None)
         for row in plain.where(frame.notna(), None).to_dict("records"):
-            stream.write(("" if first else ",") + "\n" + json.dumps(row, allow_nan=False, ensure_ascii=False))
+            stream.write(("" if first else ",") + "\n" + json.dumps(row, allow_nan=False, ensure_ascii=ascii))
             first = False
     stream.write("\n]}\n")
 
