@@ -27,6 +27,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _ADDRESS = re.compile("(https?):/+")
 
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+"""What flock says on a file system that does not have it."""
 
 State = tuple[int, int, int, int, int]
 

@@ -6,7 +6,6 @@ and the version that the server named; so it is never continued by, or taken for
 """
 
 import base64
-import errno
 import fcntl
 import hashlib
 import http.client
@@ -25,7 +24,7 @@ from typing import IO, Any
 
 from gpukit import __version__
 from gpukit.errors import InputError
-from gpukit.files import reason
+from gpukit.files import NO_LOCKS, reason
 
 CHUNK = 1 << 20
 TIMEOUT_S = 30
@@ -213,6 +212,6 @@ def _locked(path: Path, flags: int, stack: ExitStack) -> IO[bytes]:
     except (FileExistsError, BlockingIOError):
         raise InputError(f"another process is fetching to {path}; wait for it, or choose another folder") from None
     except OSError as error:
-        if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):  # a file system without locks
+        if error.errno not in NO_LOCKS:
             raise
     return stream

@@ -90,6 +90,11 @@ def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
                 said = True
             else:
                 time.sleep(_POLL_S)
+    except OSError as error:  # as on a network file system without locks
+        raise DeviceError(
+            f"the GPU locks in {folder} cannot be held: {error.strerror}; set GPUKIT_LOCK_DIR to a folder on a disk of "
+            "this machine"
+        ) from None
     finally:
         os.close(gate)
 

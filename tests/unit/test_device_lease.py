@@ -1,5 +1,6 @@
 """GPU leases: no two processes on one GPU, freed however a process ends."""
 
+import errno
 import fcntl
 import json
 import os
@@ -102,6 +103,25 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DeviceError, match="set GPUKIT_LOCK_DIR"):
         lease.lease(pool(["a"]), 1, tmp_path / "file" / "locks")
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_folder_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """A network file system, at the gate or at a GPU."""
+    calls = []
+
+    def none(descriptor: int, how: int) -> None:
+        calls.append(how)
+        if len(calls) > after:
+            raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lease.fcntl, "flock", none)
+    with pytest.raises(DeviceError) as caught:
+        lease.lease(pool(["a"]), 1, tmp_path)
+    assert str(caught.value) == (
+        f"the GPU locks in {tmp_path} cannot be held: No locks available; set GPUKIT_LOCK_DIR to a folder on a disk of "
+        "this machine"
+    )
 
 
 def test_lock_files_in_a_shared_folder_serve_every_user(tmp_path: Path) -> None:
