@@ -344,7 +344,7 @@ class PageRankIndex(Content):
 
         Parameters
         ----------
-        source : vertex, or mapping of vertices to weights, whole or decimal
+        source : vertex, or mapping of vertices to weights, whole or decimal; of weight 0 a vertex is left out
         k : int, optional
             Length of the answer; 100, or n if smaller, by default.
         depth : str

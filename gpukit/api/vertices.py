@@ -22,8 +22,8 @@ COST_DECIMALS = 6
 """Digits after the point of a cost or a budget."""
 WEIGHT_DECIMALS = 9
 """Digits after the point of what a vertex counts for."""
-SOURCE_WEIGHTS = "numbers from 1e-300 to 1e300 with at most 30 digits"
-"""The weights that the vertices of a source may have."""
+SOURCE_WEIGHTS = "0 and numbers from 1e-300 to 1e300 with at most 30 digits"
+"""The weights that the vertices of a source may have; of weight 0 a vertex is none."""
 _LEAST, _MOST, _DIGITS = Decimal("1e-300"), Decimal("1e300"), 30
 
 Vertices = Iterable[Label]
@@ -54,7 +54,7 @@ def source_weight(text: str) -> Fraction | None:
         number = Decimal(text)
     except DecimalException:  # an exponent of twenty digits
         return None
-    fits = _LEAST <= number <= _MOST and len(number.as_tuple().digits) <= _DIGITS
+    fits = not number or (_LEAST <= number <= _MOST and len(number.as_tuple().digits) <= _DIGITS)
     return Fraction(number) if fits else None
 
 

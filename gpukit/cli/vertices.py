@@ -446,6 +446,8 @@ def _pairs(text: str, graph: "Graph") -> list[tuple[Any, Fraction]]:
     pairs = _labelled_pairs(text, graph.labels) if graph.labels is not None else _numbered_pairs(text)
     if not pairs:
         raise ValueError("no vertex is named")
+    if not any(weight for _, weight in pairs):
+        raise ValueError("every weight is 0; give a vertex a weight above 0")
     return pairs
 
 

@@ -266,20 +266,21 @@ class Sources:
         vertices : sequence of int
             Internal ids; weights of one named twice are added.
         weights : sequence of int
-            Positive whole numbers.
+            Whole numbers, 0 or more; a vertex of weight 0 is left out.
 
         Raises
         ------
         UsageError
-            If there is no vertex or a weight is not positive.
+            If a weight is negative, or none is positive.
         """
         total: dict[int, int] = {}
         for vertex, weight in zip(vertices, weights, strict=True):
-            if weight <= 0:
-                raise UsageError(f"a source has weight {weight}; positive weights are allowed")
-            total[int(vertex)] = total.get(int(vertex), 0) + int(weight)
+            if weight < 0:
+                raise UsageError(f"a source has weight {weight}; 0 and positive weights are allowed")
+            if weight:
+                total[int(vertex)] = total.get(int(vertex), 0) + int(weight)
         if not total:
-            raise UsageError("a query needs at least one source")
+            raise UsageError("every weight of a source is 0; give a vertex a weight above 0")
         order = sorted(total)
         whole = sum(total.values())
         mass = [total[vertex] * ONE // whole for vertex in order]

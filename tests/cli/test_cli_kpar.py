@@ -257,7 +257,12 @@ def test_light_index_gives_the_same_answers(run, record, folder):
         (["--source", "77"], 3, "vertex 77 is not in the graph"),
         (["--source", "20", "-k", "0"], 2, "-k is 0"),
         (["--source", "20", "-k", "5000"], 2, "-k is 5000"),
-        (["--source", "20:0"], 2, "ID:WEIGHT"),
+        (["--source", "20:0"], 2, "--source: every weight is 0; give a vertex a weight above 0"),
+        (["--source", "20:0,30:0.0"], 2, "every weight is 0"),
+        (["--source", "20:-1"], 2, "weights 0 and numbers from 1e-300 to 1e300"),
+        (["--source", "20:nan"], 2, "weights 0 and numbers from 1e-300 to 1e300"),
+        (["--source", "20:1,77:0"], 3, "vertex 77 is not in the graph"),
+        (["--sources", "ZEROS"], 3, "zeros.txt, line 2: every weight is 0; give a vertex a weight above 0"),
         (["--source", "20:1e301"], 2, "from 1e-300 to 1e300"),
         (["--source", "20:1e-" + 30 * "9"], 2, "ID:WEIGHT"),
         (["--source", "20:0." + 31 * "3"], 2, "at most 30 digits"),
@@ -277,7 +282,8 @@ def test_light_index_gives_the_same_answers(run, record, folder):
 def test_what_is_wrong_with_a_query(run, folder, tmp_path, words, code, says):
     out = tmp_path / "T.h5"
     (tmp_path / "sources.txt").write_text("# two\n20 30\n\n20:3 77\n")
-    words = [tmp_path / "sources.txt" if word == "SOURCES" else word for word in words]
+    (tmp_path / "zeros.txt").write_text("20:1 30:0\n20:0 30:0\n")
+    words = [tmp_path / f"{word.lower()}.txt" if word in ("SOURCES", "ZEROS") else word for word in words]
     found = run("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--out", out, *words)
     assert (found[0], found[1]) == (code, "") and says in found[2]
     assert found[2].count("error:") == 1 and not out.exists()

@@ -107,7 +107,8 @@ def test_weights_count_by_their_ratios(server, folder, record):
     """Decimals as they are written, which binary numbers would not be, on the server, in commands and in Python."""
     decimals, whole = {20: 0.1, 30: 0.3, 40: 1e-9}, {20: 10**8, 30: 3 * 10**8, 40: 1}
     index = opened(folder)
-    for one, other in ((decimals, whole), ({20: 0.25, 30: 0.5}, {20: 1, 30: 2})):
+    fractions, zeros = {20: 0.25, 30: 0.5}, {50: 0, 20: 1, 30: 2, 40: 0.0}  # a weight of 0 is none
+    for one, other in ((decimals, whole), (fractions, {20: 1, 30: 2}), (fractions, zeros)):
         found = as_json(index.top_k(one, 5))
         assert found == as_json(index.top_k(other, 5))
         for weights in (one, other):
@@ -193,7 +194,7 @@ WRONG = [
     (b'{"sources": [null]}', 400, "is no vertex"),
     (b'{"sources": [[20]]}', 400, "is no vertex"),
     (b'{"sources": [{}]}', 400, "a source is {}"),
-    (b'{"sources": [{"20": 0}]}', 400, "numbers from 1e-300 to 1e300"),
+    (b'{"sources": [{"20": 0, "30": 0.0}]}', 400, "every weight of a source is 0"),
     (b'{"sources": [{"20": -1}]}', 400, "numbers from 1e-300 to 1e300"),
     (b'{"sources": [{"20": "1"}]}', 400, "numbers from 1e-300 to 1e300"),
     (b'{"sources": [{"20": 1e999}]}', 400, "numbers from 1e-300 to 1e300"),

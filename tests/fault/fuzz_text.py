@@ -375,7 +375,8 @@ def sources(folder: Path) -> tuple[Any, Any]:
                 pairs = [one.partition(":") for one in row]
                 if not all(100 <= int(name) < 140 for name, _, _ in pairs):
                     raise Refused
-                if not all(Decimal("1e-300") <= Decimal(weight or 1) <= Decimal("1e300") for _, _, weight in pairs):
+                weights = [Decimal(weight or 1) for _, _, weight in pairs]
+                if not any(weights) or not all(not w or Decimal("1e-300") <= w <= Decimal("1e300") for w in weights):
                     raise Refused
                 if any(len(re.sub("[eE].*|[^0-9]", "", weight).lstrip("0")) > 30 for _, _, weight in pairs):
                     raise Refused
