@@ -200,3 +200,21 @@ def reason(error: BaseException) -> str:
         return " ".join(str(error).split())
     hint = hints.get(number)
     return os.strerror(number) + (f"; {hint}" if hint else "")
+
+
+def cache_folder(name: str, make: bool = False) -> Path | None:
+    """Return a folder of the user's cache (``$XDG_CACHE_HOME/gpukit``, ``~/.cache/gpukit`` by default).
+
+    None if there is none, or others could write to it. ``make``: make it if it is not there.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "gpukit" / name
+        if make:
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+        found = os.stat(folder, follow_symlinks=False)
+    except (OSError, RuntimeError):
+        return None
+    own = found.st_uid == os.geteuid() and found.st_mode & 0o170077 == 0o040000
+    return folder if own else None

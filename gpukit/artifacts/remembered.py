@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from gpukit import pending
-from gpukit.files import State
+from gpukit.files import State, cache_folder
 
 FROM = 4 << 20
 """Bytes of arrays from which a file is remembered; less is checked in milliseconds."""
@@ -33,7 +33,7 @@ def is_settled(state: State) -> bool:
 
 def recall(state: State, arrays: Iterable[str], whole: Iterable[str]) -> bool:
     """Return whether these arrays of a file, or the whole of it, were checked in full before."""
-    folder = None if pending.again else _folder()
+    folder = None if pending.again else cache_folder("checked")
     if folder is None:
         return False
     for names in (arrays, whole):
@@ -47,7 +47,7 @@ def recall(state: State, arrays: Iterable[str], whole: Iterable[str]) -> bool:
 
 def remember(state: State, arrays: Iterable[str]) -> None:
     """Keep that these arrays of a file are right; without a cache that only its owner can write to, do nothing."""
-    folder = _folder(make=True)
+    folder = cache_folder("checked", make=True)
     if folder is None:
         return
     try:
@@ -69,18 +69,3 @@ def _rules() -> str:
     here = Path(__file__).parent
     sources = [*sorted(here.glob("*.py")), here.parent / "worlds" / "tables.py"]
     return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in sources)).hexdigest()
-
-
-def _folder(make: bool = False) -> Path | None:
-    """Return the folder of the entries; None if there is none, or others could write to it."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "gpukit" / "checked"
-        if make:
-            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)
-        found = os.stat(folder, follow_symlinks=False)
-    except (OSError, RuntimeError):
-        return None
-    own = found.st_uid == os.geteuid() and found.st_mode & 0o170077 == 0o040000
-    return folder if own else None
